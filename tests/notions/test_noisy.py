@@ -27,6 +27,9 @@ def probabilities(groups: int) -> np.ndarray:
     return np.asarray(table / table.sum())
 
 
+OF_THREE_LABELS = np.array([[[20, 5, 4], [3, 12, 3], [2, 2, 9]], [[9, 3, 2], [4, 10, 2], [1, 2, 7]]]) / 100
+
+
 def listed(found: dict) -> dict:
     """Return every number that has an interval: (value, interval) by name."""
     pairs = {name: (found[name], found[f"{name}_interval"]) for name in found if f"{name}_interval" in found}
@@ -58,28 +61,29 @@ def test_without_noise_the_interval_is_wilsons() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "noise", "groups"),
+    ("n", "noise", "table", "least"),
     [
-        (11_306, 37.0, 2),
-        (4_000, 8.0, 3),
-        pytest.param(11_306, 2.7, 2, marks=pytest.mark.long),
-        pytest.param(2_000, 10.0, 2, marks=pytest.mark.long),
+        (11_306, 37.0, probabilities(2), 12),
+        (4_000, 8.0, probabilities(3), 12),
+        (4_000, 6.0, OF_THREE_LABELS, 7),
+        pytest.param(11_306, 2.7, probabilities(2), 12, marks=pytest.mark.long),
+        pytest.param(2_000, 10.0, probabilities(2), 12, marks=pytest.mark.long),
     ],
 )
-def test_intervals_cover_noise_and_sampling(n: int, noise: float, groups: int) -> None:
-    """600 test sets drawn from a known population, each with fresh noise."""
-    generator, table = np.random.default_rng(7), probabilities(groups)
-    truth = {name: value for name, (value, _) in listed(measure_noisy(table * 1e9, 1e-6, NAMES[:groups])).items()}
+def test_intervals_cover_noise_and_sampling(n: int, noise: float, table: np.ndarray, least: int) -> None:
+    """400 test sets drawn from a known population, each with fresh noise; at `least` so many numbers are defined."""
+    generator, names = np.random.default_rng(7), NAMES[: len(table)]
+    truth = {name: value for name, (value, _) in listed(measure_noisy(table * 1e9, 1e-6, names)).items()}
     hits: dict[str, list[bool]] = {name: [] for name in truth}
-    for _ in range(600):
+    for _ in range(400):
         counts = generator.multinomial(n, table.ravel()).reshape(table.shape)
-        found = measure_noisy(counts + generator.normal(0, noise, table.shape), noise, NAMES[:groups])
+        found = measure_noisy(counts + generator.normal(0, noise, table.shape), noise, names)
         for name, (value, interval) in listed(found).items():
-            if value is not None:
+            if isinstance(value, float):
                 assert 0 <= interval[0] <= value <= interval[1] <= 1
                 hits[name].append(interval[0] <= truth[name] <= interval[1])
-    shares = {name: np.mean(hit) for name, hit in hits.items() if len(hit) > 300}
-    assert len(shares) >= 12 and min(shares.values()) > 0.92, shares
+    shares = {name: np.mean(hit) for name, hit in hits.items() if len(hit) > 200}
+    assert len(shares) >= least and min(shares.values()) > 0.92, shares
 
 
 def test_an_interval_of_sampling_alone_would_not_cover() -> None:
@@ -135,22 +139,6 @@ def test_without_noise_it_says_what_raw_metrics_say_of_many_labels() -> None:
                 assert other[name] == pytest.approx(one[name], abs=1e-9)
     assert set(noisy["reasons"]) == {f"{name}_{kind}" for name in undefined for kind in ("gap", "ratio")}
     assert json.loads(json.dumps(noisy, allow_nan=False)) == noisy
-
-
-def test_intervals_of_many_labels_cover_noise_and_sampling() -> None:
-    """300 test sets of three labels drawn from a known population, each with fresh noise."""
-    generator = np.random.default_rng(3)
-    table = np.array([[[20, 5, 4], [3, 12, 3], [2, 2, 9]], [[9, 3, 2], [4, 10, 2], [1, 2, 7]]]) / 100
-    truth = {name: value for name, (value, _) in listed(measure_noisy(table * 1e9, 1e-6, NAMES[:2])).items()}
-    hits: dict[str, list[bool]] = {name: [] for name in truth}
-    for _ in range(300):
-        counts = generator.multinomial(4000, table.ravel()).reshape(table.shape)
-        found = measure_noisy(counts + generator.normal(0, 6, table.shape), 6.0, NAMES[:2])
-        for name, (value, interval) in listed(found).items():
-            if value is not None and isinstance(value, float):
-                hits[name].append(interval[0] <= truth[name] <= interval[1])
-    shares = {name: np.mean(hit) for name, hit in hits.items() if hit}
-    assert len(shares) >= 7 and min(shares.values()) > 0.92, shares
 
 
 @pytest.mark.parametrize(
