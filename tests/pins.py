@@ -112,18 +112,24 @@ def draw_bits(figure: FigureData) -> str:
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
-def describe_commands() -> dict[str, Json]:
-    """Return what each command takes, with its defaults, by the command's name: "papers run"."""
-    found: dict[str, Json] = {}
+def list_commands() -> Iterator[tuple[str, click.Command, click.Context]]:
+    """Yield the name of each command, "papers run", with the command and its context."""
     waiting: list[tuple[str, click.Command]] = [("", cli)]
     while waiting:
         name, command = waiting.pop()
         context = click.Context(command, info_name=f"fairpriv {name}".strip())
-        taken = {option: each.get_default(context) for each in command.params for option in each.opts}
-        found[name] = {option: value if isinstance(value, _PLAIN) else None for option, value in taken.items()}
+        yield name, command, context
         if isinstance(command, click.Group):
             below = [(each, command.get_command(context, each)) for each in command.list_commands(context)]
             waiting += [(f"{name} {each}".strip(), one) for each, one in below if one is not None]
+
+
+def describe_commands() -> dict[str, Json]:
+    """Return what each command takes, with its defaults, by the command's name."""
+    found: dict[str, Json] = {}
+    for name, command, context in list_commands():
+        taken = {option: each.get_default(context) for each in command.params for option in each.opts}
+        found[name] = {option: value if isinstance(value, _PLAIN) else None for option, value in taken.items()}
     return dict(sorted(found.items()))
 
 

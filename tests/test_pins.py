@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from fairpriv_core.methods.base import Method
@@ -56,6 +57,12 @@ def test_figures_are_drawn_as_pinned() -> None:
 
 def test_commands_take_what_is_pinned() -> None:
     _assert_pinned(pins.describe_commands(), PINS["commands"])
+
+
+def test_commands_and_their_options_say_what_they_are_for() -> None:
+    each = list(pins.list_commands())
+    options = [one for _, command, _ in each for one in command.params if isinstance(one, click.Option)]
+    assert all(command.help for _, command, _ in each) and all(one.help for one in options) and len(options) > 90
 
 
 @pytest.mark.parametrize(
