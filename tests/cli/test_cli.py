@@ -220,7 +220,8 @@ def test_a_store_of_something_else_is_a_sentence(call: Call, own_store: Path) ->
 
 def test_ctrl_c_pauses_and_resume_goes_on(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "COMMIT_SECONDS", 0.0)
-    command = (*TRAIN, "--method", "dp_sgd", "--epsilon", "1", "--set", "epochs=3", "--replay-noise", "1", "--json")
+    command = (*TRAIN, "--method", "dp_sgd", "--epsilon", "1", "--set", "epochs=3", "--set", "batch_size=600")
+    command += ("--replay-noise", "1", "--json")  # 30 steps, each of which is committed
     whole = call(*command, "--again").json
 
     def interrupt(work: Any, claims: Any, *, on_commit: Any, datasets: Any) -> None:
@@ -281,6 +282,7 @@ def test_a_schema_is_measured_with_noise_and_its_line_stands_in_the_ledger(call:
     path.write_text("\n".join(["sex,score,good", *lines]) + "\n")
     assert call("schema", str(path), "--out", str(schema)).code == 0
     asked = ("--notion", "demographic_parity", "--method", "dp_sgd", "--epsilon", "2", "--set", "epochs=2")
+    asked += ("--set", "batch_size=200")
     named = ("train", "--csv", str(path), "--schema", str(schema), *asked)
     found = call(*named, "--private-schema", "0.2", "--json").json
     said = json.loads(found["config"]["data"]["schema"])
