@@ -36,8 +36,9 @@ from fairpriv_core.store.work import WorkStore
 from tests.launched import KILLED_AT
 from tests.patience import PATIENCE
 
+DATA = {"dataset": "synthetic", "sensitive": "group", "rows": 2000}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "dp_sgd": {"epochs": 2, "batch_size": 600},
+    "dp_sgd": {"epochs": 2, "batch_size": 150},
     "pf_ld_record": {"epochs": 2, "sampling_rate": 0.1},
 }
 
@@ -49,8 +50,7 @@ def one_thread() -> None:
 
 def ask(network: str, method: str = "dp_sgd", **more: Any) -> RunConfig:
     named = {"name": method, "network": f"tests.modules:{network}", **SETTINGS[method]}
-    data = {"dataset": "synthetic", "sensitive": "group"}
-    return build_config({"data": data, "notion": "demographic_parity", "method": named, "epsilon": 2, **more})
+    return build_config({"data": DATA, "notion": "demographic_parity", "method": named, "epsilon": 2, **more})
 
 
 def finish(store: RunStore, key: str) -> np.ndarray:
@@ -190,8 +190,8 @@ def test_a_machine_says_on_which_device_its_runs_multiply(
 ) -> None:
     """PyTorch's CPU device, under a name that is not the kernel's own."""
     monkeypatch.setenv("FAIRPRIV_DEVICE", "cpu:0")
-    data = {"dataset": "synthetic", "sensitive": "group"}
-    config = build_config({"data": data, "method": {"name": "dp_sgd", "network": network, "epochs": 1}, "epsilon": 2})
+    method = {"name": "dp_sgd", "network": network, **SETTINGS["dp_sgd"]}
+    config = build_config({"data": DATA, "method": method, "epsilon": 2})
     key = local.submit(config).key
     finish(local, key)
     record = local.record(key)

@@ -79,7 +79,7 @@ def test_a_finished_run_leaves_a_record_that_says_it_all(store: RunStore, config
     assert any(name.startswith("multiplier/") for name in names) and (store.snapshot(key) or {})["epoch"] == 3
 
 
-@pytest.mark.parametrize("method", ["none", "dp_sgd", "pf_ld"])
+@pytest.mark.parametrize("method", ["dp_sgd", "pf_ld"])
 def test_a_replayed_run_gives_the_same_bits_paused_or_not(
     method: str, tmp_path: Path, store: RunStore, configure: Configure
 ) -> None:
