@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.data.catalog import DEFAULT_DATA, problems
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import methods
@@ -53,7 +54,7 @@ def show() -> None:
     st.title("Train", anchor=False)
     recipe = choose_recipe()
     if recipe.spec is None or recipe.dataset is None:
-        _offer_made_up(recipe.reference)
+        _offer_default(recipe.reference)
         return
     left, right = st.columns([1, 1], gap="large")
     data = recipe.spec.to_json()
@@ -64,12 +65,13 @@ def show() -> None:
     publish((*_PUBLISHED, *list_choices(methods()[recipe.method])))
 
 
-def _offer_made_up(reference: str) -> None:
-    """Where data cannot be had, such as a benchmark without a network, offer those that need no file."""
-    made_up = DEFAULTS["data"]
-    if reference != made_up:
-        take = partial(choose, "data", made_up)
-        st.button("Use the made-up data instead", key="use_made_up", icon=":material/casino:", on_click=take)
+def _offer_default(reference: str) -> None:
+    """Where data cannot be had, such as a benchmark without a network, offer those that are always here."""
+    usual = DEFAULTS["data"]
+    if reference != usual:
+        take = partial(choose, "data", usual)
+        title = problems()[DEFAULT_DATA["dataset"]].title
+        st.button(f"Use {title} instead", key="use_default_data", icon=":material/undo:", on_click=take)
 
 
 def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -435,7 +435,7 @@ def test_more_than_two_labels_where_the_method_takes_them(rows: Any) -> None:
 def test_the_ledger_counts_every_fit_and_a_cap_refuses_one(rows: Any, own_store: Path) -> None:
     X, y, sex = rows
     model = Hiring("pf_ld", settings=QUICK, ledger="staff")
-    with pytest.raises(BadInput, match="unknown data set 'staff'; choose from synthetic"):
+    with pytest.raises(BadInput, match="unknown data set 'staff'; choose from adult"):
         tell_ledger()
     first = model.fit(X, y, sensitive_features=sex).epsilon_
     model.fit(X, y, sensitive_features=sex)

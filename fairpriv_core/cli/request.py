@@ -8,6 +8,8 @@ from dataclasses import replace
 from tempfile import TemporaryFile
 from typing import Any
 
+from fairpriv_core.cli.output import say
+from fairpriv_core.data.catalog import DEFAULT_DATA, problems
 from fairpriv_core.data.faults import check_file
 from fairpriv_core.data.several import join_files, name_joined
 from fairpriv_core.data.table_schema import find_compared, name_roles, pay_for, read_schema_file, to_text
@@ -20,6 +22,7 @@ from fairpriv_core.records.source import DATA_FIELDS
 from fairpriv_core.store.runs import open_store
 
 _METHOD = ("method", "variant", "assignments")
+_OF_DATA = ("schema", "label", "positive", "person", "image", "unreadable")  # say something of data that are named
 
 
 def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
@@ -28,14 +31,14 @@ def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
     `given`: fields of the data and of RunConfig, variant, and assignments ("key=value" texts); None where an option was
     not given. A private evaluation that nobody speaks of is made where the run pays for itself. An epsilon among the
     options, unlike one of the file, needs a private method: nobody who asks for privacy is to get a model without it.
-    BadInput as `build_config`.
+    Where neither names data, they are the default ones, and standard error says so. BadInput as `build_config`.
     """
     base = _read_config_file(given["config"]) if given.get("config") else {}
     given = _read_schema(given)
     raw = {**base, **{name: value for name, value in given.items() if value is not None}}
     for name in ("config", *DATA_FIELDS, *_METHOD):
         raw.pop(name, None)
-    raw["data"] = _over(base.get("data"), {name: given.get(name) for name in DATA_FIELDS})
+    raw["data"] = settle_data(_over(base.get("data"), {name: given.get(name) for name in DATA_FIELDS}))
     for name, other in (("dataset", "file"), ("file", "dataset")):
         if given.get(name) and not given.get(other):
             raw["data"].pop(other, None)
@@ -49,6 +52,22 @@ def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
         name = config.method.info.name
         raise BadInput(f"epsilon needs a private method, got '{name}', which adds no noise.", field="epsilon")
     return config, raw["method"].keys()
+
+
+def settle_data(data: Mapping[str, Any], axes: Collection[str] = ()) -> dict[str, Any]:
+    """Return what is asked of the data, of the default ones where none are named, which standard error says then.
+
+    A sweep may name data, or groups, along its `axes`. BadInput where something is said of data that are not named.
+    """
+    named = {name for name, value in data.items() if value is not None} | set(axes)
+    if named & {"dataset", "file"}:
+        return dict(data)
+    of_none = next((name for name in _OF_DATA if name in named), None)
+    if of_none is not None:
+        raise BadInput(f"{of_none} is given and no data: name a data set (dataset) or your own file.", field="dataset")
+    say(f"no data named: {problems()[DEFAULT_DATA['dataset']].title.partition(' (')[0]} (public)")
+    usual = {name: value for name, value in DEFAULT_DATA.items() if name not in named}
+    return {**data, **usual}
 
 
 def name_table(files: Sequence[str]) -> str | None:

@@ -27,6 +27,8 @@ from fairpriv_core.data.image_benchmarks import MNIST_UNBALANCED, UTKFACE, UTKFA
 from fairpriv_core.data.problem import Categorical, Grouping, Keep, Label, Layout, Numeric, Problem, Shipped, Source
 from fairpriv_core.data.synthetic import CONTRACTS, REGIONS, SHIFTS, generate
 
+#: the data of whoever names none: they ship with the package and are public
+DEFAULT_DATA = {"dataset": "adult", "sensitive": "sex"}
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 
 _SYNTHETIC = Problem(
@@ -301,12 +303,12 @@ _ACS = Problem(
     ),
 )
 
-_TABLES = (_SYNTHETIC, _ADULT, _BANK, _BANK_NO_DURATION, _COMPAS, _CREDIT, _DUTCH, _PARKINSONS, _PARKINSONS_MOTOR, _ACS)
+_TABLES = (_ADULT, _SYNTHETIC, _BANK, _BANK_NO_DURATION, _COMPAS, _CREDIT, _DUTCH, _PARKINSONS, _PARKINSONS_MOTOR, _ACS)
 _PROBLEMS = (*_TABLES, MNIST_UNBALANCED, UTKFACE, UTKFACE_128)
 
 
 def problems() -> dict[str, Problem]:
-    """Return every benchmark by name, the embedded default first, those of other packages last."""
+    """Return every benchmark by name, the default first, those of other packages last."""
     offered = {plugin.name: plugin.found for plugin in list_plugins() if plugin.fault is None}
     return {**own_problems(), **offered}
 

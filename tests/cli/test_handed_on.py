@@ -232,4 +232,4 @@ def test_the_command_prints_or_writes_it_and_knows_no_file_of_a_persons_own(call
     expected = describe_problem(problems()["adult"])
     assert said.code == 0 and said.json == json.loads(out.read_text()) == expected
     refused = call("croissant", str(out))
-    assert refused.code == 2 and "choose from synthetic, adult" in refused.err
+    assert refused.code == 2 and "choose from adult, synthetic" in refused.err

@@ -20,10 +20,12 @@ from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
 from pages.widgets.app import style
+from pages.widgets.shared import state
 
 ROOT = Path(__file__).resolve().parents[2]
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
 FEW = {"epochs": 3}
+FIRST = state.DEFAULTS["data"]
 _scan_once = functools.cache(manifest_scanner.scan_component_manifests)
 
 
@@ -37,6 +39,21 @@ def own_main(monkeypatch: pytest.MonkeyPatch) -> None:
 def nothing_beside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the frame from starting a process that trains: it would outlive its test."""
     monkeypatch.setattr(beside, "train_beside", lambda: None)
+
+
+@pytest.fixture(autouse=True)
+def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pages begin with the small made-up data; `data_at_first` gives back what people begin with."""
+    monkeypatch.setitem(state.DEFAULTS, "data", "synthetic:group")
+
+
+@pytest.fixture
+def data_at_first(small_data: None, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Begin with the data that people begin with, with no folder of data and no network; return their reference."""
+    monkeypatch.setitem(state.DEFAULTS, "data", FIRST)
+    for name, nowhere in (("FAIRPRIV_DATA", "/nowhere"), ("https_proxy", "http://127.0.0.1:9")):
+        monkeypatch.setenv(name, nowhere)
+    return FIRST
 
 
 @pytest.fixture(autouse=True)

@@ -18,11 +18,18 @@ PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py") if path.stem 
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_page_opens_on_an_empty_store(name: str, open_page: Callable[..., AppTest]) -> None:
+def test_page_opens_on_an_empty_store_with_adult(
+    name: str, open_page: Callable[..., AppTest], data_at_first: str
+) -> None:
     page = open_page(name)
     assert not page.exception
     assert not page.error
     assert page.title
+    if name == "train":
+        assert page.selectbox("data").value == data_at_first == "adult:sex" and not page.button("launch").disabled
+    if name == "data":
+        assert (page.selectbox("dataset").value, page.multiselect("attributes").value) == ("adult", ["sex"])
+        assert page.query_params["data"] == "adult:sex"
 
 
 @pytest.mark.parametrize("name", ["run", "compare"])

@@ -279,7 +279,7 @@ def test_unknown_data_gives_a_sentence(open_page: Open) -> None:
     page = open_page("train", data="martians:antennae")
     assert not page.exception
     assert "martians" in page.error[0].value
-    page.button("use_made_up").click().run()
+    page.button("use_default_data").click().run()
     assert page.selectbox("data").value == "synthetic:group" and page.button("launch") and not page.error
     page = open_page("train", data="synthetic:antennae")
     assert "antennae" in page.error[0].value

@@ -84,7 +84,7 @@ def test_a_method_that_pursues_no_notion_needs_none() -> None:
 @pytest.mark.parametrize(
     ("changed", "message", "field"),
     [
-        ({"data": {"dataset": "moon", "sensitive": "a"}}, "unknown data set 'moon'; choose from synthetic,", "dataset"),
+        ({"data": {"dataset": "moon", "sensitive": "a"}}, "unknown data set 'moon'; choose from adult,", "dataset"),
         ({"data": {"sensitive": "a"}}, "give either a data set .* or a file", "dataset"),
         ({"data": {"dataset": "synthetic"}}, "sensitive is not given", "sensitive"),
         ({"data": {"file": "a.csv", "sensitive": "a"}}, "label is not given", "label"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from fairpriv_core.data.catalog import DEFAULT_DATA
 from fairpriv_core.data.download import VARIABLE, confirm, is_confirmed
 from fairpriv_core.data.encodings import name_encodings
 from fairpriv_core.data.problem import DataSpec, Numeric, Problem
@@ -104,7 +105,10 @@ def choose_benchmark() -> DataSpec | None:
     known = offered_problems()
     names = list(known)
     title = st.selectbox(
-        "Data set", names, **mount_index("dataset", names, "synthetic"), format_func=lambda name: known[name].title
+        "Data set",
+        names,
+        **mount_index("dataset", names, DEFAULT_DATA["dataset"]),
+        format_func=lambda name: known[name].title,
     )
     problem = known[keep("dataset", title)]
     st.caption(plain(f"{problem.summary} {problem.citation.rstrip('.')}. Licence: {problem.licence}."))

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from fairpriv_core.data.catalog import DEFAULT_DATA
 from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.methods.catalog import DEFAULT_METHOD
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
@@ -24,7 +25,7 @@ from pages.widgets.shared.frame import ask_for_frame
 _LARGEST = 2**53 - 1  # a browser knows no larger whole number
 #: every choice that a link carries, with its default; method parameters are `p.<name>` and have the method's default
 DEFAULTS: dict[str, Any] = {
-    "data": "synthetic:group",
+    "data": f"{DEFAULT_DATA['dataset']}:{DEFAULT_DATA['sensitive']}",
     "notion": DEFAULT_NOTION,
     "method": DEFAULT_METHOD,
     "variant": "proved",
