@@ -88,7 +88,7 @@ def finish(
         method,
         events=with_evaluation(method.event(data.n), evaluation),
         metrics=found[-1],
-        metrics_private=_measure_privately(data, scores[-1]) if evaluation else None,
+        metrics_private=measure_privately(data, scores[-1]) if evaluation else None,
         steps=30,
         seconds=1.0,
     )
@@ -97,7 +97,7 @@ def finish(
     return claim.key
 
 
-def _measure_privately(data: Dataset, score: np.ndarray) -> dict[str, Any]:
+def measure_privately(data: Dataset, score: np.ndarray) -> dict[str, Any]:
     counts = count_cells(decide(score), data.y, data.group, data.groups, data.labels)
     noisy = counts + np.random.default_rng(5).normal(0, _NOISE, counts.shape)
     return measure_noisy(noisy, _NOISE, data.group_names, data.label_names)

@@ -18,24 +18,6 @@ from tests.report import samples
 FIGURES = samples.every_figure()
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_says_what_it_is(name: str) -> None:
-    figure = FIGURES[name]
-    assert figure.title and len(figure.title) <= 60
-    assert figure.caption.endswith(".")
-    assert figure.alt.endswith(".") and any(character.isdigit() for character in figure.alt)
-    assert figure.raw == ("Raw, for the analyst" in figure.caption)
-    if name != "epsilon_dots":
-        assert figure.x.title
-        assert all(panel.y.title for panel in figure.panels) or figure.horizontal
-    for series in figure.series:
-        assert 0 <= series.panel < len(figure.panels)
-        assert len(series.x) == len(series.y) + (series.kind == "histogram")
-        assert len(series.x) <= MAX_POINTS
-        assert len(series.low) == len(series.high)
-        assert len(series.low) in (0, len(series.y))
-
-
 @given(st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6)), min_size=1, max_size=400), st.integers(4, 100))
 def test_decimation_keeps_ends_extremes_and_order(values: list[float | None], limit: int) -> None:
     x, (y,) = decimate(list(range(len(values))), values, limit=limit)
