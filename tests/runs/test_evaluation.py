@@ -112,13 +112,13 @@ def test_one_person_moves_the_counts_by_no_more_than_is_accounted(network: Mappi
 def test_the_noise_is_as_accounted_and_nothing_else_is_said() -> None:
     data = make_data(60)
     noises = []
-    for _ in range(2000):
+    for _ in range(1000):
         mechanism, paid, found = release(data, "record")
         [seen] = mechanism.releases
         noises.append(seen.out - seen.value)
         assert paid == PLANNED == mechanism.events and np.ravel(found["counts"]) == pytest.approx(seen.out)
-    assert np.std(noises) == pytest.approx(2.0, rel=0.028)  # 16,000 normals: within five standard errors
-    assert np.abs(np.corrcoef(np.array(noises).T) - np.eye(8)).max() < 0.1
+    assert np.std(noises) == pytest.approx(2.0, rel=0.04)  # 8,000 normals: within five standard errors
+    assert np.abs(np.corrcoef(np.array(noises).T) - np.eye(8)).max() < 0.15
 
 
 def test_noise_set_by_hand_is_matched_by_trainings_epsilon(configure: Configure) -> None:
