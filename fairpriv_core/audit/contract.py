@@ -9,21 +9,33 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from fairpriv_core.audit.attack import Train
-from fairpriv_core.audit.observe import CHOICE, RecordingMechanism
-from fairpriv_core.audit.sensitivity import MeasuredSensitivity, Noise, measure_noise, measure_shapes, record_runs
-from fairpriv_core.audit.trials import DELTA, Make, Watcher, make_rows, make_three, train, with_group
+from fairpriv_core.audit.observe import CHOICE, SUM, RecordingMechanism, Release
+from fairpriv_core.audit.sensitivity import Noise, measure_noise, record_runs, replay_others
+from fairpriv_core.audit.trials import (
+    DELTA,
+    Make,
+    Watcher,
+    make_alike,
+    make_rows,
+    make_three,
+    train,
+    with_everybody,
+    with_group,
+    with_row,
+)
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.layers import LAYERED_KIND, LayeredShape
 from fairpriv_core.engine.predict import needs_group, predict_proba
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.errors import BadInput, FairprivError
-from fairpriv_core.methods.base import Method, MethodInfo, parameters
+from fairpriv_core.methods.base import FitsAlone, Method, MethodInfo, parameters
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.rates import TWO
 from fairpriv_core.privacy.accountants import epsilon
@@ -36,6 +48,7 @@ _ROWS, _MANY = 2000, 10_000
 _FEW = 120  # rows of a fit that is made again and again, in several batches an epoch
 _APART = 1e-4  # relative distance of a model that is trained with others from the same one alone
 _ROUNDING = 1e-9
+Checkpoint = Mapping[str, np.ndarray]
 _BAD = (-1, float("nan"), 0)
 
 
@@ -56,10 +69,26 @@ def list_notions(method: Method, make: Make) -> list[str]:
     return taken if make is make_rows or method.info.pursues_notion else taken[:1]
 
 
-def check_releases(method: Method, make: Make, notion: str) -> None:
+@dataclass(frozen=True)
+class Recorded:
+    """A fit, what it was on, and what it released."""
+
+    data: Dataset
+    releases: list[Release]
+    fitted: Fitted
+
+
+def record(method: Method, make: Make, notion: str) -> Recorded:
+    """Return a fit on so many rows that each cell has those that it needs."""
+    data = make(n=900, groups=3) if method.info.threat_model == "attribute" else make(n=300)
+    mechanism = RecordingMechanism(0)
+    (fitted,) = train(method, [data], [mechanism], notion=notion)
+    return Recorded(data, mechanism.releases, fitted)
+
+
+def check_releases(method: Method, recorded: Recorded) -> None:
     """A fit releases what was announced, and its model is finite and gives each label a probability."""
-    data = make(n=300)  # of three labels and two groups each cell has the rows that it needs
-    (fitted,) = train(method, [data], [RecordingMechanism(0)], notion=notion)
+    data, fitted = recorded.data, recorded.fitted
     counted, announced = set(merge(fitted.events)), set(merge(method.event(data.n)))
     ask(counted == announced, f"event() announces {_list(announced)}, and the mechanism counted {_list(counted)}.")
     ask(fitted.steps > 0, f"Fitted.steps must be > 0, got {fitted.steps}.")
@@ -145,28 +174,33 @@ def check_many_labels(method: Method) -> None:
     _must_refuse(method, make_three(), expected)
 
 
-def check_together(method: Method, make: Make) -> None:
+def check_together(method: Method, make: Make, notion: str | None = None) -> None:
     """Models that are trained together are those that are trained alone, and have released the same."""
-    seeds = (0, 1, 2)
-    datasets = [make(n=_FEW, seed=seed) for seed in seeds]
-    together = train(method, datasets, [RecordingMechanism(seed) for seed in seeds])
-    for seed, data, joint in zip(seeds, datasets, together, strict=True):
-        (alone,) = train(method, [data], [RecordingMechanism(seed)])
+    datasets = [make(n=_FEW, seed=seed) for seed in range(3)]
+    together = train(method, datasets, [RecordingMechanism(seed) for seed in range(3)], notion=notion)
+    for seed in (0, 2):
+        (alone,) = train(method, [datasets[seed]], [RecordingMechanism(seed)], notion=notion)
+        joint = together[seed]
         apart = float(np.linalg.norm(alone.parameters - joint.parameters) / np.linalg.norm(alone.parameters))
         ask(apart <= _APART, f"a model trained with others lies {apart:.2g} from the same one trained alone.")
         ask(alone.events == joint.events, "a model trained with others released something else than alone.")
 
 
-def check_resume(method: Method, make: Make) -> None:
+def check_resume(method: Method, make: Make, notion: str | None = None) -> None:
     """A resumed fit gives the same bits: from each checkpoint to the next, and from some of them to the end."""
     data, watcher = make(n=_FEW), Watcher(frozenset(range(method.steps(_FEW) + 1)))
-    whole = _fit(method, data, Mechanism(Randomness.replay(5)), watcher)
+    chosen = notions()[notion or method.info.notions[0]]
+
+    def fit(mechanism: Mechanism, watcher: Watcher | Unwatched, start: Checkpoint | None = None) -> Fitted:
+        return method.fit(data, Training(chosen, 0, mechanism, watcher, start))
+
+    whole = fit(Mechanism(Randomness.replay(5)), watcher)
     checkpoints = watcher.checkpoints
     ask(bool(checkpoints), "a fit must hand its observer a checkpoint; it committed none.")
     for step, following in pairwise(checkpoints):
         resumed = Watcher(frozenset({following}), stop_at=following)
         try:
-            _fit(method, data, Mechanism.from_state(checkpoints[step]), resumed, checkpoints[step])
+            fit(Mechanism.from_state(checkpoints[step]), resumed, checkpoints[step])
         except InterruptedError:
             pass
         else:
@@ -176,7 +210,7 @@ def check_resume(method: Method, make: Make) -> None:
             ask(same, f"resumed from step {step}, '{name}' has other bits at step {following}.")
     for step in sorted({*list(checkpoints)[::5], max(checkpoints)}):
         mechanism = Mechanism.from_state(checkpoints[step])
-        ended = _fit(method, data, mechanism, Unwatched(), checkpoints[step])
+        ended = fit(mechanism, Unwatched(), checkpoints[step])
         ask(_tell(ended) == _tell(whole), f"resumed from step {step}, a fit ends with other bits.")
 
 
@@ -194,20 +228,21 @@ def check_fresh_noise(method: Method) -> None:
         ask(together < 5 / np.sqrt(first.size), f"the noise of two runs goes together: correlation {together:.2f}.")
 
 
-def check_replay(method: Method, make: Make, notion: str) -> None:
+def check_replay(method: Method, make: Make, notion: str, recorded: Recorded) -> None:
     """All that leaves follows from the releases: with the protected values made garbage the same bits come out.
 
     Recorded releases are given out again, whatever goes in. Of a method that protects the attribute, the sensitive
     column is replaced; of one that protects records, every feature, label and group, but not the number of rows.
     """
-    record = method.info.threat_model == "record"
-    data = make(n=200) if record else make(groups=3, n=900)
-    recorder = RecordingMechanism(0)
-    (honest,) = train(method, [data], [recorder], notion=notion)
-    garbage = make(n=200, seed=9) if record else with_group(data, np.random.default_rng(1).integers(0, 3, data.n))
-    (replayed,) = train(method, [garbage], [RecordingMechanism(1, along=recorder.releases)], notion=notion)
-    what = "records" if record else "the sensitive column"
-    same = _tell(honest) == _tell(replayed)
+    whole, data = method.info.threat_model == "record", recorded.data
+    column = np.random.default_rng(1).integers(0, data.groups, data.n)
+    garbage = make(n=data.n, seed=9) if whole else with_group(data, column)
+    mechanism = RecordingMechanism(1, along=recorded.releases)
+    (replayed,) = train(method, [garbage], [mechanism], notion=notion)
+    what = "records" if whole else "the sensitive column"
+    told = [[(one.bound, one.scale) for one in run] for run in (recorded.releases, mechanism.releases)]
+    ask(told[0] == told[1], f"what bounds a release follows from {what}.")
+    same = _tell(recorded.fitted) == _tell(replayed)
     ask(same, f"something of {what} leaves beside the releases: with garbage in place the model or its notes differ.")
 
 
@@ -231,16 +266,61 @@ def check_style(info: MethodInfo, others: Sequence[MethodInfo]) -> None:
     ask(mine not in taken, f"method '{taken.get(mine)}' has the dash '{mine[0]}' and the marker '{mine[1]}' already.")
 
 
-def check_sensitivity(
-    train: Train, data: Dataset, *, changes: int, whole_record: bool, seed: int
-) -> list[MeasuredSensitivity]:
-    """No record adds more to a release than was counted, on data that is hard on a bound; return what they added."""
-    found = measure_shapes(train, data, changes=changes, whole_record=whole_record, seed=seed)
-    ask(bool(found), "nothing was released through the mechanism.")
-    for each in found:
-        said = f"one record adds {each.largest:.2f} times as much to '{each.release}' as the mechanism is told."
-        ask(each.largest <= 1.0 + _ROUNDING, said)
-    return found
+def check_bounds(method: Method, data: Dataset, notion: str) -> dict[str, float]:
+    """One person moves no release by more than the mechanism is told; return the largest share of each release's bound.
+
+    A run is replayed on data that differ in one person, or in everybody (audit/sensitivity.py). What bounds a release
+    follows from what was released before; in a secret sum an absent person adds nothing, and people add up.
+    """
+    found = replay_others(
+        Train(
+            lambda datasets, mechanisms: train(method, datasets, mechanisms, notion=notion),
+            isinstance(method, FitsAlone),
+        ),
+        data,
+        whole_record=method.info.threat_model == "record",
+        seed=0,
+    )
+    shares: dict[str, float] = {}
+    for name, share in found.list_shares():
+        ask(
+            share <= 1.0 + _ROUNDING, f"one person adds {share:.2f} times as much to '{name}' as the mechanism is told."
+        )
+        shares[name] = max(share, shares.get(name, 0.0))
+    ask(bool(shares), "nothing was released through the mechanism.")
+    told, *others = found.list_told()
+    ask(all(other == told for other in others), "what bounds a release follows from what is protected.")
+    for nobody, together, apart in found.list_sums():
+        ask(not nobody.value.any(), f"'{nobody.name or nobody.kind}' is not 0 where nobody is in the sample.")
+        same = np.allclose(together.value, apart, atol=1e-5 * together.bound)
+        ask(same, f"'{nobody.name or nobody.kind}' of three people is not the sum of what each of them adds.")
+    return shares
+
+
+def check_rounding(method: Method, *, rows: int, models: int = 1) -> None:
+    """A row moves a sum over all `rows` by no more than the mechanism is told, whatever rounding adds.
+
+    It is nulled in place, and replaced, among rows whose contributions point the same way (privacy/sums.py). A method
+    that releases no sum has none to lose rows of.
+    """
+    method, data = with_everybody(method, rows), make_alike(rows)
+
+    def sum_first(changed: Dataset) -> Release | None:
+        mechanisms = [RecordingMechanism(seed) for seed in range(models)]
+        train(method, [changed] * models, mechanisms)
+        return next((each for each in mechanisms[-1].releases if each.kind == SUM), None)
+
+    whole = sum_first(data)
+    if whole is None:
+        return
+    ask(float(np.linalg.norm(whole.value)) > 0.25 * rows * whole.bound, "rows that are alike do not add up.")
+    for row in (0, rows // 3, rows - 1):
+        for value, people in ((float("nan"), 1.0), (-3.0, 2.0)):
+            other = sum_first(with_row(data, row, value))
+            assert other is not None
+            moved = float(np.linalg.norm(whole.value - other.value)) / whole.bound
+            ask(other.bound == whole.bound, "what bounds a sum follows from what is protected.")
+            ask(moved <= people, f"of {rows} rows one moves the sum by {moved:.4f} times what the mechanism is told.")
 
 
 def check_noise(train: Train, data: Dataset, *, runs: int, seed: int) -> Noise | None:
@@ -264,17 +344,6 @@ def _must_refuse(method: Method, data: Dataset, expected: str) -> None:
         ask(str(error) == expected, f"the refusal must say '{expected}' and says '{error}'.")
     else:
         ask(False, f"a fit must end in BadInput '{expected}', and it trained.")
-
-
-def _fit(
-    method: Method,
-    data: Dataset,
-    mechanism: Mechanism,
-    watcher: Watcher | Unwatched,
-    checkpoint: Mapping[str, np.ndarray] | None = None,
-) -> Fitted:
-    notion = notions()[method.info.notions[0]]
-    return method.fit(data, Training(notion, 0, mechanism, watcher, checkpoint))
 
 
 def _tell(fitted: Fitted) -> tuple[object, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -100,8 +101,8 @@ class ReplayEnded(Exception):
 class ReplayingMechanism(Mechanism):
     """Gives out an earlier run's releases, whatever goes in, and keeps what went in; adds no noise and counts nothing.
 
-    Every secret sample is `forced`. FairprivError where the replayed run releases something else than the earlier one;
-    with `stops`, ReplayEnded at the last release.
+    Every secret sample is `forced`, or in turn each row of it where it has rows. FairprivError where the replayed run
+    releases something else than the earlier one; with `stops`, ReplayEnded at the last release.
     """
 
     def __init__(self, earlier: Sequence[Release], forced: np.ndarray, *, stops: bool = False) -> None:
@@ -109,13 +110,13 @@ class ReplayingMechanism(Mechanism):
         self.releases: list[Release] = []
         self._earlier = iter(earlier)
         self._stop_at = len(earlier) if stops else None
-        self._forced = forced
+        self._forced = cycle(np.atleast_2d(forced))
         self._samples = False
 
     def sample(self, **asked: Any) -> list[np.ndarray]:
-        """Return the forced sample for every step."""
+        """Return the next forced sample for each step."""
         self._samples = True
-        return [self._forced] * int(asked["steps"])
+        return list(islice(self._forced, int(asked["steps"])))
 
     def sampled_gaussian(self, total: np.ndarray, **options: Any) -> np.ndarray:
         """Return the earlier release."""

@@ -2,12 +2,13 @@
 
 A recorded run is replayed on neighbouring data sets, so that all take the same course, with the changed record alone in
 every secret sample. What the mechanism is then given is what that record adds, relative to the record being absent.
+`replay_others` replays it on data all of whose protected values differ too: the course is the same nevertheless.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,9 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.seeds import public_generator
 
 _FACTORS = (-60.0, -1.0, 0.01, 60.0)
+_NULL = float("nan")
+_SCALES = (1.0, -1.0, 0.01, 60.0, 1e6, -1e19, _NULL)  # of whole records: negative, short, long, beyond float32, null
+_ONE, _ALL, _TOGETHER = 9, 8, 3  # data sets that differ in one person, and in all; people whose sum adds up
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,73 @@ class Noise:
     low: float
     high: float
     values: int
+
+
+@dataclass(frozen=True)
+class Replays:
+    """What one run put into its releases, and what it would have put in on other data, had the same come out.
+
+    Attributes:
+        run: the run's own releases.
+        neighbours: of data in which one person differs, who alone is in every secret sample.
+        of_moves: for each of the neighbours, what one person adds of a move: 1, or 0.5 where a record is replaced.
+        others: of data in which every protected value differs; each secret sample is one person, in turn.
+        nobody: of empty secret samples.
+        together: of secret samples of three people; `apart`: of each of the three.
+    """
+
+    run: list[Release]
+    neighbours: list[list[Release]]
+    of_moves: list[float]
+    others: list[list[Release]]
+    nobody: list[Release]
+    together: list[Release]
+    apart: list[list[Release]]
+
+    def list_shares(self) -> Iterator[tuple[str, float]]:
+        """Yield each release's name with how far a person moves it over what the mechanism is told: at most 1."""
+        for moved, of_move in zip(self.neighbours, self.of_moves, strict=True):
+            for own, other in zip(self.run, moved, strict=True):
+                yield own.name or own.kind, _share(own, other, of_move)
+        for added in self.others:
+            yield from ((one.name or one.kind, _share(one, one, 1.0)) for one in added if one.sampled)
+
+    def list_told(self) -> list[list[tuple[float, float]]]:
+        """Return what each run tells the mechanism: the bound and the scale of each release."""
+        others = (self.nobody, self.together, *self.apart) if self.others else ()
+        return [[(one.bound, one.scale) for one in run] for run in (self.run, *self.neighbours, *self.others, *others)]
+
+    def list_sums(self) -> Iterator[tuple[Release, Release, np.ndarray]]:
+        """Yield each sum over a secret sample: of nobody, of three people, and as their own sums add up."""
+        for nothing, whole, *parts in zip(self.nobody, self.together, *self.apart, strict=True):
+            if whole.sampled:
+                yield nothing, whole, np.sum([part.value for part in parts], axis=0)
+
+
+def replay_others(train: Train, data: Dataset, *, whole_record: bool, seed: int) -> Replays:
+    """Record a run on `data` and replay it on data that differ in one person, and in everybody.
+
+    With `whole_record` features, label and group change, which may be null; else the group alone.
+    """
+    base = RecordingMechanism(seed)
+    train([data], [base])
+    draw = public_generator(seed, "audited records")
+    order = draw.permutation(data.n)
+    pairs = [
+        (_change_one(data, place, int(row), whole_record), order[[place]]) for place, row in enumerate(order[:_ONE])
+    ]
+    samples = any(release.sampled for release in base.releases)
+    if samples:
+        turns = [np.roll(order, place * data.n // _ALL)[:, None] for place in range(_ALL)]
+        pairs += [(_change_all(data, draw, place, whole_record), turn) for place, turn in enumerate(turns)]
+        pairs += [(data, order[:count]) for count in (0, _TOGETHER)]
+        pairs += [(data, order[[place]]) for place in range(_TOGETHER)]
+    changed, forced = zip(*pairs, strict=True)
+    releasing = train if samples else replace(train, alone=True)  # what follows the last release is not waited for
+    runs = replay(releasing, changed, [base.releases] * len(pairs), forced=forced)
+    nobody, together, *apart = runs[_ONE + _ALL :] or [[], []]
+    of_moves = [0.5 if whole_record and not _nulls(place) else 1.0 for place in range(_ONE)]
+    return Replays(base.releases, runs[:_ONE], of_moves, runs[_ONE : _ONE + _ALL], nobody, together, apart)
 
 
 def list_shapes(data: Dataset) -> dict[str, Dataset]:
@@ -123,8 +194,30 @@ def _change(data: Dataset, row: int, place: int, whole_record: bool) -> Dataset:
         return replace(data, group=group)
     features, y = data.X.copy(), data.y.copy()
     features[row] = _FACTORS[place % len(_FACTORS)] * np.where(features[row] == 0, 1.0, features[row])
-    y[row] = (y[row] + place // len(_FACTORS)) % 2
+    y[row] = (y[row] + place // len(_FACTORS)) % data.labels
     return replace(data, X=features, y=y, group=group)
+
+
+def _nulls(place: int) -> bool:
+    """Return whether the neighbour at `place` has the record null, of a method that protects whole records."""
+    return place % 3 == 0
+
+
+def _change_one(data: Dataset, place: int, row: int, whole_record: bool) -> Dataset:
+    if not (whole_record and _nulls(place)):
+        return _change(data, row, place, whole_record)
+    features = data.X.copy()
+    features[row] = _NULL
+    return replace(data, X=features)
+
+
+def _change_all(data: Dataset, draw: np.random.Generator, place: int, whole_record: bool) -> Dataset:
+    """Return `data` with every group the same, or drawn; and with labels drawn and rows scaled where that is asked."""
+    group = draw.integers(0, data.groups, data.n) if place >= data.groups else np.full(data.n, place)
+    if not whole_record:
+        return replace(data, group=group)
+    scales = np.array(_SCALES, dtype=np.float32)[draw.integers(0, len(_SCALES), data.n)]
+    return replace(data, X=data.X * scales[:, None], y=draw.integers(0, data.labels, data.n), group=group)
 
 
 def _share(own: Release, other: Release, half: float) -> float:

@@ -24,6 +24,9 @@ from fairpriv_core.privacy.mechanism import Mechanism
 EPSILON, DELTA, ROWS = 4.0, 1e-5, 200
 _SHORT = {"epochs": 3, "batch_size": 25, "sampling_rate": 0.2, "iterations": 4, "rounds": 4}
 _DEEP = {"hidden_layers": 2, "width": 5}
+_STRAINED = {"batch_size": 80, "clip_primal": 0.1, "clip_dual": 0.4, "multiplier_max": 3.0, "dual_step": 20.0}
+HARD_ROWS = 640  # so many that each cell of a small group has the rows that it needs
+SHAPES = ("four groups", "a small group", "equal gradients", "opposite gradients", "rows of all lengths")
 Make = Callable[..., Dataset]  # takes n, groups and seed
 
 
@@ -111,6 +114,47 @@ def make_images(n: int = 60, groups: int = 2, seed: int = 0, labels: int = 3) ->
 def with_group(data: Dataset, group: np.ndarray) -> Dataset:
     """Return `data` with another sensitive column."""
     return dataclasses.replace(data, group=group.astype(np.int64))
+
+
+def make_hard(shape: str, make: Make, rows: int = HARD_ROWS) -> Dataset:
+    """Return data that are hard on a bound, of one of SHAPES; groups are drawn unless they are what is hard."""
+    data = make(n=rows, groups=4 if shape == "four groups" else 2)
+    side = np.where(np.arange(rows) % 2, 50.0, -50.0).astype(np.float32)[:, None]
+    lengths = np.geomspace(1e-3, 1e6, rows).astype(np.float32)[:, None]
+    features = {"equal gradients": data.X * 0 + 30.0, "opposite gradients": data.X * 0 + side}
+    group = {"a small group": np.arange(rows) % 7 == 0, "opposite gradients": np.arange(rows) % 2}
+    drawn = np.random.default_rng(5).integers(0, data.groups, rows)
+    scaled = data.X * lengths if shape == "rows of all lengths" else data.X
+    return with_group(dataclasses.replace(data, X=features.get(shape, scaled)), group.get(shape, drawn))
+
+
+def make_alike(rows: int, columns: int = 20) -> Dataset:
+    """Return rows whose gradients all point about the same way and are longer than any usual bound."""
+    data = make_rows(n=rows, d=columns)
+    features = 5.0 * (1.0 + 0.3 * np.random.default_rng(0).normal(size=data.X.shape))
+    group = np.arange(rows) % 2
+    return dataclasses.replace(data, X=features.astype(np.float32), y=np.zeros(rows, dtype=np.int64), group=group)
+
+
+def with_row(data: Dataset, row: int, value: float) -> Dataset:
+    """Return `data` with `value` in every feature of one row."""
+    features = data.X.copy()
+    features[row] = value
+    return dataclasses.replace(data, X=features)
+
+
+def with_everybody(method: Method, rows: int) -> Method:
+    """Return `method` with one step of all `rows`."""
+    everybody = {"epochs": 1, "batch_size": rows, "sampling_rate": 1.0, "clip_primal": 1.0, "learning_rate": 1e-5}
+    changed: Any = method
+    return dataclasses.replace(changed, **{name: everybody[name] for name in everybody if name in parameters(method)})
+
+
+def strain(method: Method) -> Method:
+    """Return `method` so that what bounds contributions acts: clipped close, multipliers at their largest."""
+    asked = {name: value for name, value in _STRAINED.items() if name in parameters(method)}
+    changed: Any = method
+    return dataclasses.replace(changed, **{name: value for name, value in asked.items() if getattr(changed, name)})
 
 
 def train(

@@ -210,8 +210,9 @@ class Looks:
             self._kept[k] = kernel.parameters[k].copy()
 
     def _count(self, k: int, kernel: Kernel, feed: Feed) -> np.ndarray:
-        """Return the counts (groups, labels, decisions) of model k on its training rows; no number decides 0."""
+        """Return the counts (groups, labels, decisions) of model k on its training rows that have a score."""
         columns, groups = feed.columns[k], self._setting.trains[k].groups
-        decided = kernel.score(slice(k, k + 1), columns.features)[0] > 0
-        counts = np.bincount(columns.codes * LABELS + decided, minlength=groups * LABELS * LABELS)
+        scores = kernel.score(slice(k, k + 1), columns.features)[0]
+        decided = (columns.codes * LABELS + (scores > 0))[np.isfinite(scores)]
+        counts = np.bincount(decided, minlength=groups * LABELS * LABELS)
         return counts.reshape(groups, LABELS, LABELS)

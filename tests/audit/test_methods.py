@@ -1,6 +1,6 @@
 """Every private method of the catalogue under audit, with every kind of network that it takes.
 
-That is sensitivity, noise, attacks, and what is caught where one breaks.
+That is noise, attacks, and what is caught where one breaks; sensitivity is in tests/methods/test_contract.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fairpriv_core.audit.canary import choose_pair, list_pairs, make_balanced_pair, make_data
-from fairpriv_core.audit.contract import check_noise, check_sensitivity
+from fairpriv_core.audit.contract import check_noise
 from fairpriv_core.audit.observe import SUM
 from fairpriv_core.audit.sensitivity import measure_noise, measure_sensitivities, record_runs
 from fairpriv_core.data.dataset import Dataset
@@ -61,22 +61,6 @@ def prepare(name: str, network: str) -> Method:
 
 def trainer_of(method: Method) -> Any:
     return make_trainer(method, notion=method.info.notions[0], seed=0)
-
-
-@pytest.mark.parametrize(("name", "network"), CASES)
-def test_no_record_adds_more_than_is_counted(name: str, network: str) -> None:
-    method = prepare(name, network)
-    few = 2 if isinstance(method, FitsAlone) else 8
-    whole = method.info.threat_model == "record"
-    assert check_sensitivity(trainer_of(method), make_rows(network), changes=few, whole_record=whole, seed=0)
-
-
-@pytest.mark.parametrize("name", [name for name, kind in PRIVATE.items() if kind.info.name.startswith("pf_ld")])
-def test_no_record_adds_more_than_is_counted_where_a_gap_is_aimed_at(name: str) -> None:
-    method = with_fields(prepare(name, "table"), gap_target=0.01)
-    whole = method.info.threat_model == "record"
-    found = check_sensitivity(trainer_of(method), make_rows("table"), changes=8, whole_record=whole, seed=0)
-    assert {one.release for one in found} >= {"dual"}
 
 
 @pytest.mark.parametrize(("name", "network"), TOGETHER)

@@ -7,46 +7,43 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
-from _pytest.mark import ParameterSet
 
 from fairpriv_core.audit import contract, observe
-from fairpriv_core.engine.networks import MLP
+from fairpriv_core.audit.trials import HARD_ROWS, SHAPES, make_hard, strain
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.declaration import check_declaration
-from fairpriv_core.methods.fields import network_of
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.sums import sensitivity
-from tests.methods.examples.catalog import EXAMPLES, Make, cases, trains_network
+from tests.methods.examples.catalog import CASES, EXAMPLES, Case, pair, trains_network
 from tests.methods.harness import RecordingMechanism, make_data, shrink_network, train, with_group
 
 ALL = [pytest.param(method, id=f"{name}-{i}") for name, each in EXAMPLES.items() for i, method in enumerate(each)]
 PRIVATE = [case for case in ALL if case.values[0].info.threat_model]
-NETWORKS = list(cases())
-PROVED = [case for case in NETWORKS if case.values[0].unproved_reason() is None]
-PROVES_FOR_GROUPS = [case for case in PROVED if case.values[0].info.threat_model == "attribute"]
-PROVES_FOR_RECORDS = [case for case in PROVED if case.values[0].info.threat_model == "record"]
+PROVED = [case for case in CASES if case.proved]
+# a transformer takes its time with each model: what is measured of modules is measured of the other one
+BOUNDED = [case for case in PROVED if case.network != "block" or case.method.info.name in ("dp_sgd", "pf_ld")]
+OF_RECORDS = [name for name, each in EXAMPLES.items() if each[0].info.threat_model == "record"]
 OF_TWO_LABELS = [name for name, kind in methods().items() if kind.info.max_labels is not None]
-on_every_network = pytest.mark.parametrize(("method", "make"), NETWORKS)
+DEAR = {"one_release_record", "randomized_response"}  # whose fits take ten times as long as others'
+FULL = 0.99  # a bound that is met exactly is that full, but for what rounding may add
+LESS_FULL = {
+    **{(name, "counts"): 0.49 for name in OF_RECORDS},  # a record that is replaced leaves one count for another
+    ("dp_fermi", "sum"): 0.8,  # of networks: the last layer's weights are bounded apart
+    ("fairlens", "statistics"): 0.97,
+    ("one_release_record", "flips"): 0.97,
+}
+on_pairs = pytest.mark.parametrize(("case", "notion"), list(pair(CASES)))
 
 
 @pytest.fixture(autouse=True)
 def small_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train small convolutional networks."""
     shrink_network(monkeypatch)
-
-
-def _with_notions(cases: list[ParameterSet]) -> Iterator[ParameterSet]:
-    """Yield every case with every notion that it is to be tried with; other networks than an mlp with one at first."""
-    for case in cases:
-        method, make = case.values
-        for place, notion in enumerate(contract.list_notions(method, make)):
-            marks = pytest.mark.long if place and network_of(method) != MLP else ()
-            yield pytest.param(method, make, notion, id=f"{case.id}-{notion}", marks=marks)
 
 
 def test_every_method_has_an_example() -> None:
@@ -58,9 +55,36 @@ def test_every_method_declares_itself(name: str) -> None:
     check_declaration(name, methods()[name])
 
 
-@pytest.mark.parametrize(("method", "make", "notion"), list(_with_notions(NETWORKS)))
-def test_fit_releases_what_was_announced_and_predicts_each_label(method: Method, make: Make, notion: str) -> None:
-    contract.check_releases(method, make, notion)
+@on_pairs
+def test_a_fit_releases_what_was_announced_and_nothing_leaves_beside(case: Case, notion: str) -> None:
+    recorded = contract.record(case.method, case.make, notion)
+    contract.check_releases(case.method, recorded)
+    if case.proved:
+        contract.check_replay(case.method, case.make, notion, recorded)
+
+
+@pytest.mark.parametrize(("case", "notion"), list(pair(BOUNDED)))
+def test_one_person_moves_no_release_by_more_than_is_counted(case: Case, notion: str) -> None:
+    """Each bound is met by somebody too, where that is possible: none is needlessly large."""
+    rows, shapes = (HARD_ROWS, SHAPES) if case.network == "own" else (240, SHAPES[-1:])
+    if case.method.info.name in DEAR:
+        shapes = SHAPES[-2:]
+    method: Any = strain(case.method)
+    if case.network in ("block", "cnn"):
+        method = dataclasses.replace(method, epochs=2)  # a module takes its time with each model
+    found: dict[str, float] = {}
+    for shape in shapes:
+        shares = contract.check_bounds(method, make_hard(shape, case.make, rows), notion)
+        found |= {name: max(share, found.get(name, 0.0)) for name, share in shares.items()}
+    assert max(found.values()) >= FULL
+    for name, share in found.items() if case.network == "own" else ():
+        assert share >= LESS_FULL.get((case.method.info.name, name), FULL), name
+
+
+@pytest.mark.parametrize("rows", [256, 8_192])
+@pytest.mark.parametrize("name", OF_RECORDS)
+def test_rounding_adds_no_more_than_is_counted(name: str, rows: int) -> None:
+    contract.check_rounding(EXAMPLES[name][0], rows=rows)
 
 
 @pytest.mark.parametrize("method", [case for case in PRIVATE if "epochs" in parameters(case.values[0])])
@@ -112,29 +136,15 @@ def test_more_labels_than_it_takes_are_refused(name: str) -> None:
     contract.check_many_labels(EXAMPLES[name][0])
 
 
-@on_every_network
-def test_k_models_equal_one_at_a_time(method: Method, make: Make) -> None:
-    contract.check_together(method, make)
-
-
-@on_every_network
-def test_a_resumed_fit_gives_the_same_bits(method: Method, make: Make) -> None:
-    contract.check_resume(method, make)
+@on_pairs
+def test_k_models_equal_one_at_a_time_and_a_resumed_one_gives_the_same_bits(case: Case, notion: str) -> None:
+    contract.check_together(case.method, case.make, notion)
+    contract.check_resume(case.method, case.make, notion)
 
 
 @pytest.mark.parametrize("method", PRIVATE)
 def test_the_same_public_seed_gives_different_noise(method: Method) -> None:
     contract.check_fresh_noise(method)
-
-
-@pytest.mark.parametrize(("method", "make", "notion"), list(_with_notions(PROVES_FOR_GROUPS)))
-def test_all_that_leaves_follows_from_the_releases(method: Method, make: Make, notion: str) -> None:
-    contract.check_replay(method, make, notion)
-
-
-@pytest.mark.parametrize(("method", "make"), PROVES_FOR_RECORDS)
-def test_nothing_of_the_records_leaves_but_the_releases(method: Method, make: Make) -> None:
-    contract.check_replay(method, make, method.info.notions[0])
 
 
 @pytest.mark.parametrize("name", list(EXAMPLES))

@@ -7,7 +7,6 @@ so what a record adds to a step's vector is the mechanism's input itself, relati
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,21 +65,6 @@ def _certain() -> Dataset:
     return dataclasses.replace(data, X=data.X * 0 + 1e4 * sign[:, None])
 
 
-def _opposite_gradients() -> Dataset:
-    data = make_data(n=400)
-    sign = np.where(np.arange(400) % 2, 1.0, -1.0).astype(np.float32)
-    return with_group(dataclasses.replace(data, X=data.X * 0 + 50.0 * sign[:, None]), np.arange(400) // 200)
-
-
-SHAPES: dict[str, Callable[[], Dataset]] = {
-    "two groups": lambda: _ordinary(2),
-    "four groups": lambda: _ordinary(4),
-    "tiny groups": _tiny_group,
-    "certain predictions": _certain,
-    "opposite gradients": _opposite_gradients,
-}
-
-
 def _contributions(method: DpFermi, data: Dataset, notion: str = "demographic_parity") -> np.ndarray:
     """Return the lengths of what single records, whatever their group, add to a step's vector, over its radius."""
     base = RecordingMechanism()
@@ -109,49 +93,11 @@ def _neighbour(data: Dataset, row: int) -> Dataset:
     return with_group(data, group)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("notion", NOTIONS)
-def test_each_contribution_lies_in_its_ball(notion: str, shape: str) -> None:
-    lengths = _contributions(METHOD, SHAPES[shape](), notion)
-    assert len(lengths) >= 300
-    assert lengths.max() <= 1.0
-
-
-def test_each_contribution_of_a_network_lies_in_its_ball() -> None:
-    assert 0.8 < _contributions(DEEP, _ordinary(4), "equalized_odds").max() <= 1.0
-
-
 def test_the_ball_is_not_needlessly_large() -> None:
     only_w = dataclasses.replace(METHOD, share_dual=0.99)
     assert _contributions(only_w, _certain()).max() >= 0.99
     only_theta = dataclasses.replace(METHOD, share_dual=0.01)
     assert _contributions(only_theta, _ordinary(2)).max() >= 0.98
-
-
-def test_an_absent_record_adds_nothing_and_sums_add_up() -> None:
-    data, chosen = _ordinary(2), np.array([3, 77, 140])
-    base = RecordingMechanism(forced=lambda epoch, step: chosen)
-    train(METHOD, [data], [base])
-    forced = [np.zeros(0, dtype=np.int64), *chosen.reshape(3, 1)]
-    parts = [RecordingMechanism(forced=lambda epoch, step, rows=rows: rows, replayed=base.releases) for rows in forced]
-    train(METHOD, [data] * 4, parts)
-    for whole, nothing, *single in zip(*(_sums(mechanism) for mechanism in [base, *parts]), strict=True):
-        assert not nothing.value.any()
-        assert np.allclose(whole.value, sum(release.value for release in single), atol=1e-5)
-
-
-@pytest.mark.parametrize("notion", NOTIONS)
-def test_one_changed_attribute_moves_the_sizes_by_their_shift(notion: str) -> None:
-    data, brief = _ordinary(3), dataclasses.replace(METHOD, epochs=1, batch_size=200)
-    label = 0 if notions()[notion].conditions == (0,) else 1
-    row = int(np.flatnonzero(data.y == label)[0])
-    sizes = []
-    for each in (data, _neighbour(data, row)):
-        recorder = RecordingMechanism()
-        train(brief, [each], [recorder], notion=notion)
-        sizes.append(recorder.releases[0])
-    assert [release.index for release in sizes] == [("counts", 0)] * 2
-    assert np.linalg.norm(sizes[0].value - sizes[1].value) == pytest.approx(sizes[0].bound)
 
 
 def test_noise_has_the_scale_that_is_counted() -> None:

@@ -1,4 +1,4 @@
-"""DP-FERMI's lambda that follows a gap: what one person moves, what it reads, and where it ends."""
+"""DP-FERMI's lambda that follows a gap: what it reads, where it ends, and what it costs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairpriv_core.audit import contract
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods import penalty_weight
 from fairpriv_core.methods.dp_fermi import DpFermi
 from fairpriv_core.methods.dp_fermi_record import DpFermiRecord
-from fairpriv_core.methods.penalty_weight import LARGEST, PenaltyWeights, largest_difference, shift_of_decisions
+from fairpriv_core.methods.penalty_weight import LARGEST, largest_difference, shift_of_decisions
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import Gaussian, merge
 from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
@@ -35,67 +35,10 @@ def _decisions(mechanism: RecordingMechanism) -> list[Release]:
     return [release for release in mechanism.releases if release.index[0] == "decisions"]
 
 
-def _moves(method: DpFermi | DpFermiRecord, data: Dataset, notion: str) -> np.ndarray:
-    """Return how far single persons move the sums of decisions, over the shift that the mechanism was told."""
-    base, moves = RecordingMechanism(), []
-    train(method, [data], [base], notion=notion)
-    for row in range(15):
-        other = RecordingMechanism(replayed=base.releases)
-        changed = with_group(data, np.where(np.arange(data.n) == row, (data.group + 1) % data.groups, data.group))
-        if isinstance(method, DpFermiRecord):
-            X = np.where(np.arange(data.n)[:, None] == row, np.float32(np.nan), data.X)
-            changed = dataclasses.replace(data, X=X)
-        train(method, [changed], [other], notion=notion)
-        pairs = zip(_decisions(base), _decisions(other), strict=True)
-        moves += [float(np.linalg.norm(own.value - new.value)) / own.bound for own, new in pairs]
-    return np.array(moves)
-
-
-@BOTH
-@pytest.mark.parametrize("notion", DpFermi.info.notions)
-def test_one_person_moves_decisions_by_their_shift(method: DpFermi | DpFermiRecord, notion: str) -> None:
-    moves = _moves(method, _ordinary(3), notion)
-    assert len(moves) == 15 * 3
-    assert moves.max() == pytest.approx(1.0) and set(np.round(moves, 9)) <= {0.0, 1.0}
-
-
 def test_one_person_moves_decisions_among_three_labels_by_their_shift() -> None:
-    assert _moves(ATTRIBUTE, _ordinary(2, labels=3), "equalized_odds").max() == pytest.approx(1.0)
+    found = contract.check_bounds(ATTRIBUTE, _ordinary(2, labels=3), "equalized_odds")
+    assert found["decisions"] == pytest.approx(1.0)
     assert shift_of_decisions(3, 2) == pytest.approx(np.linalg.norm([2, -1, -1, 2, -1, -1]))
-
-
-@BOTH
-def test_the_mutant_that_counts_one_cell_less_is_caught(
-    method: DpFermi | DpFermiRecord, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(penalty_weight, "shift_of_decisions", lambda labels, cells: shift_of_decisions(labels, 1) / 1.1)
-    assert _moves(method, _ordinary(2), "demographic_parity").max() > 1.05
-
-
-@BOTH
-def test_lambda_follows_what_was_released_and_not_what_is_true(
-    method: DpFermi | DpFermiRecord, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With other groups and the same releases the model is the same; a lambda that reads exact sums is caught."""
-    assert _replays_alike(method)
-    honest = PenaltyWeights._release
-
-    def exact(weights: PenaltyWeights, k: int, *rest: Any) -> tuple[np.ndarray, float]:
-        released, deviation = honest(weights, k, *rest)
-        mechanism = weights._setting.trainings[k].mechanism
-        assert isinstance(mechanism, RecordingMechanism)
-        return _decisions(mechanism)[-1].value.reshape(released.shape), deviation
-
-    monkeypatch.setattr(PenaltyWeights, "_release", exact)
-    assert not _replays_alike(method)
-
-
-def _replays_alike(method: DpFermi | DpFermiRecord) -> bool:
-    data, base = _ordinary(2), RecordingMechanism()
-    (first,) = train(method, [data], [base])
-    garbage = with_group(data, np.random.default_rng(1).integers(0, 2, data.n))
-    (second,) = train(method, [garbage], [RecordingMechanism(replayed=base.releases)])
-    return np.array_equal(first.parameters, second.parameters) and first.notes == second.notes
 
 
 @BOTH

@@ -1,0 +1,267 @@
+"""The contract has teeth: what is planted in a family's rule is told of, by the part that proves the opposite.
+
+Without it the same examples keep the contract: test_contract.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairpriv_core.audit import contract
+from fairpriv_core.audit.observe import RecordingMechanism
+from fairpriv_core.audit.trials import HARD_ROWS, make_hard, strain
+from fairpriv_core.engine import kernel as kernel_module
+from fairpriv_core.engine.rows import Feed, Records
+from fairpriv_core.engine.torch.module import OpenModule
+from fairpriv_core.methods import (
+    dpsgd_f,
+    fairdp_adaptive,
+    fairdp_certified,
+    jagielski_in,
+    multipliers,
+    noisy_sums,
+    one_release_record,
+    opt_q,
+    penalty_weight,
+    pf_ld,
+    setting,
+)
+from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.lagrangian import constraint_norms
+from tests.methods.examples.catalog import CASES, EXAMPLES
+from tests.methods.harness import make_data, shrink_network
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+Rule = noisy_sums.NoisySumsRule
+PARITY = "demographic_parity"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is planted, the case that it is planted in, and the data on which it shows."""
+
+    plant: Plant
+    case: str
+    shape: str = "rows of all lengths"
+
+    def find(self) -> tuple[Method, Callable[..., Any]]:
+        """Return the method and what makes its data."""
+        return next((each.method, each.make) for each in CASES if each.name == self.case)
+
+
+def replacing(place: object, name: str, build: Callable[[Any], Any]) -> Plant:
+    """Return what plants `build` of what is there."""
+    return lambda patch: patch.setattr(place, name, build(getattr(place, name)))
+
+
+def unclipped(weights: np.ndarray, norms: np.ndarray, bound: object) -> np.ndarray:
+    return weights.copy()
+
+
+def without_centring(honest: Callable[[pf_ld.PfLdRule], None]) -> Callable[[pf_ld.PfLdRule], None]:
+    """Raw coefficients are summed while the radius is still that of the centred ones."""
+
+    def set_tables(rule: pf_ld.PfLdRule) -> None:
+        honest(rule)
+        rule._centred = rule._centred - rule._remainder / np.array(rule.setting.rates)[:, None]
+        rule._remainder = np.zeros_like(rule._remainder)
+
+    return set_tables
+
+
+def too_short(honest: Callable[..., Any]) -> Callable[..., Any]:
+    """The norm leaves a layer out."""
+
+    def learn(module: OpenModule, *given: Any) -> Any:
+        learnt = honest(module, *given)
+        learnt.cache[-1].squares.zero_()
+        return learnt
+
+    return learn
+
+
+def twice(honest: Callable[..., Any]) -> Callable[..., Any]:
+    def count(rule: object, records: Records) -> np.ndarray | None:
+        counts: np.ndarray | None = honest(rule, records)
+        return None if counts is None else 2 * counts
+
+    return count
+
+
+def double_flips(honest: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda mechanism, counts, **how: honest(mechanism, 2.0 * counts, **how)
+
+
+MOVES: dict[str, Fault] = {
+    "pf_ld without clipping": Fault(replacing(setting, "clip_positive", lambda _: unclipped), "pf_ld-0"),
+    "pf_ld without centring": Fault(
+        replacing(pf_ld.PfLdRule, "_set_tables", without_centring), "pf_ld-0", "a small group"
+    ),
+    "pf_ld on images without clipping": Fault(
+        replacing(setting, "clip_positive", lambda _: unclipped), "pf_ld-images-0"
+    ),
+    "dp_sgd without clipping": Fault(replacing(noisy_sums, "clip_weights", lambda _: unclipped), "dp_sgd-0"),
+    "dp_sgd on images without clipping": Fault(
+        replacing(noisy_sums, "clip_weights", lambda _: unclipped), "dp_sgd-images-0"
+    ),
+    "a norm of a module that leaves a layer out": Fault(replacing(OpenModule, "learn", too_short), "dp_sgd-cnn"),
+    "a record that is counted twice": Fault(replacing(dpsgd_f.DpsgdFRule, "statistics", twice), "dpsgd_f-1"),
+    "noise for the smallest bound": Fault(
+        replacing(dpsgd_f.DpsgdFRule, "bounds", lambda _: lambda rule: rule.arrays["clip_groups"].min(axis=1)),
+        "dpsgd_f-0",
+    ),
+    "a bound that reads its own sample": Fault(
+        lambda patch: patch.setattr(opt_q, "OptQRule", opt_q.OptQPublishedRule), "opt_q-0"
+    ),
+    "another bound that reads its own sample": Fault(
+        lambda patch: patch.setattr(fairdp_adaptive, "FairDpRule", fairdp_adaptive.FairDpPublishedRule),
+        "fairdp_adaptive-0",
+    ),
+    "a certificate without clipping": Fault(
+        replacing(
+            fairdp_certified, "clipped_loss_weights", lambda _: lambda records, _: records.deviation * records.present
+        ),
+        "fairdp_certified-images-0",
+        "opposite gradients",
+    ),
+    "a row without an output that decides 0": Fault(
+        replacing(multipliers, "decided", lambda _: lambda target, logits, labels: (logits > 0).astype(np.float64)),
+        "pf_ld_record-2",
+    ),
+    "a learner that shortens no row": Fault(
+        lambda patch: patch.setattr(jagielski_in, "MARGIN", -1e9), "jagielski_in-0", "equal gradients"
+    ),
+    "an auditor that forgets where the person went": Fault(
+        replacing(jagielski_in._Game, "_largest_move", lambda _: lambda game: float((1.0 / game._sizes).max())),
+        "jagielski_in-0",
+        "four groups",
+    ),
+    "a record that flips twice": Fault(
+        replacing(one_release_record, "release_cumulative", double_flips), "one_release_record-0"
+    ),
+    "decisions that one cell less is told of": Fault(
+        replacing(penalty_weight, "shift_of_decisions", lambda honest: lambda labels, cells: honest(labels, 1) / 1.1),
+        "dp_fermi-4",
+    ),
+    "decisions of records that one cell less is told of": Fault(
+        replacing(penalty_weight, "shift_of_decisions", lambda honest: lambda labels, cells: honest(labels, 1) / 1.1),
+        "dp_fermi_record-2",
+    ),
+}
+
+
+def exact_sizes(honest: Callable[..., Any]) -> Callable[..., Any]:
+    def release(of: Any, k: int) -> np.ndarray:
+        honest(of, k)
+        sizes: np.ndarray = of.cells.sizes(of.trains[k].group, of.trains[k].y)
+        return sizes
+
+    return release
+
+
+def clip_of_one_group(_: object) -> Callable[..., float]:
+    def choose(of: Any, k: int, *, counts: np.ndarray, kernel: Any, feed: Feed) -> float:
+        norms = constraint_norms(k, target=of.target, kernel=kernel, feed=feed)
+        return float(np.median(norms[of.trains[k].group == 0]))
+
+    return choose
+
+
+def exact_counts(honest: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda rule, totals, counts, *rest: (honest(rule, totals, counts, *rest)[0], counts)
+
+
+def own_size(honest: Callable[..., Any]) -> Callable[..., Any]:
+    """A step is divided by its own sample's size in place of the expected one."""
+
+    def update(rule: Any, sampled: Any) -> Any:
+        expected = rule.setting.n * rule.setting.methods[0].rate(rule.setting.n)
+        return honest(rule, sampled) * expected / sampled.records.present.sum()
+
+    return update
+
+
+def exact_answer(honest: Callable[..., Any]) -> Callable[..., Any]:
+    """As where the noise's scale is passed as its location: the answer follows from the groups themselves."""
+
+    def respond(game: Any, prices: np.ndarray, index: int) -> Any:
+        public, centred = game._costs(prices)
+        honest(game, prices, index)
+        return game._oracle.answer(public, game._oracle.group_term(centred))
+
+    return respond
+
+
+def exact_flips(honest: Callable[..., Any]) -> Callable[..., Any]:
+    def release(mechanism: Any, counts: np.ndarray, **how: Any) -> np.ndarray:
+        honest(mechanism, counts, **how)
+        return counts.cumsum(axis=1)
+
+    return release
+
+
+def exact_decisions(honest: Callable[..., Any]) -> Callable[..., Any]:
+    """Lambda follows the exact sums; what was released is thrown away."""
+
+    def release(weights: Any, k: int, *rest: Any) -> tuple[np.ndarray, float]:
+        released, deviation = honest(weights, k, *rest)
+        mechanism = weights._setting.trainings[k].mechanism
+        assert isinstance(mechanism, RecordingMechanism)
+        return mechanism.releases[-1].value.reshape(released.shape), deviation
+
+    return release
+
+
+LEAKS: dict[str, Fault] = {
+    "exact sizes of groups": Fault(replacing(pf_ld, "release_counts", exact_sizes), "pf_ld-0"),
+    "a clipping bound from one group": Fault(replacing(pf_ld, "choose_clip", clip_of_one_group), "pf_ld-1"),
+    "opt_q with exact counts": Fault(replacing(Rule, "_release_both", exact_counts), "opt_q-0"),
+    "fairdp_adaptive with exact counts": Fault(replacing(Rule, "_release_both", exact_counts), "fairdp_adaptive-0"),
+    "a step divided by its sample's own size": Fault(replacing(Rule, "secret_update", own_size), "dp_sgd-0"),
+    "a learner that adds no noise": Fault(replacing(jagielski_in._Game, "_respond", exact_answer), "jagielski_in-0"),
+    "exact flips": Fault(replacing(one_release_record, "release_cumulative", exact_flips), "one_release_record-0"),
+    "lambda of exact decisions": Fault(
+        replacing(penalty_weight.PenaltyWeights, "_release", exact_decisions), "dp_fermi-4"
+    ),
+    "lambda of exact decisions of records": Fault(
+        replacing(penalty_weight.PenaltyWeights, "_release", exact_decisions), "dp_fermi_record-2"
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def small_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train small convolutional networks."""
+    shrink_network(monkeypatch)
+
+
+@pytest.mark.parametrize("fault", MOVES.values(), ids=MOVES)
+def test_what_a_person_moves_too_far_is_told_of(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault.plant(monkeypatch)
+    method, make = fault.find()
+    data = make_hard(fault.shape, make, HARD_ROWS if make is make_data else 240)
+    with pytest.raises(contract.ContractBroken, match=r"times as much to|what bounds a release follows"):
+        contract.check_bounds(strain(method), data, PARITY)
+
+
+@pytest.mark.parametrize("fault", LEAKS.values(), ids=LEAKS)
+def test_what_leaves_beside_the_releases_is_told_of(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault.plant(monkeypatch)
+    method, make = fault.find()
+    with pytest.raises(contract.ContractBroken, match=r"leaves beside the releases|what bounds a release follows"):
+        contract.check_replay(method, make, PARITY, contract.record(method, make, PARITY))
+
+
+@pytest.mark.parametrize("name", ["dp_sgd", "raco_dp"])
+def test_a_sum_in_few_digits_is_told_of(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def add_roughly(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
+        np.copyto(out, (left @ right).astype(np.float16))
+
+    monkeypatch.setattr(kernel_module, "add_products", add_roughly)
+    with pytest.raises(contract.ContractBroken, match="rows one moves the sum by"):
+        contract.check_rounding(EXAMPLES[name][0], rows=8_192, models=2)
