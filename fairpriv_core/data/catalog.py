@@ -243,6 +243,8 @@ _PARKINSONS = Problem(
                 url=f"{_UCI}/parkinsons/telemonitoring/parkinsons_updrs.data",
                 sha256="f2c7d5025dec4e92e7feae367a5f7ccf58789a10ac6b54bdf15976c599f9dd39",
                 layout=Layout(rename=(("subject#", "subject"),)),
+                mirror="https://raw.githubusercontent.com/behnazrzf/Parkinson-s_Telemonitoring/"
+                "f603774b38bfc967f20b4752bec4b6f872917d98/data/parkinsons_updrs.data",
             ),
         ),
     ),

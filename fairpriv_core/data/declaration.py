@@ -43,6 +43,8 @@ def _check_source(source: Source) -> None:
     inside = not path.is_absolute() and ".." not in path.parts
     _require(inside, f"a source's path must stay in the data folder, got '{source.path}'.")
     _require(source.url.startswith("https://"), f"a source's url must begin with https://, got '{source.url}'.")
+    second = source.mirror == "" or source.mirror.startswith("https://")
+    _require(second, f"a source's mirror must begin with https://, got '{source.mirror}'.")
     known = re.fullmatch("[0-9a-f]{64}", source.sha256) is not None
     _require(known, f"a source's sha256 must have 64 hex digits, got '{source.sha256}'.")
     both = (source.member is None) == (source.archive_sha256 is None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -102,29 +103,38 @@ def _verify(place: Path, source: Source) -> None:
 
 
 def _download(source: Source) -> Path:
-    """Fetch one file into the user's cache; a zip is unpacked and its member verified by its own checksum."""
-    from pooch import HTTPDownloader, Unzip, retrieve
-
+    """Fetch one file into the user's cache, from its second address where the first does not give it."""
     place = cache_folder() / source.path
-    fetch = HTTPDownloader(timeout=_SECONDS)
-    unpack = Unzip(members=[source.member], extract_dir=".") if source.member else None
-    try:
-        retrieve(
-            source.url,
-            known_hash=source.archive_sha256 if source.member else source.sha256,
-            fname=f"{place.name}.zip" if source.member else place.name,
-            path=place.parent,
-            downloader=fetch,
-            processor=unpack,
-        )
-    except (OSError, ValueError) as error:
+    mirrored = replace(source, url=source.mirror, member=None, archive_sha256=None)
+    for each in (source, mirrored) if source.mirror else (source,):
+        try:
+            _retrieve(each, place)
+            break
+        except (OSError, ValueError) as error:
+            failed = error
+    else:
+        also = f", nor {source.mirror}," if source.mirror else ""
         raise DataUnavailable(
-            f"'{source.path}' is not here and {source.url} cannot be fetched ({type(error).__name__}); "
+            f"'{source.path}' is not here and {source.url}{also} cannot be fetched ({type(failed).__name__}); "
             f"set {FOLDER_VARIABLE} to a folder that holds {source.path}, or put the file at {place}.",
             field="dataset",
-        ) from error
+        ) from failed
     _verify(place, source)
     return place
+
+
+def _retrieve(source: Source, place: Path) -> None:
+    """Fetch one file from its address; a zip is verified by its own checksum and unpacked."""
+    from pooch import HTTPDownloader, Unzip, retrieve
+
+    retrieve(
+        source.url,
+        known_hash=source.archive_sha256 if source.member else source.sha256,
+        fname=f"{place.name}.zip" if source.member else place.name,
+        path=place.parent,
+        downloader=HTTPDownloader(timeout=_SECONDS),
+        processor=Unzip(members=[source.member], extract_dir=".") if source.member else None,
+    )
 
 
 def is_confirmed(problem: Problem) -> bool:

@@ -241,6 +241,7 @@ MNIST_UNBALANCED = Problem(
             Source(
                 path=f"mnist/{name}",
                 url=f"https://ossci-datasets.s3.amazonaws.com/mnist/{name}",
+                mirror=f"https://storage.googleapis.com/cvdf-datasets/mnist/{name}",
                 sha256=sha256,
                 layout=Layout(kind="idx"),
                 part="test" if name.startswith("t10k") else "train",

@@ -177,7 +177,10 @@ class Layout:
 
 @dataclass(frozen=True)
 class Source:
-    """One published file: its place under the data folder, its address and checksum; `member` if it lies in a zip."""
+    """One published file: its place under the data folder, its address and checksum; `member` if it lies in a zip.
+
+    `mirror` is a second public address, of the file itself, for when the first does not give it; "" where none is.
+    """
 
     path: str
     url: str
@@ -186,6 +189,7 @@ class Source:
     member: str | None = None
     archive_sha256: str | None = None
     part: Literal["train", "test"] | None = None
+    mirror: str = ""
 
 
 @dataclass(frozen=True)

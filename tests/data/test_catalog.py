@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from fairpriv_core.data.catalog import DEFAULT_DATA, problems
+from fairpriv_core.data.declaration import check_problem
 from fairpriv_core.data.encode import load_encoder
 from fairpriv_core.data.gather import declare
-from fairpriv_core.data.problem import Categorical, DataSpec, Numeric, Problem
+from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.roles import make_plan
 from fairpriv_core.errors import BadInput
 
@@ -42,34 +44,13 @@ def test_no_sensitive_column_is_a_feature(name: str, sensitive: str) -> None:
         assert not [column for column in hidden if re.match(rf"{re.escape(column)}\b(?!-)", feature)], feature
 
 
-@pytest.mark.parametrize("problem", problems().values(), ids=list(problems()))
-def test_a_code_book_is_sound(problem: Problem) -> None:
-    for name, column in problem.columns.items():
-        assert name == column.name
-        if isinstance(column, Numeric):
-            assert column.low < column.high and column.scale > 0
-            assert list(column.edges) == sorted(set(column.edges))
-        if isinstance(column, Categorical):
-            assert len(set(column.categories)) == len(column.categories) > 1
-            assert {category for _, category in column.recode} <= set(column.categories)
-    for label in problem.labels:
-        several = problem.image is not None and len(label.column.categories) > 2
-        assert label.positive == "" if several else label.positive in label.column.categories
-        assert several or len(label.column.categories) == 2
-        assert label.above is None or label.positive == label.column.categories[1]
-    for grouping in problem.groupings:
-        assert grouping.column in problem.columns
-        assert bool(grouping.edges) != bool(grouping.values)
-    assert problem.unit is None or problem.unit in {column.name for column in problem.extra} - set(problem.columns)
-
-
-@pytest.mark.parametrize("problem", problems().values(), ids=list(problems()))
-def test_a_card_says_where_it_comes_from(problem: Problem) -> None:
-    assert problem.title and problem.summary and problem.citation and problem.licence
-    assert bool(problem.editions or problem.pictures) != bool(problem.generate)
-    for source in (source for edition in problem.editions for source in edition):
-        assert source.url.startswith("https://") and re.fullmatch("[0-9a-f]{64}", source.sha256)
-        assert (source.member is None) == (source.archive_sha256 is None)
+def test_every_benchmark_keeps_the_rules_that_those_of_other_packages_do() -> None:
+    for name, problem in problems().items():
+        check_problem(name, problem)
+    [[digits, *_]] = problems()["mnist_unbalanced"].editions
+    insecure = replace(problems()["adult"], editions=((replace(digits, mirror="http://a.org/a"),),))
+    with pytest.raises(BadInput, match="a source's mirror must begin with https://"):
+        check_problem("adult", insecure)
 
 
 def test_where_two_columns_say_the_same_both_are_hidden() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -82,6 +83,24 @@ def test_a_download_with_another_checksum_is_refused(site: str, cache: Path) -> 
     with pytest.raises(DataUnavailable, match="cannot be fetched"):
         find_edition(((replace(describe(f"{site}/x.csv"), sha256="0" * 64),),))
     assert not (cache / "some" / "x.csv").exists()
+
+
+@pytest.mark.parametrize("first", [f"{NOWHERE}/x.csv", "{site}/gone.csv", "{site}/other.csv", "{site}/other.zip"])
+def test_what_the_first_address_does_not_give_comes_from_the_second(
+    first: str, site: str, cache: Path, tmp_path: Path
+) -> None:
+    """The first may not answer, not have the file, or have another one; the second is verified alike."""
+    for name in ("other.csv", "other.zip"):
+        (tmp_path / "site" / name).write_bytes(b"another file")
+    asked = describe(first.format(site=site))
+    if first.endswith(".zip"):
+        asked = replace(asked, member="x.csv", archive_sha256="0" * 64)
+    ((_, place),) = find_edition(((replace(asked, mirror=f"{site}/x.csv"),),))
+    assert place == cache / "some" / "x.csv" and place.read_bytes() == CONTENT
+    place.unlink()
+    with pytest.raises(DataUnavailable, match=rf"{re.escape(site)}/other\.csv, cannot be fetched"):
+        find_edition(((replace(asked, mirror=f"{site}/other.csv"),),))
+    assert not place.exists()
 
 
 def test_without_file_and_network_the_sentence_says_what_to_do(cache: Path) -> None:
