@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from fairpriv_core.data.catalog import problems
 from tests.cli.commands import Call, make_call
 from tests.guard import start_guard
 from tests.patience import PATIENCE
@@ -32,6 +33,15 @@ def real_data() -> Path:
     if not named or not (Path(named) / "adult" / "adult.data").is_file():
         pytest.skip("needs FAIRPRIV_DATA to name a folder with the benchmarks' original files.")
     return Path(named).resolve()
+
+
+@pytest.fixture
+def files(request: pytest.FixtureRequest) -> None:
+    """Skip a test whose parameter `dataset`, or else `name`, is a data set that neither ships nor is in that folder."""
+    given = request.node.callspec.params
+    problem = problems()[given.get("dataset", given.get("name"))]
+    if problem.generate is None and problem.shipped is None:
+        request.getfixturevalue("real_data")
 
 
 @pytest.fixture(scope="session")

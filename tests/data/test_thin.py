@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -112,11 +111,10 @@ def test_the_digest_is_the_old_one_without_a_ratio_and_another_with_one() -> Non
     assert plain.digest == "93ff0a8b9d5056da84750e8e7b3839cb73c04edebffb16ecc7f279f3138662cc" != thinned.digest
 
 
-def test_real_groups_have_the_ratio(real_data: Path) -> None:
-    for name, sensitive in (("adult", "sex"), ("credit_default", "SEX")):
-        spec = DataSpec(dataset=name, sensitive=sensitive, group_ratio=0.8)
-        sizes = count(split_dataset(load_dataset(spec), seed=0)[0])
-        assert max(sizes) == round(min(sizes) / 0.8)
+def test_real_groups_have_the_ratio() -> None:
+    spec = DataSpec(dataset="adult", sensitive="sex", group_ratio=0.8)
+    sizes = count(split_dataset(load_dataset(spec), seed=0)[0])
+    assert max(sizes) == round(min(sizes) / 0.8)
 
 
 def test_rows_are_matched_to_the_shares_of_other_rows() -> None:

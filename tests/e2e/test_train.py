@@ -26,7 +26,6 @@ def test_a_double_click_launches_one_run(tab: Page, site: Any) -> None:
     assert tab.get_by_role("option").filter(has_text="seed 7878").count() == 1
 
 
-@pytest.mark.usefixtures("real_data")
 def test_a_drag_answers_at_once_loses_no_entry_and_launch_takes_what_is_on_screen(tab: Page, site: Any) -> None:
     open_page(tab, site, ADULT)
     for bound in ("clip_primal", "clip_dual"):
@@ -75,7 +74,6 @@ def test_settings_that_were_moved_survive_a_reload(tab: Page, site: Any) -> None
     expect(keyed(tab, "seed", "input")).to_have_value("5")
 
 
-@pytest.mark.usefixtures("real_data")
 def test_the_cost_stands_before_launch(tab: Page, site: Any) -> None:
     open_page(tab, site, ADULT)
     expect(keyed(tab, "plan_numbers")).to_contain_text("Primal noise")

@@ -86,15 +86,12 @@ def test_training_on_a_made_up_table_converges(make: Callable[[int, int], Datase
     assert _behind(PLAIN, _draw(make, n)) <= HALF_A_POINT
 
 
-@pytest.mark.usefixtures("real_data")
+@pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     ("dataset", "encoding"),
     _in_pairs(CASES, [each for each in CASES if (each[1] == "plain") == (each[0] in ("credit_default", "adult"))]),
 )
-def test_training_on_a_benchmark_converges(
-    dataset: str, encoding: str, real_data: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FAIRPRIV_DATA", str(real_data))
+def test_training_on_a_benchmark_converges(dataset: str, encoding: str) -> None:
     data = load_dataset(DataSpec(dataset=dataset, sensitive=BENCHMARKS[dataset], encoding=encoding))
     assert _behind(PLAIN, [split_dataset(data, seed=seed) for seed in range(2)]) <= HALF_A_POINT
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,12 +32,6 @@ from fairpriv_core.privacy.randomness import Randomness
 from tests.methods.harness import Watcher
 
 SEEDS = range(5)
-pytestmark = pytest.mark.usefixtures("real_data")
-
-
-@pytest.fixture(autouse=True)
-def real_files(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAIRPRIV_DATA", str(real_data))
 
 
 @lru_cache
@@ -84,6 +77,7 @@ def test_pf_ld_on_adult_at_epsilon_1() -> None:
     assert gap <= 0.05
 
 
+@pytest.mark.usefixtures("real_data")
 def test_pf_ld_on_bank_at_epsilon_1() -> None:
     accuracy, gap = _reach(PfLd(), "bank", "age")
     assert accuracy >= 0.895

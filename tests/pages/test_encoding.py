@@ -37,20 +37,18 @@ def test_a_reference_goes_both_ways() -> None:
         read_reference("compas:race?encoding=fine", no_upload)
 
 
-def test_the_data_page_sets_it_and_says_how_many_features_there_are(open_page: Open, real_data: Path) -> None:
-    page = open_page("data", data="compas:race")
-    assert page.selectbox("encoding").value == "binned" and "**30** encoded" in _say(page)
+def test_the_data_page_sets_it_and_says_how_many_features_there_are(open_page: Open) -> None:
+    page = open_page("data", data="adult:sex")
+    assert page.selectbox("encoding").value == "binned" and "**130** encoded" in _say(page)
     page.selectbox("encoding").set_value("plain").run()
     assert not page.exception and not page.error
-    assert page.query_params["data"] == NAME and "**12** encoded features" in _say(page)
+    assert page.query_params["data"] == "adult:sex?encoding=plain" and "**102** encoded features" in _say(page)
     assert "Ranges of the features are this project's choice" in _say(page)
 
-
-def test_a_link_brings_it_back(open_page: Open, real_data: Path) -> None:
-    page = open_page("data", data=NAME)
+    page = open_page("data", data="adult:sex?encoding=plain")
     assert page.selectbox("encoding").value == "plain"
     page.selectbox("encoding").set_value("binned").run()
-    assert not page.error and page.query_params["data"] == "compas:race"
+    assert not page.error and page.query_params["data"] == "adult:sex"
 
 
 def test_nothing_is_asked_where_there_is_one_way(open_page: Open) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -214,8 +213,7 @@ def test_settings_of_an_earlier_version_are_still_read() -> None:
     assert read_method(stored) == read_method({"name": "fairdp_certified", "epochs": 3})
 
 
-def test_on_adult_the_exported_model_keeps_to_its_certificate(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAIRPRIV_DATA", str(real_data))
+def test_on_adult_the_exported_model_keeps_to_its_certificate() -> None:
     for seed, ensemble in ((0, 100), (1, 10_000)):
         raw = _config("fairdp_certified", epochs=10, ensemble=ensemble)
         config: RunConfig = build_config({**raw, "data": {"dataset": "adult", "sensitive": "sex"}, "seed": seed})

@@ -110,8 +110,7 @@ def load_adult(encoding: str) -> Dataset:
     return load_dataset(DataSpec(**ADULT, encoding=encoding))
 
 
-def test_rows_labels_groups_and_splits_are_the_same(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAIRPRIV_DATA", str(real_data))
+def test_rows_labels_groups_and_splits_are_the_same() -> None:
     binned, plain = map(load_adult, ENCODINGS)
     assert (binned.d, plain.d) == (130, 102) and binned.digest != plain.digest
     for split in ("rows", "stratified", "official"):
@@ -174,10 +173,7 @@ def test_the_command_line_and_a_sweep_take_it(own_store: Any) -> None:
     assert json.loads(said.stdout)["key"] in plan.keys and len(set(plan.keys)) == 2
 
 
-def test_a_model_encodes_a_file_as_it_was_trained(
-    real_data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("FAIRPRIV_DATA", str(real_data))
+def test_a_model_encodes_a_file_as_it_was_trained(tmp_path: Path) -> None:
     outcome = execute(build("plain", method="none", data=ADULT), MemoryJournal())
     model = Model.of(outcome.fitted, outcome.train)
     assert len(Encoder.from_json(model.encoder).feature_names) == 102
