@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import functools
-import json
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
@@ -21,8 +18,8 @@ from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
 from pages.widgets.app import style
 from pages.widgets.shared import state
+from tests.pages.shown import ROOT, Open
 
-ROOT = Path(__file__).resolve().parents[2]
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
 FEW = {"epochs": 3}
 FIRST = state.DEFAULTS["data"]
@@ -90,13 +87,7 @@ def with_runs(made_store: Path, own_store: Path) -> Path:
 
 
 @pytest.fixture
-def charts_of() -> Callable[[AppTest], list[dict[str, Any]]]:
-    """Return a function that gives what each chart of a page draws: "figure", "alt", "config"."""
-    return lambda page: [json.loads(item.proto.json) for item in page.get("bidi_component")]
-
-
-@pytest.fixture
-def open_page() -> Callable[..., AppTest]:
+def open_page() -> Open:
     """Return a function that opens a page on its own, with an address if one is given."""
 
     def open_one(name: str, **address: str | list[str]) -> AppTest:

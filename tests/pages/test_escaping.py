@@ -4,56 +4,32 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.store.runs import open_store
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import DEFAULTS
+from tests.pages.shown import PAGES as NAMES
+from tests.pages.shown import ROOT, Open
 from tests.syntax import Function, Source, read_sources
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = {source.module: source for source in read_sources(ROOT, "pages", "app.py")}
 #: whose first argument Streamlit reads as Markdown, and which named arguments of any element
 DRAWS = frozenset(
-    {
-        "badge",
-        "button",
-        "caption",
-        "checkbox",
-        "download_button",
-        "error",
-        "expander",
-        "file_uploader",
-        "header",
-        "info",
-    }
-    | {"link_button", "markdown", "metric", "multiselect", "number_input", "pills", "popover", "radio", "selectbox"}
-    | {"segmented_control", "select_slider", "slider", "status", "subheader", "success", "text_area", "text_input"}
-    | {"title", "toast", "toggle", "warning", "write"}
+    {"badge", "button", "caption", "checkbox", "download_button", "error", "expander", "file_uploader", "header"}
+    | {"info", "link_button", "markdown", "metric", "multiselect", "number_input", "pills", "popover", "radio"}
+    | {"segmented_control", "select_slider", "selectbox", "slider", "status", "subheader", "success", "text_area"}
+    | {"text_input", "title", "toast", "toggle", "warning", "write"}
 )
 NAMED = frozenset({"label", "help", "text", "body", "delta"})
 #: what escapes, what returns a number or a number's text, and what the core has words of its own for
 SAFE = frozenset(
-    {
-        "plain",
-        "quote",
-        "len",
-        "sum",
-        "min",
-        "max",
-        "round",
-        "count_text",
-        "epsilon_text",
-        "short_epsilon_text",
-        "at_least_text",
-        "delta_text",
-        "odds",
-        "odds_shown",
-    }
+    {"plain", "quote", "len", "sum", "min", "max", "round", "count_text", "epsilon_text", "short_epsilon_text"}
+    | {"at_least_text", "delta_text", "odds", "odds_shown"}
 )
 OWN_WORDS = frozenset({"say_undefined", "metric_title", "say_seconds"})
 NUMERIC = re.compile(r"[ +]?0?\d*,?(\.\d+)?[defgn%,]")
@@ -188,17 +164,17 @@ def is_number(name: str, scope: ast.AST) -> bool:
     return any(each.arg == name and ast.unparse(each.annotation or each) in ("int", "float") for each in known)
 
 
-@pytest.mark.parametrize("module", PAGES)
-def test_no_value_is_drawn_unescaped(module: str) -> None:
-    faults = Reader(PAGES[module]).read()
+def test_no_value_is_drawn_unescaped() -> None:
+    faults = [fault for source in PAGES.values() for fault in Reader(source).read()]
     assert not faults, "\n".join(["put the value through `plain`:", *faults])
 
 
-@pytest.mark.parametrize("module", PAGES)
-def test_every_table_says_what_it_shows(module: str) -> None:
-    calls = [node for node in ast.walk(PAGES[module].tree) if isinstance(node, ast.Call)]
-    tables = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "dataframe"]
-    assert [call.lineno for call in tables if "alt" not in {keyword.arg for keyword in call.keywords}] == []
+def test_every_table_says_what_it_shows() -> None:
+    for source in PAGES.values():
+        calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
+        tables = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "dataframe"]
+        silent = [call.lineno for call in tables if "alt" not in {keyword.arg for keyword in call.keywords}]
+        assert silent == [], source.path
 
 
 @pytest.mark.parametrize(
@@ -226,13 +202,22 @@ LIVE = re.compile(r"(?<!\\)(\]\(http|<b>)")
 KINDS = ("markdown", "caption", "error", "warning", "info", "success", "header", "subheader", "title")
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "pages").glob("*.py") if path.stem != "__init__"))
-@pytest.mark.usefixtures("with_runs")
-def test_an_address_is_never_drawn_as_markup(name: str, open_page: Callable[..., AppTest]) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_an_address_is_never_drawn_as_markup(name: str, with_runs: Path, open_page: Open) -> None:
+    """Nor is what a person calls a run."""
     assert LIVE.search(EVIL) and not LIVE.search(plain(EVIL))
-    wanted = {**{each.replace(".", "__"): EVIL for each in DEFAULTS}, "p__epochs": EVIL, "p__nothing": EVIL}
-    known: list[dict[str, str]] = [{}, {"data": "synthetic:group"}, {"data": "synthetic:group", "source": "file"}]
-    for kept in known:
+    with open_store(str(with_runs)) as store:
+        keys = [row.key for row in store.rows()]
+        for key in keys:
+            store.label(key, name=EVIL, tags=[EVIL[:25]], note=EVIL)
+    wanted: dict[str, str | list[str]] = {each.replace(".", "__"): EVIL for each in DEFAULTS}
+    wanted |= {"p__epochs": EVIL, "p__nothing": EVIL}
+    known = {"data": "synthetic:group", "run": keys[0], "runs": keys, "cloned": keys[0], "points": keys}
+    for kept in (
+        {},
+        known,
+        {"data": "synthetic:group", "source": "file"} if name == "data" else {"data": known["data"]},
+    ):
         page = open_page(name, **{**wanted, **kept})
         drawn = [str(item.value) for kind in KINDS for item in getattr(page, kind)]
         drawn += [
@@ -240,4 +225,4 @@ def test_an_address_is_never_drawn_as_markup(name: str, open_page: Callable[...,
         ]
         assert not page.exception and drawn
         assert not [text for text in drawn if LIVE.search(text)]
-        assert name != "audit" or any("b.example" in text for text in drawn)
+        assert name != "audit" or kept or any("b.example" in text for text in drawn)

@@ -2,35 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import update
-from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.ledger_entry import identify_data
-from fairpriv_core.records.record import CERTIFICATES_WITHDRAWN, RunRecord
+from fairpriv_core.records.record import CERTIFICATES_WITHDRAWN
 from fairpriv_core.report import measured
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import work_on
-from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.tables import run
 from fairpriv_core.store.work import WorkStore
 from pages.widgets.run import outcome, run_numbers
-from pages.widgets.shared.sentences import plain
 from tests.pages.conftest import RAW
+from tests.pages.shown import Open, charts, find_key, said, whole
 
-Open = Callable[..., AppTest]
+METHODS = {"paid": "dp_sgd", "unpaid": "dp_sgd", "certified": "fairdp_certified"}
+
+
+@pytest.fixture(scope="module")
+def made_more(made_store: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """Return a store's folder with more finished runs, and their keys: two of DP-SGD, one paid, and a certified one."""
+    folder = tmp_path_factory.mktemp("more")
+    shutil.copytree(made_store, folder, dirs_exist_ok=True)
+    keys = {}
+    with open_store(str(folder / "runs.db")) as store:
+        work = WorkStore(store.database)
+        for name, method in METHODS.items():
+            asked = {"method": {"name": method, "epochs": 2}, "epsilon": 1.0, "private_evaluation": name != "unpaid"}
+            keys[name] = store.submit(build_config({**RAW, **asked})).key
+            work_on(work, work.claim(keys[name]))
+        keys |= {method: find_key(store, method) for method in ("pf_ld", "none")}
+    return folder, keys
+
+
+@pytest.fixture
+def keys(made_more: tuple[Path, dict[str, str]], own_store: Path) -> dict[str, str]:
+    """Put a copy of these runs where this test's store is; return their keys."""
+    shutil.copytree(made_more[0], own_store.parent, dirs_exist_ok=True)
+    return made_more[1]
 
 
 def test_the_toggle_is_for_private_methods_and_is_launched(open_page: Open) -> None:
     page = open_page("train", method="dp_sgd")
-    toggle = page.toggle("private_evaluation")
-    assert toggle.value is True and "the run's ε is the larger of the two" in toggle.help
+    assert page.toggle("private_evaluation").value is True
     page.button("launch").click().run()
     assert open_store().rows()[0].config["private_evaluation"] is True
     page.toggle("private_evaluation").set_value(False).run()
@@ -38,97 +58,66 @@ def test_the_toggle_is_for_private_methods_and_is_launched(open_page: Open) -> N
     page.button("launch").click().run()
     assert not open_store().rows()[0].config.get("private_evaluation")
     assert "private_evaluation" not in {toggle.key for toggle in open_page("train", method="none").toggle}
-
-
-def test_an_evaluation_that_has_no_budget_is_refused_at_its_toggle(open_page: Open) -> None:
     noise = {"p__noise_primal": "0", "p__noise_dual": "30", "p__noise_counts": "20"}
     page = open_page("train", expert="True", private_evaluation="True", **noise)
-    assert "takes its noise from a finite epsilon" in page.error[0].value
+    assert "takes its noise from a finite epsilon" in said(page, "error"), "there is no budget"
     assert page.button("launch").disabled
 
 
 def test_the_run_page_shows_paid_numbers_beside_raw_ones(
-    open_page: Open, own_store: Path, charts_of: Callable[[AppTest], list[dict[str, Any]]]
+    keys: dict[str, str], own_store: Path, open_page: Open
 ) -> None:
-    with open_store(str(own_store)) as store:
-        work = WorkStore(store.database)
-        keys = []
-        for asked in (True, False):
-            raw = {**RAW, "method": {"name": "dp_sgd", "epochs": 2}, "epsilon": 1.0, "private_evaluation": asked}
-            [claim] = work.claim(store.submit(build_config(raw)).key)
-            work_on(work, [claim])
-            keys.append(claim.key)
-    page = open_page("run", run=keys[0])
-    assert not page.exception
-    said = " ".join(item.value for item in page.caption)
-    assert "Synthetic is a public data set" in said and "noisy joint counts" in said
+    page = whole(open_page("run", run=keys["paid"]))
+    assert "Synthetic is a public data set" in said(page, "caption") and "noisy joint counts" in said(page, "caption")
     intervals = [metric.delta for metric in page.metric if metric.delta]
     assert len(intervals) == 3 and all(" to " in text for text in intervals)
-    paid = [chart for chart in charts_of(page) if "with noise" in str(chart["figure"])]
-    assert len(paid) == 1 and "From noisy counts that ε covers" in said
-    without = open_page("run", run=keys[1])
-    told = " ".join(item.value for item in without.caption)
-    assert "launched without private evaluation" in told and "with this evaluation" not in told
+    assert len([chart for chart in charts(page).values() if "with noise" in str(chart["figure"])]) == 1
+    assert "From noisy counts that ε covers" in said(page, "caption")
+    without = open_page("run", run=keys["unpaid"])
+    assert "launched without private evaluation" in said(without, "caption")
+    assert "with this evaluation" not in said(without, "caption"), "no cap is set"
     with open_store(str(own_store)) as store:
-        data = identify_data(store.row(keys[1]).config["data"], None)
+        data = identify_data(store.row(keys["unpaid"]).config["data"], None)
         store.ledger.set_cap(data, "group", Cap(30.0, 1e-5), where="synthetic")
-    without = open_page("run", run=keys[1])
-    assert "with this evaluation" in " ".join(item.value for item in without.caption)
+    without = open_page("run", run=keys["unpaid"])
+    assert "with this evaluation" in said(without, "caption")
     assert without.button("do_evaluate").label == "Evaluate privately: ε = 1.00 of the test rows"
     without.button("do_evaluate").click().run()
     with open_store(str(own_store)) as store:
-        key = store.previews.claim()
-        assert key is not None
-        run_preview(str(own_store), key)
-    after = open_page("run", run=keys[1])
-    assert not after.exception and len([metric for metric in after.metric if metric.delta]) == 3
+        run_preview(str(own_store), str(store.previews.claim()))
+    after = whole(open_page("run", run=keys["unpaid"]))
+    assert len([metric for metric in after.metric if metric.delta]) == 3
     assert "do_evaluate" not in {button.key for button in after.button}
 
 
-@pytest.mark.parametrize(("method", "public"), [("pf_ld", True), ("dp_sgd", False), ("none", False)])
 def test_the_run_page_warns_of_an_accuracy_only_where_it_may_not_be_published(
-    open_page: Open, own_store: Path, monkeypatch: pytest.MonkeyPatch, method: str, public: bool
+    keys: dict[str, str], open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (measured, outcome, run_numbers):
         monkeypatch.setattr(module, "is_published", lambda data: False)
+    for name in ("pf_ld", "unpaid", "none"):
+        public = name == "pf_ld"
+        with open_store() as store:
+            record = store.record(keys[name])
+        assert record is not None and ("Accuracy may be published" in record.metrics_note) is public
+        page = open_page("run", run=keys[name])
+        told = next(item.value for item in page.caption if "Accuracy and fairness gap" in item.value)
+        assert ("Accuracy may be published" in told) is public and "publish" in told, name
+        assert ("Accuracy may be published" in said(page, "markdown")) is public, name
+
+
+def test_the_run_page_shows_a_certificate_with_its_accuracy_or_that_it_was_withdrawn(
+    keys: dict[str, str], own_store: Path, open_page: Open
+) -> None:
+    assert "its certificate needs it" in said(open_page("train", method="fairdp_certified"), "caption")
+    page = open_page("run", run=keys["certified"])
+    assert not page.exception and "demographic parity gap" in said(page, "markdown")
+    assert "**accuracy** · at least" in said(page, "markdown")
     with open_store(str(own_store)) as store:
-        raw = {**RAW, "method": {"name": method, "epochs": 2}, "epsilon": None if method == "none" else 1.0}
-        work, row = WorkStore(store.database), store.submit(build_config(raw))
-        work_on(work, work.claim(row.key))
-        record = store.record(row.key)
-    assert record is not None and ("Accuracy may be published" in record.metrics_note) is public
-    page = open_page("run", run=row.key)
-    said = next(item.value for item in page.caption if "Accuracy and fairness gap" in item.value)
-    assert ("Accuracy may be published" in said) is public and "publish" in said
-    assert any("Accuracy may be published" in item.value for item in page.markdown) is public
-
-
-def _certified(store: RunStore) -> RunRecord:
-    work = WorkStore(store.database)
-    raw = {**RAW, "method": {"name": "fairdp_certified", "epochs": 1}, "epsilon": 1.0}
-    [claim] = work.claim(store.submit(build_config(raw)).key)
-    work_on(work, [claim])
-    record = store.record(claim.key)
-    assert record is not None
-    return record
-
-
-def test_the_run_page_shows_a_certificate_with_its_accuracy(open_page: Open, own_store: Path) -> None:
-    train = open_page("train", method="fairdp_certified")
-    assert any("its certificate needs it" in item.value for item in train.caption)
-    with open_store(str(own_store)) as store:
-        record = _certified(store)
-    page = open_page("run", run=record.key)
-    told = [item.value for item in page.markdown]
-    assert not page.exception and any("demographic parity gap" in text for text in told)
-    assert any("**accuracy** · at least" in text for text in told)
-
-
-def test_the_run_page_says_that_an_old_certificate_was_withdrawn(open_page: Open, own_store: Path) -> None:
-    with open_store(str(own_store)) as store:
-        record = _certified(store)
+        record = store.record(keys["certified"])
+        assert record is not None
         old = {**record.to_json(), "notes": {"certificates": {"proposition_3": {}, "failure": 0.1, "theorem_2": 0.126}}}
         with store.database.write() as connection:
             connection.execute(update(run).where(run.c.key == record.key).values(record=old))
-    told = [item.value for item in open_page("run", run=record.key).markdown]
-    assert any(plain(CERTIFICATES_WITHDRAWN) in text for text in told) and not any("12.6" in text for text in told)
+    page = open_page("run", run=keys["certified"])
+    assert CERTIFICATES_WITHDRAWN in said(page, "markdown") and "12.6" not in said(page, "markdown")

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.store.labels import Label
 from fairpriv_core.store.runs import RunStore, open_store
+from tests.pages.shown import Open, click, find_key, said
 
-Open = Callable[..., AppTest]
-ROOT = Path(__file__).resolve().parents[2]
 EVIL = "[x](http://b.example) <b>z</b>"
-LIVE = re.compile(r"(?<!\\)(\]\(http|<b>)")
-KINDS = ("markdown", "caption", "error", "warning", "info", "success", "header", "subheader", "title")
 
 
 @pytest.fixture
@@ -24,18 +18,12 @@ def store(with_runs: Path) -> RunStore:
     return open_store(str(with_runs))
 
 
-def find(store: RunStore, method: str, seed: int = 0) -> str:
-    """Return the key of a finished run."""
-    runs = {(row.config["method"]["name"], row.config["seed"]): row.key for row in store.rows()}
-    return runs[method, seed]
-
-
 def test_the_run_page_names_tags_notes_pins_and_archives(store: RunStore, open_page: Open) -> None:
-    key = find(store, "pf_ld")
+    key = find_key(store, "pf_ld")
     page = open_page("run", run=key)
     page.text_input(f"label.name.{key}").set_value(EVIL)
     page.text_area(f"label.note.{key}").set_value("one\ntwo")
-    next(each for each in page.button if each.label == "Save").click().run()
+    click(page, "Save")
     assert not page.exception and not page.error
     assert store.labels() == {key: Label(EVIL, (), "one\ntwo")}
     assert [option for option in page.selectbox("run").options if option.startswith(f"{EVIL} · ")]
@@ -49,23 +37,12 @@ def test_the_run_page_names_tags_notes_pins_and_archives(store: RunStore, open_p
     assert open_page("run").selectbox("run").value == key, "pinned runs come first"
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "pages").glob("[a-z]*.py")))
-def test_a_name_is_never_drawn_as_markup(name: str, store: RunStore, open_page: Open) -> None:
-    keys = [row.key for row in store.rows()]
-    for key in keys:
-        store.label(key, name=EVIL, tags=[EVIL[:25]], note=EVIL)
-    page = open_page(name, run=keys[0], runs=keys, cloned=keys[0], points=keys)
-    assert not page.exception
-    drawn = [str(item.value) for kind in KINDS for item in getattr(page, kind)] + [each.label for each in page.button]
-    assert drawn and not [text for text in drawn if LIVE.search(text)]
-
-
 def test_a_run_is_deleted_once_it_is_meant_and_the_next_one_is_shown(store: RunStore, open_page: Open) -> None:
-    key = find(store, "pf_ld")
+    key = find_key(store, "pf_ld")
     page = open_page("run", run=key)
     assert not [each for each in page.button if each.key == "label.delete"]
     page.toggle(f"label.sure.{key}").set_value(True).run()
-    assert any("deleting gives no ε back" in item.value for item in page.caption)
+    assert "deleting gives no ε back" in said(page, "caption")
     page.button("label.delete").click().run()
     assert not page.exception and not page.error
     assert key not in [row.key for row in store.rows()] and page.selectbox("run").value != key
@@ -73,7 +50,7 @@ def test_a_run_is_deleted_once_it_is_meant_and_the_next_one_is_shown(store: RunS
 
 
 def test_lists_filter_by_tag_and_leave_archived_runs_out(store: RunStore, open_page: Open) -> None:
-    plain, first, second = find(store, "none"), find(store, "pf_ld"), find(store, "pf_ld", 1)
+    plain, first, second = find_key(store, "none"), find_key(store, "pf_ld"), find_key(store, "pf_ld", 1)
     assert not [each for each in open_page("compare").multiselect if each.key == "only.tag"]
     store.label(plain, name="Reference", tags=["paper"])
     store.label(first, archived=True)
@@ -99,7 +76,7 @@ def test_lists_filter_by_tag_and_leave_archived_runs_out(store: RunStore, open_p
 
 
 def test_another_persons_run_can_be_cloned_and_not_labelled(store: RunStore, open_page: Open) -> None:
-    key = find(store, "pf_ld")
+    key = find_key(store, "pf_ld")
     store.label(key, name="ours")
     with store.database.write() as connection:
         connection.exec_driver_sql(f"update run set owner = 'somebody' where key = '{key}'")

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from pages.widgets.shared.state import DEFAULTS
 from tests.nasty import TEXTS
+from tests.pages.shown import PAGES, Open, open_frame
 
-Open = Callable[..., AppTest]
 Link = dict[str, str]
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py") if path.stem != "__init__")
 FIRST = ("data", "notion", "method", "run")  # a page stops at a wrong one, so they are wrong alone
 OWN = {
     "data": (
@@ -70,18 +67,10 @@ def test_a_number_out_of_range_becomes_one_within_it(with_runs: Path, open_page:
     assert not open_all(open_page, page, iter([link]))
 
 
-def open_frame(**address: str) -> AppTest:
-    """Open the first page within the frame of all pages, whose strip and gauge read the address too."""
-    frame = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for name, text in address.items():
-        frame.query_params[name.replace("__", ".")] = text
-    return frame.run()
-
-
-@pytest.mark.parametrize("delta", ["0", "-0", "1e-400", "1e-320", "-1", "1", "2"])
-def test_a_delta_that_is_none_leaves_the_frame_whole(with_runs: Path, delta: str) -> None:
-    frame = open_frame(delta=delta, data="synthetic:group")
-    assert not frame.exception and frame.title
+def test_a_delta_that_is_none_leaves_the_frame_whole(with_runs: Path) -> None:
+    for delta in ("0", "-0", "1e-400", "1e-320", "-1", "1", "2"):
+        frame = open_frame(delta=delta, data="synthetic:group")
+        assert not frame.exception and frame.title, delta
 
 
 @pytest.mark.long

@@ -1,8 +1,7 @@
-"""Every page opens on its own, without the frame, on an empty store, and says what to do."""
+"""Every page opens on its own, without the frame, on an empty store; the strip says what is shown, or runs next."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,105 +11,81 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.store.runs import open_store
 from pages.widgets.app.strip import tell_shown
-
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py") if path.stem != "__init__")
+from tests.pages.shown import PAGES, Open, find_key, open_frame, said, whole
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_page_opens_on_an_empty_store_with_adult(
-    name: str, open_page: Callable[..., AppTest], data_at_first: str
-) -> None:
-    page = open_page(name)
-    assert not page.exception
-    assert not page.error
-    assert page.title
-    if name == "train":
-        assert page.selectbox("data").value == data_at_first == "adult:sex" and not page.button("launch").disabled
-    if name == "data":
-        assert (page.selectbox("dataset").value, page.multiselect("attributes").value) == ("adult", ["sex"])
-        assert page.query_params["data"] == "adult:sex"
+def test_every_page_opens_on_an_empty_store_with_adult(open_page: Open, data_at_first: str) -> None:
+    for name in PAGES:
+        page = whole(open_page(name))
+        assert page.title, name
+        if name in ("run", "compare", "audit"):
+            assert "Train page" in said(page, "info"), name
+        if name in ("report", "present", "tradeoffs"):
+            assert "No finished run yet" in said(page, "info"), name
+        if name == "train":
+            assert page.selectbox("data").value == data_at_first == "adult:sex" and not page.button("launch").disabled
+        if name == "data":
+            assert (page.selectbox("dataset").value, page.multiselect("attributes").value) == ("adult", ["sex"])
+            assert page.query_params["data"] == "adult:sex"
 
 
-@pytest.mark.parametrize("name", ["run", "compare"])
-def test_page_without_runs_says_where_they_come_from(name: str, open_page: Callable[..., AppTest]) -> None:
-    assert "Train page" in open_page(name).info[0].value
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_store_that_cannot_be_read_gives_a_sentence(
-    name: str, open_page: Callable[..., AppTest], own_store: Path
-) -> None:
+def test_a_store_that_cannot_be_read_gives_a_sentence(open_page: Open, own_store: Path) -> None:
     own_store.parent.mkdir(parents=True)
     own_store.write_bytes(b"this is no database, whatever its name says")
-    page = open_page(name)
-    assert not page.exception
-    if name not in ("start", "learn"):  # they show what comes with the software
-        assert page.error and "store" in page.error[0].value
+    for name in PAGES:
+        page = open_page(name)
+        assert not page.exception
+        if name not in ("start", "learn"):  # they show what comes with the software
+            assert page.error and "store" in page.error[0].value, name
     assert own_store.read_bytes().startswith(b"this is no database")
 
 
-def test_the_frame_has_every_page_and_the_strip() -> None:
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
-    assert not page.exception
-    strip = " ".join(item.value for item in page.markdown)
-    assert "shown here: data **Adult" in strip
-    for part in ("data", "notion", "method", "protects", "the sensitive attribute of each person", "δ"):
-        assert part in strip
+def draw_strip(**address: str | list[str]) -> str:
+    """Return what the strip says on the Run page, or on Report where the address names several runs."""
 
-
-def test_the_strip_tells_of_the_runs_that_a_page_shows(with_runs: Path) -> None:
     def draw() -> None:
+        import streamlit as st
+
         from pages.widgets.app.strip import hold_strip, show_strip
         from pages.widgets.shared.state import enter
 
-        enter("report")
-        show_strip("Report", *hold_strip())
+        name = "report" if "runs" in st.query_params else "run"
+        enter(name)
+        show_strip(name.capitalize(), *hold_strip())
 
-    keys = [row.key for row in open_store().rows()]
     page = AppTest.from_function(draw)
-    page.query_params["runs"], page.query_params["data"] = keys, "adult:sex"  # Adult is for the next run
+    for name, text in address.items():
+        page.query_params[name] = text
     [told] = [item.value.replace("\\", "") for item in page.run().markdown if "data" in item.value]
+    return str(told)
+
+
+def test_the_strip_tells_of_the_runs_that_a_page_shows(with_runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_store(str(with_runs)) as store:
+        rows = store.rows()
+        row = store.row(find_key(store, "pf_ld"))
+    told = draw_strip(runs=[each.key for each in rows], data="adult:sex")  # Adult is for the next run
     assert "shown here: data **Synthetic" in told and "Adult" not in told
     assert "notion **Demographic parity** " in told and "ε **none, 1.00" in told and "PF-LD" in told
     assert "protects **the sensitive attribute of each person**" in told
-
-
-def test_the_strip_states_no_epsilon_that_is_not_proved_any_more(
-    with_runs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As of a run that was chosen by raw numbers."""
-
-    def draw() -> None:
-        from pages.widgets.app.strip import hold_strip, show_strip
-        from pages.widgets.shared.state import enter
-
-        enter("run")
-        show_strip("Run", *hold_strip())
-
-    row = next(row for row in open_store().rows() if row.config["method"]["name"] == "pf_ld")
-    said = {}
-    for epsilon in (row.epsilon, None):
-        monkeypatch.setattr("pages.widgets.app.strip.find_row", lambda key, held=epsilon: replace(row, epsilon=held))
-        page = AppTest.from_function(draw)
-        page.query_params["run"] = row.key
-        [said[epsilon]] = [item.value.replace("\\", "") for item in page.run().markdown if "data" in item.value]
-    assert "ε **1.00 (δ = 1 in 100,000, proved)**" in said[row.epsilon]
-    assert "ε **none is proved**" in said[None]
+    assert "ε **1.00 (δ = 1 in 100,000, proved)**" in draw_strip(run=row.key)
+    monkeypatch.setattr("pages.widgets.app.strip.find_row", lambda key: replace(row, epsilon=None))
+    assert "ε **none is proved**" in draw_strip(run=row.key), "as of a run that was chosen by raw numbers"
 
 
 def test_the_strip_tells_of_what_trade_offs_shows_and_else_of_the_next_run(with_runs: Path) -> None:
     """Runs on synthetic data are shown; the next run is on Adult, and Explore shows none of them."""
     told = {}
     for view in ("frontier", "explore"):
-        page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-        page.switch_page("pages/tradeoffs.py")
-        page.query_params["data"], page.query_params["view"] = "synthetic:region", view
-        drawn = page.run()
-        assert not drawn.exception
-        told[view] = next(item.value.replace("\\", "") for item in drawn.markdown if "notion **" in item.value)
+        frame = open_frame("tradeoffs", data="synthetic:region", view=view)
+        assert not frame.exception
+        told[view] = next(item.value.replace("\\", "") for item in frame.markdown if "notion **" in item.value)
     assert "shown here: data **Synthetic · group**" in told["frontier"] and "ε **none, 1.00 (δ =" in told["frontier"]
     assert "next run: data **Synthetic · region**" in told["explore"]
+    first = open_frame()
+    assert not first.exception
+    parts = ("data", "notion", "method", "protects", "the sensitive attribute of each person", "δ")
+    assert "shown here: data **Adult" in said(first) and all(part in said(first) for part in parts)
 
 
 def test_several_budgets_are_listed_and_many_have_ends() -> None:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-
-import pytest
-from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.report.forms import open_report
 from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.store.runs import open_store
+from tests.pages.shown import ROOT, Open
 from tests.syntax import Source, read_sources
 
-Open = Callable[..., AppTest]
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = read_sources(ROOT, "pages", "app.py")
 #: words of ours for what the field or everyday English has words for
 OURS = re.compile(
@@ -33,6 +29,7 @@ HIGHEST = 9.0
 SHORTEST = 5  # words of a sentence; fewer are a label
 _DRAWN = ("markdown", "caption", "info", "warning", "success")
 _MARKS = re.compile(r"[*_`#\\]|\[|\]\([^)]*\)")
+_JOINED = re.compile(r"[\"']\s*\n\s*f?[\"']")  # between the lines of one string
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*|\d[\d.,]*")
 
 
@@ -79,20 +76,21 @@ def list_strings(source: Source) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-@pytest.mark.parametrize("source", PAGES, ids=lambda source: source.path)
-def test_a_pages_sentences_have_no_words_of_ours(source: Source) -> None:
-    wrong = [(line, text) for line, text in list_strings(source) if len(text.split()) > LABEL and OURS.search(text)]
-    assert not wrong
+def test_a_pages_sentences_have_no_words_of_ours() -> None:
+    assert _find(PAGES, OURS) == []
 
 
 def test_the_cores_sentences_do_not_say_what_only_we_understand() -> None:
-    wrong = [
+    assert _find([source for source in CORE if OF_CORE.search(_JOINED.sub("", source.text))], OF_CORE) == []
+
+
+def _find(sources: Sequence[Source], words: re.Pattern[str]) -> list[tuple[str, int, str]]:
+    return [
         (source.path, line, text)
-        for source in CORE
+        for source in sources
         for line, text in list_strings(source)
-        if len(text.split()) > LABEL and OF_CORE.search(text)
+        if len(text.split()) > LABEL and words.search(text)
     ]
-    assert not wrong
 
 
 def test_the_grade_is_that_of_easy_and_of_hard_sentences() -> None:
@@ -103,18 +101,14 @@ def test_the_grade_is_that_of_easy_and_of_hard_sentences() -> None:
     assert grade(split([easy])) < 2.0 < HIGHEST < 15.0 < grade(split([hard]))
 
 
-@pytest.mark.parametrize("page", ["start", "learn", "report", "present"])
-def test_a_page_for_stakeholders_is_easy_to_read(page: str, with_runs: Path, open_page: Open) -> None:
+def test_what_is_for_stakeholders_is_easy_to_read(with_runs: Path, open_page: Open) -> None:
     with open_store(str(with_runs)) as store:
         keys = [row.key for row in store.rows()]
-    shown = open_page(page, audience="policy", runs=keys)
-    assert not shown.exception
-    found = split([str(each.value) for kind in _DRAWN for each in shown.get(kind)])
-    assert found and grade(found) <= HIGHEST
-
-
-def test_the_story_is_easy_to_read(with_runs: Path) -> None:
-    with open_store(str(with_runs)) as store:
-        story = open_report(gather_report(store, [row.key for row in store.rows()]), "policy").story
-    found = split(list_texts(story))
-    assert len(found) >= SHORTEST and grade(found) <= HIGHEST
+        story = open_report(gather_report(store, keys), "policy").story
+    found = {"story": split(list_texts(story))}
+    for name in ("start", "learn", "report", "present"):
+        shown = open_page(name, audience="policy", runs=keys)
+        assert not shown.exception
+        found[name] = split([str(each.value) for kind in _DRAWN for each in shown.get(kind)])
+    assert len(found["story"]) >= SHORTEST
+    assert all(sentences and grade(sentences) <= HIGHEST for sentences in found.values())
