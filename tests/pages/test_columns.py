@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,9 +10,8 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.data.table_schema import ColumnSchema, Payment, from_text
 from fairpriv_core.errors import BadInput
 from pages.widgets.data.columns import read_row
-from tests.pages.test_data import make_csv, upload
+from tests.pages.shown import Open, make_csv, said, upload, whole
 
-Open = Callable[..., AppTest]
 AGE = ColumnSchema("age", type="whole number", range=(18.0, 79.0), edges=(30.0, 50.0), log=True, reason="why")
 
 
@@ -56,43 +54,29 @@ def test_a_row_that_makes_no_sense_gets_a_sentence_with_its_column(said: dict[st
     assert "'age'" in str(found.value)
 
 
-def test_an_untouched_grid_states_nothing(open_page: Open) -> None:
+def test_values_known_without_the_rows_are_a_declared_schema_or_measured_with_noise(open_page: Open) -> None:
     page = upload(open_page("data", source="file"), make_csv())
     assert [list(editor.value["column"]) for editor in page.data_editor] == [["age", "city"]]
-    assert _schema(page) is None
-    page.run()
-    assert _schema(page) is None
-
-
-def test_values_known_without_the_rows_are_a_declared_schema(open_page: Open) -> None:
-    page = upload(open_page("data", source="file"), make_csv())
+    assert _schema(page) is None and _schema(page.run()) is None, "an untouched grid states nothing"
     page.button_group("values_from").set_value("declared").run()
-    assert not page.exception and not page.error
-    said = from_text(_schema(page) or "")
-    assert said.values_from == "declared" and {each.name for each in said.columns} == {"age", "city", "sex", "income"}
-    assert "declared in the schema" in " ".join(item.value for item in page.markdown)
-    assert not any(each.edges for each in said.columns)  # tenths of the rows are nobody's knowledge
-    assert [item.value.replace("\\", "") for item in page.warning if "Still taken" in item.value] == [
-        "Still taken from the rows: age, city. Correct what you do not know."
-    ]
+    told = from_text(_schema(whole(page)) or "")
+    assert told.values_from == "declared" and {each.name for each in told.columns} == {"age", "city", "sex", "income"}
+    assert "declared in the schema" in said(page, "markdown")
+    assert not any(each.edges for each in told.columns)  # tenths of the rows are nobody's knowledge
+    assert "Still taken from the rows: age, city." in said(page, "warning")
     page.selectbox("label").set_value("city").run()  # the label before is a feature now, with its values
-    assert not page.exception and not page.error
-    assert {each.name: each.categories for each in from_text(_schema(page) or "").columns}["income"] == ("high", "low")
+    told = from_text(_schema(whole(page)) or "")
+    assert {each.name: each.categories for each in told.columns}["income"] == ("high", "low")
     page.button("drop_schema").click().run()
     assert _schema(page) is None and page.button_group("values_from").value == "rows"
-
-
-def test_values_are_measured_with_noise_at_launch(open_page: Open) -> None:
-    page = upload(open_page("data", source="file"), make_csv())
     page.button_group("values_from").set_value("paid").run()
-    assert not page.exception and not page.error
-    said = from_text(_schema(page) or "")
-    assert said.paid is not None and said.paid.share == 0.1 and not any(each.range for each in said.columns)
-    assert "were measured with noise" in " ".join(item.value for item in page.markdown)
+    told = from_text(_schema(whole(page)) or "")
+    assert told.paid is not None and told.paid.share == 0.1 and not any(each.range for each in told.columns)
+    assert "were measured with noise" in said(page, "markdown")
     page.slider("schema_share").set_value(0.3).run()
     assert from_text(_schema(page) or "").paid == Payment(share=0.3)
     page.button_group("values_from").set_value("rows").run()
-    assert not page.exception and not page.error
+    whole(page)
 
 
 def test_two_files_of_one_name_and_size_are_told_apart(open_page: Open) -> None:

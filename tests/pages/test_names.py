@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-
-from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.records.record import RAW
 from fairpriv_core.report.public import as_public, say_origin
 from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.store.runs import open_store
 from pages.widgets.shared.names import name_data_of, name_run
+from pages.widgets.shared.reference import describe_reference
 from pages.widgets.shared.run_table import name_rows
+from tests.pages.shown import Open
 from tests.report import samples
 
-Open = Callable[..., AppTest]
 DATA = {"dataset": "adult", "sensitive": "sex"}
 
 
@@ -33,6 +31,7 @@ def test_rows_are_named_in_words_and_told_apart_by_their_keys_alone_where_they_m
         "No privacy, no fairness · Synthetic: label by group · Demographic parity · 1 seed",
         "PF-LD, ε = 1 · Synthetic: label by group · Demographic parity · 2 seeds",
     ]
+    assert name_data_of(replace(rows[0], rows=500)) == "Synthetic: label by group · 500 rows"
     twin = replace(rows[0], keys=("f" * 16,))
     named = name_rows([rows[0], twin])
     assert [name.endswith(key) for key, name in named.items()] == [True, True] and len({*named.values()}) == 2
@@ -45,6 +44,12 @@ def test_a_file_is_called_by_its_name_and_what_is_predicted() -> None:
         "PF-LD, ε = 0.5 · people.csv: hired = yes by sex · 2,000 rows · Equal opportunity · seed 3"
     )
     assert name_run({**config, "method": {"name": "gone"}, "data": DATA}).startswith("gone, ε = 0.5 · Adult: income")
+    assert (
+        name_run({**config, "data": {**DATA, "sensitive": "100%?"}})
+        .partition(" · ")[2]
+        .startswith("Adult: income by 100%?")
+    )
+    assert describe_reference("adult:100%25%3F").endswith(" · 100%?")
 
 
 def test_lists_show_words_and_the_address_keeps_its_ids(with_runs: Path, open_page: Open) -> None:
@@ -58,11 +63,6 @@ def test_lists_show_words_and_the_address_keeps_its_ids(with_runs: Path, open_pa
         assert not [each for each in open_page(name).multiselect(key).options if "pf_ld" in each or ":group" in each]
     for name in ("run", "audit"):
         assert not [each for each in open_page(name).selectbox("run").options if "pf_ld" in each or ":group" in each]
-
-
-def test_a_row_of_the_table_has_its_data_in_words(with_runs: Path) -> None:
-    row = read_rows(with_runs)[0]
-    assert name_data_of(replace(row, rows=500)) == "Synthetic: label by group · 500 rows"
 
 
 def test_only_figures_of_published_rows_lose_their_mark() -> None:

@@ -14,9 +14,8 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.records.config import build_config
 from fairpriv_core.store.runs import RunStore, open_store
 from pages.widgets.shared.person import is_allowed
-from tests.pages.test_data import make_csv
+from tests.pages.shown import ROOT, address_of, make_csv, open_frame, said, upload
 
-ROOT = Path(__file__).resolve().parents[2]
 CONFIG = {
     "data": {"dataset": "synthetic", "sensitive": "group"},
     "notion": "demographic_parity",
@@ -47,14 +46,12 @@ def see() -> See:
 
 def text_of(page: AppTest) -> str:
     """Return all that a page says, without what keeps it from being markup or a link."""
-    drawn = " ".join(item.value for item in (*page.markdown, *page.text, *page.error, *page.caption))
-    return drawn.replace("\\", "").replace("\u2060", "")
+    return said(page, "markdown", "text", "error", "caption").replace("\u2060", "")
 
 
 def test_nobody_sees_anything_before_signing_in(see: See, with_runs: Path) -> None:
     page = see("app.py", {"is_logged_in": False})
-    assert not page.exception
-    assert [item.key for item in page.button] == ["sign_in"]
+    assert not page.exception and [item.key for item in page.button] == ["sign_in"]
     assert "Sign in to use this dashboard" in text_of(page)
     assert not page.get("bidi_component") and not page.selectbox and not page.slider
     for name in ("run", "compare", "audit", "train"):
@@ -62,28 +59,19 @@ def test_nobody_sees_anything_before_signing_in(see: See, with_runs: Path) -> No
         assert "Sign in" in bare.error[0].value and not bare.get("bidi_component") and not bare.exception
 
 
-@pytest.mark.parametrize("allowed", [(), ("@elsewhere.org", "bo@example.org")])
-def test_who_is_not_on_the_list_stays_outside(see: See, allowed: tuple[str, ...]) -> None:
-    page = see("app.py", call("ana"), allowed=allowed)
-    assert [item.key for item in page.button] == ["sign_out"]
-    said = text_of(page)
-    assert "ana@example.org, who may not use" in said if allowed else "nobody is let in yet" in said.casefold()
-
-
-def test_who_is_let_in_sees_who_is_signed_in_and_the_way_out(see: See) -> None:
+def test_who_is_not_on_the_list_stays_outside(see: See) -> None:
+    for allowed, words in (((), "nobody is let in yet"), (("@elsewhere.org", "bo@example.org"), "who may not use")):
+        page = see("app.py", call("ana"), allowed=allowed)
+        assert [item.key for item in page.button] == ["sign_out"] and words in text_of(page).casefold()
+    assert "ana@example.org" in text_of(page)
     page = see("app.py", call("ana"))
     assert not page.exception and page.title[0].value.startswith("What privacy")
-    assert "Signed in as ana@example.org" in text_of(page)
-    assert "sign_out" in [item.key for item in page.button]
-
-
-def test_without_a_sign_in_the_machine_is_ones_own() -> None:
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
-    assert not {"sign_in", "sign_out"} & {item.key for item in page.button}
+    assert "Signed in as ana@example.org" in text_of(page) and "sign_out" in {item.key for item in page.button}
+    assert not {"sign_in", "sign_out"} & {item.key for item in open_frame().button}, "the machine is one's own"
 
 
 @pytest.mark.parametrize(
-    ("told", "allowed", "said"),
+    ("told", "allowed", "is_let_in"),
     [
         ({"email": "Ana@Example.org"}, ["ana@example.org"], True),
         ({"email": "ana@example.org"}, ["@Example.org "], True),
@@ -95,8 +83,8 @@ def test_without_a_sign_in_the_machine_is_ones_own() -> None:
         ({}, ["*"], True),
     ],
 )
-def test_the_list_names_addresses_and_domains(told: dict[str, Any], allowed: list[str], said: bool) -> None:
-    assert is_allowed(told, allowed) is said
+def test_the_list_names_addresses_and_domains(told: dict[str, Any], allowed: list[str], is_let_in: bool) -> None:
+    assert is_allowed(told, allowed) is is_let_in
 
 
 def test_each_person_has_their_own_list_and_opens_others_runs_by_link(see: See, own_store: Path) -> None:
@@ -113,13 +101,13 @@ def test_each_person_has_their_own_list_and_opens_others_runs_by_link(see: See, 
     assert not mine.button("do_pause").disabled
 
 
-@pytest.mark.parametrize("page", ["run", "audit", "report", "compare"])
-def test_a_wrong_key_lists_ones_own_keys_alone(page: str, see: See, own_store: Path) -> None:
+def test_a_wrong_key_lists_ones_own_keys_alone(see: See, own_store: Path) -> None:
     database = open_store(str(own_store)).database
     stores = {name: RunStore(database, f"https://id.example.org#{name}") for name in ("ana", "bo")}
     keys = {name: store.submit(build_config({**CONFIG, "seed": len(name)})).key for name, store in stores.items()}
-    said = repr(see(f"pages/{page}.py", call("ana"), run="0123456789abcdef", runs="0123456789abcdef"))
-    assert keys["bo"] not in said
+    for name in ("run", "audit", "report", "compare"):
+        page = see(f"pages/{name}.py", call("ana"), run="0123456789abcdef", runs="0123456789abcdef")
+        assert keys["bo"] not in repr(page)
     for ask in (stores["ana"].row, stores["ana"].record, lambda key: stores["ana"].artifact(key, "model.npz")):
         with pytest.raises(BadInput, match=f"the newest are {keys['ana']}") as refused:
             ask("nothing")
@@ -142,11 +130,8 @@ def list_shares(page: AppTest) -> list[str]:
 
 def test_an_upload_is_for_its_owner_until_it_is_shared(see: See, own_store: Path) -> None:
     page = see("pages/data.py", call("ana"), source="file")
-    page.file_uploader[0].upload("people.csv", make_csv(), "text/csv")
-    page.run()
-    assert not page.error and page.selectbox("file").options[0].startswith("people.csv")
-    reference = page.query_params["data"]
-    reference = reference[0] if isinstance(reference, list) else reference
+    assert not upload(page, make_csv()).error and page.selectbox("file").options[0].startswith("people.csv")
+    reference = address_of(page, "data")
     for name in ("data", "train"):
         other = see(f"pages/{name}.py", call("bo"), data=reference, source="file")
         assert "not among your uploads" in text_of(other) and not other.dataframe and not other.exception
