@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,13 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.fields import AIMED_MULTIPLIER
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.parameters import method_to_json, noise_is_set
-from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.runs import RunStore, open_store
+from pages.widgets.train import launch
 from pages.widgets.train.clone import write_settings
+from pages.widgets.train.plan import Plan
 from tests.methods.examples.catalog import EXAMPLES
+from tests.pages.shown import Open, find_key, said, whole
 
-Open = Callable[..., AppTest]
 DATA = {"dataset": "synthetic", "sensitive": "group"}
 
 
@@ -47,10 +49,26 @@ def shift(method: Any) -> Any:
     return method
 
 
+def tell(method: Method) -> set[tuple[str, Any]]:
+    """Return each setting of `method` with its value; a number is like any other one."""
+    held = {name: getattr(method, name) for name in parameters(method)}
+    numbers = {name for name, value in held.items() if isinstance(value, int | float) and not isinstance(value, bool)}
+    return {(name, "a number" if name in numbers else repr(value)) for name, value in held.items()}
+
+
+def cover(each: Sequence[Method]) -> list[Method]:
+    """Return few of a method's examples, in which every setting has every kind of value that it has in all."""
+    left, chosen = set().union(*map(tell, each)), []
+    while left:
+        chosen.append(max(each, key=lambda method: len(tell(method) & left)))
+        left -= tell(chosen[-1])
+    return chosen
+
+
 def cases() -> Iterator[ParameterSet]:
-    """Yield every example of every method with its numbers off the stops of their sliders."""
+    """Yield examples of every method with their numbers off the stops of their sliders."""
     for name, each in EXAMPLES.items():
-        yield from (pytest.param(ask(shift(method)), id=f"{name}-{at}") for at, method in enumerate(each))
+        yield from (pytest.param(ask(shift(method)), id=f"{name}-{at}") for at, method in enumerate(cover(each)))
 
 
 def open_clone(open_page: Open, config: RunConfig, **given: str) -> AppTest:
@@ -58,13 +76,18 @@ def open_clone(open_page: Open, config: RunConfig, **given: str) -> AppTest:
     return open_page("train", **{name.replace(".", "__"): text for name, text in address.items()})
 
 
-def launch(page: AppTest) -> dict[str, Any]:
-    """Return what the page launches."""
-    assert not page.exception and not page.error, [each.value for each in (*page.exception, *page.error)]
-    page.button("launch").click().run()
-    assert not page.exception
-    [row] = open_store().rows()
-    return dict(row.config)
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
+    """Return a list that grows by each config that Train offers to launch."""
+    found: list[RunConfig] = []
+    draw = launch.offer_launch
+
+    def offer(store: RunStore, config: RunConfig, plan: Plan, *, hopeless: bool) -> bool:
+        found.append(config)
+        return draw(store, config, plan, hopeless=hopeless)
+
+    monkeypatch.setattr(launch, "offer_launch", offer)
+    return found
 
 
 def test_every_method_is_tried() -> None:
@@ -72,7 +95,9 @@ def test_every_method_is_tried() -> None:
 
 
 @pytest.mark.parametrize("config", list(cases()))
-def test_a_link_of_a_runs_settings_launches_them_as_they_are(config: RunConfig, open_page: Open) -> None:
+def test_a_link_of_a_runs_settings_offers_to_launch_them_as_they_are(
+    config: RunConfig, offered: list[RunConfig], open_page: Open
+) -> None:
     """All but what a gap that is aimed at replaces, which Train sets itself; `say_cloned` tells of it."""
     wanted = config.to_json()
     known = parameters(config.method)
@@ -80,33 +105,37 @@ def test_a_link_of_a_runs_settings_launches_them_as_they_are(config: RunConfig, 
         for name in set(known["gap_target"][0].replaces) & set(known):
             usual = AIMED_MULTIPLIER if name == "multiplier_max" else known[name][1].default
             wanted["method"][name] = usual
-    assert launch(open_clone(open_page, config)) == wanted
+    page = whole(open_clone(open_page, config))
+    assert offered[-1].to_json() == wanted and not page.button("launch").disabled
 
 
 def test_what_train_has_no_setting_for_is_said(own_store: Path, open_page: Open) -> None:
-    config = build_config({"data": DATA, "notion": "demographic_parity", "method": "pf_ld", "epsilon": 2})
+    config = build_config({"data": DATA, "notion": "demographic_parity", "method": "pf_ld", "epsilon": 2.3456789})
     other = dataclasses.replace(config, split="stratified", replay_noise=3)
     key = open_store().submit(other).key
-    said = [item.value.replace("\\", "") for item in open_clone(open_page, other, cloned=key).caption]
-    assert "Changed from the run you cloned: split rows, was stratified; replay noise –, was 3." in said
+    page = open_clone(open_page, other, cloned=key)
+    assert "split rows, was stratified; replay noise –, was 3." in said(page, "caption")
     key = open_store().submit(config).key
     page = open_clone(open_page, config, cloned=key)
-    assert "All settings are those of the run you cloned." in [item.value for item in page.caption]
+    assert "All settings are those of the run you cloned." in said(page, "caption")
+    page.button("launch").click().run()
+    assert not page.exception and len(open_store().rows()) == 2, "its settings have a run"
+    page = open_clone(open_page, config, cloned=key)
     page.select_slider("epsilon").set_value(3.0).run()
-    assert any("epsilon 3, was 2." in item.value for item in page.caption)
+    assert "epsilon 3, was 2.3" in said(page, "caption")
     page.selectbox("method").set_value("dp_sgd").run()
-    assert not any("you cloned" in item.value for item in page.caption)
+    assert "you cloned" not in said(page, "caption")
 
 
 def test_the_run_page_clones_and_forgets_what_was_chosen_before(with_runs: Path, open_page: Open) -> None:
-    row = next(row for row in open_store().rows() if row.config["method"]["name"] == "pf_ld")
-    page = open_page("run", run=row.key)
+    key = find_key(open_store(), "pf_ld")
+    page = open_page("run", run=key)
     chosen = page.session_state["memory"]["choices"]
     chosen |= {"p.width": 99, "typed": True, "set_lambda": True, "epsilon": 9.0}
     page.button("run_clone").click().run()
     assert not page.exception
     kept = page.session_state["memory"]["choices"]
-    assert (kept["cloned"], kept["method"], kept["p.epochs"]) == (row.key, "pf_ld", "3")
+    assert (kept["cloned"], kept["method"], kept["p.epochs"]) == (key, "pf_ld", "3")
     assert "p.width" not in kept and kept["typed"] == "False" and kept["epsilon"] == "1"
 
 

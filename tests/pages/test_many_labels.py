@@ -2,109 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+import shutil
+from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.runs import open_store
+from tests.launched import config, measured
+from tests.launched import finish as finish_binary
 from tests.many import ask, finish, make_ages, make_digits
+from tests.pages.shown import Open, charts, said, whole
 
-Open = Callable[..., AppTest]
-Charts = Callable[[AppTest], list[dict[str, Any]]]
 READERS = ("start", "run", "compare", "tradeoffs", "report", "audit", "papers", "train", "learn")
+Made = dict[str, tuple[Path, list[str]]]
 
 
-@pytest.fixture
-def store(own_store: Any) -> Iterator[RunStore]:
-    """Return the test's own store."""
-    with open_store() as opened:
-        yield opened
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Return two stores' folders and the keys of their runs: on ages, and on digits of which a rare one is given up."""
+    ages, digits = make_ages(), make_digits()
+    found: Made = {}
+    for name in ("ages", "digits"):
+        folder = tmp_path_factory.mktemp(name)
+        with open_store(str(folder / "runs.db")) as store:
+            if name == "ages":
+                asked = [
+                    ask(method, seed=seed, paid=method != "none") for method in ("none", "dp_sgd") for seed in (0, 1)
+                ]
+                keys = [finish(store, each, ages, skill=0.8 - 0.1 * at) for at, each in enumerate(asked)]
+            else:
+                asked = [ask("none", notion="accuracy_parity"), ask("dp_sgd", notion="accuracy_parity", paid=True)]
+                keys = [finish(store, asked[0], digits, skill=0.95), finish(store, asked[1], digits, given_up=8)]
+        found[name] = (folder, keys)
+    return found
 
 
-def read(page: AppTest) -> str:
-    shown = [*page.markdown, *page.caption, *page.header, *page.warning, *page.error]
-    return "\n".join(str(item.value) for item in shown).replace("\\", "")
+def put(made: Made, name: str, own_store: Path) -> list[str]:
+    """Put a copy of the runs where this test's store is; return their keys."""
+    folder, keys = made[name]
+    shutil.copytree(folder, own_store.parent, dirs_exist_ok=True)
+    return keys
 
 
-def names(page: AppTest, charts_of: Charts) -> list[str]:
-    return [chart["figure"]["layout"]["uirevision"] for chart in charts_of(page)]
-
-
-def add_ages(store: RunStore) -> list[str]:
-    """Store plain training and DP-SGD on ages, two seeds each, one of them paid."""
-    data = make_ages()
-    configs = [ask("none", seed=seed) for seed in range(2)] + [ask("dp_sgd", seed=seed, paid=True) for seed in range(2)]
-    return [finish(store, config, data, skill=0.8 - 0.1 * at) for at, config in enumerate(configs)]
-
-
-def add_digits(store: RunStore) -> list[str]:
-    """Store plain training, which tells all digits, and DP-SGD, which gives up the rare one."""
-    data = make_digits()
-    plain = finish(store, ask("none", notion="accuracy_parity"), data, skill=0.95)
-    return [plain, finish(store, ask("dp_sgd", notion="accuracy_parity", paid=True), data, given_up=8)]
-
-
-@pytest.mark.parametrize("add", [add_ages, add_digits])
-@pytest.mark.parametrize("name", READERS)
-def test_no_page_fails_or_speaks_of_a_positive_label(name: str, add: Any, store: RunStore, open_page: Open) -> None:
-    keys = add(store)
-    address = {"run": keys[-1]} if name == "run" else {"runs": keys} if name in ("compare", "report") else {}
-    page = open_page(name, **address)
-    assert not page.exception and not page.error
-    if name in ("run", "compare", "report"):
-        assert "predicted '" not in read(page) and "True positive" not in read(page)
+@pytest.mark.parametrize("kind", ["ages", "digits"])
+def test_no_page_fails_or_speaks_of_a_positive_label(kind: str, made: Made, own_store: Path, open_page: Open) -> None:
+    keys = put(made, kind, own_store)
+    for name in READERS:
+        address = {"run": keys[-1]} if name == "run" else {"runs": keys} if name in ("compare", "report") else {}
+        page = whole(open_page(name, **address))
+        if address:
+            assert "predicted '" not in said(page) and "True positive" not in said(page)
 
 
 def test_a_run_shows_its_classes_and_what_each_group_is_decided_to_be(
-    store: RunStore, open_page: Open, charts_of: Charts
+    made: Made, own_store: Path, open_page: Open
 ) -> None:
-    key = add_ages(store)[-1]
+    key = put(made, "ages", own_store)[-1]
     page = open_page("run", run=key)
-    assert page.selectbox("outcome_rate").options == [
-        "predicted rightly",
-        "decided 'young'",
-        "decided 'middle'",
-        "decided 'old'",
-    ]
-    drawn = names(page, charts_of)
-    assert {"groups_accuracy", "classes_accuracy", "groups_paid_accuracy", "classes_paid_accuracy"} <= set(drawn)
-    assert {"live_groups_accuracy", "live_classes_accuracy"} <= set(drawn)
-    assert "Decided most: '" in read(page) and "of the test rows" in read(page)
+    decided = ["decided 'young'", "decided 'middle'", "decided 'old'"]
+    assert page.selectbox("outcome_rate").options == ["predicted rightly", *decided]
+    of_classes = {f"{what}_{which}" for what in ("groups", "classes") for which in ("accuracy", "paid_accuracy")}
+    assert {*of_classes, "live_groups_accuracy", "live_classes_accuracy"} <= set(charts(page))
+    assert "Decided most: '" in said(page)
     page.selectbox("outcome_rate").set_value("decided/old").run()
-    assert not page.exception and "groups_decided_old" in names(page, charts_of)
-    [chart] = [each for each in charts_of(page) if each["figure"]["layout"]["uirevision"] == "groups_decided_old"]
-    metrics = store.records([key])[key].metrics or {}
-    assert f"{100 * metrics['groups'][0]['decided']['old']:.2f} % at A" in chart["alt"]
+    with open_store() as store:
+        metrics = store.records([key])[key].metrics or {}
+    share = metrics["groups"][0]["decided"]["old"]
+    assert not page.exception and f"{100 * share:.2f} % at A" in charts(page)["groups_decided_old"]["alt"]
 
 
-def test_a_class_that_is_given_up_is_seen(store: RunStore, open_page: Open, charts_of: Charts) -> None:
-    plain, private = add_digits(store)
-    page = open_page("run", run=private)
-    [groups] = [each for each in charts_of(page) if each["figure"]["layout"]["uirevision"] == "live_groups_accuracy"]
-    assert "8 0.00 %" in groups["alt"]
-    assert not [name for name in names(page, charts_of) if "classes" in name], "the groups are the classes"
-    compared = open_page("compare", runs=[plain, private])
-    assert not compared.exception
-    assert "groups_accuracy" in names(compared, charts_of) and "classes_accuracy" not in names(compared, charts_of)
-    [table] = [each.value for each in compared.dataframe if "class" in each.value]
-    told = table.set_index("class")
-    before = (store.records([plain])[plain].metrics or {})["classes"][8]["accuracy"]
-    assert told.loc["8", "A"] == f"{100 * before:.2f}" and told.loc["8", "B"] == f"0.00 ({-100 * before:+.2f})"
-    assert "In brackets: percentage points against A." in read(compared)
+def test_a_class_that_is_given_up_is_seen(made: Made, own_store: Path, open_page: Open) -> None:
+    plain, private = put(made, "digits", own_store)
+    drawn = charts(open_page("run", run=private))
+    assert "8 0.00 %" in drawn["live_groups_accuracy"]["alt"]
+    assert not [name for name in drawn if "classes" in name], "the groups are the classes"
+    compared = whole(open_page("compare", runs=[plain, private]))
+    assert "groups_accuracy" in charts(compared) and "classes_accuracy" not in charts(compared)
+    [table] = [each.value.set_index("class") for each in compared.dataframe if "class" in each.value]
+    with open_store() as store:
+        before = (store.records([plain])[plain].metrics or {})["classes"][8]["accuracy"]
+    assert tuple(table.loc["8", ["A", "B"]]) == (f"{100 * before:.2f}", f"0.00 ({-100 * before:+.2f})")
 
 
-def test_compare_offers_the_shares_that_all_of_the_runs_have(
-    with_runs: Any, store: RunStore, open_page: Open, charts_of: Charts
-) -> None:
-    key, *_ = add_ages(store)
-    two = next(row.key for row in store.rows() if row.config["method"]["name"] == "pf_ld")
-    page = open_page("compare", runs=[key, two])
-    assert not page.exception
-    [chosen] = [each for each in page.selectbox if each.label == "Share of each group"]
-    assert chosen.options == ["Accuracy"]
-    ages = open_page("compare", runs=add_ages(store)[1:3])
-    assert "classes_accuracy" in names(ages, charts_of)
-    [chosen] = [each for each in ages.selectbox if each.label == "Share of each group"]
-    assert chosen.options == ["Accuracy", "Decided 'young'", "Decided 'middle'", "Decided 'old'"]
+def test_compare_offers_the_shares_that_all_of_the_runs_have(made: Made, own_store: Path, open_page: Open) -> None:
+    keys = put(made, "ages", own_store)
+    with open_store() as store:
+        two = finish_binary(store, config("pf_ld"), (), metrics=measured((0.5, 0.4)))
+    offered = {}
+    for runs in ((keys[0], two), tuple(keys[1:3])):
+        page = open_page("compare", runs=list(runs))
+        assert not page.exception and (two in runs or "classes_accuracy" in charts(page))
+        [chosen] = [each for each in page.selectbox if each.label == "Share of each group"]
+        offered[two in runs] = chosen.options
+    assert offered[True] == ["Accuracy"]
+    assert offered[False] == ["Accuracy", "Decided 'young'", "Decided 'middle'", "Decided 'old'"]
