@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import time
-from collections.abc import Callable
+import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,15 +13,21 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
+from pages.widgets.tradeoffs import explore
+from tests.pages.shown import Open, charts, said, whole
 
-Open = Callable[..., AppTest]
-Charts = Callable[[AppTest], list[dict[str, Any]]]
+
+@pytest.fixture(autouse=True)
+def nothing_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let sliders rest when a test says so: `rest`."""
+    monkeypatch.setattr(explore, "_REST_SECONDS", math.inf)
 
 
 def rest(page: AppTest) -> AppTest:
     """Draw the page again after the sliders have rested."""
-    time.sleep(0.25)
-    return page.run()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(explore, "_REST_SECONDS", 0.0)
+        return page.run()
 
 
 def train(store: RunStore) -> str:
@@ -34,11 +38,6 @@ def train(store: RunStore) -> str:
     work_on(work, claims)
     assert work.claim(exploring=True) == ()
     return claims[0].key
-
-
-def texts(page: AppTest) -> str:
-    found = [each.value for kind in ("markdown", "caption", "info") for each in page.get(kind)]
-    return " ".join(found).replace("\\", "")
 
 
 @pytest.fixture
@@ -54,8 +53,7 @@ def own_file(own_store: Path) -> str:
 
 
 def test_on_public_data_a_move_that_rests_trains_and_the_newest_counts(own_store: Path, open_page: Open) -> None:
-    page = open_page("tradeoffs", view="explore", p__epochs="2")
-    assert not page.exception and not page.error
+    page = whole(open_page("tradeoffs", view="explore", p__epochs="2"))
     with open_store(str(own_store)) as store:
         assert store.explored(5) == [], "it has not rested"
         rest(page)
@@ -70,68 +68,61 @@ def test_on_public_data_a_move_that_rests_trains_and_the_newest_counts(own_store
         assert len(store.explored(5)) == 2, "one that waits is not asked for twice"
 
 
-def test_the_point_moves_leaves_its_trail_and_can_be_kept(own_store: Path, open_page: Open, charts_of: Charts) -> None:
+def test_the_point_moves_leaves_its_trail_and_can_be_kept(own_store: Path, open_page: Open) -> None:
     page = open_page("tradeoffs", view="explore")
     with open_store(str(own_store)) as store:
         rest(page)
-        assert "on its way" in page.info[0].value
+        assert "on its way" in said(page, "info")
         first = train(store)
         page.run().run()
         assert not page.exception
-        chart, groups = charts_of(page)
-        assert (
-            "PF-LD, ε = 1: accuracy" in chart["alt"] and "Of 100 people" in groups["figure"]["layout"]["title"]["text"]
-        )
+        chart, groups = charts(page).values()
+        assert "PF-LD, ε = 1: accuracy" in chart["alt"]
+        assert "Of 100 people" in groups["figure"]["layout"]["title"]["text"]
         page.select_slider("epsilon").set_value(2).run()
-        ghost = charts_of(page)[0]["figure"]
+        ghost = next(iter(charts(page).values()))["figure"]
         assert any("before: PF-LD, ε = 1" in note["text"] for note in ghost["layout"]["annotations"])
         assert page.button("explore_keep").disabled
         rest(page)
         second = train(store)
         page.run().run()
-        chart = charts_of(page)[0]
+        chart = next(iter(charts(page).values()))
         assert "PF-LD, ε = 2" in chart["alt"]
         trail = next(trace for trace in chart["figure"]["data"] if trace["name"] == "before")
         assert len(trail["x"]) == 2 and store.rows() == []
         page.button("explore_keep").click().run()
-        assert [row.key for row in store.rows()] == [second] and "among your runs now" in texts(page)
+        assert [row.key for row in store.rows()] == [second] and "among your runs now" in said(page)
         assert store.record(second).epsilon is not None and [row.key for row in store.explored(5)] == [first]
 
 
 def test_on_own_data_nothing_trains_before_its_cost_is_seen(own_file: str, own_store: Path, open_page: Open) -> None:
-    page = open_page("tradeoffs", view="explore", data=own_file)
-    assert not page.exception and not page.error
-    rest(page)
+    page = whole(open_page("tradeoffs", view="explore", data=own_file, explore__automatic="True"))
+    rest(rest(page))
     with open_store(str(own_store)) as store:
-        assert store.explored(5) == []
-        assert "sex: ε = 0.00 so far, **1.00** after this move" in texts(page)
+        assert store.explored(5) == [] and not page.toggle("explore.automatic").value, "no link trains"
+        assert "sex: ε = 0.00 so far, **1.00** after this move" in said(page, "markdown", "caption", "info")
         assert page.button("explore_train").label == "Train this point: spends ε = 1.00"
         page.button("explore_train").click().run()
         first = train(store)
         page.run().run()
         page.slider("gap").set_value(10.0).run()
         rest(page)
-        assert len(store.explored(5)) == 1 and "sex: ε = 1.00 so far, **1.47** after this move" in texts(page)
+        assert len(store.explored(5)) == 1 and "sex: ε = 1.00 so far, **1.47** after this move" in said(
+            page, "markdown", "caption", "info"
+        )
         page.toggle("explore.automatic").set_value(True).run()
         rest(page)
         second = train(store)
         page.run().run()
         page.button("explore_keep").click().run()
-        assert "You chose it among 2 points by their raw gaps" in texts(page)
+        assert "You chose it among 2 points by their raw gaps" in said(page, "markdown", "caption", "info")
         kept = store.record(second)
         assert kept is not None and kept.epsilon is None and "chosen among 2 runs by raw" in str(kept.epsilon_reason)
         assert store.record(first).epsilon is not None
 
 
-def test_no_link_trains_on_own_data(own_file: str, own_store: Path, open_page: Open) -> None:
-    page = open_page("tradeoffs", view="explore", data=own_file, explore__automatic="True")
-    rest(rest(page))
-    with open_store(str(own_store)) as store:
-        assert store.explored(5) == [] and not page.toggle("explore.automatic").value
-
-
 def test_a_paid_release_makes_moves_free_and_its_gap_has_an_error(
-    own_file: str, own_store: Path, open_page: Open, charts_of: Charts
+    own_file: str, own_store: Path, open_page: Open
 ) -> None:
     page = open_page("tradeoffs", view="explore", data=own_file, method="one_release")
     page.button("explore_train").click().run()
@@ -139,14 +130,20 @@ def test_a_paid_release_makes_moves_free_and_its_gap_has_an_error(
         paid = train(store)
         page.run().run()
         page.selectbox("reuse").set_value(paid).run()
-        assert "Moves are free" in texts(page) and "explore_train" not in [each.key for each in page.button]
+        assert "Moves are free" in said(page, "markdown", "caption", "info") and "explore_train" not in [
+            each.key for each in page.button
+        ]
         page.slider("gap").set_value(10.0).run()
         rest(page)
         moved = train(store)
         page.run().run()
         record = store.record(moved)
         assert record is not None and record.config["reuse"] == paid
-        assert " ± " in texts(page) and "standard error" in texts(page) and "Raw" not in texts(page)
-        assert len(charts_of(page)) == 1, "rates that were not released are not shown"
+        assert (
+            " ± " in said(page, "markdown", "caption", "info")
+            and "standard error" in said(page, "markdown", "caption", "info")
+            and "Raw" not in said(page, "markdown", "caption", "info")
+        )
+        assert len(charts(page)) == 1, "rates that were not released are not shown"
         page.button("explore_keep").click().run()
         assert store.record(moved).epsilon is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
@@ -11,9 +10,7 @@ from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.store.runs import RunStore, open_store
 from tests.launched import config, finish, measured
-
-Open = Callable[..., AppTest]
-ROOT = Path(__file__).resolve().parents[2]
+from tests.pages.shown import Open, open_frame, said
 
 
 def lines_of(page: AppTest) -> dict[str, str]:
@@ -37,19 +34,21 @@ def test_a_first_launch_is_all_there_is(open_page: Open) -> None:
     assert "nothing spent · the same with this launch" in lines_of(open_page("train", method="none"))["group"]
 
 
-def test_a_launch_adds_to_what_is_spent(with_runs: Path, open_page: Open) -> None:
+def test_a_launch_adds_to_what_is_spent_and_settings_that_have_run_add_nothing(
+    with_runs: Path, open_page: Open
+) -> None:
     page = open_page("train", seed="9", epsilon="2")
     line = lines_of(page)["group"]
     assert "ε = 1.4" in line and ", 2 runs" in line and "**ε = 2." in line and "with this launch" in line
-    why = " ".join(item.value for item in page.markdown)
-    assert "uses all features and labels in clear" in why and "more runs have no bound either" in why
-
-
-def test_settings_that_have_run_add_nothing(with_runs: Path, open_page: Open) -> None:
+    assert "uses all features and labels in clear" in said(page, "markdown")
     asked = {"expert": "True", "set_lambda": "True", "p__epochs": "3", "p__multiplier_max": "2", "epsilon": "1"}
     page = open_page("train", **asked, private_evaluation="False")
-    assert any("nothing runs twice" in item.value for item in page.caption)
-    assert "with this launch" not in lines_of(page)["group"]
+    assert "nothing runs twice" in said(page, "caption") and "with this launch" not in lines_of(page)["group"]
+    page = open_page("compare")
+    page.toggle("spent").set_value(True).run()
+    lines = lines_of(page)
+    assert not page.exception and "ε = 1.4" in lines["group"] and "with this launch" not in lines["group"]
+    assert lines["whole records"].startswith("- :small[**whole records**: no bound, 3 runs")
 
 
 def test_a_cap_says_what_remains_and_refuses_what_does_not_fit(with_runs: Path, open_page: Open) -> None:
@@ -57,23 +56,14 @@ def test_a_cap_says_what_remains_and_refuses_what_does_not_fit(with_runs: Path, 
         cap_it(store, 2.0)
         page = open_page("train", seed="9", epsilon="3")
         assert "cap 2 at δ = 1 in 100,000, one more run may cost 0.88" in lines_of(page)["group"]
-        assert any("The cap does not let this launch through" in item.value for item in page.warning)
+        assert "The cap does not let this launch through" in said(page, "warning")
         page.button("launch").click().run()
         assert "remains, and this would spend 3.00; nothing was launched" in page.error[0].value
         assert len(store.rows()) == 3
         small = open_page("train", seed="9", epsilon="0.2")
-        assert not any("The cap does not" in item.value for item in small.warning)
+        assert "The cap does not" not in said(small, "warning")
         small.button("launch").click().run()
         assert len(store.rows()) == 4
-
-
-def test_compare_tells_what_its_data_sets_have_spent(with_runs: Path, open_page: Open) -> None:
-    page = open_page("compare")
-    page.toggle("spent").set_value(True).run()
-    assert not page.exception
-    lines = lines_of(page)
-    assert "ε = 1.4" in lines["group"] and "with this launch" not in lines["group"]
-    assert lines["whole records"].startswith("- :small[**whole records**: no bound, 3 runs")
 
 
 def test_a_choice_is_paid_for_or_takes_epsilon_away(own_store: Path, open_page: Open) -> None:
@@ -92,27 +82,20 @@ def test_a_choice_is_paid_for_or_takes_epsilon_away(own_store: Path, open_page: 
         assert page.button("choose").disabled
         page.checkbox("choice_sure").check().run()
         page.button("choose").click().run()
-        assert any("No ε is proved for it" in item.value for item in page.warning)
+        assert "No ε is proved for it" in said(page, "warning")
         assert store.record(fair).epsilon is None  # type: ignore[union-attr]
         run = open_page("run", run=fair)
         assert run.metric[2].value == "–"
-        assert any("It was chosen among 2 runs by raw" in item.value for item in run.caption)
-
-
-def open_frame(*, of_chosen: bool) -> AppTest:
-    """Open a page in its frame: that of the data that are chosen, or the first one, which shows an example."""
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    page = (page.switch_page("pages/data.py") if of_chosen else page).run()
-    assert not page.exception
-    return page
+        assert "It was chosen among 2 runs by raw" in said(run, "caption")
 
 
 def test_the_gauge_of_the_strip_tells_what_is_spent_and_draws_a_cap(with_runs: Path) -> None:
-    spent = open_frame(of_chosen=True)
+    spent = open_frame("data")
+    assert not spent.exception
     assert "ε = 1.4" in lines_of(spent)["group"] and "2 runs" in lines_of(spent)["group"]
     assert not spent.get("progress")
     with open_store(str(with_runs)) as store:
         cap_it(store, 2.0)
-    [bar] = open_frame(of_chosen=True).get("progress")
+    [bar] = open_frame("data").get("progress")
     assert bar.proto.text.startswith("group: 1.4") and bar.proto.text.endswith(" of 2")
-    assert "group" not in lines_of(open_frame(of_chosen=False)), "the example on Start is of other people"
+    assert "group" not in lines_of(open_frame()), "the example on Start is of other people"

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.engine import modules
 from fairpriv_core.errors import BadInput
 from fairpriv_core.store.runs import open_store
 from pages.widgets.tradeoffs.sweep_form import refuse_code
+from tests.pages.shown import Open, keys_of, said, whole
 
-Open = Callable[..., AppTest]
 OWN = "pagenets.dense:build"
 
 
@@ -32,47 +29,35 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_installed_network_is_chosen_by_name_and_launched_unopened(own_store: Path, open_page: Open) -> None:
     page = open_page("train", data="synthetic:group", notion="demographic_parity", method="dp_sgd", epsilon="2")
-    assert not page.exception and not page.error
+    whole(page)
     network = page.selectbox("p.network")
     assert list(network.options) == ["Hidden layers and width as set", "dense, installed"]
     network.select_index(1).run()
-    assert not page.exception and not page.error
-    said = " ".join(str(each.value) for each in page.caption)
-    assert "not known before the first run of this network" in said
-    assert not {"p.hidden_layers", "p.width"} & {str(each.key) for each in page.get("slider")}
-    next(each for each in page.button if each.label.startswith("Launch")).click().run()
-    assert not page.exception and not page.error
+    whole(page)
+    assert "not known before the first run of this network" in said(page, "caption")
+    assert not {"p.hidden_layers", "p.width"} & keys_of(page)
+    page.button("launch").click().run()
+    whole(page)
     with open_store() as store:
         ((row, _),) = store.read_all()[0]
     assert row.config["method"]["network"] == OWN
     assert "pagenets" not in sys.modules
 
 
-@pytest.mark.parametrize("method", ["fairdp_certified", "zafar"])
-def test_methods_that_take_none_offer_none(method: str, own_store: Path, open_page: Open) -> None:
-    page = open_page("train", data="synthetic:group", notion="demographic_parity", method=method)
-    assert not page.exception
-    assert "p.network" not in {str(each.key) for each in page.selectbox}
-
-
-def test_an_address_names_no_other_code(own_store: Path, open_page: Open) -> None:
+def test_methods_that_take_none_offer_none_and_an_address_names_no_other_code(open_page: Open) -> None:
+    for method in ("fairdp_certified", "zafar"):
+        page = open_page("train", data="synthetic:group", notion="demographic_parity", method=method)
+        assert not page.exception and "p.network" not in {str(each.key) for each in page.selectbox}
     page = open_page("train", data="synthetic:group", method="dp_sgd", p__network="os:system")
-    assert not page.exception
-    assert page.selectbox("p.network").value == "mlp"
+    assert not page.exception and page.selectbox("p.network").value == "mlp"
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
+def test_a_pasted_sweep_names_what_is_installed_and_no_other_code() -> None:
+    for raw in (
         {"method": {"name": "dp_sgd", "network": "os:system"}},
         {"axes": {"method.network": ["mlp", "os:system"]}},
         {"axes": {"method": [{"name": "dp_sgd", "network": "os:system"}]}},
-    ],
-)
-def test_a_pasted_sweep_names_no_other_code(raw: Any) -> None:
-    with pytest.raises(BadInput, match="network 'os:system' is not one that an installed package offers"):
-        refuse_code(raw)
-
-
-def test_a_pasted_sweep_may_name_what_is_installed() -> None:
+    ):
+        with pytest.raises(BadInput, match="network 'os:system' is not one that an installed package offers"):
+            refuse_code(raw)
     refuse_code({"method": {"name": "dp_sgd", "network": OWN}, "axes": {"network": ["mlp", OWN]}, "notion": "a:b"})

@@ -1,8 +1,7 @@
-"""The Report page: runs and audience chosen, a preview that shows what the file will hold, and every form offered."""
+"""Report and Present: runs and audience chosen, a preview of what the file will hold, a story, and all forms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,15 @@ from fairpriv_core.report import chosen, measured
 from fairpriv_core.report.document import NOTICES
 from fairpriv_core.report.forms import NO_BROWSER
 from fairpriv_core.store.runs import open_store
+from tests.pages.shown import Open, address_of, charts, said, whole
 
-Open = Callable[..., AppTest]
-Charts = Callable[[AppTest], list[dict[str, Any]]]
+PDF = "Save: Report (PDF)"
 
 
 def read(page: AppTest) -> str:
-    """Return every text of the page."""
-    tables = [each.proto.body for each in page.get("html")]
-    return "\n".join([*(str(item.value) for item in [*page.markdown, *page.caption, *page.header]), *tables])
+    """Return every text of the page, tables too."""
+    tables: list[Any] = [each.proto for each in page.get("html")]
+    return "\n".join([said(page), *(each.body for each in tables)])
 
 
 def list_keys(store: Path) -> list[str]:
@@ -29,45 +28,39 @@ def list_keys(store: Path) -> list[str]:
         return [row.key for row in opened.rows()]
 
 
-def test_without_a_run_it_says_where_runs_come_from(open_page: Open) -> None:
-    page = open_page("report")
-    assert not page.exception and "No finished run yet" in page.info[0].value
+def list_forms(page: AppTest) -> set[str]:
+    buttons: list[Any] = [each.proto for each in page.get("download_button")]
+    return {each.label for each in buttons}
 
 
-def test_the_analyst_sees_exact_numbers_and_whose_they_are(with_runs: Path, open_page: Open, charts_of: Charts) -> None:
+def test_the_analyst_sees_exact_numbers_and_policy_the_headline_first(with_runs: Path, open_page: Open) -> None:
     page = open_page("report", runs=list_keys(with_runs))
-    assert not page.exception
-    text = read(page)
-    assert "For the analyst. Synthetic is public." in text and "Do not publish" not in text
-    assert "What came out" in text and "Model card of Run 1" in text
-    assert {"chosen_trade_off", "overlay_accuracy"} <= {
-        chart["figure"]["layout"]["uirevision"] for chart in charts_of(page)
-    }
-    offered = {button.proto.label for button in page.get("download_button")}
-    assert {"Report (HTML, one file)", "Notebook that repeats the runs", "Model card (Markdown)"} <= offered
-
-
-def test_policy_sees_the_headline_first_and_the_rest_on_request(with_runs: Path, open_page: Open) -> None:
-    page = open_page("report", runs=list_keys(with_runs), audience="policy")
-    assert not page.exception
-    text = read(page).replace("\\", "")
-    assert (
-        "At ε = 1 the gap between A and B does not clearly change" in text and "Synthetic is a public data set" in text
-    )
+    assert not page.exception and page.query_params["audience"] == "analyst"
+    assert "For the analyst. Synthetic is public." in read(page) and "Do not publish" not in read(page)
+    assert "What came out" in read(page) and "Model card of Run 1" in read(page)
+    assert {"chosen_trade_off", "overlay_accuracy"} <= set(charts(page))
+    offered = {"Report (HTML, one file)", "Notebook that repeats the runs", "Model card (Markdown)"}
+    assert offered <= list_forms(page)
+    page.segmented_control("audience").set_value("policy").run()
+    assert not page.exception and page.query_params["audience"] == "policy"
+    assert "At ε = 1 the gap between A and B does not clearly change" in read(page)
+    assert "Synthetic is a public data set" in read(page)
     [details] = [each for each in page.expander if each.label == "Details"]
     assert "What is left out, and why" in "".join(item.value for item in details.markdown)
-    assert "What was asked" not in text.partition("What is not promised")[0]
+    assert "What was asked" not in read(page).partition("What is not promised")[0]
+    page.multiselect("runs").set_value([]).run()
+    assert "Choose 1 to 6" in said(page, "info")
 
 
 def test_policy_sees_no_raw_number_of_data_that_are_not_public(
-    with_runs: Path, open_page: Open, charts_of: Charts, monkeypatch: pytest.MonkeyPatch
+    with_runs: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (chosen, measured):
         monkeypatch.setattr(module, "is_published", lambda data: False)
     keys = list_keys(with_runs)
     page = open_page("report", runs=keys, audience="policy")
     assert not page.exception
-    text, drawn = read(page), charts_of(page)
+    text, drawn = read(page), charts(page)
     assert NOTICES["policy"] in text and "What is left out, and why" in text
     with open_store(str(with_runs)) as store:
         metrics = [record.metrics or {} for record in store.records(keys).values()]
@@ -75,21 +68,13 @@ def test_policy_sees_no_raw_number_of_data_that_are_not_public(
         raw = [found["demographic_parity_gap"], *(group["positive_rate"] for group in found["groups"])]
         assert not any(f"{100 * value:.2f}" in text for value in raw)
         assert not any(str(value) in str(drawn) or str(100 * value) in str(drawn) for value in raw)
-    assert not {"overlay_accuracy", "groups_positive_rate"} & {each["figure"]["layout"]["uirevision"] for each in drawn}
-
-
-def test_runs_and_audience_stand_in_the_address(with_runs: Path, open_page: Open) -> None:
-    page = open_page("report")
-    assert page.query_params["audience"] == "analyst" and page.query_params["runs"] in list_keys(with_runs)
-    page.segmented_control("audience").set_value("policy").run()
-    assert page.query_params["audience"] == "policy"
-    page.multiselect("runs").set_value([]).run()
-    assert "Choose 1 to 6" in page.info[0].value
+    assert not {"overlay_accuracy", "groups_positive_rate"} & set(drawn)
 
 
 def test_the_newest_run_is_offered_where_another_is_chosen(with_runs: Path, open_page: Open) -> None:
     keys = list_keys(with_runs)
     page = open_page("report")
+    assert address_of(page, "runs") in keys
     newest = page.multiselect("runs").value[0]
     assert "report_newest" not in {button.key for button in page.button}
     other = next(key for key in keys if key not in open_page("report", runs=newest).multiselect("runs").value)
@@ -100,24 +85,41 @@ def test_the_newest_run_is_offered_where_another_is_chosen(with_runs: Path, open
     assert "report_newest" not in {button.key for button in page.button}
 
 
-def test_without_a_browser_it_says_what_to_do(
-    with_runs: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BROWSER_PATH", "")
-    monkeypatch.setenv("PATH", "")
-    page = open_page("report")
-    assert NO_BROWSER in read(page)
-    assert not [button for button in page.button if "PDF" in button.label]
-    assert "Everything (ZIP)" in {button.proto.label for button in page.get("download_button")}
-
-
-def test_the_pdf_is_made_on_a_click_and_kept_while_the_report_is_the_same(
+def test_a_pdf_needs_a_browser_and_is_kept_while_the_report_is_the_same(
     with_runs: Path, open_page: Open, chromium: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("BROWSER_PATH", "")
+        patch.setenv("PATH", "")
+        page = open_page("report")
+        assert NO_BROWSER in read(page) and "Everything (ZIP)" in list_forms(page)
+        assert not [button for button in page.button if "PDF" in button.label]
     monkeypatch.setenv("BROWSER_PATH", chromium)
     page = open_page("report")
     page.button("report_pdf").click().run()
-    assert not page.exception and not page.error
-    assert "Save: Report (PDF)" in {button.proto.label for button in page.get("download_button")}
+    assert PDF in list_forms(whole(page))
     page.segmented_control("audience").set_value("policy").run()
-    assert "Save: Report (PDF)" not in {button.proto.label for button in page.get("download_button")}
+    assert PDF not in list_forms(page)
+
+
+def test_present_tells_of_the_fair_run_until_another_is_chosen(with_runs: Path, open_page: Open) -> None:
+    page = open_page("present", runs=list_keys(with_runs))
+    story = read_story(page)
+    assert "What we chose: PF-LD, ε = 1" in story and "The gap today" in story and "does not clearly change" in story
+    plain = next(key for key in page.selectbox("decided").options if key.startswith("No privacy"))
+    page.selectbox("decided").select(plain).run()
+    assert "What we chose: No privacy, no fairness" in read_story(page) and "decided" in page.query_params
+    page = open_page("present")
+    assert not page.exception and not page.selectbox, "one run alone is presented without a question"
+    offered = list_forms(page)
+    assert "Presentation (HTML, arrow keys)" in offered and "Report (HTML, one file)" not in offered
+    page.multiselect("runs").set_value([]).run()
+    assert "Choose 1 to 6" in said(page, "info")
+
+
+def read_story(page: AppTest) -> str:
+    """Return the document that the page shows."""
+    assert not page.exception
+    [frame] = page.get("iframe")
+    proto: Any = frame.proto
+    return str(proto.srcdoc)

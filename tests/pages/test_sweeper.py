@@ -12,7 +12,9 @@ from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
+from tests.pages.shown import buttons, click, said
 
+COST, LAUNCH = "Show runs, time and ε cost", "Launch 4 runs"
 RAW = {
     "data": {"dataset": "synthetic", "sensitive": "group"},
     "notion": "demographic_parity",
@@ -51,73 +53,52 @@ def train(store: RunStore, *, chunks: int = 99) -> None:
             work_on(work, claims)
 
 
-def test_a_cost_that_is_worked_out_can_be_cancelled(store: RunStore) -> None:
-    page = click(open_sweep(), "Show runs, time and ε cost")
-    assert store.previews.claim() is not None
-    click(page, "Cancel")
-    assert not page.exception and store.previews.claim() is None
-    click(page, "Show runs, time and ε cost")
-    answer(store)
-    assert "Launch 4 runs" in buttons(page.run())
-
-
-def click(page: AppTest, label: str) -> AppTest:
-    return next(button for button in page.button if button.label == label).click().run()
-
-
-def buttons(page: AppTest) -> list[str]:
-    return [button.label for button in page.button]
-
-
-def test_the_cost_stands_before_the_launch(store: RunStore) -> None:
+def test_a_sweep_is_launched_once_its_cost_is_seen_and_followed_to_its_end(store: RunStore) -> None:
     page = open_sweep()
-    assert buttons(page) == ["Show runs, time and ε cost"] and not store.rows()
-    page.button("s_cost").click().run()
-    assert "working out what this costs" in page.info[0].value
+    assert list(buttons(page).values()) == [COST] and not store.rows()
+    click(page, COST)
+    assert "working out what this costs" in said(page, "info") and store.previews.claim() is not None
+    click(page, "Cancel")
+    assert store.previews.claim() is None
+    click(page, COST)
     answer(store)
     page.run()
     assert [metric.value for metric in page.metric][:2] == ["4", "4"]
-    text = " ".join(item.value for item in page.markdown)
+    text = said(page, "markdown")
     assert "If all results are released" in text and "one run alone at most 3" in text and "1 in 100,000" in text
-    assert "Launch 4 runs" in buttons(page) and not store.rows()
-
-
-def test_a_sweep_is_launched_once_and_followed_to_its_end(store: RunStore) -> None:
-    page = open_sweep().button("s_cost").click().run()
-    answer(store)
-    click(page.run(), "Launch 4 runs")
-    assert "Being launched" in page.info[0].value
+    assert not store.rows()
+    click(page, LAUNCH)
+    assert "Being launched" in said(page, "info")
     answer(store)
     page.run()
-    assert len(store.rows()) == 4 and not [label for label in buttons(page) if label.startswith("Launch")]
-    assert "Cancel" in buttons(page)
+    assert len(store.rows()) == 4 and LAUNCH not in buttons(page).values()
     click(page, "Cancel")
-    assert {row.status for row in store.rows()} == {"paused"} and "Resume" in buttons(page)
+    assert {row.status for row in store.rows()} == {"paused"}
     click(page, "Resume")
     train(store)
     page.run()
     assert {row.status for row in store.rows()} == {"finished"}
     told = {metric.label: metric.value for metric in page.metric}
     assert (told["New"], told["Training time"]) == ("0", "none left")
-    assert not {"Cancel", "Resume", "Launch 4 runs"} & set(buttons(page))
-    assert buttons(open_sweep()) == ["Work it out again"]  # after a reload
+    assert not {"Cancel", "Resume", LAUNCH} & set(buttons(page).values())
+    assert list(buttons(open_sweep()).values()) == ["Work it out again"]  # after a reload
 
 
 def test_many_runs_are_confirmed_first(store: RunStore) -> None:
     page = open_sweep(sweep={"max_runs": 3}).button("s_cost").click().run()
     answer(store)
     page.run()
-    assert next(button for button in page.button if button.label == "Launch 4 runs").disabled
+    assert LAUNCH not in buttons(page).values()
     page.checkbox[0].check().run()
-    click(page, "Launch 4 runs")
+    click(page, LAUNCH)
     answer(store)
     assert len(store.rows()) == 4
 
 
 def test_a_mistake_is_a_sentence(store: RunStore) -> None:
     page = open_sweep(axes={"epsilom": [1]})
-    assert "did you mean 'epsilon'" in page.error[0].value.replace("\\", "") and not page.button
+    assert "did you mean 'epsilon'" in said(page, "error") and not page.button
     page = open_sweep(epsilon=-1, axes={"seed": [0]}).button("s_cost").click().run()
     answer(store)
     page.run()
-    assert "no combination of the sweep can run" in page.error[0].value.lower() and not store.rows()
+    assert "no combination of the sweep can run" in said(page, "error").lower() and not store.rows()
