@@ -59,7 +59,7 @@ def browser(chromium: str) -> Iterator[Browser]:
     """Start Chromium for all tests; there can be but one Playwright in a process."""
     expect.set_options(timeout=PATIENCE * 1000)
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         yield started
         started.close()
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,18 +12,27 @@ from playwright.sync_api import FilePayload, Locator, Page, Response, TimeoutErr
 
 from fairpriv_core.store.runs import open_store
 from tests.launched import config
+from tests.patience import PATIENCE, wait_until
 
 CHART = ".js-plotly-plot"
-PATIENCE = 60_000  # milliseconds: the first drawing of a page on a busy machine
-#: whether the page's script has ended and what is drawn has stayed the same for long enough, or all patience is gone
-STILL = """([quiet, most]) => {
-  const script = document.querySelector('[data-testid=stApp]').dataset.testScriptState
-  const drawn = [script, document.body.textContent.length, document.querySelectorAll('*').length].join()
-  const now = performance.now()
-  window.settling ??= {began: now}
-  if (window.settling.drawn !== drawn)
-    Object.assign(window.settling, {drawn, since: now})
-  return now - window.settling.began > most || script === 'notRunning' && now - window.settling.since > quiet
+#: ends when the page's script has ended and nothing of the page has changed for `quiet` milliseconds; parts that look
+#: again now and then may go on
+STILL = """async ([quiet, patience]) => {
+  const began = performance.now()
+  let since = began, ended = false
+  const observer = new MutationObserver(() => { since = performance.now() })
+  observer.observe(document.querySelector('[data-testid=stMain]'), { subtree: true, childList: true })
+  while (!ended || performance.now() - since < quiet) {
+    ended ||= document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'
+    if (performance.now() - began > patience) throw new Error('The page does not come to rest.')
+    await new Promise(go => setTimeout(go, 50))
+  }
+  observer.disconnect()
+}"""
+IS_OTHER_STEP = """before => {
+  const line = document.querySelector('[data-testid=stProgress]')
+  const found = /step ([\\d,]+)/.exec(line?.innerText ?? '')
+  return found && found[1] !== before
 }"""
 #: more than two minutes of training, so that no test finds it finished
 LONG = {"name": "pf_ld", "epochs": 1000, "batch_size": 64, "hidden_layers": 10, "width": 64}
@@ -37,10 +46,9 @@ def open_page(tab: Page, site: Any, address: str = "") -> None:
     tab.locator("[data-testid=stMainBlockContainer] h1").first.wait_for()
 
 
-def settle(tab: Page, most: int) -> None:
-    """Return when the page has drawn all and has been still for 0.7 s, or after `most` milliseconds."""
-    tab.evaluate("window.settling = undefined")
-    tab.wait_for_function(STILL, arg=[700, most], polling=50)
+def settle(tab: Page) -> None:
+    """Return when the page has drawn all and nothing of it has changed for 0.7 s."""
+    tab.evaluate(STILL, [700, PATIENCE * 1000])
 
 
 def drop(tab: Page, file: str | FilePayload) -> None:
@@ -49,9 +57,9 @@ def drop(tab: Page, file: str | FilePayload) -> None:
     Twice on a busy machine the page showed nothing of a file: then it is loaded anew, and given it once more.
     """
     for may_fail in (True, False):
-        settle(tab, PATIENCE)
+        settle(tab)
         try:
-            with tab.expect_response(_is_upload, timeout=PATIENCE / 2):
+            with tab.expect_response(_is_upload, timeout=PATIENCE * 500):
                 tab.locator("input[type=file]").first.set_input_files(file)
         except TimeoutError:
             if not may_fail:
@@ -76,7 +84,7 @@ def launch(tab: Page, site: Any, **given: Any) -> str:
     said = {f"p.{name}": value for name, value in LONG.items() if name != "name"}
     open_page(tab, site, f"train?{urlencode({'expert': True, **said, **given})}")
     button = keyed(tab, "launch", "button")
-    expect(button).to_be_enabled(timeout=PATIENCE)
+    expect(button).to_be_enabled()
     button.click()
     tab.wait_for_url("**/run?run=*")
     return tab.url.partition("run=")[2].partition("&")[0]
@@ -88,13 +96,10 @@ def submit(site: Any, *methods: dict[str, Any], **given: Any) -> list[str]:
         return [store.submit(config(method, **given)).key for method in methods]
 
 
-def wait_for_runs(site: Any, keys: Sequence[str], seconds: float = 60) -> None:
-    """Return when all runs are finished; fail after `seconds`."""
-    ends = time.monotonic() + seconds
+def wait_for_runs(site: Any, keys: Sequence[str]) -> None:
+    """Return when all runs are finished."""
     with open_store(str(site.store)) as store:
-        while any(store.row(key).status != "finished" for key in keys):
-            assert time.monotonic() < ends, f"a run did not finish within {seconds} s"
-            time.sleep(0.1)
+        wait_until(lambda: all(store.row(key).status == "finished" for key in keys), f"the end of {keys}")
 
 
 def read_step(tab: Page) -> int:
@@ -104,14 +109,18 @@ def read_step(tab: Page) -> int:
     return int(found.group(1).replace(",", "")) if found else -1
 
 
-def wait_for_state(tab: Page, words: str, seconds: float) -> float:
-    """Wait until the run's line says `words` and return how long it took; fail after `seconds`, or if the run fails."""
-    started = time.monotonic()
+def wait_for_state(tab: Page, words: str) -> None:
+    """Return when the run's line says `words`; fail if the run fails."""
     line = tab.locator("[data-testid=stProgress]").first
-    expect(line).to_contain_text(re.compile(f"{re.escape(words)}|^failed"), timeout=seconds * 1000)
+    expect(line).to_contain_text(re.compile(f"{re.escape(words)}|^failed"))
     if words not in line.inner_text():
         raise AssertionError(f"the run failed: {tab.locator('[data-testid=stAlert]').all_inner_texts()}")
-    return time.monotonic() - started
+
+
+def watch_steps(tab: Page, count: int) -> None:
+    """Return when the page has shown `count` other steps, one after the other."""
+    for _ in range(count):
+        tab.wait_for_function(IS_OTHER_STEP, arg=f"{read_step(tab):,}", polling=100)
 
 
 def nudge(tab: Page, key: str, press: str = "ArrowRight") -> None:
@@ -121,15 +130,13 @@ def nudge(tab: Page, key: str, press: str = "ArrowRight") -> None:
     tab.keyboard.press(press)
 
 
-def time_change(tab: Page, target: Locator, act: Callable[[], None], seconds: float) -> float:
-    """Return how long it takes from `act` until the text of `target` is another; fail after `seconds`."""
-    before = target.text_content()
-    started = time.monotonic()
-    act()
-    while target.text_content() == before:
-        assert time.monotonic() - started < seconds, f"nothing changed within {seconds} s"
-        tab.wait_for_timeout(10)
-    return time.monotonic() - started
+def save(tab: Page, key: str, folder: Path) -> Path:
+    """Click on the download button called `key` and return the file."""
+    with tab.expect_download() as started:
+        keyed(tab, key, "button").click()
+    path = folder / started.value.suggested_filename
+    started.value.save_as(path)
+    return path
 
 
 def assert_keeps_to_itself(tab: Page) -> None:

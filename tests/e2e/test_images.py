@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from PIL import Image
 from playwright.sync_api import FilePayload, Page, expect
 from pyarrow import parquet
 
-from tests.e2e.steps import CHART, PATIENCE, drop, keyed, open_page, wait_for_state
+from tests.e2e.steps import CHART, drop, keyed, open_page, wait_for_state
 
 KINDS, SEXES = ("cat", "dog", "fox"), ("f", "m")
 
@@ -33,6 +34,7 @@ def make_pets(rows: int = 1500) -> bytes:
     return held.getvalue()
 
 
+@pytest.mark.long
 def test_own_images_from_upload_to_a_trained_network(tab: Page, site: Any) -> None:
     open_page(tab, site, "data?source=file&expert=True&p.epochs=4")
     upload = FilePayload(name="pets.parquet", mimeType="application/octet-stream", buffer=make_pets())
@@ -42,10 +44,10 @@ def test_own_images_from_upload_to_a_trained_network(tab: Page, site: Any) -> No
     tab.wait_for_url("**/train*")
     expect(keyed(tab, "p.network", "input")).to_have_value(re.compile("2 convolutions"))
     expect(tab.get_by_text("Not in the list: methods that take two labels (here are 3).")).to_be_visible()
-    expect(keyed(tab, "launch", "button")).to_be_enabled(timeout=PATIENCE)
+    expect(keyed(tab, "launch", "button")).to_be_enabled()
     keyed(tab, "launch", "button").click()
     tab.wait_for_url("**/run?run=*")
-    wait_for_state(tab, "finished", 40)
+    wait_for_state(tab, "finished")
     expect(keyed(tab, "run_class_bars", CHART)).to_contain_text("fox")
     expect(keyed(tab, "run_gradient_norm", CHART)).to_be_visible()
     assert not tab.locator("[data-testid=stImage]").count()

@@ -21,7 +21,8 @@ from types import SimpleNamespace
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import PATIENCE, keyed, open_page, wait_for_state
+from tests.e2e.steps import keyed, open_page, wait_for_state
+from tests.patience import PATIENCE, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -74,14 +75,12 @@ def serve(fairpriv: Path, folder: Path) -> Iterator[SimpleNamespace]:
         command = [fairpriv, "app", "--server.port", port]
         app = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
         try:
-            ends = time.monotonic() + 60
-            while not _answers(port):
-                assert time.monotonic() < ends and app.poll() is None, (folder / "log.txt").read_text()
-                time.sleep(0.1)
+            wait_until(lambda: _answers(port) or app.poll() is not None, "the dashboard's answer")
+            assert app.poll() is None, (folder / "log.txt").read_text()
             yield SimpleNamespace(address=f"http://localhost:{port}")
         finally:
             app.terminate()
-            app.wait(20)
+            app.wait(PATIENCE)
 
 
 def _answers(port: str) -> bool:
@@ -96,13 +95,13 @@ def train_a_run(tab: Page, site: SimpleNamespace) -> None:
     open_page(tab, site)
     expect(tab.locator("h1").first).to_have_text("What privacy and fairness cost in accuracy")
     open_page(tab, site, "data?data=synthetic:group")
-    expect(tab.get_by_role("heading", name="Groups of")).to_be_visible(timeout=PATIENCE)
+    expect(tab.get_by_role("heading", name="Groups of")).to_be_visible()
     open_page(tab, site, "train?data=synthetic:group&method=pf_ld&expert=True&p.epochs=3")
-    expect(keyed(tab, "launch", "button")).to_be_enabled(timeout=PATIENCE)
+    expect(keyed(tab, "launch", "button")).to_be_enabled()
     keyed(tab, "launch", "button").click()
     tab.wait_for_url("**/run?run=*")
-    wait_for_state(tab, "finished", 60)
-    expect(tab.locator(".st-key-run_numbers")).to_contain_text("ε spent", timeout=PATIENCE)
+    wait_for_state(tab, "finished")
+    expect(tab.locator(".st-key-run_numbers")).to_contain_text("ε spent")
     assert "Traceback" not in tab.locator("body").inner_text()
 
 

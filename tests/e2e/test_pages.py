@@ -1,22 +1,28 @@
-"""Every page at a glance: few words on the first screen, one heading, no errors, no moving, no wider than a phone."""
+"""Every page at a glance: few words, no moving, no wider than a phone, and nothing that only eyes could tell."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Error, Page, ViewportSize
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.e2e.steps import keyed, open_page, settle, submit, wait_for_runs
+from tests.e2e.steps import CHART, assert_keeps_to_itself, keyed, open_page, settle
 
 FIRST_SCREEN: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
+SIZES = {"desktop": FIRST_SCREEN, "phone": PHONE}
 MOST_WORDS = 120
+WORDY = ("Learn",)
 #: what browsers call good; and how often a page may be loaded on a busy machine until it is
 MOST_SHIFTED, LOADS = 0.1, 5
-SEED = 4711
 #: address -> title in the tab, and the key of what stands there once the page is drawn; {run} and {runs} are filled in
 PAGES = {
     "": ("Start", "start_trade_off"),
@@ -27,14 +33,13 @@ PAGES = {
     "tradeoffs": ("Trade-offs", "tradeoff_frontier"),
     "tradeoffs?view=explore": ("Trade-offs", "explore_what"),
     "papers": ("Papers", "paper"),
+    "papers?paper=pf_ld&preset=pf_ld.figure4": ("Papers", "paper_3"),
     "audit?run={run}": ("Audit", "run"),
     "present?{runs}": ("Present", "report_forms"),
     "report?{runs}": ("Report", "report_0_1"),
     "report?{runs}&audience=policy": ("Report", "report_0_1"),
     "learn": ("Learn", "learn_card"),
 }
-#: what Streamlit asks for at the page's own address before it asks at the root
-OWN_FAULTS = ("_stcore/health", "_stcore/host-config")
 COUNT = """() => {
     const outside = "header, canvas, svg, style, script, .fairpriv-plot, .st-key-strip, " +
         "[data-testid=stSkipToContent], [data-testid=stIconMaterial], [translate=no]"
@@ -62,40 +67,12 @@ SUM_SHIFTS = """() => new Promise(done => {
     new PerformanceObserver(list => done(add(list))).observe({ type: "layout-shift", buffered: true })
     setTimeout(done, 500, 0)
 })"""
-
-
-@pytest.fixture(scope="module")
-def keys(site: Any) -> list[str]:
-    """Return the keys of a finished private run with a private evaluation and of one without privacy."""
-    private = submit(site, {"name": "pf_ld", "epochs": 3}, seed=SEED, private_evaluation=True)
-    keys = [*private, *submit(site, {"name": "none", "epochs": 3}, seed=SEED, epsilon=None)]
-    wait_for_runs(site, keys)
-    return keys
-
-
-@pytest.fixture
-def watched(tab: Page) -> Iterator[tuple[Page, list[str]]]:
-    """Give a tab of a small laptop's size, and the errors that its console tells of."""
-    faults: list[str] = []
-
-    def hear(message: ConsoleMessage) -> None:
-        if message.type == "error" and not message.location["url"].endswith(OWN_FAULTS):
-            faults.append(f"{message.text} ({message.location['url']})")
-
-    def catch(error: Error) -> None:
-        faults.append(str(error))
-
-    tab.on("console", hear)
-    tab.on("pageerror", catch)
-    tab.set_viewport_size(FIRST_SCREEN)
-    yield tab, faults
-    tab.remove_listener("console", hear)
-    tab.remove_listener("pageerror", catch)
+Found = dict[str, list[tuple[str, list[Any]]]]  # what axe found, by rule: pages, and places on them
 
 
 def fill(address: str, keys: list[str]) -> str:
     """Return an address with the runs that it shows."""
-    return address.format(run=keys[0], runs="&".join(f"runs={key}" for key in keys))
+    return address.format(run=keys[0], runs=urlencode({"runs": keys}, doseq=True))
 
 
 def load_still(tab: Page, site: Any, address: str, drawn: str) -> list[float]:
@@ -104,40 +81,89 @@ def load_still(tab: Page, site: Any, address: str, drawn: str) -> list[float]:
     while not found or (min(found) > MOST_SHIFTED and len(found) < LOADS):
         open_page(tab, site, address)
         keyed(tab, drawn).wait_for()
-        settle(tab, 2500)
+        settle(tab)
         found.append(tab.evaluate(SUM_SHIFTS))
     return found
 
 
-@pytest.mark.parametrize("address", PAGES)
-def test_a_page_at_a_glance_and_on_a_phone(
-    address: str, watched: tuple[Page, list[str]], site: Any, keys: list[str]
-) -> None:
-    tab, faults = watched
-    title, drawn = PAGES[address]
-    shifted = load_still(tab, site, fill(address, keys), drawn)
+def look(tab: Page, page: str, found: Found) -> None:
+    """Add what axe finds on the page that is open, by rule."""
+    for broken in Axe().run(tab).response["violations"]:
+        places = [node["target"] for node in broken["nodes"]]
+        found.setdefault(f"{broken['id']}: {broken['help']}", []).append((page, places[:3]))
+
+
+def check_what_is_shown(tab: Page) -> None:
+    """Check that charts, tables and pictures say what they show, and that charts keep to themselves."""
+    for chart in tab.locator(".fairpriv-plot").all():
+        expect(chart).to_have_attribute("aria-label", re.compile(".{20}"))
+        expect(chart).to_have_attribute("role", "figure")
+    for folded in tab.locator("details:not([open])", has=tab.locator("[data-testid=stDataFrame]")).all():
+        folded.locator("summary").click()
+    for table in tab.locator("[data-testid=stDataFrame]").all():
+        expect(table.locator("[role=region][aria-label]")).to_have_attribute("aria-label", re.compile(".{20}"))
+    assert tab.locator("img:not([alt])").count() == 0
+    if tab.locator(CHART).count():
+        tab.locator(f"{CHART} .modebar-btn").first.wait_for(state="attached")
+        assert_keeps_to_itself(tab)
+
+
+def check_at_a_glance(tab: Page, site: Any, page: str, address: str) -> None:
+    """Check a page on a small laptop, and then on a phone."""
+    title, drawn = PAGES[page]
+    found: Found = {}
+    shifted = load_still(tab, site, address, drawn)
     assert min(shifted) <= MOST_SHIFTED, f"moved by {shifted} while it was loaded"
     assert tab.title() == f"{title} · fairpriv"
     assert tab.locator("h1").count() == 1
+    assert tab.get_by_text("not among the finished runs").count() == 0
     words = tab.evaluate(COUNT)
-    assert title == "Learn" or len(words) <= MOST_WORDS, f"{len(words)} words: {' '.join(words)}"
+    assert title in WORDY or len(words) <= MOST_WORDS, f"{len(words)} words: {' '.join(words)}"
+    look(tab, page, found)
+    assert not found, json.dumps(found, indent=1)
+    check_what_is_shown(tab)
     tab.set_viewport_size(PHONE)
-    settle(tab, 1500)
+    settle(tab)
     assert tab.evaluate(WIDTH) <= PHONE["width"]
-    assert faults == []
+
+
+def test_each_page_at_a_glance_and_on_a_phone(tab: Page, site: Any, keys: list[str]) -> None:
+    """One by day, the next by night."""
+    wrong = {}
+    for place, page in enumerate(PAGES):
+        tab.emulate_media(color_scheme="dark" if place % 2 else "light")
+        tab.set_viewport_size(FIRST_SCREEN)
+        try:
+            check_at_a_glance(tab, site, page, fill(page, keys))
+        except AssertionError as error:
+            wrong[page] = str(error)
+    assert not wrong, "\n".join(f"{page}: {said}" for page, said in wrong.items())
     assert "libtorch" not in Path(f"/proc/{site.pages.pid}/maps").read_text(), "the pages loaded PyTorch"
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_hold_still_and_fit_on_a_phone_that_loads_them(
-    scheme: Literal["light", "dark"], tab: Page, site: Any, keys: list[str]
+@pytest.mark.parametrize("size", SIZES)
+def test_pages_that_are_loaded_so_hold_still_fit_and_are_for_everybody(
+    size: str, scheme: Literal["light", "dark"], tab: Page, site: Any, keys: list[str], tmp_path: Path
 ) -> None:
-    tab.set_viewport_size(PHONE)
+    """What is exported too."""
+    tab.set_viewport_size(SIZES[size])
     tab.emulate_media(color_scheme=scheme)
-    moved, wide = {}, {}
+    moved, wide = dict[str, float](), dict[str, int]()
+    found: Found = {}
     for address, (_, drawn) in PAGES.items():
         moved[address] = min(load_still(tab, site, fill(address, keys), drawn))
         wide[address] = tab.evaluate(WIDTH)
+        look(tab, address, found)
+    for form in ("html", "story"):
+        out = tmp_path / f"{form}.html"
+        command = [sys.executable, "-m", "fairpriv_core", "export", *keys, "--format", form, "--out", str(out)]
+        subprocess.run(command, env=site.environment, check=True, capture_output=True)
+        tab.goto(out.as_uri())
+        if form == "html":
+            tab.wait_for_selector("html[data-drawn=yes]")
+        look(tab, form, found)
+    assert not found, json.dumps(found, indent=1)
     assert {address: by for address, by in moved.items() if by > MOST_SHIFTED} == {}
-    assert {address: width for address, width in wide.items() if width > PHONE["width"]} == {}
+    assert {address: width for address, width in wide.items() if width > SIZES[size]["width"]} == {}

@@ -11,19 +11,9 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from fairpriv_core.store.runs import open_store
-from tests.e2e.steps import assert_keeps_to_itself, keyed, open_page, submit, wait_for_runs
+from tests.e2e.steps import assert_keeps_to_itself, keyed, open_page, save, submit, wait_for_runs
 
-SEED = 77
 MEMBERS = [(row, "ABBA"[row % 4]) for row in range(800)]
-
-
-@pytest.fixture(scope="module")
-def keys(site: Any) -> list[str]:
-    """Return the keys of a private run with a private evaluation and of one without any privacy."""
-    private = submit(site, {"name": "pf_ld", "epochs": 4}, seed=SEED, private_evaluation=True)
-    keys = [*private, *submit(site, {"name": "none", "epochs": 4}, seed=SEED, epsilon=None)]
-    wait_for_runs(site, keys)
-    return keys
 
 
 @pytest.fixture(scope="module")
@@ -35,19 +25,10 @@ def own_keys(site: Any, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     file = tmp_path_factory.mktemp("own") / "people.csv"
     file.write_text("\n".join(["team,first,second,hired", *rows]), encoding="utf-8")
     data = {"file": str(file), "label": "hired", "positive": "yes", "sensitive": "team"}
-    private = submit(site, {"name": "pf_ld", "epochs": 4}, seed=SEED, private_evaluation=True, data=data)
-    keys = [*private, *submit(site, {"name": "none", "epochs": 4}, seed=SEED, epsilon=None, data=data)]
+    private = submit(site, {"name": "pf_ld", "epochs": 4}, seed=77, private_evaluation=True, data=data)
+    keys = [*private, *submit(site, {"name": "none", "epochs": 4}, seed=77, epsilon=None, data=data)]
     wait_for_runs(site, keys)
     return keys
-
-
-def save(tab: Page, key: str, folder: Path) -> Path:
-    """Click on a download button and return the file."""
-    with tab.expect_download() as started:
-        keyed(tab, key, "button").click()
-    path = folder / started.value.suggested_filename
-    started.value.save_as(path)
-    return path
 
 
 def read_offline(browser: Browser, path: Path, look: Callable[[Page], None], width: int = 1280) -> str:
@@ -94,7 +75,7 @@ def check_figures(page: Page) -> None:
         expect(place.locator(".hoverlayer .hovertext").first).to_be_visible()
 
 
-def test_both_files_open_without_a_network_and_policys_holds_no_raw_number(
+def test_reports_open_without_a_network_and_policys_holds_no_raw_number(
     tab: Page, site: Any, browser: Browser, keys: list[str], own_keys: list[str], tmp_path: Path
 ) -> None:
     open_page(tab, site, "report?" + "&".join(f"runs={key}" for key in keys))
@@ -117,6 +98,12 @@ def test_both_files_open_without_a_network_and_policys_holds_no_raw_number(
     keyed(tab, "report_download", "button").click()
     path = save(tab, "report_html", tmp_path)
     text = read_offline(browser, path, check_figures)
+    for form in ("pdf", "figures"):  # made on a click
+        keyed(tab, f"report_{form}", "button").click()
+        keyed(tab, f"report_save_{form}", "button").wait_for()
+    assert save(tab, "report_save_pdf", tmp_path).read_bytes().startswith(b"%PDF")
+    with zipfile.ZipFile(save(tab, "report_save_figures", tmp_path)) as archive:
+        assert {name.rpartition(".")[2] for name in archive.namelist()} == {"png", "svg", "pdf"}
     with open_store(str(site.store)) as store:
         raw, paid = [store.records(own_keys)[key] for key in own_keys], store.record(own_keys[0])
     whole = path.read_text(encoding="utf-8")
@@ -126,33 +113,3 @@ def test_both_files_open_without_a_network_and_policys_holds_no_raw_number(
             assert f"{value:.6g}" not in whole and str(100 * value)[:9] not in whole
     assert paid is not None and paid.metrics_private is not None
     assert f"{100 * paid.metrics_private['demographic_parity_gap']:.2f}" in text
-
-
-def test_a_presentation_is_moved_by_arrow_keys_on_the_page_and_offline(
-    tab: Page, site: Any, browser: Browser, keys: list[str], tmp_path: Path
-) -> None:
-    open_page(tab, site, "present?" + "&".join(f"runs={key}" for key in keys))
-    frame = tab.frame_locator("iframe")
-    frame.locator("#on").click()
-    tab.keyboard.press("ArrowRight")
-    expect(frame.locator("#place")).to_have_text("3 of 5")
-    path = save(tab, "report_story", tmp_path)
-    context = browser.new_context(offline=True)
-    page = context.new_page()
-    page.goto(path.as_uri())
-    page.keyboard.press("ArrowRight")
-    expect(page.locator(".step:visible h2")).to_have_text("The gap today")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    context.close()
-
-
-def test_the_pdf_and_the_figures_are_made_on_a_click(tab: Page, site: Any, keys: list[str], tmp_path: Path) -> None:
-    open_page(tab, site, f"report?runs={keys[0]}&audience=policy")
-    keyed(tab, "report_download", "button").click()
-    keyed(tab, "report_pdf", "button").click()
-    keyed(tab, "report_save_pdf", "button").wait_for()
-    assert save(tab, "report_save_pdf", tmp_path).read_bytes().startswith(b"%PDF")
-    keyed(tab, "report_figures", "button").click()
-    keyed(tab, "report_save_figures", "button").wait_for()
-    with zipfile.ZipFile(save(tab, "report_save_figures", tmp_path)) as archive:
-        assert {name.rpartition(".")[2] for name in archive.namelist()} == {"png", "svg", "pdf"}
