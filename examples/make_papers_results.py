@@ -53,7 +53,7 @@ def render_documents() -> dict[Path, str]:
     documents = {FOLDER.with_suffix(".md"): render_index(papers(), made)}
     for paper in papers().values():
         documents[FOLDER / f"{paper.id}.md"] = render_paper(paper, made)
-        documents[FOLDER / f"{paper.id}.json"] = _in_lines(list_data(paper, made))
+        documents[FOLDER / f"{paper.id}.json"] = in_lines(list_data(paper, made))
     return documents
 
 
@@ -111,10 +111,10 @@ def keep(name: str, made: Mapping[str, Any]) -> None:
     """Write a preset's results beside those of its paper's others."""
     path = find_path(name)
     stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    path.write_text(_in_lines(dict(sorted({**stored, name: made}.items()))), encoding="utf-8")
+    path.write_text(in_lines(dict(sorted({**stored, name: made}.items()))), encoding="utf-8")
 
 
-def _in_lines(stored: Mapping[str, Mapping[str, Any]]) -> str:
+def in_lines(stored: Mapping[str, Mapping[str, Any]]) -> str:
     """Return JSON with a line for each item of a preset's lists, so that changes can be read."""
     return "{\n" + ",\n".join(f"{_dump(key)}: {_write(value)}" for key, value in stored.items()) + "\n}\n"
 

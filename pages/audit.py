@@ -6,12 +6,12 @@ import streamlit as st
 
 from fairpriv_core.store.rows import RunRow
 from pages.widgets.audit.audits import show_audit, show_stored
-from pages.widgets.shared.access import find_row, find_store
+from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.labels import Labels, list_runs, name_run
 from pages.widgets.shared.names import name_runs
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import choose, enter, keep, mount_index, publish, value
+from pages.widgets.shared.state import enter, keep, mount_index, publish, value
 
 _MOST_RUNS = 200
 
@@ -44,10 +44,6 @@ def _choose(rows: list[RunRow], called: Labels) -> str:
     """Return the key of the run to audit: the one in the address, else the newest finished one."""
     labels = {key: name_run(called, key, told) for key, told in name_runs(rows).items()}
     wanted = value("run")
-    known = None if wanted in labels else find_row(wanted)
-    if known is not None and known.key in labels:  # the address has what an earlier version called it
-        wanted = known.key
-        choose("run", wanted)
     if wanted and wanted not in labels:
         st.warning(f"Run {plain(wanted)} has not finished or is not in the store; another one is shown.")
     keys = list(labels)

@@ -13,7 +13,7 @@ from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.labels import Labels, list_runs, name_run
 from pages.widgets.shared.names import name_runs
 from pages.widgets.shared.sentences import attempt
-from pages.widgets.shared.state import choose, enter, keep, mount_index, publish, value
+from pages.widgets.shared.state import enter, keep, mount_index, publish, value
 
 _INTERVAL = 1.0
 _MOST_RUNS = 200
@@ -49,8 +49,6 @@ def _choose(store: RunStore, rows: list[RunRow], called: Labels) -> str:
     if wanted not in listed:
         known = _warn_of_missing(store, wanted)
         listed |= {} if known is None else {known.key: known}
-        if known is not None and known.key != wanted:
-            choose("run", known.key)  # the address has what an earlier version called it
     if not listed:
         st.info("No run matches these filters. Change them above.", icon=":material/filter_alt:")
         return ""

@@ -1,4 +1,4 @@
-"""Stores to test on: SQLite, and a PostgreSQL server of the test's own on the loopback."""
+"""Stores to test on: SQLite, and where a test asks for it a PostgreSQL server of its own on the loopback."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.store.runs import RunStore, open_store
 
 _NAMES = count()
+#: for what each database does in a way of its own: locks, claims, clocks, upserts, JSON, bytes, first openings
+ON_BOTH = pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
 #: for tests of whole processes, which take seconds: that both databases keep the same promises is tested quicker
 ON_SQLITE_FIRST = pytest.mark.parametrize(
     "place", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
@@ -40,22 +42,23 @@ def postgres_place(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return f"{postgres}?options=-csearch_path%3D{name}"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Return where an empty store can be opened, on each kind of database."""
-    return str(tmp_path / "runs.db") if request.param == "sqlite" else request.getfixturevalue("postgres_place")
+    """Return where an empty store can be opened: on SQLite, and on PostgreSQL where a test says `ON_BOTH`."""
+    kind = getattr(request, "param", "sqlite")
+    return str(tmp_path / "runs.db") if kind == "sqlite" else request.getfixturevalue("postgres_place")
 
 
 @pytest.fixture
 def store(place: str) -> Iterator[RunStore]:
-    """Return an empty store on each kind of database."""
+    """Return an empty store at `place`."""
     with open_store(place) as opened:
         yield opened
 
 
 @pytest.fixture
 def default(store: RunStore, place: str, monkeypatch: pytest.MonkeyPatch) -> RunStore:
-    """Return an empty store on each kind of database, the default one of this test and of its processes."""
+    """Return an empty store at `place`, the default one of this test and of its processes."""
     monkeypatch.setenv("FAIRPRIV_STORE", place)
     return store
 

@@ -43,7 +43,6 @@ def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
         if given.get(name) and not given.get(other):
             raw["data"].pop(other, None)
             raw.pop("file_id", None)
-            raw.pop("file_sha256", None)
     raw["method"] = read_method_options(base.get("method"), *(given.get(name) for name in _METHOD))
     config = build_config(raw)
     if raw.get("private_evaluation") is None:

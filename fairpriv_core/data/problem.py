@@ -12,7 +12,6 @@ from fairpriv_core.data.images import Pictures
 from fairpriv_core.data.table import Table
 from fairpriv_core.errors import BadInput
 
-_LATER = ("group_ratio", "rows", "image", "unreadable", "schema", "person", "encoding")
 #: how numbers of a benchmark become features, the usual one first: see `data/encodings.py`
 ENCODINGS = ("binned", "plain")
 
@@ -76,10 +75,8 @@ class DataSpec:
             )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form; of what came later nothing that is at its default: earlier runs keep their keys."""
-        named = {item.name: getattr(self, item.name) for item in fields(self)}
-        usual = {item.name: item.default for item in fields(self) if item.name in _LATER}
-        return {name: value for name, value in named.items() if name not in usual or value != usual[name]}
+        """Return the JSON form, which says every field."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
 
 @dataclass(frozen=True)

@@ -77,9 +77,8 @@ class Parameter:
     """How a form shows one hyper-parameter: its help, valid range (inclusive), scale and the paper's value.
 
     Where it is `open`, values beside `choices` may do: the method checks them.
-    `fairer` is for the one that trades accuracy against fairness: whether "more" or "less" of it is fairer. One that
-    came later is `unsaid` while it has its default, so that runs from before it keep their names. Those that it
-    `replaces` do not apply where it is set.
+    `fairer` is for the one that trades accuracy against fairness: whether "more" or "less" of it is fairer. Those
+    that it `replaces` do not apply where it is set.
     """
 
     title: str
@@ -93,7 +92,6 @@ class Parameter:
     expert: bool = False
     unit: str = ""
     fairer: Literal["more", "less"] | None = None
-    unsaid: bool = False
     replaces: tuple[str, ...] = ()
 
 

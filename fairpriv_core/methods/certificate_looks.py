@@ -63,7 +63,6 @@ def certificate_target() -> Any:
         low=0.0,
         high=1.0,
         expert=True,
-        unsaid=True,
     )
 
 
@@ -77,13 +76,12 @@ def looks() -> Any:
         low=1,
         high=100,
         expert=True,
-        unsaid=True,
     )
 
 
 def share_looks() -> Any:
     """Share of the budget for all looks."""
-    return share_of_budget(0.05, "looks", "all looks, if there is a bound to stay below", unsaid=True)
+    return share_of_budget(0.05, "looks", "all looks, if there is a bound to stay below")
 
 
 def noise_looks() -> Any:
@@ -95,7 +93,6 @@ def noise_looks() -> Any:
         low=0.0,
         high=1e4,
         expert=True,
-        unsaid=True,
     )
 
 

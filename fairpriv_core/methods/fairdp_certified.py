@@ -105,7 +105,6 @@ class FairDpCertified(NoisySums):
         choices=SCHEDULES,
         paper="reduced half-way",
         expert=True,
-        unsaid=True,
     )
     variant: str = fields.variant()
     weight_bound: float = parameter(

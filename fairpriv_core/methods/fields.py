@@ -90,7 +90,6 @@ def network() -> Any:
         "Your own: package:function of an installed package, which builds a PyTorch module.",
         choices=NETWORKS,
         open=True,
-        unsaid=True,
     )
 
 
@@ -140,7 +139,6 @@ def gap_target(
         f"Largest difference between any two groups' decisions that is accepted: {how}. Empty: {instead}.",
         low=0.0,
         high=1.0,
-        unsaid=True,
         replaces=replaces,
     )
 
@@ -171,7 +169,7 @@ def share_counts(default: float) -> Any:
 
 def share_gap() -> Any:
     """Share of the budget for DP-FERMI's decisions."""
-    return share_of_budget(0.2, "decisions", "the groups' decisions, where a gap is aimed at", unsaid=True)
+    return share_of_budget(0.2, "decisions", "the groups' decisions, where a gap is aimed at")
 
 
 def check_gap_target(target: float | None, variant: str = "proved") -> None:
@@ -207,7 +205,6 @@ def noise_gap() -> Any:
         low=0.0,
         high=1e4,
         expert=True,
-        unsaid=True,
     )
 
 
@@ -279,7 +276,6 @@ def surrogate() -> Any:
         "C_d = 5 are usual sizes.",
         choices=SURROGATES,
         expert=True,
-        unsaid=True,
     )
 
 
@@ -292,7 +288,6 @@ def warmup_epochs() -> Any:
         low=0,
         high=1000,
         expert=True,
-        unsaid=True,
     )
 
 

@@ -28,7 +28,6 @@ def iterate() -> Any:
         "The last one, as the authors recommend; or one drawn uniformly of all steps', as Algorithm 1 has it.",
         choices=(LAST, UNIFORM),
         expert=True,
-        unsaid=True,
     )
 
 

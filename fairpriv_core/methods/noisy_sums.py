@@ -198,7 +198,6 @@ class AdaptiveBounds(SumsWithCounts):
         "has it.",
         choices=NOISE_BOUNDS,
         expert=True,
-        unsaid=True,
     )
 
     def __post_init__(self) -> None:

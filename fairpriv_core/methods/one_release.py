@@ -72,7 +72,6 @@ class OneRelease(FitsMany):
         "regression. linear, boosted: a score of features and labels (logistic regression, boosted trees), whose "
         "decisions are moved afterwards; what sets a network does not apply.",
         choices=LEARNERS,
-        unsaid=True,
     )
     epochs: int = fields.epochs(20)
     batch_size: int = fields.batch_size(256)

@@ -24,11 +24,9 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.plain import check_plain, write_toml
 from fairpriv_core.records.parameters import check_texts, method_to_json, noise_is_set, read_method
 from fairpriv_core.records.reuse import read_reuse
-from fairpriv_core.records.source import check_file, hash_own_file, key_split, name_split, read_data
+from fairpriv_core.records.source import name_split, read_data
 
 DEFAULT_DELTA = 1e-5
-_ADDED_LATER = ("private_evaluation", "reuse", "share_samples")  # no part of a key unless they are set
-_BEFORE = "file_sha256"  # in place of `file_id`, in configs of earlier versions
 _MOST_DIGITS = 20  # of a seed that is written as text; no seed is as long
 OF_MLP = ("hidden_layers", "width")  # what a network of another kind has no use for
 
@@ -77,8 +75,7 @@ class RunConfig:
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form; `build_config` reads it back to an equal config."""
         plain = {item.name: getattr(self, item.name) for item in fields(self)}
-        method = {**method_to_json(self.method), **state_network(self.method, self.data)}
-        return {**plain, "data": self.data.to_json(), "method": method}
+        return {**plain, "data": self.data.to_json(), "method": method_to_json(self.method)}
 
     def to_toml(self) -> str:
         """Return the TOML form; `build_config(read_toml(text))` reads it back. What is not set is left out."""
@@ -89,12 +86,9 @@ _SETTINGS = tuple(item.name for item in fields(RunConfig))
 
 
 def name_config(asked: Mapping[str, Any]) -> str:
-    """Return `RunConfig.key` of a config's JSON form."""
-    named = {name: value for name, value in asked.items() if value or name not in _ADDED_LATER}
-    file_id = named.pop("file_id")
-    named["file_sha256"] = file_id  # as it was called when the first keys were made
-    named["split"] = key_split(named["split"], named["data"]["dataset"])
-    if file_id is not None:
+    """Return `RunConfig.key` of a config's JSON form, which says every setting."""
+    named = dict(asked)
+    if named["file_id"] is not None:  # where a person's file lies is no part of it
         named["data"] = {**named["data"], "file": None}
     text = json.dumps(named, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -104,23 +98,20 @@ def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> Run
     """Return the config that `raw` asks for, in the form that `RunConfig.to_json` writes; texts are understood.
 
     `method` is a name, or {"name": …, parameters…}. A person's file has the `file_id` that is given; a store names one
-    that has none. A config of an earlier version has `file_sha256`, which is checked and forgotten. `data` is for rows
-    that are in memory already, and stands in place of what `raw` would say of them. Where rows are images and no
-    network is named, it is a convolutional one.
+    that has none. `data` is for rows that are in memory already, and stands in place of what `raw` would say of them.
+    Where rows are images and no network is named, it is a convolutional one.
 
     Raises:
         BadInput: with the field's name, its value and what would be right.
     """
     check_plain(raw)
-    checks.known_names("setting", tuple(raw), (*_SETTINGS, _BEFORE))
+    checks.known_names("setting", tuple(raw), _SETTINGS)
     check_texts(RunConfig, raw)
     given = {name: value for name, value in raw.items() if value is not None}
     method = read_method(given.get("method"))
     data = data or read_data(given.get("data"))
     method = choose_network(method, given.get("method"), data)
     reuse = read_reuse(given.get("reuse"), method)
-    if _BEFORE in given:
-        check_file(data.file, unchanged=hash_own_file(data.file) == given[_BEFORE])
     return RunConfig(
         data=data,
         notion=_read_notion(given.get("notion"), method),
@@ -212,8 +203,7 @@ def _read_evaluation(value: Any, method: Method) -> bool:
 def pays_itself(config: RunConfig) -> bool:
     """Return whether a run pays a proved epsilon of its own, within which a private evaluation costs it no more.
 
-    Commands, sweeps and forms ask for one then where nobody says anything of it. A config's own default stays off, so
-    that the keys of configs that were written down before are what they were.
+    Commands, sweeps and forms ask for one then where nobody says anything of it. A config's own default is off.
     """
     return config.epsilon is not None and config.replay_noise is None and why_unproved(config.method) is None
 
@@ -266,11 +256,6 @@ def choose_network(method: Method, raw: Any, data: DataSpec) -> Method:
             )
     found: Method = chosen
     return found
-
-
-def state_network(method: Method, data: DataSpec) -> dict[str, str]:
-    """Return {"network": …} where rows are images: it is always said then, though `method_to_json` may not."""
-    return {"network": network_of(method)} if has_images(data) and "network" in parameters(method) else {}
 
 
 def build_shape(method: Method, data: Dataset) -> AnyShape:

@@ -79,7 +79,7 @@ def is_published(file_id: str) -> bool:
 
 
 def name_bytes(sha256: str) -> str:
-    """Return what earlier versions called a person's file in the ledger, by its checksum."""
+    """Return what a store digests, with its secret, of a person's file: its checksum, digested once more."""
     return _digest([sha256])
 
 

@@ -87,15 +87,8 @@ def _read_hints(kind: type) -> Mapping[str, Any]:
 
 
 def method_to_json(method: Method) -> dict[str, Any]:
-    """Return {"name", every hyper-parameter} with tuples as lists; `build_method` reads the parameters back.
-
-    One that is `unsaid` is left out while it has its default.
-    """
-    values = {
-        name: getattr(method, name)
-        for name, (shown, item) in parameters(method).items()
-        if not (shown.unsaid and getattr(method, name) == item.default)
-    }
+    """Return {"name", every hyper-parameter} with tuples as lists; `build_method` reads the parameters back."""
+    values = {name: getattr(method, name) for name in parameters(method)}
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
     return {"name": method.info.name, **plain}
 

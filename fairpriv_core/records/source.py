@@ -9,7 +9,6 @@ from typing import Any
 
 from fairpriv_core import checks
 from fairpriv_core.data.catalog import default_split, own_problems, problems
-from fairpriv_core.data.download import hash_file
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.table_schema import find_compared, from_text, to_text
 from fairpriv_core.errors import BadInput
@@ -112,11 +111,6 @@ def is_read_from_rows(data: Mapping[str, Any], threat_model: str | None) -> bool
     if threat_model != "record" or data.get("file") is None or data.get("image") is not None:
         return False
     return data.get("schema") is None or from_text(data["schema"]).values_from == "rows"
-
-
-def hash_own_file(path: str | None) -> str | None:
-    """Return the SHA-256 of a person's file, which nothing that leaves may hold; None where there is none to read."""
-    return None if path is None or not Path(path).is_file() else hash_file(Path(path))
 
 
 def check_file(path: str | None, *, unchanged: bool) -> None:

@@ -38,7 +38,6 @@ from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.store.checksum import Unreadable
 from fairpriv_core.store.identity import make_secret
 from fairpriv_core.store.tables import SCHEMA_VERSION, schema, store_info
-from fairpriv_core.store.upgrade import find_under_way, upgrade
 
 _BUSY_SECONDS = 30
 _AGAIN_SECONDS = 0.01
@@ -46,8 +45,6 @@ _CONNECT_SECONDS = 10
 _ELSEWHERE = "set FAIRPRIV_STORE to another place"
 _SCRUB_SECONDS = 2
 _LOCK_DIGITS = 16
-_MOST_NAMED = 5
-_UPGRADE = "FAIRPRIV_UPGRADE"
 _PRAGMAS = (
     "synchronous=NORMAL",
     "foreign_keys=ON",
@@ -55,14 +52,13 @@ _PRAGMAS = (
 )
 _CREATE_LOCK = 7_461_002  # any fixed number: makes two first openings of one PostgreSQL store wait for each other
 _LEDGER_LOCK = 7_461_003  # likewise for transactions of the ledger
-_OLD = 1  # marks a SQLite file that still holds what earlier versions deleted
 
 
 class Database:
     """Connections to one store. `read()` and `write()` give a transaction; `where` names the store in messages."""
 
     def __init__(self, place: str | None = None, *, frozen: str = "") -> None:
-        """Open, and create if it is not there. Raises StoreError; a store of a newer version is left untouched.
+        """Open, and create if it is not there. Raises StoreError; a store of another version is left untouched.
 
         `frozen` is the sentence with which every write is then refused; the connections themselves cannot write.
         """
@@ -221,46 +217,19 @@ class Database:
         with self.read() as connection:
             tables = set(inspect(connection).get_table_names())
             versions = list(connection.scalars(select(store_info.c.version))) if "store_info" in tables else []
-            marked = self.path is not None and connection.exec_driver_sql("PRAGMA user_version").scalar() == _OLD
         _refuse(self.where, versions, tables)
-        if max(versions, default=0) < SCHEMA_VERSION:
-            marked = self._create()
-        if marked and self.writable:
-            self._rewrite()
+        if not versions:
+            self._create()
 
-    def _create(self) -> bool:
-        """Make what is missing; return whether a SQLite file is to be written anew, which it is marked with."""
+    def _create(self) -> None:
+        """Make the tables, unless another first opening has made them by now."""
         with self.write() as connection:
             if self.path is None:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATE_LOCK})"))
             schema.create_all(connection)
-            found = max(connection.scalars(select(store_info.c.version)), default=None)
-            if found is None:
+            if connection.scalar(select(store_info.c.version)) is None:
                 connection.execute(insert(store_info).values(version=SCHEMA_VERSION))
                 make_secret(connection)
-            elif found < SCHEMA_VERSION:
-                self._ask_first(find_under_way(connection))
-                upgrade(connection, found)
-                if self.path is not None:
-                    connection.exec_driver_sql(f"PRAGMA user_version = {_OLD}")
-        return found is not None and self.path is not None
-
-    def _ask_first(self, under_way: list[str]) -> None:
-        """Refuse to bring a store to this version while runs are under way in it, until an operator has said so."""
-        if under_way and not os.environ.get(_UPGRADE):
-            runs = f"{len(under_way):,} runs that have begun" if len(under_way) > 1 else "1 run that has begun"
-            named = ", ".join(under_way[:_MOST_NAMED]) + (", …" if len(under_way) > _MOST_NAMED else "")
-            raise StoreError(
-                f"the run store {self.where} is of an earlier version, and this one cannot go on with {runs}: {named}. "
-                f"Finish or stop what is under way with that version first, or set {_UPGRADE}=1 to leave it behind."
-            )
-
-    def _rewrite(self) -> None:
-        """Write a store of an earlier version anew: what had been deleted from it was still in its file."""
-        with self._translate(), closing(self._engine.raw_connection()) as connection:
-            connection.cursor().execute("VACUUM")
-            connection.cursor().execute("PRAGMA user_version = 0")
-        self._scrub()
 
     @contextmanager
     def _translate(self) -> Iterator[None]:
@@ -303,7 +272,7 @@ def _build_upsert(table: Table, dialect: str, names: tuple[str, ...]) -> Insert:
 
 
 def _check_file(path: Path) -> None:
-    """Refuse, before anything is written, a file that is no store or one of a newer version."""
+    """Refuse, before anything is written, a file that is no store or one of another version."""
     if path.stat().st_size == 0:
         return
     try:
@@ -320,10 +289,11 @@ def _check_file(path: Path) -> None:
 
 
 def _refuse(where: str, versions: list[int], tables: set[str]) -> None:
-    if versions and max(versions) > SCHEMA_VERSION:
+    if versions and versions != [SCHEMA_VERSION]:
         raise StoreError(
-            f"the run store {where} was written by a newer fairpriv (version {max(versions)}, this one knows "
-            f"{SCHEMA_VERSION}); update fairpriv or {_ELSEWHERE}."
+            f"the run store {where} was written by another fairpriv (its version is {versions[0]}, this one reads "
+            f"{SCHEMA_VERSION} alone): export its runs with that one ('fairpriv export KEY' for each) and "
+            f"{_ELSEWHERE}."
         )
     if tables and "store_info" not in tables:
         raise StoreError(f"{where} is a database of something else, not a run store; {_ELSEWHERE}.")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from fairpriv_core.store.tables import data_identity, run, run_alias, store_info
+from fairpriv_core.store.tables import data_identity, store_info
 
 BYTES, CONTENT = "bytes", "content"
 _ID_BYTES = 8
@@ -73,14 +73,3 @@ def find_same(connection: Connection, name: str) -> set[str]:
         shared = select(data_identity.c.digest).where(data_identity.c.id.in_(known))
         known |= set(connection.scalars(select(data_identity.c.id).where(data_identity.c.digest.in_(shared))))
     return known
-
-
-def add_alias(connection: Connection, before: str, key: str) -> None:
-    """Store that the run `key` was called `before`."""
-    connection.execute(insert(run_alias).values(alias=seal(connection, f"key {before}"), key=key))
-
-
-def find_renamed(connection: Connection, before: str) -> str | None:
-    """Return the key of the run that was called `before`; None where there is none."""
-    alias = run_alias.c.alias == seal(connection, f"key {before}")
-    return connection.scalar(select(run.c.key).join(run_alias, run_alias.c.key == run.c.key).where(alias))

@@ -27,7 +27,6 @@ from fairpriv_core.records.ledger_entry import (
     follow_catalog,
     identify_data,
     list_counted,
-    list_sensitive,
     record_posting,
 )
 from fairpriv_core.records.plan import plan_posting
@@ -59,7 +58,6 @@ EVALUATED = "evaluated"  # under this name a charge's result has the run whose e
 _SINCE = ("metrics_private", "event", "released", "epsilon", "assumptions")
 _RECORD = ""  # the cap table's name for whole records
 _ELSE = "of somebody else"
-_TOO_OLD = "it was deleted by an earlier version, which kept too little to count it."
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ class LedgerStore:
             found = {identify_data(each["data"], each.get("file_id")): call_data(each["data"]) for each in mine}
             for stored in connection.execute(select(tombstone)).mappings():
                 with _naming(stored):
-                    posting = _read_stone(stored)
+                    posting = Posting.from_json(stored["post"])
                 if posting.name in problems() or self._may_name(stored["owner"]):
                     found.setdefault(posting.data, posting.name)
             for stored in connection.execute(select(charge)).mappings():
@@ -408,29 +406,9 @@ def _read_result(stored: RowMapping) -> dict[str, Any]:
 
 def _line_of_stone(stored: RowMapping) -> tuple[Posting, LedgerLine]:
     """Return what a deleted run left, and its line."""
-    posting = _read_stone(stored)
-    asked = (stored["post"] or {}).get("asked")
+    posting, asked = Posting.from_json(stored["post"]), stored["post"].get("asked")
     asked = None if asked is None else LedgerEntry.from_json(asked)
     return posting, LedgerLine(posting.what, "deleted", posting.entry, posting.entry, stored["owner"], asked)
-
-
-def _read_stone(stored: RowMapping) -> Posting:
-    return Posting.from_json(stored["post"]) if stored["post"] is not None else _guess(stored)
-
-
-def _guess(stored: RowMapping) -> Posting:
-    """Return the line of a run that an earlier version deleted: known by name alone, and without a bound."""
-    data = {"dataset": stored["data"]["name"], "file": None, "sensitive": stored["data"]["sensitive"]}
-    entry = LedgerEntry(
-        key=stored["key"],
-        threat_model=stored["threat_model"],
-        events=from_json(stored["event"]),
-        sensitive=list_sensitive(data, stored["data"]),
-        clear=None,
-        split=stored["key"],
-        unbounded=_TOO_OLD,
-    )
-    return Posting(identify_data(data, None), str(stored["data"]["name"]), "unknown", entry)
 
 
 def show_epsilon(epsilon: float) -> str:

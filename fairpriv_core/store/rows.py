@@ -102,8 +102,7 @@ def read_status(stored: Mapping[Any, Any]) -> str:
 def check_config(stored: Mapping[Any, Any]) -> None:
     """Raise Damaged where a run's settings are not those that it is named after."""
     try:
-        asked = {"file_id": None, **stored["config"]}  # of a benchmark's run an earlier version stored none
-        whole = name_config(asked) == stored["config_key"]
+        whole = name_config(stored["config"]) == stored["config_key"]
     except (AttributeError, KeyError, TypeError, ValueError):
         whole = False
     if not whole:

@@ -23,7 +23,6 @@ from fairpriv_core.records.record import RunRecord, cancelled_record, chosen_rec
 from fairpriv_core.store.checksum import check_content
 from fairpriv_core.store.curves import Point, read_curves
 from fairpriv_core.store.database import Database
-from fairpriv_core.store.identity import find_renamed
 from fairpriv_core.store.labels import Label, check_label, note_change, read_label, write_label
 from fairpriv_core.store.ledger import LedgerStore, admit, bury, find_chosen, find_evaluated, find_withdrawn
 from fairpriv_core.store.previews import PreviewStore
@@ -395,7 +394,7 @@ class RunStore:
         return stored
 
     def _row(self, connection: Connection, key: str) -> RowMapping:
-        found = self._find(connection, key) or self._find(connection, find_renamed(connection, key))
+        found = self._find(connection, key)
         if found is None:
             query = select(run.c.key).order_by(run.c.created.desc()).limit(5)
             recent = connection.scalars(self._listed(query)).all()
@@ -404,7 +403,7 @@ class RunStore:
             raise BadInput(f"no run '{key}' in the store; {known}.", field="key")
         return found
 
-    def _find(self, connection: Connection, key: str | None) -> RowMapping | None:
+    def _find(self, connection: Connection, key: str) -> RowMapping | None:
         return connection.execute(self._shown(select(run, _OVER).where(run.c.key == key))).mappings().first()
 
     def shows(self, data: Mapping[str, Any]) -> bool:

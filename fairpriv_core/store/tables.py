@@ -1,6 +1,6 @@
-"""The run store's tables. A change of any column is a new SCHEMA_VERSION, and `ADDED` brings older stores to it.
+"""The run store's tables. A change of any column is a new SCHEMA_VERSION; a store of another one is refused.
 
-So is a change of what `record_posting` says of a record: the upgrade writes all postings anew.
+So is a change of what `record_posting` says of a record, since postings are stored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sqlalchemy import (
     func,
 )
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 
 schema = MetaData()
 # `secret` keys what is stored in place of a digest of a person's data (`store_identity.py`). Never exported.
@@ -79,7 +79,7 @@ tombstone = Table(
     Column("threat_model", String),
     Column("event", JSON, nullable=False),
     Column("deleted", Double, nullable=False),
-    Column("post", JSON(none_as_null=True)),
+    Column("post", JSON, nullable=False),
 )
 # Paid releases that are no runs. Never deleted.
 charge = Table(
@@ -131,25 +131,6 @@ data_identity = Table(
     Column("digest", String, primary_key=True),
     Column("kind", String, nullable=False),
     Column("created", Double, nullable=False),
-)
-# What runs were called before a store of an earlier version was brought to this one, keyed with its secret.
-run_alias = Table(
-    "run_alias",
-    schema,
-    Column("alias", String, primary_key=True),
-    Column("key", String, ForeignKey("run.key", ondelete="CASCADE"), nullable=False),
-)
-#: columns that a store of an earlier version lacks: (version that has it first, column)
-ADDED = (
-    (2, run.c.reserved),
-    (2, tombstone.c.post),
-    (3, run.c.chunk),
-    (4, run.c.brief),
-    (5, store_info.c.secret),
-    (6, preview.c.owner),
-    (8, run.c.posting),
-    (9, run.c.exploring),
-    (10, store_info.c.labelled),
 )
 
 

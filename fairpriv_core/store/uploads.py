@@ -11,7 +11,6 @@ import re
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -33,7 +32,6 @@ from fairpriv_core.store.tables import data_identity, upload
 _BLOCK = 1 << 20
 _SHARED = "shared:"
 _SHORTEST = 12
-_BY_CHECKSUM = re.compile(r"[0-9a-f]{64}")
 
 
 class FileStore:
@@ -84,11 +82,6 @@ class FileStore:
             name = next(iter(find_ids(connection, digests)), None) or draw_id()
             add_digests(connection, name, digests)
         return name
-
-    def find_bytes(self, sealed: str) -> str | None:
-        """Return what the bytes with the SHA-256 `sealed` are called; None where they are new."""
-        with self._database.read() as connection:
-            return next(iter(find_ids(connection, {BYTES: name_bytes(sealed)})), find_published(sealed))
 
     def settle(self, config: RunConfig) -> RunConfig:
         """Return a config with the id of its file; BadInput where it has one that is not, or may not be, the file's."""
@@ -153,7 +146,6 @@ class UploadStore:
     def __init__(self, database: Database) -> None:
         self._database, self._folder = database, database.folder / "uploads"
         self._files = FileStore(database)
-        self._rename_old()
 
     def put(self, source: IO[bytes], name: str, owner: str) -> Upload:
         """Store what `source` holds under an id at random; the same bytes are stored once. BadInput beyond a quota."""
@@ -236,18 +228,6 @@ class UploadStore:
         if found is None:
             raise BadInput(f"no upload '{upload_id}' of '{person}'.", field="file")
         return found
-
-    def _rename_old(self) -> None:
-        """Give files of an earlier version, which are called by their SHA-256, the names that the store has for them.
-
-        On each machine of a cluster, when it first opens the store.
-        """
-        found = self._folder.glob("*") if self._folder.is_dir() else ()
-        for path in [each for each in found if _BY_CHECKSUM.fullmatch(each.stem)]:
-            name = self._files.find_bytes(path.stem)
-            if name is not None:
-                with suppress(OSError):  # another process was first, or the folder is not ours
-                    path.rename(path.with_stem(name))
 
     def _place(self, upload_id: str, name: str) -> Path:
         return self._folder / f"{upload_id}{_read_suffix(name)}"

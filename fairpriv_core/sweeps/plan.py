@@ -233,7 +233,7 @@ def _name_release(config: RunConfig) -> str:
     """Return what decides a run's release: the rows, the method's settings that belong to it, and the budget."""
     asked, taken = config.to_json(), config.method.info.reuses
     names = ("data", "file_id", "split", "epsilon", "delta")
-    own = {name: asked["method"].get(name) for name in ("name", *taken)}  # what is unsaid has its default
+    own = {name: asked["method"].get(name) for name in ("name", *taken)}
     return json.dumps([[asked[name] for name in names], own, find_seed(asked)], sort_keys=True)
 
 

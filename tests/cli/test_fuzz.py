@@ -62,7 +62,6 @@ FIELDS = (
     "split",
     "seed",
     "replay_noise",
-    "file_sha256",
     "file_id",
     "reuse",
 )

@@ -1,4 +1,4 @@
-"""What a run counts with against a cap when it came to less than it asked for, on SQLite and on PostgreSQL."""
+"""What a run counts with against a cap when it came to less than it asked for."""
 
 from __future__ import annotations
 

@@ -31,6 +31,7 @@ from fairpriv_core.records.paid import plan_payment, price_payment
 from fairpriv_core.records.plan import DatasetCache, plan_run
 from fairpriv_core.store.runs import RunStore
 from tests.methods.harness import RecordingMechanism
+from tests.stores import ON_BOTH
 
 ROWS = 3_000
 SCHEMA = """
@@ -184,6 +185,7 @@ def test_a_run_states_the_schema_that_it_pays_for(store: RunStore, tmp_path: Pat
     assert max(epsilon(entry.all_events, 1e-5) for entry in entries) < once < apart
 
 
+@ON_BOTH
 def test_the_same_measurement_is_paid_for_once(store: RunStore, tmp_path: Path) -> None:
     path = write_file(tmp_path)
     first, again = settle_schema(store, ask(path)), settle_schema(store, ask(path, "dp_fermi_record"))

@@ -1,4 +1,4 @@
-"""The ledger in the store, on SQLite and on PostgreSQL: whatever was launched and however it ended, it counts."""
+"""The ledger in the store: whatever was launched and however it ended, it counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import inspect, text
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.ledger.launch import foresee_launch, read_page
@@ -23,9 +22,9 @@ from fairpriv_core.records.record import failed_record
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.claim import Beginning, Ending, Progress
 from fairpriv_core.store.runs import RunStore, open_store
-from fairpriv_core.store.tables import SCHEMA_VERSION
 from fairpriv_core.store.work import MOST_CRASHES, WorkStore
 from tests.launched import DELTA, begin, commit, config, evaluated, finish, name
+from tests.stores import ON_BOTH
 
 PF_LD: Events = (Gaussian(9.0), SampledGaussian(9.0, 0.02, 100, "replace"))
 DP_SGD: Events = (SampledGaussian(2.0, 0.02, 100),)
@@ -130,6 +129,7 @@ def test_training_and_evaluation_of_one_split_combine_by_the_larger(store: RunSt
     assert cost(store) == epsilon(evaluation * 3, DELTA) > alike, "who is tested under one seed may be under the other"
 
 
+@ON_BOTH
 def test_a_run_under_way_counts_by_what_it_has_committed_and_holds_back_its_plan(store: RunStore) -> None:
     work, claim, record = begin(store, config(), PF_LD)
     assert cost(store) == 0.0 and cost(store, planned=True) == epsilon(PF_LD, DELTA)
@@ -210,6 +210,7 @@ def test_a_run_that_was_queued_before_the_cap_is_held_under_it_when_it_begins(st
     assert cost(store, planned=True) == 0.0
 
 
+@ON_BOTH
 def test_of_two_launches_at_once_a_cap_lets_one_through(place: str) -> None:
     with open_store(place) as store:
         store.ledger.set_cap(name(), "group", Cap(1.2, DELTA), where="synthetic")
@@ -279,55 +280,6 @@ def test_a_transaction_of_the_ledger_survives_a_power_cut(local: RunStore) -> No
         assert mode(connection) == 2
     with local.database.write() as connection:
         assert mode(connection) == 1
-
-
-_FILES = (
-    "DROP TABLE data_identity",
-    "DROP TABLE run_alias",
-    "ALTER TABLE store_info DROP COLUMN secret",
-    "ALTER TABLE store_info DROP COLUMN labelled",
-    "ALTER TABLE upload RENAME COLUMN id TO sha256",
-)
-_SUMMARIES = ("ALTER TABLE run DROP COLUMN brief", "ALTER TABLE run DROP COLUMN posting")
-_EXPLORED = "ALTER TABLE run DROP COLUMN exploring"
-_ASKER = "ALTER TABLE preview DROP COLUMN owner"
-_CHUNK = ("DROP INDEX ix_run_chunk", "ALTER TABLE run DROP COLUMN chunk")
-OLDER = {
-    1: (
-        *_CHUNK,
-        "ALTER TABLE run DROP COLUMN reserved",
-        "ALTER TABLE tombstone DROP COLUMN post",
-        "DROP TABLE charge",
-        "DROP TABLE cap",
-    ),
-    2: _CHUNK,
-    3: (),
-}
-
-
-@pytest.mark.parametrize("version", OLDER)
-def test_a_store_of_an_older_version_is_brought_to_this_one(place: str, version: int) -> None:
-    with open_store(place) as store:
-        finish(store, config(), PF_LD)
-        store.delete(finish(store, config(seed=2), PF_LD))
-        before = store.briefs()
-        with store.database.write() as connection:
-            for statement in (*_SUMMARIES, _EXPLORED, _ASKER, *_FILES, *OLDER[version]):
-                connection.execute(text(statement))
-            connection.execute(text(f"UPDATE store_info SET version = {version}"))
-    with open_store(place) as store:
-        assert store.briefs() == before != []
-        with store.database.read() as connection:
-            assert connection.scalar(text("SELECT count(*) FROM run WHERE posting IS NOT NULL")) == 1
-        kept, deleted = store.ledger.lines(name())
-        assert (kept.status, deleted.status) == ("finished", "deleted") and store.rows()[0].chunk is None
-        unbounded = total(store).unbounded
-        assert "earlier version" in unbounded[0] if version == 1 else unbounded == ()
-        with store.database.read() as connection:
-            assert {"charge", "cap"} <= set(inspect(connection).get_table_names())
-            assert "ix_run_chunk" in {index["name"] for index in inspect(connection).get_indexes("run")}
-            assert connection.scalar(text("SELECT version FROM store_info")) == SCHEMA_VERSION
-        finish(store, config(seed=1), PF_LD)
 
 
 def test_what_a_real_run_keeps_of_its_release_is_known_as_shared(local: RunStore) -> None:

@@ -38,7 +38,6 @@ from fairpriv_core.methods.thumbnails import NAME, SIDE
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.records.parameters import build_method, method_to_json
 from tests.engine.reference import build_module
 from tests.methods.harness import (
     RecordingMechanism,
@@ -128,13 +127,6 @@ def test_what_is_shown_is_the_loss() -> None:
 def test_a_table_trains_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "_LAYERED", "nowhere")
     train(Plain(epochs=1, batch_size=50), [make_data()], [RecordingMechanism()])
-
-
-def test_the_network_stays_unsaid_while_it_is_an_mlp() -> None:
-    assert "network" not in method_to_json(DpSgd())
-    said = method_to_json(DpSgd(network="vgg9"))
-    assert said["network"] == "vgg9"
-    assert build_method(DpSgd, {name: value for name, value in said.items() if name != "name"}) == DpSgd(network="vgg9")
 
 
 def test_wrong_networks_are_refused_in_a_sentence() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,8 +22,6 @@ from tests.launched import config, finish, measured
 from tests.pages.shown import Open, address_of, charts, find_key, said, whole
 
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
-OLD = Path(__file__).parents[1] / "store" / "store_v4.db.gz"
-OLD_KEY = "55a1b43fe88df304"
 FILES = ["Record (JSON)", "Config (TOML)"]
 MODEL = ["Model (model.npz)", "Model (model.safetensors)", "Model (model.json)"]
 
@@ -172,17 +169,6 @@ def test_a_replayed_run_states_no_epsilon(open_page: Open) -> None:
     page = open_page("run", run=open_store().submit(config).key)
     assert "replayed noise" in page.selectbox("run").options[0]
     assert "ε = 9" not in page.selectbox("run").options[0]
-
-
-@pytest.mark.parametrize("name", ["run", "audit"])
-def test_a_link_of_an_earlier_version_finds_its_run(name: str, own_store: Path, open_page: Open) -> None:
-    own_store.parent.mkdir()
-    own_store.write_bytes(gzip.decompress(OLD.read_bytes()))
-    key = open_store().row(OLD_KEY).key
-    page = open_page(name, run=OLD_KEY)
-    assert not page.exception and not page.error and not page.warning
-    assert page.selectbox("run").value == key != OLD_KEY
-    assert page.query_params["run"] == key
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records import plan
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.records.plan import check_method, check_notion, check_settings
 from tests.many import make_ages, make_digits
 
@@ -25,7 +24,7 @@ OWN = {"file": "list.parquet", "label": "kind", "sensitive": "sex", "image": "fi
 
 
 def ask(method: dict[str, Any] | str, data: dict[str, Any] = DIGITS, notion: str = "accuracy_parity") -> RunConfig:
-    return build_config({"data": data, "notion": notion, "method": method, "epsilon": 1, "file_sha256": None})
+    return build_config({"data": data, "notion": notion, "method": method, "epsilon": 1})
 
 
 def make_images(side: int = 28, *, channels: int = 1) -> Dataset:
@@ -65,12 +64,6 @@ def test_memory_counts_the_rows_of_a_sample_that_is_a_share_of_all(monkeypatch: 
     for method in ({"name": "pf_ld_record", "sampling_rate": 0.1}, {"name": "pf_ld", "batch_size": 64}):
         check_settings(ask(method, notion="demographic_parity"), data)
     assert seen == [300, 64]
-
-
-def test_a_table_keeps_its_key_and_its_network_unsaid() -> None:
-    config = ask("dp_sgd", TABLE)
-    assert "network" not in config.to_json()["method"] == method_to_json(config.method)
-    assert config.key == ask({"name": "dp_sgd", "network": "mlp"}, TABLE).key
 
 
 def test_the_size_of_an_mlp_is_refused_for_another_network() -> None:

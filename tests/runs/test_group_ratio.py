@@ -16,7 +16,6 @@ from fairpriv_core.cli.main import cli
 from fairpriv_core.cli.runs import describe_run
 from fairpriv_core.data.dataset import split_dataset
 from fairpriv_core.errors import BadInput
-from fairpriv_core.papers.runs import list_configs
 from fairpriv_core.plain import read_toml
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.records.config import RunConfig, build_config
@@ -48,20 +47,6 @@ def build(ratio: Any = None, method: str = "dp_sgd", **given: Any) -> RunConfig:
 
 def run(**given: Any) -> Outcome:
     return execute(build(**given), MemoryJournal())
-
-
-def test_configs_without_a_ratio_keep_the_keys_that_they_had() -> None:
-    asked = {
-        "notion": "demographic_parity",
-        "method": "none",
-        "split": "stratified",
-        "axes": {"data": [{"dataset": "adult", "sensitive": "sex"}]},
-    }
-    [config] = list_configs([asked]).values()
-    assert config.key == "d9cc39badd32a8f4" and "group_ratio" not in config.to_json()["data"]
-    assert (
-        build_config({**config.to_json(), "data": {**config.to_json()["data"], "group_ratio": None}}).key == config.key
-    )
 
 
 def test_a_ratio_goes_both_ways_and_each_has_its_key() -> None:

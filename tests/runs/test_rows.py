@@ -30,7 +30,7 @@ def build(rows: Any = None, **given: Any) -> RunConfig:
 
 def test_it_goes_both_ways_and_each_number_has_its_key() -> None:
     config = build(500)
-    assert config.data.rows == 500 and "rows" not in build().to_json()["data"]
+    assert config.data.rows == 500 and build().data.rows is None
     assert build_config(read_toml(config.to_toml())) == build_config(config.to_json()) == build("500") == config
     assert len({build().key, config.key, build(501).key}) == 3
 

@@ -26,6 +26,7 @@ from fairpriv_core.store.claim import Progress
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.tables import checkpoint as checkpoint_table
 from fairpriv_core.store.work import WorkStore
+from tests.stores import ON_BOTH
 
 Configure = Callable[..., RunConfig]
 LARGE = 600  # rows in a batch: ten steps an epoch, each of which is committed
@@ -60,6 +61,7 @@ def parameters(store: RunStore, key: str) -> np.ndarray:
         return np.array(stored["parameters"])
 
 
+@ON_BOTH
 def test_a_finished_run_leaves_a_record_that_says_it_all(store: RunStore, configure: Configure) -> None:
     key = store.submit(configure("pf_ld", epochs=3)).key
     run_to(store, key)

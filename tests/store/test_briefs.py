@@ -1,4 +1,4 @@
-"""Finished runs in brief, on SQLite and on PostgreSQL: the same numbers as the records, and quick to tell a change."""
+"""Finished runs in brief: the same numbers as the records, and quick to tell a change."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from fairpriv_core.store.checksum import open_document, seal_document
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.tables import run
 from fairpriv_core.store.work import WorkStore
+from tests.stores import ON_BOTH
 
 Train = Callable[..., str]
 
@@ -80,6 +81,7 @@ def test_the_stamp_changes_when_the_briefs_do(store: RunStore, train: Train) -> 
     assert len(set(stamps)) == 5 and all(one != other for one, other in pairwise(briefs))
 
 
+@ON_BOTH
 def test_a_list_reads_no_record_and_tells_what_is_damaged(store: RunStore, train: Train) -> None:
     kept, spoilt, plain = train("pf_ld"), train("pf_ld", seed=1), train()
     asked: list[str] = []

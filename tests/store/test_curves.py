@@ -1,4 +1,4 @@
-"""Curves as they are drawn, on SQLite and on PostgreSQL: a long run's come thinned, and what is taken away is whole."""
+"""Curves as they are drawn: a long run's come thinned, and what is taken away is whole."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.store.curves import MOST_POINTS, MOST_VALUES
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.tables import metric
+from tests.stores import ON_BOTH
 
 LONG = 20 * MOST_POINTS
 Point = tuple[int, str, float | None]
@@ -32,6 +33,7 @@ def write(store: RunStore, configure: Callable[..., RunConfig]) -> Callable[[lis
     return fill
 
 
+@ON_BOTH
 def test_a_long_run_arrives_thinned_with_every_name_and_both_ends(
     store: RunStore, write: Callable[[list[Point]], str]
 ) -> None:

@@ -25,6 +25,7 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.tables import artifact, checkpoint, run
 from fairpriv_core.store.work import WorkStore
 from tests.launched import begin, commit, config, finish, name
+from tests.stores import ON_BOTH
 
 Configure = Callable[..., RunConfig]
 
@@ -67,6 +68,7 @@ def paused(store: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatc
     return key
 
 
+@ON_BOTH
 def test_a_flipped_bit_of_a_checkpoint_resumes_into_no_other_model(store: RunStore, paused: str) -> None:
     spoil(store, checkpoint, paused, flip)
     work = WorkStore(store.database)

@@ -13,7 +13,7 @@ from threading import Barrier
 from time import monotonic
 
 import pytest
-from sqlalchemy import select, text, update
+from sqlalchemy import inspect, select, text, update
 
 from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.privacy.event import Gaussian
@@ -26,6 +26,7 @@ from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.tables import SCHEMA_VERSION, store_info
 from fairpriv_core.store.work import WorkStore
 from tests.launched import begin, config
+from tests.stores import ON_BOTH
 
 Configure = Callable[..., RunConfig]
 
@@ -40,7 +41,6 @@ def test_a_new_store_is_private_and_in_wal_mode(tmp_path: Path, configure: Confi
 
 
 SECRET = b"MASTER KEY OF A RUN'S NOISE"
-BEFORE_OWNERS = 5  # a version whose previews had none
 ENDS: dict[str, Callable[[RunStore, WorkStore, Claim, RunRecord], object]] = {
     "finished": lambda store, work, claim, record: work.finish(
         [claim], [Ending(replace(record, status="finished", released=record.event), Progress(10, 1, 1.0))]
@@ -96,54 +96,12 @@ def test_a_reader_in_the_way_delays_it_and_breaks_nothing(tmp_path: Path, monkey
         assert holds_secret(place) == []
 
 
-def test_a_store_of_an_earlier_version_is_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place, newest = tmp_path / "runs.db", update(store_info).values(version=SCHEMA_VERSION)
-    upgrade = "fairpriv_core.store.database.upgrade"
-    monkeypatch.setattr(upgrade, lambda connection, found: connection.execute(newest))  # nothing else is older here
-    with open_store(str(place)) as store:
-        begin(store, config(), (Gaussian(9.0),))
-    with closing(sqlite3.connect(place, isolation_level=None)) as plain:
-        plain.execute("PRAGMA secure_delete=OFF")
-        plain.execute("CREATE TABLE old (content BLOB)")
-        plain.execute("INSERT INTO old VALUES (?)", (bytes(9000) + SECRET,))
-        plain.execute("DELETE FROM old")
-        plain.execute("DROP TABLE old")
-        plain.execute("UPDATE store_info SET version = version - 1")
-    assert holds_secret(place)
-    with open_store(str(place)) as store:
-        assert len(store.rows()) == 1 and holds_secret(place) == []
-
-
-def test_an_upgrade_asks_before_it_leaves_runs_behind(
-    store: RunStore, place: str, configure: Configure, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    work, claim, _ = begin(store, configure("dp_sgd"), (Gaussian(9.0),))
-    work.commit([claim], [Progress(3, 1, 1.0)], [Checkpoint(3, SECRET, (Gaussian(9.0),), {})])
-    work.hand_back([claim], "paused")
-    store.submit(configure("none"))  # it has not begun, so that any version can
-    with store.database.write() as connection:
-        connection.execute(update(store_info).values(version=BEFORE_OWNERS))
-        connection.execute(text("ALTER TABLE preview DROP COLUMN owner"))
-        connection.execute(text("ALTER TABLE run DROP COLUMN posting"))
-        connection.execute(text("ALTER TABLE run DROP COLUMN exploring"))
-        connection.execute(text("ALTER TABLE store_info DROP COLUMN labelled"))
-    asked = f"this one cannot go on with 1 run that has begun: {claim.key}. Finish or stop what is under way"
-    for _ in range(2):
-        with pytest.raises(StoreError, match=asked):
-            open_store(place)
-    with store.database.read() as connection:
-        assert connection.scalar(select(store_info.c.version)) == BEFORE_OWNERS
-    monkeypatch.setenv("FAIRPRIV_UPGRADE", "1")
-    with open_store(place) as later:
-        assert later.row(claim.key).status == "paused" and later.row(claim.key).step == 3
-        assert later.request_preview({"method": "pf_ld"})
-
-
 def test_every_connection_that_writes_overwrites_what_it_deletes(tmp_path: Path) -> None:
     with open_store(str(tmp_path / "runs.db")) as store, store.database.write() as connection:
         assert connection.exec_driver_sql("PRAGMA secure_delete").scalar() == 1
 
 
+@ON_BOTH
 def test_every_commit_changes_what_tells_of_one(store: RunStore, place: str, configure: Configure) -> None:
     known = [store.database.version()]
     assert store.database.version() == known[0] and (known[0] is None) == (store.database.path is None)
@@ -155,13 +113,17 @@ def test_every_commit_changes_what_tells_of_one(store: RunStore, place: str, con
     assert len(set(known)) == (1 if store.database.path is None else 3)
 
 
-def test_a_store_of_a_newer_version_is_left_as_it_is(store: RunStore, place: str, configure: Configure) -> None:
-    key = store.submit(configure()).key
+@ON_BOTH
+def test_a_store_of_another_version_is_refused_and_left_as_it_is(store: RunStore, place: str) -> None:
     with store.database.write() as connection:
-        connection.execute(update(store_info).values(version=SCHEMA_VERSION + 1))
-    with pytest.raises(StoreError, match=rf"written by a newer fairpriv \(version {SCHEMA_VERSION + 1}, this one"):
-        open_store(place)
-    assert store.row(key).status == "queued"
+        connection.execute(text("ALTER TABLE preview DROP COLUMN owner"))
+    for by in (1, -1):
+        with store.database.write() as connection:
+            connection.execute(update(store_info).values(version=SCHEMA_VERSION + by))
+        with pytest.raises(StoreError, match=rf"another fairpriv \(its version is {SCHEMA_VERSION + by}, .*export KEY"):
+            open_store(place)
+    with store.database.read() as connection:
+        assert "owner" not in {column["name"] for column in inspect(connection).get_columns("preview")}
 
 
 def test_a_read_only_store_can_be_read_and_says_that_it_cannot_be_written(tmp_path: Path, configure: Configure) -> None:
@@ -321,6 +283,7 @@ def test_a_database_that_refuses_is_not_taken_for_one_that_is_away(postgres: str
         open_store(postgres.replace("fairpriv@", "nobody@"))
 
 
+@ON_BOTH
 def test_a_frozen_store_refuses_with_its_sentence_and_its_connections_cannot_write(place: str) -> None:
     frozen = RunStore(Database(place, frozen="look, do not touch."))
     assert frozen.rows() == []

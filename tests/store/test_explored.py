@@ -13,6 +13,7 @@ from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.work import WorkStore
 from tests import launched
+from tests.stores import ON_BOTH
 
 Configure = Callable[..., RunConfig]
 
@@ -51,6 +52,7 @@ def test_only_the_explorer_takes_them_up(store: RunStore, configure: Configure) 
     assert [claim.key for claim in work.claim(explored.key)] == [explored.key]
 
 
+@ON_BOTH
 def test_lists_leave_them_out_until_one_is_kept(store: RunStore, configure: Configure) -> None:
     work = WorkStore(store.database)
     key = store.explore(configure(seed=0)).key

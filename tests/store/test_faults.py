@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -22,7 +21,6 @@ from fairpriv_core.runs import session
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.runs.worker import work_on
-from fairpriv_core.store.check import check_store
 from fairpriv_core.store.checkpoint import Checkpoint
 from fairpriv_core.store.claim import Artifact, Beginning, Claim, Ending, Progress
 from fairpriv_core.store.runs import RunStore, open_store
@@ -35,7 +33,6 @@ PLANNED = (Gaussian(9.0, 10),)
 SAVED = Checkpoint(5, bytes(9000), (Gaussian(9.0, 5),), {})
 LARGE = Artifact("model.npz", bytes(20_000))
 ALWAYS = 10**9
-DELETED = b"what an earlier version deleted"
 FEWEST = {"EIO on reading": 1, "a failed fsync": 2}  # of the places tried, as SQLite seldom comes there
 #: what a verb may change, without its times
 STORED = (
@@ -179,42 +176,23 @@ def test_a_verb_at_a_failing_disk_is_done_or_says_that_it_is_not(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_an_upgrade_at_a_failing_disk_is_made_by_the_next_opening(
-    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever fails: what an earlier version had deleted is in the file no more once the store can be opened."""
-    monkeypatch.setenv("FAIRPRIV_UPGRADE", "1")
-    place, disk, fired = tmp_path / "runs.db", FaultyDisk(), 0
-    old = leave_deleted(Path(__file__).with_name("store_v3.db.gz"), tmp_path / "old.db")
+def test_a_first_opening_at_a_failing_disk_is_made_by_the_next_one(fault: str, tmp_path: Path) -> None:
+    """Whatever fails, and where the process is killed by it too."""
+    disk, fired = FaultyDisk(), 0
     with disk.use():
-        for at in range(0, 10**6, 5):
-            place.write_bytes(old)
+        for at in range(0, 10**6, 4):
+            folder, killed = tmp_path / str(at), tmp_path / f"{at} killed"
             with disk.fail(FAULTS[fault], after=at, times=ALWAYS):
-                said = attempt(place, VERBS["open"], None)
-            fired += bool(disk.fired)
-            with open_store(str(place)) as store:
-                assert check_store(store).damage == () and {row.status for row in store.rows()} == {
-                    "finished",
-                    "paused",
-                }
-            assert DELETED not in place.read_bytes()
+                said = attempt(folder / "runs.db", VERBS["open"], None)
+                shutil.copytree(folder, killed)
+            for place in (folder / "runs.db", killed / "runs.db"):
+                with open_store(str(place)) as store:
+                    assert store.rows() == [] and store.submit(config(seed=0)).status == "queued"
             if not disk.fired:
                 assert said == ""
                 break
+            fired += 1
     assert fired
-
-
-def leave_deleted(packed: Path, place: Path) -> bytes:
-    """Return an old store in whose file there is what was deleted from it."""
-    place.write_bytes(gzip.decompress(packed.read_bytes()))
-    with closing(sqlite3.connect(place, isolation_level=None)) as connection:
-        connection.execute("PRAGMA secure_delete=OFF")
-        connection.execute("CREATE TABLE gone (content BLOB)")
-        connection.execute("INSERT INTO gone VALUES (?)", (bytes(9000) + DELETED,))
-        connection.execute("DROP TABLE gone")
-    content = place.read_bytes()
-    assert DELETED in content
-    return content
 
 
 @pytest.mark.parametrize("fault", FAULTS)

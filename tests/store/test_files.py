@@ -2,55 +2,39 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
-import json
 import re
-import shutil
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from sqlalchemy import Column, Connection, MetaData, String, Table, create_engine, insert, select, update
+from sqlalchemy import select
 
 from fairpriv_core.cli.ledger import answer_cap, answer_ledger
 from fairpriv_core.cli.main import cli
 from fairpriv_core.cli.request import read_request
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import load_dataset
-from fairpriv_core.data.problem import Grouping, Numeric
 from fairpriv_core.data.read import digest_content
-from fairpriv_core.data.roles import Groups
-from fairpriv_core.data.schema import write_schema
 from fairpriv_core.errors import BadInput
-from fairpriv_core.privacy import event as events_of
-from fairpriv_core.privacy.event import SampledGaussian
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.records.ledger_entry import identify_data, name_bytes, record_posting
+from fairpriv_core.records.ledger_entry import identify_data, name_bytes
 from fairpriv_core.runs.foreground import resume, train
 from fairpriv_core.runs.worker import work_on
-from fairpriv_core.store.audits import AuditStore
-from fairpriv_core.store.database import resolve
 from fairpriv_core.store.runs import RunStore, open_store
-from fairpriv_core.store.tables import artifact, run, schema, store_info, tombstone
+from fairpriv_core.store.tables import store_info
 from fairpriv_core.store.work import WorkStore
 from fairpriv_core.text import Reporter
+from tests.stores import ON_BOTH
 
 TALK = Reporter(lambda _: None, lambda _: None)
-OLD_ROWS = 240
-OLD = Path(__file__).with_name("store_v4.db.gz")
-#: runs of the old store, and what its files were called
-PRIVATE, PLAIN, RELEASE, REUSE = "202a0af496be7171", "55a1b43fe88df304", "2e0449bceaec9fee", "28385f3b02165766"
-UPLOADED, BENCHMARK, GONE, DEAD = "d22019671c0e4b47", "d3cfb1ba43681381", "091b3e963e7a8c5f", "da22d7c514798723"
 
 
 def write(path: Path, sensitivity: int = 0, *, end: str = "\n", rows: int = 1200) -> Path:
-    """Write a file; with 240 rows one of the old store's: `own.csv` (0), `gone.csv` (3), the upload (5)."""
     given = [
         ("fm"[i % 3 == 0], (i * 7 + sensitivity) % 11, ("no", "yes")[(i * 5 + sensitivity) % 7 < 3])
         for i in range(rows)
@@ -79,6 +63,7 @@ def spent(path: Path, column: str | None) -> dict[str, Any]:
     return next(item for item in found["protected"] if item["column"] == column)
 
 
+@ON_BOTH
 def test_a_file_is_called_by_its_rows_and_not_by_its_bytes(store: RunStore, tmp_path: Path) -> None:
     own, again, other = write(tmp_path / "a.csv"), write(tmp_path / "b.csv", end="\r\n"), write(tmp_path / "c.csv", 1)
     name = store.files.identify(own)
@@ -218,17 +203,6 @@ def test_a_config_from_another_store_goes_on_when_the_file_is_named(local: RunSt
         train(read_request({"config": str(config)})[0], TALK)
 
 
-def test_a_config_of_an_earlier_version_is_checked_and_read(local: RunStore, tmp_path: Path) -> None:
-    own, config = write(tmp_path / "own.csv"), tmp_path / "run.json"
-    told = {name: value for name, value in asked(own).to_json().items() if name != "file_id"}
-    config.write_text(json.dumps(told | {"file_sha256": hashlib.sha256(own.read_bytes()).hexdigest()}))
-    settled = local.files.settle(read_request({"config": str(config)})[0])
-    assert settled == local.files.settle(asked(own)) and "sha256" not in settled.to_toml()
-    write(own, 1)
-    with pytest.raises(BadInput, match="has changed since this run was set up"):
-        read_request({"config": str(config)})[0]
-
-
 def check_copy(local: RunStore, copy: Path) -> None:
     file_id = local.files.identify(copy)
     assert file_id == hashlib.sha256(copy.read_bytes()).hexdigest()[:16]
@@ -246,168 +220,16 @@ def test_a_copy_of_the_file_that_ships_is_known_as_the_published_ones(local: Run
     check_copy(local, shipped.path)
 
 
-@pytest.fixture
-def old_place(place: str, tmp_path: Path) -> str:
-    """Return where a store lies that version 4 wrote, on each kind of database, with its upload."""
-    dump = tmp_path / "dump.db"
-    dump.write_bytes(gzip.decompress(OLD.read_bytes()))
-    if resolve(place).get_backend_name() == "sqlite":
-        shutil.move(dump, place)
-        return place
-    found, before = MetaData(), MetaData()
-    engine, target = create_engine(f"sqlite:///{dump}"), create_engine(resolve(place))
-    found.reflect(engine)
-    for name in found.tables:  # the types of today, the columns of then
-        columns = {column.name: column.type for column in schema.tables[name].c}
-        primary = [column.name for column in found.tables[name].primary_key]
-        kinds = [(each.name, columns.get(each.name, String())) for each in found.tables[name].c]
-        Table(name, before, *[Column(each, kind, primary_key=each in primary) for each, kind in kinds])
-    before.create_all(target)
-    with engine.begin() as source, target.begin() as connection:
-        for name, table in before.tables.items():
-            stored = [dict(row) for row in source.execute(select(table)).mappings()]
-            if stored:
-                connection.execute(insert(before.tables[name]), stored)
-    engine.dispose()
-    target.dispose()
-    return place
-
-
-def read_all(store: RunStore) -> str:
-    """Return everything that a store holds, as text; without checkpoints, which are secret and bound to the data."""
-    with store.database.read() as connection:
-        tables = [table for table in schema.tables.values() if table.name != "checkpoint"]
-        return repr([connection.execute(select(table)).all() for table in tables])
-
-
-def test_an_upgrade_leaves_no_checksum_and_all_that_was_stored(old_place: str, tmp_path: Path) -> None:
-    files = {
-        sensitivity: write(tmp_path / f"{sensitivity}.csv", sensitivity, rows=OLD_ROWS) for sensitivity in (0, 3, 5)
-    }
-    checksums = {sensitivity: hashlib.sha256(path.read_bytes()).hexdigest() for sensitivity, path in files.items()}
-    with open_store(old_place) as store:
-        text = read_all(store)
-        gone = [*checksums.values(), *map(name_bytes, checksums.values())]
-        gone += [PRIVATE, PLAIN, RELEASE, REUSE, UPLOADED, GONE, DEAD]
-        assert [word for word in gone if word in text] == [] and BENCHMARK in text
-        assert "checksum of its content" not in text
-        kept = {before: store.row(before) for before in (PRIVATE, PLAIN, RELEASE, REUSE, UPLOADED, f"{PRIVATE}-2")}
-        assert len({row.key for row in kept.values()}) == 6 and kept[f"{PRIVATE}-2"].key == f"{kept[PRIVATE].key}-2"
-        for before, row in kept.items():
-            record = store.record(before)
-            if record is None:
-                assert before == f"{PRIVATE}-2" and row.status == "queued"
-                continue
-            assert record.key == row.key and record.config == row.config and record.data["digest"] == ""
-            assert store.artifact(before, "model.npz") and store.metrics(row.key) is not None
-            assert build_config(row.config).key == row.config_key
-        assert kept[REUSE].config["reuse"] == kept[RELEASE].key
-        assert (AuditStore(store.database).find(kept[PRIVATE].key) or {})["key"] == kept[PRIVATE].key
-        assert Path(kept[UPLOADED].config["data"]["file"]).stem == kept[UPLOADED].config["file_id"]
-        benchmark = store.record(BENCHMARK)
-        assert benchmark is not None and len(benchmark.data["digest"]) == 64
-        assert build_config(benchmark.config).key == BENCHMARK
-    with open_store(old_place) as store:  # once is enough
-        assert read_all(store) == text
-
-
-@contextmanager
-def change_as_it_is(place: str) -> Iterator[Connection]:
-    """Give a connection to a store that is not brought to this version."""
-    engine = create_engine(resolve(place))
-    with engine.begin() as connection:
-        yield connection
-    engine.dispose()
-
-
-def test_an_upgrade_takes_what_was_measured_of_a_sensitive_column_out_of_models(old_place: str) -> None:
-    age = write_schema((Numeric("age", low=18, high=97, center=48.31, scale=17.9, edges=(24.0, 30.0)),))
-    cut = {"column": "age", "values": [], "rest": None, "edges": [40.0]}
-    content = json.dumps({"network": {}, "grouping": json.dumps({"groupings": [cut], "columns": age})}).encode()
-    with change_as_it_is(old_place) as connection:
-        mine = (artifact.c.key == BENCHMARK) & (artifact.c.name == "model.json")
-        held = {"content": content, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        assert connection.execute(update(artifact).where(mine).values(**held)).rowcount == 1
-    with open_store(old_place) as store:
-        found = json.loads(store.artifact(BENCHMARK, "model.json"))
-    assert Groups.from_json(found["grouping"]) == Groups((Grouping("age", edges=(40.0,)),), ())
-    assert "97" not in found["grouping"] and "48.31" not in found["grouping"] and found["network"] == {}
-
-
-@pytest.mark.parametrize(("rows", "holds"), [(29_000, True), (665_800, False)])
-def test_an_upgrade_takes_back_what_was_stated_of_large_samples(rows: int, holds: bool, old_place: str) -> None:
-    with change_as_it_is(old_place) as connection:
-        record = dict(connection.scalar(select(run.c.record).where(run.c.key == BENCHMARK)))
-        sums = (SampledGaussian(4.2247, 1.0, 1, "add_remove"),)
-        record |= {"epsilon": 1.0049, "epsilon_reason": None, "threat_model": "record", "variant": "proved"}
-        record |= {"event": events_of.to_json(sums), "data": {**record["data"], "n_train": rows}}
-        connection.execute(update(run).where(run.c.key == BENCHMARK).values(record=record))
-    with open_store(old_place) as store:
-        found = store.record(BENCHMARK)
-        assert found is not None
-        assert (found.epsilon == 1.0049) is holds and (found.epsilon is None) is not holds
-        assert record_posting(found.to_json()).entry.unbounded == found.epsilon_reason
-        if not holds:
-            assert found.epsilon_reason is not None
-            assert found.epsilon_reason.startswith("It was stated as 1.01 before sums kept their bound")
-            assert "about 665,800 rows" in found.epsilon_reason
-            assert store.row(BENCHMARK).epsilon is None
-
-
-def test_after_an_upgrade_the_same_rows_find_their_runs_and_their_ledger(
-    old_place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FAIRPRIV_STORE", old_place)
-    own, gone = write(tmp_path / "own.csv", rows=OLD_ROWS), write(tmp_path / "gone.csv", 3, rows=OLD_ROWS)
-    saved = write(tmp_path / "saved.csv", end="\r\n", rows=OLD_ROWS)
-    with open_store(old_place) as store:
-        first = store.row(PRIVATE)
-        assert store.files.find(saved) == []  # its rows have not been read under this version
-        assert store.files.settle(asked(own, split="stratified")).key == first.config_key
-        assert store.files.settle(asked(saved, split="stratified")).key == first.config_key
-        runs = spent(saved, "side")["runs"]
-        assert first.key in runs and store.row(REUSE).key in runs and len(runs) >= 5
-        with store.database.read() as connection:
-            buried = set(connection.scalars(select(tombstone.c.key)))
-        assert buried & set(runs) and buried & set(spent(gone, "side")["runs"])
-        assert spent(gone, "side")["cap"]["epsilon"] == 50.0
-        assert first.key in spent(own, None)["reason"] or spent(own, None)["epsilon"] is None
-
-
-def test_two_files_of_an_earlier_version_join_when_their_rows_are_the_same(
-    old_place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FAIRPRIV_STORE", old_place)
-    own, gone = write(tmp_path / "own.csv", rows=OLD_ROWS), write(tmp_path / "gone.csv", 3, rows=OLD_ROWS)
-    monkeypatch.setattr("fairpriv_core.store.uploads.digest_content", lambda path: "the same rows")
-    apart = {}
-    with open_store(old_place) as store:
-        for path in (own, gone):
-            page = next(iter(store.files.find(path)))
-            apart[path] = {line.planned.key for line in store.ledger.lines(page)}
-        assert apart[own] and apart[gone] and not apart[own] & apart[gone]
-        names = {store.files.identify(path) for path in (own, gone, own)}
-        assert len(names) == 1
-        joined = {line.planned.key for line in store.ledger.lines(names.pop())}
-        assert joined == apart[own] | apart[gone]
-        assert spent(own, "side")["cap"]["epsilon"] == 50.0  # which was set on the other
-        store.files.check(str(own), store.row(PRIVATE).config["file_id"])
-        assert len([name for name in store.ledger.data_sets().values() if name in ("own.csv", "gone.csv")]) == 1
-
-
-def test_an_upload_of_an_earlier_version_is_renamed_where_it_lies(tmp_path: Path) -> None:
-    place, folder = tmp_path / "runs.db", tmp_path / "uploads"
-    place.write_bytes(gzip.decompress(OLD.read_bytes()))
-    folder.mkdir()
-    brought = write(tmp_path / "brought.csv", 5, rows=OLD_ROWS)
-    lies = folder / f"{hashlib.sha256(brought.read_bytes()).hexdigest()}.csv"
-    shutil.move(brought, lies)
-    with open_store(str(place)) as store:
-        [stored] = store.uploads.rows("local")
-        assert stored.path.is_file() and [stored.path] == list(folder.iterdir())
-        assert stored.id == store.row(UPLOADED).config["file_id"] and store.uploads.find(stored.id[:12], "local")
-        with stored.path.open("rb") as stream:
-            assert store.uploads.put(stream, "again.csv", "local") == stored
+def test_two_uploads_join_once_their_rows_are_found_the_same(local: RunStore, tmp_path: Path) -> None:
+    texts = [write(tmp_path / "own.csv").read_bytes(), write(tmp_path / "saved.csv", end="\r\n").read_bytes()]
+    first, second = (local.uploads.put(io.BytesIO(text), "own.csv", "local") for text in texts)
+    assert first.id != second.id  # of an upload only the bytes have been read
+    answer_cap(str(first.path), "side", record=False, lift=False, epsilon=50.0, delta=None)
+    assert spent(second.path, "side")["cap"]["epsilon"] == 50.0
+    assert len({local.files.identify(each.path) for each in (first, second)}) == 1
+    local.files.check(str(first.path), second.id)
+    with pytest.raises(BadInput, match="has changed"):
+        local.files.check(str(write(tmp_path / "other.csv", 1)), second.id)
 
 
 def test_a_column_whose_name_looks_like_grammar_is_a_column(local: RunStore, tmp_path: Path) -> None:

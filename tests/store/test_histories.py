@@ -38,6 +38,7 @@ from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.tables import checkpoint, run, schema, store_info
 from fairpriv_core.store.work import MOST_CRASHES, WorkStore
 from tests.launched import config, draft, name
+from tests.stores import ON_BOTH
 
 STEPS = 10
 CHUNK, TOGETHER = "c" * 16, (7, 8)  # the chunk, and the seeds of its runs
@@ -459,6 +460,7 @@ def count_json(events: list[dict[str, Any]]) -> int:
     return sum(event["count"] for event in events)
 
 
+@ON_BOTH
 @pytest.mark.parametrize(
     ("histories", "steps"), [(25, 30), pytest.param(2000, 60, marks=pytest.mark.long)], ids=["some", "many"]
 )

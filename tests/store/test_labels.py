@@ -16,6 +16,7 @@ from fairpriv_core.store.labels import MOST_OF_NAME, MOST_OF_NOTE, MOST_OF_TAG, 
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.tables import label
 from tests import launched
+from tests.stores import ON_BOTH
 
 Configure = Callable[..., RunConfig]
 EVIL = "<b>*a*</b>\x1b[31m\u202e"
@@ -68,6 +69,7 @@ def test_what_is_too_long_or_no_text_gives_a_sentence(
     assert store.labels() == {key: Label("kept")}
 
 
+@ON_BOTH
 def test_lists_put_pinned_runs_first_and_leave_archived_ones_out(store: RunStore, configure: Configure) -> None:
     keys = [store.submit(configure(seed=seed)).key for seed in range(5)]
     store.label(keys[0], pinned=True)

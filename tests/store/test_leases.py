@@ -18,6 +18,7 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.tables import preview, run
 from fairpriv_core.store.work import MOST_CRASHES, WorkStore
 from tests.launched import begin, config
+from tests.stores import ON_BOTH
 
 REAL = time.time
 
@@ -33,6 +34,7 @@ def lapse(store: RunStore, key: str) -> None:
         connection.execute(update(run).where(run.c.key == key).values(lease_expires=now() - 5))
 
 
+@ON_BOTH
 @pytest.mark.parametrize("ahead", [-16.0, -3600.0, 3600.0])
 def test_a_wrong_clock_of_a_host_neither_loses_its_runs_nor_blocks_them(
     store: RunStore, ahead: float, monkeypatch: pytest.MonkeyPatch

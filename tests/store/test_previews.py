@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from fairpriv_core.store.previews import PreviewStore
 from fairpriv_core.store.runs import RunStore
+from tests.stores import ON_BOTH
 
 
+@ON_BOTH
 def test_previews_are_kept_by_what_was_asked(store: RunStore) -> None:
     key = store.request_preview({"method": "pf_ld", "clip_primal": [0.1, 1]})
     assert store.request_preview({"clip_primal": [0.1, 1], "method": "pf_ld"}) == key
@@ -45,6 +47,7 @@ def test_nobody_cancels_what_another_person_asked_for(store: RunStore) -> None:
     assert yours.look(key) == {"status": "cancelled", "result": None, "error": None}
 
 
+@ON_BOTH
 def test_one_person_leaves_places_to_others(store: RunStore) -> None:
     mine, yours = (PreviewStore(store.database, owner) for owner in ("me", "you"))
     first = yours.ask({"clip": 0})

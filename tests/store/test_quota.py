@@ -11,6 +11,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore
+from tests.stores import ON_BOTH
 
 Configure = Callable[..., RunConfig]
 RUNS = "2 of your runs have not ended, and 1 more would pass the 2 that one person may have here; wait for some, or"
@@ -36,6 +37,7 @@ def test_runs_that_have_not_ended_are_counted(store: RunStore, configure: Config
     assert RunStore(store.database, "you").submit(configure(seed=3)).status == "queued"
 
 
+@ON_BOTH
 def test_a_sweep_is_launched_whole_or_not_at_all(store: RunStore, configure: Configure) -> None:
     mine = RunStore(store.database, "me")
     runs, sweeps = [(configure(seed=seed), "one") for seed in range(3)], SweepStore(mine)

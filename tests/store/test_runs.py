@@ -1,4 +1,4 @@
-"""The store's contract, on SQLite and on PostgreSQL."""
+"""The store's contract; what each database does in a way of its own on both."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.tables import CHUNK_DIGITS, checkpoint, run
 from fairpriv_core.store.work import MOST_CRASHES, WorkStore
+from tests.stores import ON_BOTH
 
 Configure = Callable[..., RunConfig]
 SAVED = Checkpoint(5, b"secret", (Gaussian(2.0, 3),), {"code": "a"})
@@ -75,6 +76,7 @@ def test_others_runs_can_be_looked_at_but_not_changed(store: RunStore, configure
     mine.delete(row.key)
 
 
+@ON_BOTH
 def test_four_claimers_get_distinct_runs(place: str, configure: Configure) -> None:
     with open_store(place) as store:
         keys = {store.submit(configure(seed=seed)).key for seed in range(12)}
@@ -116,6 +118,7 @@ def _count_operations(store: RunStore, configure: Configure, seeds: range) -> in
     return len(counted)
 
 
+@ON_BOTH
 def test_one_commit_stores_metrics_histograms_checkpoint_and_releases(store: RunStore, configure: Configure) -> None:
     work, claim = begin(store, configure())
     assert work.commit([claim], [progress(5)], [SAVED]) == {}
@@ -212,6 +215,7 @@ def test_a_run_that_was_told_to_stop_does_nothing_else(store: RunStore, configur
     assert work.recover() == 1 and store.row(claim.key).status == "cancelled"
 
 
+@ON_BOTH
 def test_a_chunk_that_is_split_does_what_was_asked_of_its_runs(store: RunStore, configure: Configure) -> None:
     configs, work = [configure(seed=seed) for seed in range(3)], WorkStore(store.database)
     SweepStore(store).submit([(config, "c" * 16) for config in configs])
@@ -274,6 +278,7 @@ def test_a_lost_run_is_settled_without_its_process(store: RunStore, configure: C
         WorkStore(store.database).commit([claim], [progress(6)], [SAVED])
 
 
+@ON_BOTH
 def test_deleting_keeps_what_was_released(store: RunStore, configure: Configure) -> None:
     work, claim = begin(store, configure())
     work.commit([claim], [progress(5)], [SAVED])

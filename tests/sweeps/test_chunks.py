@@ -27,6 +27,7 @@ from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.work import MOST_CRASHES, WorkStore
 from fairpriv_core.sweeps.plan import Chunk, form_chunks
+from tests.stores import ON_BOTH
 
 CHUNK, OTHER = "c" * 16, "d" * 16
 Configure = Callable[..., RunConfig]
@@ -350,6 +351,7 @@ def test_an_error_in_the_code_is_pinned_on_one_run(
     assert "ValueError: no such thing" in (local.row(keys[1]).error or "")
 
 
+@ON_BOTH
 def test_claims_are_of_a_whole_chunk_at_one_step(store: RunStore, configure: Configure) -> None:
     configs = [configure(seed=seed) for seed in range(6)]
     sweeps, work = SweepStore(store), WorkStore(store.database)

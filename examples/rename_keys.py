@@ -1,0 +1,120 @@
+"""Rewrite the keys of runs wherever they are committed, after a change of what a key depends on.
+
+    python -m examples.rename_keys
+
+Each committed config is written anew with all its settings, and its new key stands wherever the former one stood.
+Run `python -m tests.pins write` afterwards, which pins what configs hold.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import dp_fermi_settings, pf_ld_settings
+from examples.make_papers_results import in_lines
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.papers.dp_fermi_settings import CASES
+from fairpriv_core.papers.pf_ld_settings import build_pf_ld
+from fairpriv_core.papers.results import FOLDER as KEPT
+from fairpriv_core.papers.runs import list_configs
+from fairpriv_core.records.config import RunConfig, build_config, name_config
+from fairpriv_core.records.parameters import method_to_json, read_method
+from fairpriv_core.report.start import PATH as START
+
+ROOT = Path(__file__).parent.parent
+RECORDS = ROOT / "docs" / "results" / "records.json"
+PINS = ROOT / "tests" / "pins.json"
+FOLDERS = ("docs", "examples", "fairpriv_core", "tests")  # in whose files keys stand
+FORMS = (".json", ".md", ".py")
+KEY = re.compile(r"\b[0-9a-f]{16}\b")
+Json = dict[str, Any]
+Named = tuple[str, Json]  # a committed key, without the number of a repeat, and its config in today's form
+
+
+def main() -> None:
+    """Write configs, then keys, and say how many of these have changed."""
+    stored = read_stored()
+    renamed = {key: name_config(config) for key, config in list_named(stored)}
+    for path, content in stored.items():
+        path.write_text(write_like(path, content), "utf-8")
+    for path in (path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in FORMS):
+        before = path.read_text("utf-8")
+        after = KEY.sub(lambda found: renamed.get(found[0], found[0]), before)
+        if after != before:
+            path.write_text(after, "utf-8")
+    print(f"{sum(key != name for key, name in renamed.items()):,} of {len(renamed):,} keys have changed.")
+
+
+def read_stored() -> dict[Path, Any]:
+    """Return what the files hold in which configs are committed, with all their settings said as today."""
+    paths = [RECORDS, START, PINS, *sorted(KEPT.glob("*.json"))]
+    return {path: restate(json.loads(path.read_text("utf-8"))) for path in paths}
+
+
+def restate(value: Any) -> Any:
+    """Return a JSON value in which every config, or its method alone, is as `to_json` writes it."""
+    if isinstance(value, list):
+        return [restate(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if {"data", "notion", "method", "delta"} <= value.keys():
+        stated = build_config(value).to_json()
+        return {name: one for name, one in stated.items() if name != "seed" or "seed" in value}
+    if isinstance(value.get("method"), dict):
+        value = {**value, "method": method_to_json(read_method(value["method"]))}
+    return {name: restate(each) for name, each in value.items()}
+
+
+def write_like(path: Path, content: Any) -> str:
+    """Return the text of one of these files."""
+    return in_lines(content) if path.parent == KEPT else json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def list_named(stored: Mapping[Path, Any]) -> Iterator[Named]:
+    """Yield each committed key with its config: those of `stored`, and those that benchmarks build."""
+    for path, content in stored.items():
+        if path == RECORDS:
+            yield from ((record["key"], record["config"]) for record in content)
+        elif path == PINS:
+            yield from ((pin["key"], _config_of_pin(pin)) for pin in content["examples"].values())
+        elif path == START:
+            yield from _list_runs(content["runs"], content["configs"])
+        else:
+            for made in content.values():
+                runs = [dict(zip(made["columns"], row, strict=True)) for row in made["runs"]]
+                yield from _list_runs(runs, made["settings"])
+    yield from list_tried()
+
+
+def list_tried() -> Iterator[Named]:
+    """Yield what benchmarks tried on validation data: they store keys alone, in the order of their configs."""
+    candidates, rivals = pf_ld_settings.read_choice()
+    for notion, rival in rivals.items():
+        yield from _list_built(rival.keys, pf_ld_settings.sweep_at(notion, [pf_ld_settings.A]))
+    for one in candidates:
+        yield from _list_built(one.keys, pf_ld_settings.sweep_at(one.notion, [build_pf_ld(one.kind, one.choice)]))
+    for trial in dp_fermi_settings.read_trials():
+        sweep = dp_fermi_settings.sweep_trial(CASES[trial.case], trial.method, trial.setting)
+        yield from _list_built(trial.keys, sweep)
+
+
+def _list_built(keys: Sequence[str], sweep: Json) -> Iterator[Named]:
+    configs = list_configs([sweep]).values()
+    yield from zip(keys, (config.to_json() for config in configs), strict=True)
+
+
+def _list_runs(runs: Sequence[Json], settings: Sequence[Json]) -> Iterator[Named]:
+    yield from ((run["key"].partition("-")[0], {**settings[run["setting"]], "seed": run["seed"]}) for run in runs)
+
+
+def _config_of_pin(pin: Json) -> Json:
+    method = read_method(pin["method"])
+    return RunConfig(DataSpec(dataset="adult", sensitive="sex"), method.info.notions[0], method, epsilon=None).to_json()
+
+
+if __name__ == "__main__":
+    main()
