@@ -10,7 +10,6 @@ import pytest
 from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.tables import REPLAYED, UNPROVED, parameter_diff, read_outcome, run_table, say_claim
-from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text, points_text
 from tests.report.samples import record
 
 
@@ -100,22 +99,6 @@ def test_caveats_lead_with_raw() -> None:
     said = wording.caveats(record(0, warnings=["delta is large."]))
     assert said == (RAW, "delta is large.", "Assumed: x and y are public.")
     assert RAW not in wording.caveats(record(0, metrics_are_raw=False))
-
-
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        (points_text(0.0449), "4.49 percentage points"),
-        (points_text(None), "–"),
-        (percent_text(0.5), "50.00 %"),
-        (number_text(3.14159, 7), "3.14"),
-        (epsilon_text(0.0), "0.00"),
-        (epsilon_text(0.0001), "under 0.001"),
-        (delta_text(2.9e-5), "1 in 34,482"),
-    ],
-)
-def test_numbers_have_at_most_two_decimals_and_units(said: str, expected: str) -> None:
-    assert said == expected
 
 
 def test_outcomes_are_json() -> None:
