@@ -5,8 +5,7 @@
     python examples/make_screenshots.py docs/screenshots start-desktop-light run-desktop-light tradeoffs-desktop-light
 
 The last makes the README's anew. Starts the dashboard on a free port with a store of its own, trains a few models, and
-photographs the pages. It needs Chromium, the packages of the tests, and Adult's files (FAIRPRIV_DATA, or they are
-downloaded).
+photographs the pages. It needs Chromium and the packages of the tests.
 """
 
 from __future__ import annotations

@@ -120,6 +120,8 @@ def test_the_archives_hold_what_they_must_and_take_no_common_name(built: Path) -
         if path.suffix != ".pyc"
     }
     assert {f"{inside}app.py", f"{inside}.streamlit/config.toml", "fairpriv_core/py.typed", *pages} <= set(names)
+    assert {"fairpriv_core/data/adult.parquet", "fairpriv_core/data/adult.NOTICE.txt"} <= set(names)
+    assert {name.rpartition("/")[2] for name in names if "/licenses/" in name} == {"LICENSE", "NOTICE"}
     assert not [name for name in names if "secrets" in name or name.endswith((".db", ".pyc"))]
     kept = call("git", "ls-files", cwd=ROOT).splitlines()
     with tarfile.open(source) as archive:
