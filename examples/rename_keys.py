@@ -3,7 +3,7 @@
     python -m examples.rename_keys
 
 Each committed config is written anew with all its settings, and its new key stands wherever the former one stood.
-Run `python -m tests.pins write` afterwards, which pins what configs hold.
+Run `python -m tests.pins write` afterwards: the configs of what it pins are in the code.
 """
 
 from __future__ import annotations
@@ -16,18 +16,16 @@ from typing import Any
 
 from benchmarks import dp_fermi_settings, pf_ld_settings
 from examples.make_papers_results import in_lines
-from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.papers.dp_fermi_settings import CASES
 from fairpriv_core.papers.pf_ld_settings import build_pf_ld
 from fairpriv_core.papers.results import FOLDER as KEPT
 from fairpriv_core.papers.runs import list_configs
-from fairpriv_core.records.config import RunConfig, build_config, name_config
+from fairpriv_core.records.config import build_config, name_config
 from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.report.start import PATH as START
 
 ROOT = Path(__file__).parent.parent
 RECORDS = ROOT / "docs" / "results" / "records.json"
-PINS = ROOT / "tests" / "pins.json"
 FOLDERS = ("docs", "examples", "fairpriv_core", "tests")  # in whose files keys stand
 FORMS = (".json", ".md", ".py")
 KEY = re.compile(r"\b[0-9a-f]{16}\b")
@@ -51,7 +49,7 @@ def main() -> None:
 
 def read_stored() -> dict[Path, Any]:
     """Return what the files hold in which configs are committed, with all their settings said as today."""
-    paths = [RECORDS, START, PINS, *sorted(KEPT.glob("*.json"))]
+    paths = [RECORDS, START, *sorted(KEPT.glob("*.json"))]
     return {path: restate(json.loads(path.read_text("utf-8"))) for path in paths}
 
 
@@ -79,8 +77,6 @@ def list_named(stored: Mapping[Path, Any]) -> Iterator[Named]:
     for path, content in stored.items():
         if path == RECORDS:
             yield from ((record["key"], record["config"]) for record in content)
-        elif path == PINS:
-            yield from ((pin["key"], _config_of_pin(pin)) for pin in content["examples"].values())
         elif path == START:
             yield from _list_runs(content["runs"], content["configs"])
         else:
@@ -109,11 +105,6 @@ def _list_built(keys: Sequence[str], sweep: Json) -> Iterator[Named]:
 
 def _list_runs(runs: Sequence[Json], settings: Sequence[Json]) -> Iterator[Named]:
     yield from ((run["key"].partition("-")[0], {**settings[run["setting"]], "seed": run["seed"]}) for run in runs)
-
-
-def _config_of_pin(pin: Json) -> Json:
-    method = read_method(pin["method"])
-    return RunConfig(DataSpec(dataset="adult", sensitive="sex"), method.info.notions[0], method, epsilon=None).to_json()
 
 
 if __name__ == "__main__":
