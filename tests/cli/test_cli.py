@@ -270,7 +270,7 @@ def test_a_killed_run_is_taken_over_at_once(call: Call, local: RunStore) -> None
     [row] = local.rows()
     assert row.status == "lost"
     shown = local.metrics(row.key)
-    resumed = call("resume", row.key, "--json").json
+    resumed = call(*arguments).json  # the same command goes on, as `resume` does
     assert resumed["resumed_from_step"] == row.step > 0 and resumed["status"] == "finished"
     assert set(shown) <= set(local.metrics(row.key))
     assert resumed["event"] == resumed["released"] and resumed["steps"] == row.steps
