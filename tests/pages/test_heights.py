@@ -1,0 +1,72 @@
+"""Run and Compare hold a run against one answer for everybody and against drawing lots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairpriv_core.report import public
+from fairpriv_core.store.runs import open_store
+from pages.widgets.shared.heights import list_heights
+from pages.widgets.train import launch
+from tests.launched import config, finish
+from tests.records.test_mixing import FAIRER, PLAIN, of
+
+Open = Callable[..., AppTest]
+SAME = np.array([[[0, 400], [0, 600]], [[0, 500], [0, 500]]])
+
+
+def read_captions(page: AppTest) -> str:
+    return " ".join(item.value.replace("\\", "") for item in page.caption)
+
+
+@pytest.mark.parametrize("published", [True, False])
+def test_a_run_is_held_against_drawing_lots_once_there_is_plain_training(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch, published: bool
+) -> None:
+    monkeypatch.setattr(public, "is_published", lambda data: published)
+    with open_store() as store:
+        key = finish(store, config("pf_ld"), (), metrics=of(FAIRER))
+        other = finish(store, config("pf_ld", epsilon=3), (), metrics=of(SAME))
+        assert "mixing line" not in read_captions(open_page("run", run=key))
+        assert "100 % of the test rows the same answer" in read_captions(open_page("run", run=other))
+        finish(store, config("none"), (), metrics=of(PLAIN))
+    shown = open_page("compare", runs=[key, other])
+    assert not shown.exception
+    said = read_captions(shown)
+    assert "A: Accuracy is" in said and "the mixing line, which drawing lots reaches" in said
+    assert ("Raw, for the analyst" in said) is not published
+
+
+def test_a_store_is_not_answered_for_by_another_one_with_the_same_keys(tmp_path: Path) -> None:
+    said = []
+    for name, own in (("first", FAIRER), ("second", PLAIN)):
+        with open_store(str(tmp_path / f"{name}.db")) as store:
+            finish(store, config("none"), (), metrics=of(PLAIN))
+            record = store.record(finish(store, config("pf_ld"), (), metrics=of(own)))
+            assert record is not None
+            said.append(list_heights(store, record.to_json()))
+    assert said[0] != said[1]
+
+
+@pytest.mark.parametrize("published", [True, False])
+def test_train_and_run_say_where_there_is_no_gap_to_close(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch, published: bool
+) -> None:
+    monkeypatch.setattr(launch, "is_published", lambda data: published)
+    with open_store() as store:
+        fair = finish(store, config("pf_ld"), (), metrics=of(FAIRER))
+        finish(store, config("none"), (), metrics=of(SAME))
+    asked = {"method": "pf_ld", "notion": "demographic_parity", "gap": "4"}
+    page = open_page("train", data="synthetic:group", **asked)
+    assert not page.exception
+    said = " ".join(item.value for item in page.info).replace("\\", "")
+    assert "There is no gap to close here: plain training has a gap of 0.00" in said
+    assert ("Raw, for the analyst" in read_captions(page)) is not published
+    other = open_page("train", data="synthetic:region", **asked)
+    assert "no gap to close" not in " ".join(item.value for item in other.info)
+    assert "There may be no gap to close here" in read_captions(open_page("run", run=fair))
