@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -119,13 +119,15 @@ def with_group(data: Dataset, group: np.ndarray) -> Dataset:
 def make_hard(shape: str, make: Make, rows: int = HARD_ROWS) -> Dataset:
     """Return data that are hard on a bound, of one of SHAPES; groups are drawn unless they are what is hard."""
     data = make(n=rows, groups=4 if shape == "four groups" else 2)
-    side = np.where(np.arange(rows) % 2, 50.0, -50.0).astype(np.float32)[:, None]
-    lengths = np.geomspace(1e-3, 1e6, rows).astype(np.float32)[:, None]
-    features = {"equal gradients": data.X * 0 + 30.0, "opposite gradients": data.X * 0 + side}
-    group = {"a small group": np.arange(rows) % 7 == 0, "opposite gradients": np.arange(rows) % 2}
+    features: dict[str, np.ndarray] = {
+        "equal gradients": np.full_like(data.X, 30.0),
+        "opposite gradients": np.full_like(data.X, 50.0) * np.where(np.arange(rows) % 2, 1, -1)[:, None],
+        "rows of all lengths": data.X * np.geomspace(1e-3, 1e6, rows)[:, None],
+    }
     drawn = np.random.default_rng(5).integers(0, data.groups, rows)
-    scaled = data.X * lengths if shape == "rows of all lengths" else data.X
-    return with_group(dataclasses.replace(data, X=features.get(shape, scaled)), group.get(shape, drawn))
+    group = {"a small group": np.arange(rows) % 7 == 0, "opposite gradients": np.arange(rows) % 2}
+    hard = dataclasses.replace(data, X=features.get(shape, data.X).astype(np.float32))
+    return with_group(hard, group.get(shape, drawn))
 
 
 def make_alike(rows: int, columns: int = 20) -> Dataset:
@@ -146,15 +148,17 @@ def with_row(data: Dataset, row: int, value: float) -> Dataset:
 def with_everybody(method: Method, rows: int) -> Method:
     """Return `method` with one step of all `rows`."""
     everybody = {"epochs": 1, "batch_size": rows, "sampling_rate": 1.0, "clip_primal": 1.0, "learning_rate": 1e-5}
+    known = {name: value for name, value in everybody.items() if name in parameters(method)}
     changed: Any = method
-    return dataclasses.replace(changed, **{name: everybody[name] for name in everybody if name in parameters(method)})
+    return cast(Method, dataclasses.replace(changed, **known))
 
 
 def strain(method: Method) -> Method:
     """Return `method` so that what bounds contributions acts: clipped close, multipliers at their largest."""
-    asked = {name: value for name, value in _STRAINED.items() if name in parameters(method)}
+    known = parameters(method)
+    asked = {name: value for name, value in _STRAINED.items() if name in known and getattr(method, name)}
     changed: Any = method
-    return dataclasses.replace(changed, **{name: value for name, value in asked.items() if getattr(changed, name)})
+    return cast(Method, dataclasses.replace(changed, **asked))
 
 
 def train(
