@@ -95,7 +95,8 @@ def replay_others(train: Train, data: Dataset, *, whole_record: bool, seed: int)
     base = RecordingMechanism(seed)
     train([data], [base])
     draw = public_generator(seed, "audited records")
-    order = draw.permutation(data.n)
+    longest = int(np.linalg.norm(data.X, axis=1).argmax())  # which moves most where rows are to be shortened
+    order = np.array([longest, *(row for row in draw.permutation(data.n).tolist() if row != longest)])
     pairs = [
         (_change_one(data, place, int(row), whole_record), order[[place]]) for place, row in enumerate(order[:_ONE])
     ]

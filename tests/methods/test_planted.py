@@ -134,7 +134,7 @@ MOVES: dict[str, Fault] = {
         "pf_ld_record-2",
     ),
     "a learner that shortens no row": Fault(
-        lambda patch: patch.setattr(jagielski_in, "MARGIN", -1e9), "jagielski_in-0", "equal gradients"
+        lambda patch: patch.setattr(jagielski_in, "MARGIN", -1e9), "jagielski_in-0"
     ),
     "an auditor that forgets where the person went": Fault(
         replacing(jagielski_in._Game, "_largest_move", lambda _: lambda game: float((1.0 / game._sizes).max())),
