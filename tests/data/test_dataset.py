@@ -14,7 +14,7 @@ from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
 
-DIGEST = "93ff0a8b9d5056da84750e8e7b3839cb73c04edebffb16ecc7f279f3138662cc"
+DIGEST = "2f1eb6873f28c0e5fe12b7cde76ac3505d66c6418a6c82b3db373da6a216eb96"
 
 
 def load(sensitive: str = "group") -> Dataset:
