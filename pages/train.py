@@ -12,6 +12,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import methods
 from pages.widgets.shared.epsilon import choose_epsilon
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import DEFAULTS, choose, enter, keep, mount, mount_default, publish, value
 from pages.widgets.train.fairness import choose_fairness
 from pages.widgets.train.form import choose_network, choose_parameters, fit_batch, list_choices, write_form
@@ -71,7 +72,7 @@ def _offer_default(reference: str) -> None:
     if reference != usual:
         take = partial(choose, "data", usual)
         title = problems()[DEFAULT_DATA["dataset"]].title
-        st.button(f"Use {title} instead", key="use_default_data", icon=":material/undo:", on_click=take)
+        st.button(f"Use {plain(title)} instead", key="use_default_data", icon=":material/undo:", on_click=take)
 
 
 def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -40,7 +40,7 @@ TEXTS = (
 def find_faults(code: int, said: str) -> list[str]:
     """Return what is wrong with how a command ended that had `code` as its exit code and wrote `said` as its error.
 
-    A run that failed (1) may have said more before its sentence.
+    A run that failed (1) may have said more before its sentence; a command that names no data says so first.
     """
     if code == 0:
         return []
@@ -50,6 +50,6 @@ def find_faults(code: int, said: str) -> list[str]:
         *([f"exit code {code}"] if code not in (1, 2) else []),
         *([f"{len(sentence)} characters"] if len(sentence.removeprefix("Error: ")) > MOST else []),
         *(["no sentence"] if not sentence.startswith("Error: ") else []),
-        *(["more than a sentence"] if code == 2 and len(lines) > 1 else []),
+        *(["more than a sentence"] if code == 2 and len(lines) > 1 + lines[0].startswith("no data named: ") else []),
         *(["controls"] if any(unicodedata.category(each) in ("Cc", "Cf", "Cs") for each in sentence) else []),
     ]

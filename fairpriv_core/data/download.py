@@ -112,6 +112,8 @@ def _download(source: Source) -> Path:
             break
         except (OSError, ValueError) as error:
             failed = error
+            if (answer := getattr(error, "response", None)) is not None:
+                answer.close()
     else:
         also = f", nor {source.mirror}," if source.mirror else ""
         raise DataUnavailable(

@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fairpriv_core.data.problem import ENCODINGS
+from fairpriv_core.engine.networks import MLP
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.privacy.explain import sentence
 from fairpriv_core.records.mixing import say_height, say_one_answer
@@ -87,14 +89,14 @@ def _say_closed(record: RunRecord, plain: RunRecord) -> str | None:
 
 def _describe_features(config: Mapping[str, Any]) -> str:
     """Return what is unusual about the training rows and their features."""
-    ratio, encoding = config["data"].get("group_ratio"), config["data"].get("encoding")
+    ratio, encoding = config["data"]["group_ratio"], config["data"]["encoding"]
     thinned = "" if ratio is None else f", training rows thinned to a group ratio of {ratio:g}"
-    return thinned if encoding is None else f"{thinned}, encoding {encoding}"
+    return thinned if encoding == ENCODINGS[0] else f"{thinned}, encoding {encoding}"
 
 
 def _describe_network(config: Mapping[str, Any]) -> str:
     network = config["method"].get("network")
-    return "" if network is None else f", network {network}"
+    return "" if network in (None, MLP) else f", network {network}"
 
 
 def _describe_reuse(config: Mapping[str, Any]) -> list[tuple[str, str]]:

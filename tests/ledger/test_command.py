@@ -87,7 +87,7 @@ def test_a_cap_on_a_file_of_ones_own(local: RunStore, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("cap", "adlt", "--epsilon", "1", "--record"), "'adlt' is neither a data set (synthetic, "),
+        (("cap", "adlt", "--epsilon", "1", "--record"), "'adlt' is neither a data set (adult, "),
         (("cap", "synthetic", "--epsilon", "1"), "say what the cap is on: --sensitive COLUMN, or --record"),
         (("cap", "synthetic", "--record"), "give either --epsilon, to set the cap, or --lift"),
         (("cap", "synthetic", "--record", "--epsilon", "-1"), "epsilon must be a finite number > 0, got -1"),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.data.reader_process import READER
 from fairpriv_core.records.config import build_config
 from fairpriv_core.runs import beside
 from fairpriv_core.runs.worker import work_on
@@ -45,12 +47,14 @@ def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def data_at_first(small_data: None, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Begin with the data that people begin with, with no folder of data and no network; return their reference."""
+def data_at_first(small_data: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Begin with the data that people begin with, with no folder of data and no network; give their reference."""
     monkeypatch.setitem(state.DEFAULTS, "data", FIRST)
     for name, nowhere in (("FAIRPRIV_DATA", "/nowhere"), ("https_proxy", "http://127.0.0.1:9")):
         monkeypatch.setenv(name, nowhere)
-    return FIRST
+    READER.close()
+    yield FIRST
+    READER.close()  # a process that reads has the environment in which it began
 
 
 @pytest.fixture(autouse=True)

@@ -74,7 +74,7 @@ def write_reference(spec: DataSpec) -> str:
     name = spec.dataset if spec.file is None else write_file(spec.file)
     further = {name: getattr(spec, name) for name in _ASKED}
     further["schema"] = pack_schema(spec.schema) if spec.schema else None
-    further[_ENCODING] = spec.to_json().get(_ENCODING)
+    further[_ENCODING] = None if spec.encoding == ENCODINGS[0] else spec.encoding
     numbers = {_RATIO: spec.group_ratio, _ROWS: spec.rows}
     numbered = {name: str(number) for name, number in numbers.items() if number is not None}
     query = urlencode({key: text for key, text in {**further, **numbered}.items() if text})
