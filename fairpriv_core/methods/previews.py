@@ -48,7 +48,7 @@ class _Silent:
 def compute(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return a `Warmup` as JSON for {"data": fields of DataSpec, "notion", "hidden_layers", "width", "seed"}.
 
-    "network" is asked for where it is not an mlp, "surrogate" where it is not the probability.
+    "network" is an mlp and "surrogate" the probability where nothing is said of them.
     """
     spec = DataSpec(**request["data"])
     train, _ = split_dataset(load_dataset(spec), seed=request["seed"], split=default_split(spec.dataset))

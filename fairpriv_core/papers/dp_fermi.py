@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from fairpriv_core.methods.iterates import LAST, UNIFORM
 from fairpriv_core.papers import dp_fermi_runs as runs
 from fairpriv_core.papers.dp_fermi_authors import CAUTION, released
 from fairpriv_core.papers.dp_fermi_faces import FIGURE_5, FIGURE_5_AGES
@@ -176,8 +177,8 @@ FIGURE_2 = Preset(
     caution=CAUTION,
 )
 
-_DRAWN = replace(published("DP-FERMI, a drawn iterate", "dp_fermi", {_ITERATE: "uniform"}), variation=2)
-_LAST = published("DP-FERMI, the last iterate", "dp_fermi", {_ITERATE: None})
+_DRAWN = replace(published("DP-FERMI, a drawn iterate", "dp_fermi", {_ITERATE: UNIFORM}), variation=2)
+_LAST = published("DP-FERMI, the last iterate", "dp_fermi", {_ITERATE: LAST})
 
 
 def _sweep_iterates(seeds: int, *, whole: bool) -> runs.Sweep:

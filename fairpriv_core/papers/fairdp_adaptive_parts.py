@@ -6,23 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fairpriv_core.methods.noisy_sums import NOISE_BOUNDS
 from fairpriv_core.papers.preset import Compare, Part, Printed, Quantity, Value, of_method, published
 
-_READING = "config/method/bound_of_noise"  # said where noise stays at the C that is set
+_READING = "config/method/bound_of_noise"
+_FOLLOWS, _SET = NOISE_BOUNDS  # whether noise follows the bound, or stays at the C that is set
 SGD, DPSGD, FEDAVG = of_method("SGD", "none"), of_method("DPSGD", "dp_sgd"), of_method("DP-FedAvg", "dp_fedavg")
-OPT_Q, DPSGD_F = published("Opt-Q", "opt_q", {_READING: None}), published("DPSGD-F", "dpsgd_f")
-OPT_Q_SET = replace(published("Opt-Q", "opt_q", {_READING: "set"}), name="Opt-Q, noise at C", variation=2)
+OPT_Q, DPSGD_F = published("Opt-Q", "opt_q", {_READING: _FOLLOWS}), published("DPSGD-F", "dpsgd_f")
+OPT_Q_SET = replace(published("Opt-Q", "opt_q", {_READING: _SET}), name="Opt-Q, noise at C", variation=2)
 RIVALS = (DPSGD, FEDAVG, OPT_Q, DPSGD_F)
 
 
-def _fairdp(kind: str, variant: str, reading: str, noise: str | None = None) -> Part:
+def _fairdp(kind: str, variant: str, reading: str, noise: str = _FOLLOWS) -> Part:
     chosen = {"config/method/name": "fairdp_adaptive", "config/method/clip_by": kind, "config/method/variant": variant}
-    variation = 2 if noise else int(variant == "published")
+    variation = 2 if noise == _SET else int(variant == "published")
     return Part(f"FairDP by {kind}, {reading}", {**chosen, _READING: noise}, "fairdp_adaptive", variation)
 
 
 FAIRDP = _fairdp("class", "published", "as published (L = 1)")
-FAIRDP_SET = _fairdp("class", "published", "noise at C (L = 1e-4)", "set")
+FAIRDP_SET = _fairdp("class", "published", "noise at C (L = 1e-4)", _SET)
 FAIRDP_PROVED = _fairdp("class", "proved", "proved (L = 1e-4)")
 READINGS = (
     FAIRDP,
@@ -155,7 +157,7 @@ def _on_digits(settings: dict[str, Any]) -> list[Method]:
     """Return DPSGD, DPSGD-F, and Opt-Q and FairDP with noise at the C that is set."""
     dp_sgd, opt_q, dpsgd_f = rivals(**settings)
     printed, _ = fairdp("class", **settings)
-    at_c = [{**opt_q, "bound_of_noise": "set"}, {**printed, "bound_of_noise": "set", "lipschitz": L_SHIPPED}]
+    at_c = [{**opt_q, "bound_of_noise": _SET}, {**printed, "bound_of_noise": _SET, "lipschitz": L_SHIPPED}]
     return [dp_sgd, dpsgd_f, *at_c]
 
 

@@ -238,6 +238,19 @@ def has_images(data: DataSpec) -> bool:
     return data.image is not None or (problem is not None and problem.image is not None)
 
 
+def tell_network(config: Mapping[str, Any]) -> str:
+    """Return how a config's JSON names its network behind other words; "" without one, and for a table's usual mlp.
+
+    >>> tell_network({"data": {"dataset": "adult", "sensitive": "sex"}, "method": {"network": "mlp"}})
+    ''
+    >>> tell_network({"data": {"dataset": "utkface", "sensitive": "race"}, "method": {"network": "cnn_small"}})
+    ', network cnn_small'
+    """
+    network = config["method"].get("network")
+    usual = network is None or (network == MLP and not has_images(DataSpec(**config["data"])))
+    return "" if usual else f", network {network}"
+
+
 def choose_network(method: Method, raw: Any, data: DataSpec) -> Method:
     """Return the method with the network that suits `data`, where `raw` (see `read_method`) names none.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairpriv_core.data.problem import ENCODINGS
-from fairpriv_core.engine.networks import MLP
+from fairpriv_core.records.config import tell_network
 from fairpriv_core.report import wording
 from fairpriv_core.report.chosen import Chosen
 from fairpriv_core.report.document import NOTICES, Audience, Bullets, Document, Part, Section, Text
@@ -31,9 +31,8 @@ def tell_card(chosen: Chosen, *, paid: bool) -> tuple[Section, ...]:
     record, first = chosen.record, chosen.first
     data, words = record["data"], first.data
     method, encoding = first.method, chosen.row.encoding
-    network = record["config"]["method"].get("network")
     steps = "" if record["steps"] is None else f"{record['steps']:,} steps on "  # not told where no ε covers them
-    trained = f"{steps}{data['n_train']:,} rows{f', network {network}' if network not in (None, MLP) else ''}"
+    trained = f"{steps}{data['n_train']:,} rows{tell_network(record['config'])}"
     named = f"'{words.positive}' of {words.label}"
     if words.positive is None:
         named = f"which {words.label} it is, of {'; '.join(data['label_names'])}"

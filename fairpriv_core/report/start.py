@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from fairpriv_core.data.problem import ENCODINGS
-from fairpriv_core.methods.catalog import REFERENCE_METHOD
+from fairpriv_core.methods.base import parameters
+from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.report import wording
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import Outcome, read_outcome
 from fairpriv_core.stats import mean_interval
 
+_SELDOM_SET = ("learner", "network", "surrogate", "warmup_epochs")
 PATH = Path(__file__).with_name("start_results.json")
 
 
@@ -96,12 +98,18 @@ def say_protected(results: StartResults) -> str:
 
 
 def describe_settings(results: StartResults) -> dict[str, str]:
-    """Return each method's settings in words, by its title; what a method sets by itself is left out."""
+    """Return each method's settings in words, by its title.
+
+    What a method sets by itself is left out, and of what few people ever set all that is as usual.
+    """
     budgets: dict[tuple[str, str], list[str]] = {}
     for config in results.configs:
         method = dict(config["method"])
         name = method.pop("name")
-        words = ", ".join(wording.setting_text(name, own, one) for own, one in method.items() if one is not None)
+        known = parameters(methods()[name])
+        usual = {own: known[own][1].default for own in _SELDOM_SET if own in known}
+        told = {own: one for own, one in method.items() if one is not None and one != usual.get(own)}
+        words = ", ".join(wording.setting_text(name, own, one) for own, one in told.items())
         budget = "" if config["epsilon"] is None else f"{config['epsilon']:g}"
         budgets.setdefault((method_style(name).title, words), []).append(budget)
     return {title: (f"ε = {', '.join(own)}; " if own[0] else "") + words for (title, words), own in budgets.items()}

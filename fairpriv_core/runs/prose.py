@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairpriv_core.data.problem import ENCODINGS
-from fairpriv_core.engine.networks import MLP
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.privacy.explain import sentence
+from fairpriv_core.records.config import tell_network
 from fairpriv_core.records.mixing import say_height, say_one_answer
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.reached import judge_aim, say_closed
@@ -38,7 +38,7 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     pairs = [
         ("run", f"{record.key}, {record.status}"),
         ("data", f"{record.data['name']}, {record.data['sensitive']}{_describe_features(record.config)}"),
-        ("method", f"{config['method']['name']} ({config['notion']}){_describe_network(config)}"),
+        ("method", f"{config['method']['name']} ({config['notion']}){tell_network(config)}"),
         *describe_epsilon(record.to_json()),
         *_describe_reuse(record.config),
     ]
@@ -89,14 +89,9 @@ def _say_closed(record: RunRecord, plain: RunRecord) -> str | None:
 
 def _describe_features(config: Mapping[str, Any]) -> str:
     """Return what is unusual about the training rows and their features."""
-    ratio, encoding = config["data"]["group_ratio"], config["data"]["encoding"]
+    ratio, encoding = config["data"].get("group_ratio"), config["data"].get("encoding", ENCODINGS[0])
     thinned = "" if ratio is None else f", training rows thinned to a group ratio of {ratio:g}"
     return thinned if encoding == ENCODINGS[0] else f"{thinned}, encoding {encoding}"
-
-
-def _describe_network(config: Mapping[str, Any]) -> str:
-    network = config["method"].get("network")
-    return "" if network in (None, MLP) else f", network {network}"
 
 
 def _describe_reuse(config: Mapping[str, Any]) -> list[tuple[str, str]]:

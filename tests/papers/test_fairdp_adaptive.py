@@ -83,14 +83,14 @@ def test_the_images_settings_are_the_papers_where_it_prints_them() -> None:
     assert {one["method"]["network"] for one in found} == {"cnn_small"}
     assert {one["delta"] for one in found} == {1e-5} and {one["seed"] for one in found} == set(range(10))
     read = {
-        (one["variant"], one.get("bound_of_noise"), one["lipschitz"], one["learning_rate"])
+        (one["variant"], one["bound_of_noise"], one["lipschitz"], one["learning_rate"])
         for one in private
         if "lipschitz" in one
     }
     assert read == {
-        ("published", None, 1.0, 0.1),
+        ("published", "adaptive", 1.0, 0.1),
         ("published", "set", 1e-4, 0.1),
-        ("proved", None, 1e-4, 0.02),
+        ("proved", "adaptive", 1e-4, 0.02),
     }
 
 

@@ -89,8 +89,8 @@ def test_adam_has_the_settings_of_plain_steps_but_for_the_steps() -> None:
     configs = list(list_configs(ADAM.versions["small"].sweeps).values())
     methods = [config.to_json()["method"] for config in configs if config.method.info.name == "fairdp_certified"]
     adam, plain = ([one for one in methods if one["optimizer"] == name] for name in ("adam", "sgd"))
-    assert {(one["learning_rate"], one.get("schedule")) for one in adam} == {(0.05, "halved")}
-    assert {(one["learning_rate"], one.get("schedule")) for one in plain} == {(0.5, None)}
+    assert {(one["learning_rate"], one["schedule"]) for one in adam} == {(0.05, "halved")}
+    assert {(one["learning_rate"], one["schedule"]) for one in plain} == {(0.5, "constant")}
     steps = ("optimizer", "learning_rate", "schedule")
     first, second = ([{k: v for k, v in one.items() if k not in steps} for one in own] for own in (adam, plain))
     assert first == second and len(first) == 2 * 2 * 3 * 32
