@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -46,6 +46,7 @@ from fairpriv_core.privacy.randomness import Randomness
 TARGETS = (0.5, 3.0)  # epsilons that calibration is asked for
 _ROWS, _MANY = 2000, 10_000
 _FEW = 120  # rows of a fit that is made again and again, in several batches an epoch
+_CELL = 70  # rows for each cell of two groups, where a notion asks for so many of each label
 _APART = 1e-4  # relative distance of a model that is trained with others from the same one alone
 _ROUNDING = 1e-9
 Checkpoint = Mapping[str, np.ndarray]
@@ -176,7 +177,8 @@ def check_many_labels(method: Method) -> None:
 
 def check_together(method: Method, make: Make, notion: str | None = None) -> None:
     """Models that are trained together are those that are trained alone, and have released the same."""
-    datasets = [make(n=_FEW, seed=seed) for seed in range(3)]
+    method, rows = _repeat(method, make, notion)
+    datasets = [make(n=rows, seed=seed) for seed in range(3)]
     together = train(method, datasets, [RecordingMechanism(seed) for seed in range(3)], notion=notion)
     for seed in (0, 2):
         (alone,) = train(method, [datasets[seed]], [RecordingMechanism(seed)], notion=notion)
@@ -188,7 +190,8 @@ def check_together(method: Method, make: Make, notion: str | None = None) -> Non
 
 def check_resume(method: Method, make: Make, notion: str | None = None) -> None:
     """A resumed fit gives the same bits: from each checkpoint to the next, and from some of them to the end."""
-    data, watcher = make(n=_FEW), Watcher(frozenset(range(method.steps(_FEW) + 1)))
+    method, rows = _repeat(method, make, notion)
+    data, watcher = make(n=rows), Watcher(frozenset(range(method.steps(rows) + 1)))
     chosen = notions()[notion or method.info.notions[0]]
 
     def fit(mechanism: Mechanism, watcher: Watcher | Unwatched, start: Checkpoint | None = None) -> Fitted:
@@ -335,6 +338,16 @@ def check_noise(train: Train, data: Dataset, *, runs: int, seed: int) -> Noise |
 def list_noise(method: Method) -> Iterator[str]:
     """Yield the fields that calibration may set."""
     yield from (each for each in parameters(method) if each.startswith("noise_") or each == method.info.calibrates)
+
+
+def _repeat(method: Method, make: Make, notion: str | None) -> tuple[Method, int]:
+    """Return how a fit is made again and again, and on how many rows: as many steps where its cells need more rows."""
+    labels = make(n=50).labels
+    if notions()[notion or method.info.notions[0]].conditions_among(labels) == (None,):
+        return method, _FEW
+    rows, changed = 2 * labels * _CELL, cast(Any, method)
+    batch = getattr(method, "batch_size", None)
+    return (method if batch is None else dataclasses.replace(changed, batch_size=batch * rows // _FEW)), rows
 
 
 def _must_refuse(method: Method, data: Dataset, expected: str) -> None:

@@ -22,7 +22,6 @@ from fairpriv_core.notions.rates import count_cells
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, Parallel, SampledGaussian
 from fairpriv_core.privacy.sums import sensitivity
-from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.runs.certificate import certify_exported
 from fairpriv_core.runs.execute import evaluate_privately
 from tests.methods.harness import RecordingMechanism, Release, Watcher, make_data, train, with_group
@@ -200,11 +199,6 @@ def test_no_optimizer_or_schedule_changes_what_is_released(variant: str, optimiz
     models = [train(method, [make_data(n=400)], [RecordingMechanism()])[0] for method in (plain, other)]
     assert models[0].events == models[1].events
     assert not np.allclose(models[0].parameters, models[1].parameters)
-
-
-def test_the_schedule_is_in_no_key_while_it_is_constant() -> None:
-    assert "schedule" not in method_to_json(METHOD) and method_to_json(METHOD)["optimizer"] == "sgd"
-    assert method_to_json(dataclasses.replace(METHOD, schedule="halved"))["schedule"] == "halved"
 
 
 def test_the_papers_certificates_have_the_last_steps_rate() -> None:
