@@ -139,8 +139,11 @@ def test_more_labels_than_it_takes_are_refused(name: str) -> None:
 
 @on_pairs
 def test_k_models_equal_one_at_a_time_and_a_resumed_one_gives_the_same_bits(case: Case, notion: str) -> None:
-    contract.check_together(case.method, case.make, notion)
-    contract.check_resume(case.method, case.make, notion)
+    method: Any = case.method
+    if "iterations" in parameters(method):
+        method = dataclasses.replace(method, iterations=2)  # each solves a problem of its own, which takes its time
+    contract.check_together(method, case.make, notion)
+    contract.check_resume(method, case.make, notion)
 
 
 @pytest.mark.parametrize("method", PRIVATE)
