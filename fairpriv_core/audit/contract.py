@@ -47,7 +47,6 @@ TARGETS = (0.5, 3.0)  # epsilons that calibration is asked for
 _ROWS, _MANY = 2000, 10_000
 _FEW = 120  # rows of a fit that is made again and again, in several batches an epoch
 _CELL = 70  # rows for each cell of two groups, where a notion asks for so many of each label
-_RESUMED, _ENDED = 20, 4  # at most about so many checkpoints of a fit are gone on from, to the next and to the end
 _APART = 1e-4  # relative distance of a model that is trained with others from the same one alone
 _ROUNDING = 1e-9
 Checkpoint = Mapping[str, np.ndarray]
@@ -190,10 +189,7 @@ def check_together(method: Method, make: Make, notion: str | None = None) -> Non
 
 
 def check_resume(method: Method, make: Make, notion: str | None = None) -> None:
-    """A resumed fit gives the same bits: from each checkpoint to the next, and from some of them to the end.
-
-    Of a fit of many steps every second checkpoint is tried, or every third, so that there are at most _RESUMED.
-    """
+    """A resumed fit gives the same bits: from each checkpoint to the next, and from some of them to the end."""
     method, rows = _repeat(method, make, notion)
     data, watcher = make(n=rows), Watcher(frozenset(range(method.steps(rows) + 1)))
     chosen = notions()[notion or method.info.notions[0]]
@@ -204,7 +200,7 @@ def check_resume(method: Method, make: Make, notion: str | None = None) -> None:
     whole = fit(Mechanism(Randomness.replay(5)), watcher)
     checkpoints = watcher.checkpoints
     ask(bool(checkpoints), "a fit must hand its observer a checkpoint; it committed none.")
-    for step, following in list(pairwise(checkpoints))[:: -(-len(checkpoints) // _RESUMED)]:
+    for step, following in pairwise(checkpoints):
         resumed = Watcher(frozenset({following}), stop_at=following)
         try:
             fit(Mechanism.from_state(checkpoints[step]), resumed, checkpoints[step])
@@ -215,7 +211,7 @@ def check_resume(method: Method, make: Make, notion: str | None = None) -> None:
         for name, value in checkpoints[following].items():
             same = resumed.checkpoints[following][name].tobytes() == value.tobytes()
             ask(same, f"resumed from step {step}, '{name}' has other bits at step {following}.")
-    for step in sorted({*list(checkpoints)[:: max(5, len(checkpoints) // _ENDED)], max(checkpoints)}):
+    for step in sorted({*list(checkpoints)[::5], max(checkpoints)}):
         mechanism = Mechanism.from_state(checkpoints[step])
         ended = fit(mechanism, Unwatched(), checkpoints[step])
         ask(_tell(ended) == _tell(whole), f"resumed from step {step}, a fit ends with other bits.")
