@@ -1,8 +1,28 @@
-"""Records as presets read them, made up: a method's accuracy and gap at each budget and seed."""
+"""Records as presets read them, made up; what is kept and what presets ask for, read once and changed by no test."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
+
+from fairpriv_core.papers.catalog import find_preset
+from fairpriv_core.papers.results import read_made
+from fairpriv_core.papers.runs import list_configs
+from fairpriv_core.records.config import RunConfig
+
+read_kept = cache(read_made)
+
+
+@cache
+def read_configs(preset_id: str, version: str) -> dict[str, RunConfig]:
+    """Return the configs of a preset's version by their keys."""
+    return list_configs(find_preset(preset_id).versions[version].sweeps)
+
+
+@cache
+def read_settings(preset_id: str, version: str) -> list[dict[str, Any]]:
+    """Return the JSON of the configs of a preset's version."""
+    return [config.to_json() for config in read_configs(preset_id, version).values()]
 
 
 def make_record(

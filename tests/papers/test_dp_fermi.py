@@ -20,12 +20,12 @@ from fairpriv_core.papers.dp_fermi_faces import FIGURE_5, FIGURE_5_AGES
 from fairpriv_core.papers.dp_fermi_runs import BEYOND, PRINTED
 from fairpriv_core.papers.dp_fermi_settings import THREE
 from fairpriv_core.papers.preset import GainTable, Plot, Preset, Reach, Table
-from fairpriv_core.papers.results import FOLDER, read_made
-from fairpriv_core.papers.runs import list_configs
+from fairpriv_core.papers.results import FOLDER
 from fairpriv_core.papers.values import by_config
 from fairpriv_core.report.paper_methods import list_methods, say_methods
 from fairpriv_core.report.paper_pages import render_paper
 from fairpriv_core.store.runs import open_store
+from tests.papers.records import read_configs, read_kept, read_settings
 
 READY = [preset for preset in PAPER.presets if preset not in (FIGURE_5, FIGURE_5_AGES, GAINS)]
 BUDGETS = {"dp_fermi.figure3": {1.0, 3.0}, "dp_fermi.figure8": {0.5, 9.0}, "dp_fermi.iterate": {1.0, 3.0}}
@@ -34,7 +34,7 @@ OF_NOTION = {"demographic_parity": {0.5, 1.0, 3.0, 9.0}, "equalized_odds": {0.5,
 
 @pytest.mark.parametrize("preset", READY, ids=lambda preset: preset.id)
 def test_settings_lie_in_the_printed_ranges(preset: Preset) -> None:
-    configs = [config.to_json() for config in list_configs(preset.versions["full"].sweeps).values()]
+    configs = read_settings(preset.id, "full")
     ours = [one for one in configs if one["method"]["name"] == "dp_fermi" and one["method"]["variant"] == "published"]
     methods = [one["method"] for one in ours]
     most = 2.0 if ours[0]["notion"] == "equalized_odds" else 5.0
@@ -53,7 +53,7 @@ def test_settings_lie_in_the_printed_ranges(preset: Preset) -> None:
 def test_a_greater_penalty_of_odds_gains_nothing(preset: Preset) -> None:
     """The settings say so: no λ above 2.5 has the least violation, and at 20 the constant answer is better."""
     found: dict[tuple[float, float], list[Mapping[str, float]]] = {}
-    for run in read_made()[preset.id].runs:
+    for run in read_kept()[preset.id].runs:
         asked = run["config"]
         if (asked["method"]["name"], asked["method"].get("variant")) == ("dp_fermi", "published"):
             found.setdefault((asked["epsilon"], asked["method"]["multiplier"]), []).append(run["numbers"])
@@ -79,9 +79,9 @@ def test_the_paper_splits_parkinsons_by_rows_and_we_by_people_too() -> None:
 
 def test_parkinsons_has_the_papers_19_features(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAIRPRIV_DATA", str(real_data))
-    (config,) = {config.data for config in list_configs(FIGURE_3.versions["full"].sweeps).values()}
+    (config,) = {config.data for config in read_configs(FIGURE_3.id, "full").values()}
     assert load_dataset(config).d == 19
-    (own,) = {config.data for config in list_configs(FIGURE_3_PEOPLE.versions["full"].sweeps).values()}
+    (own,) = {config.data for config in read_configs(FIGURE_3_PEOPLE.id, "full").values()}
     assert load_dataset(own).d == 18, "new people are judged without a part of the label's score"
 
 
@@ -108,7 +108,7 @@ def test_what_authors_call_tran_2021a_is_more_than_one_method() -> None:
 
 
 def test_the_full_version_on_faces_is_as_appendix_f3_has_it() -> None:
-    configs = [config.to_json() for config in list_configs(FIGURE_5.versions["full"].sweeps).values()]
+    configs = read_settings(FIGURE_5.id, "full")
     ours = [one["method"] for one in configs if one["method"]["variant"] == "published"]
     assert {(one["network"], one["epochs"], one["batch_size"]) for one in ours} == {("vgg9", 150, 64)}
     assert {(one["learning_rate"], one["dual_step"]) for one in ours} == {(0.001, 0.005)}
@@ -120,7 +120,7 @@ def test_the_full_version_on_faces_is_as_appendix_f3_has_it() -> None:
 
 
 def test_the_smaller_version_on_faces_is_of_the_stated_size() -> None:
-    configs = [config.to_json() for config in list_configs(FIGURE_5.versions["small"].sweeps).values()]
+    configs = read_settings(FIGURE_5.id, "small")
     assert {one["data"]["rows"] for one in configs} == {5000} and {one["seed"] for one in configs} == set(range(10))
     assert {one["method"]["epochs"] for one in configs} == {10}
     for variant in ("published", "proved"):
@@ -136,7 +136,7 @@ def test_every_age_that_is_told_apart_has_its_column() -> None:
 
 
 def test_the_gains_are_of_the_runs_that_the_figures_keep_and_keep_none() -> None:
-    made = read_made()
+    made = read_kept()
     figures = [made[name] for name in GAINS.made_from]
     assert {run["key"] for run in made[GAINS.id].runs} == {run["key"] for one in figures for run in one.runs}
     assert len({run["key"] for run in made[GAINS.id].runs}) == len(made[GAINS.id].runs)

@@ -17,9 +17,9 @@ from fairpriv_core.papers import fairdp_adaptive_images as images
 from fairpriv_core.papers.fairdp_adaptive import ATTACKERS, BY_CHANCE, EFFECTS, FIGURE_3_DIGITS
 from fairpriv_core.papers.fairdp_adaptive_parts import PRINTED_ROWS
 from fairpriv_core.papers.fairdp_adaptive_tables import INDICES, LOSSES
-from fairpriv_core.papers.preset import Plot, Preset, Version
-from fairpriv_core.papers.runs import list_configs
+from fairpriv_core.papers.preset import Plot, Preset
 from fairpriv_core.store.curves import is_swept_point
+from tests.papers.records import read_settings
 
 DIGITS_TOO = [FIGURE_3_DIGITS, *(preset for preset in EFFECTS if preset.id.endswith("_mnist"))]
 VARIED = {
@@ -76,8 +76,7 @@ def test_table_2_is_ten_times_the_indices_on_mnist_too(row: int) -> None:
 
 
 def test_the_images_settings_are_the_papers_where_it_prints_them() -> None:
-    assert images.TABLE_1.full is not None
-    found = [config.to_json() for config in list_configs(images.TABLE_1.full.sweeps).values()]
+    found = read_settings(images.TABLE_1.id, "full")
     private = [one["method"] for one in found if one["method"]["name"] != "none"]
     assert {(one["clip_primal"], one["noise_primal"]) for one in private} == {(1.0, 1.0)}
     assert {one["method"]["network"] for one in found} == {"cnn_small"}
@@ -96,12 +95,9 @@ def test_the_images_settings_are_the_papers_where_it_prints_them() -> None:
 
 @pytest.mark.parametrize("preset", DIGITS_TOO, ids=lambda preset: preset.id)
 def test_figures_on_digits_start_from_the_tables_settings(preset: Preset) -> None:
-    def read(version: Version) -> list[dict[str, Any]]:
-        return [config.to_json() for config in list_configs(version.sweeps).values()]
-
-    table = [one["method"] for one in read(images.TABLE_1.versions["small"])]
-    for size, version in preset.versions.items():
-        found = read(version)
+    table = [one["method"] for one in read_settings(images.TABLE_1.id, "small")]
+    for size in preset.versions:
+        found = read_settings(preset.id, size)
         assert {one["data"]["dataset"] for one in found} == {"mnist_unbalanced"}
         varied = {name for name in ("learning_rate", "batch_size", "noise_primal") if len({*_values(found, name)}) > 1}
         assert varied == VARIED[preset.id]
@@ -111,8 +107,8 @@ def test_figures_on_digits_start_from_the_tables_settings(preset: Preset) -> Non
 @pytest.mark.parametrize("preset", EFFECTS, ids=lambda preset: preset.id)
 def test_curves_are_drawn_at_the_epochs_that_runs_of_a_sweep_keep(preset: Preset) -> None:
     assert isinstance(preset.drawing, Plot)
-    for version in preset.versions.values():
-        (epochs,) = {config.to_json()["method"]["epochs"] for config in list_configs(version.sweeps).values()}
+    for size in preset.versions:
+        (epochs,) = {one["method"]["epochs"] for one in read_settings(preset.id, size)}
         assert preset.drawing.steps == tuple(e for e in range(1, epochs + 1) if is_swept_point(e, epochs))
 
 

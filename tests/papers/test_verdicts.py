@@ -11,7 +11,7 @@ import pytest
 from scipy.special import stdtr
 from scipy.stats import ttest_1samp, ttest_rel
 
-from fairpriv_core.papers.differences import compare
+from fairpriv_core.papers.differences import compare, list_settings, reach
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
@@ -30,7 +30,10 @@ from fairpriv_core.papers.preset import (
     Value,
 )
 from fairpriv_core.papers.printed import set_beside
+from fairpriv_core.papers.status import find_unlearned, stand
+from fairpriv_core.papers.values import answers_alike
 from fairpriv_core.papers.verdicts import Verdict, judge, judge_all, tell_claim
+from fairpriv_core.stats import Mean
 from tests.papers import tiny
 from tests.papers.records import make_record, make_runs
 
@@ -149,6 +152,39 @@ def test_a_side_whose_printed_number_is_not_reproduced_is_noted() -> None:
     )
     near = replace(preset, printed=(Printed("PF-LD, gap", 3.0, "Table 1", PF_LD),))
     assert judge_all(near, runs)[0].note == ""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "status"),
+    [
+        (0.0, 1.0, "agrees"),
+        (-0.001, 1.0, "open"),
+        (0.0, 1.001, "open"),
+        (1.0, 2.0, "open"),
+        (1.001, 2.0, "differs"),
+        (-1.0, 0.0, "open"),
+        (-1.0, -0.001, "differs"),
+        (None, None, "open"),
+    ],
+)
+def test_an_interval_agrees_up_to_its_bounds_and_differs_beyond_them(low: Any, high: Any, status: str) -> None:
+    assert stand(Mean(0.5, low, high, 3), 0.0, 1.0) == status
+
+
+@pytest.mark.parametrize(
+    ("mean", "status"), [(0.0, "agrees"), (1.0, "agrees"), (1.001, "differs"), (-0.001, "differs")]
+)
+def test_a_number_without_an_interval_by_nature_stands_for_itself(mean: float, status: str) -> None:
+    assert stand(Mean(mean, None, None, 3), 0.0, 1.0, bare=True) == status
+
+
+def test_as_accurate_as_one_answer_has_learned_and_a_level_that_is_just_reached_is_reached() -> None:
+    runs = [make_record("pf_ld", seed=seed, accuracy=0.8, gap=0.1, epsilon=1.0) for seed in range(3)]
+    assert find_unlearned(runs, GAP) == ""  # 0.8 is the constant answer's too
+    assert reach(list_settings(runs, PF_LD, ACCURACY), 80.0) == runs
+    for rate, alike in ((0.95, True), (0.05, True), (0.94, False), (0.06, False)):
+        runs[0]["metrics"]["positive_rate"] = rate
+        assert answers_alike(runs[0]) is alike, rate
 
 
 def test_without_runs_a_claim_is_open() -> None:
