@@ -63,7 +63,7 @@ def settle_data(data: Mapping[str, Any], axes: Collection[str] = ()) -> dict[str
         return dict(data)
     of_none = next((name for name in _OF_DATA if name in named), None)
     if of_none is not None:
-        raise BadInput(f"{of_none} is given and no data: name a data set (dataset) or your own file.", field="dataset")
+        raise BadInput(f"{of_none} is given, but no data are named: name a data set or your own file.", field="dataset")
     say(f"no data named: {problems()[DEFAULT_DATA['dataset']].title.partition(' (')[0]} (public)")
     usual = {name: value for name, value in DEFAULT_DATA.items() if name not in named}
     return {**data, **usual}
