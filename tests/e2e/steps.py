@@ -130,6 +130,15 @@ def nudge(tab: Page, key: str, press: str = "ArrowRight") -> None:
     tab.keyboard.press(press)
 
 
+def choose(tab: Page, key: str, name: str) -> None:
+    """Open the list of the select box called `key` and choose `name`; a list closes as the page scrolls: that first."""
+    box = keyed(tab, key, "input")
+    box.scroll_into_view_if_needed()
+    settle(tab)
+    box.click()
+    tab.get_by_role("option", name=name).click()
+
+
 def save(tab: Page, key: str, folder: Path) -> Path:
     """Click on the download button called `key` and return the file."""
     with tab.expect_download() as started:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import FilePayload, Page, expect
 
 from fairpriv_core.store.runs import open_store
-from tests.e2e.steps import drop, keyed, open_page, wait_for_state
+from tests.e2e.steps import choose, drop, keyed, open_page, wait_for_state
 
 WRONG = {  # name -> content, words of the sentence
     "photo.csv": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "photo.csv"),
@@ -28,8 +28,7 @@ def test_own_file_from_refusals_to_a_finished_run(tab: Page, site: Any, tmp_path
     open_page(tab, site, "data?source=file")
     drop(tab, FilePayload(name=f"{BAD.replace('/', '')}.csv", mimeType="text/csv", buffer=write_bad()))
     expect(keyed(tab, "label", "input")).to_have_value(f"paid {BAD}")
-    keyed(tab, "attributes", "input").click()
-    tab.get_by_role("option", name=BAD).click()
+    choose(tab, "attributes", BAD)
     tab.keyboard.press("Escape")
     expect(tab.get_by_role("heading", name="Groups of")).to_contain_text(BAD)
     check_no_table_is_saved(tab)

@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import CHART, keyed, open_page, save, settle
+from tests.e2e.steps import CHART, choose, keyed, open_page, save
 
 
 def test_a_figure_from_its_verdict_to_its_numbers_and_to_another_one(tab: Page, site: Any, tmp_path: Path) -> None:
@@ -23,9 +23,7 @@ def test_a_figure_from_its_verdict_to_its_numbers_and_to_another_one(tab: Page, 
     assert lines[0].startswith("figure,panel,series,x")
     assert len(lines) > 6 and all("Do not publish" in line for line in lines[1:])
     tab.keyboard.press("Escape")
-    settle(tab)  # a list that is opened while the page is drawn anew closes again
-    keyed(tab, "preset", "input").click()
-    tab.get_by_role("option", name="Figure 1: accuracy and fairness").click()
+    choose(tab, "preset", "Figure 1: accuracy and fairness")
     heading = tab.get_by_role("heading", name="Figure 1: accuracy and fairness")
     expect(heading).to_be_visible()
     expect(tab).to_have_url(re.compile(r"preset=pf_ld\.figure1"))

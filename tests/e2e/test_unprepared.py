@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import FilePayload, FloatRect, Locator, Page, expect
 
 from fairpriv_core.store.runs import open_store
-from tests.e2e.steps import drop, keyed, open_page, save, settle, wait_for_state
+from tests.e2e.steps import choose, drop, keyed, open_page, save, settle, wait_for_state
 from tests.unprepared import UNPREPARED
 
 GRID = "[class*=st-key-columns_]"
@@ -84,8 +84,7 @@ def test_small_groups_are_put_together_and_columns_measured_with_noise(tab: Page
     """By naming the large groups. A method for whole records pays for the columns with a part of epsilon."""
     bring(tab, site, "stays", tmp_path)
     for name in ("AfricanAmerican", "Caucasian"):
-        keyed(tab, "groups-race", "input").click()
-        tab.get_by_role("option", name=name).click()
+        choose(tab, "groups-race", name)
     tab.keyboard.press("Escape")
     expect(tab).to_have_url(re.compile("Caucasian"))
     tab.reload()
