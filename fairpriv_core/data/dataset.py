@@ -155,8 +155,7 @@ def split_dataset(dataset: Dataset, *, seed: int, split: str = "rows") -> tuple[
     one changed label moves other rows between the parts of a stratified split, so that it is given is an assumption of
     the train part. By numbers no row's side depends on what any row holds: a row that lacks a label keeps its number.
     By people, all rows of one are on one side, and labels are not looked at either. BadInput for a split that the data
-    do not have; "protocol", as earlier versions called what they did, still means the published split where that is
-    the only one.
+    do not have.
 
     Data with a `group_ratio` have their training part thinned to it after that, row by row: this looks at the sensitive
     attribute, and so is an assumption under both threat models. The test part does not depend on the ratio.
@@ -183,7 +182,7 @@ def split_dataset(dataset: Dataset, *, seed: int, split: str = "rows") -> tuple[
 
 def _check_split(dataset: Dataset, split: str) -> None:
     if dataset.one_split:
-        if split not in ("official", "protocol"):
+        if split != "official":
             raise BadInput(f"'{dataset.name}' has its published split alone; use split official.", field="split")
         return
     one_of(SPLITS, split=split)

@@ -45,7 +45,7 @@ class MethodInfo:
     do. Of one that `certifies` runs bound the gaps of the model that they export, but for its `certified_failure` (see
     runs/certificate.py).
     `reuses` names the parameters that belong to a release which later fits can be given (see Training); () where a
-    method makes no such release. `retired` names parameters that earlier versions stored: they are read and left out.
+    method makes no such release.
     """
 
     name: str
@@ -64,7 +64,6 @@ class MethodInfo:
     uses_groups: bool = True
     certifies: bool = False
     reuses: tuple[str, ...] = ()
-    retired: tuple[str, ...] = ()
 
     @property
     def legend(self) -> str:

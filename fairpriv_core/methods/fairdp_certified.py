@@ -80,7 +80,6 @@ class FairDpCertified(NoisySums):
         calibrates="noise_primal",
         pursues_notion=False,
         certifies=True,
-        retired=("share_certificate",),
     )
 
     batch_size: int = fields.batch_size(1024)

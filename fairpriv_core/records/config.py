@@ -24,7 +24,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.plain import check_plain, write_toml
 from fairpriv_core.records.parameters import check_texts, method_to_json, noise_is_set, read_method
 from fairpriv_core.records.reuse import read_reuse
-from fairpriv_core.records.source import name_split, read_data
+from fairpriv_core.records.source import read_data
 
 DEFAULT_DELTA = 1e-5
 _MOST_DIGITS = 20  # of a seed that is written as text; no seed is as long
@@ -177,9 +177,8 @@ def read_delta(value: Any) -> float:
 
 
 def _read_split(value: Any, dataset: str | None) -> str:
-    split = default_split(dataset) if value is None else name_split(str(value), dataset)
-    if split != "protocol":
-        checks.one_of(SPLITS, split=split)
+    split = default_split(dataset) if value is None else str(value)
+    checks.one_of(SPLITS, split=split)
     return split
 
 

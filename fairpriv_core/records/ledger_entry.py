@@ -11,14 +11,14 @@ from typing import Any
 
 from fairpriv_core.data.catalog import own_problems, problems
 from fairpriv_core.data.problem import Problem
-from fairpriv_core.data.roles import list_meant, parse_label, parse_sensitive, split_crossed
+from fairpriv_core.data.roles import list_meant, parse_label, parse_sensitive
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import Events, from_json, subtract
 from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.records.paid import find_payment, price_payment
 from fairpriv_core.records.reuse import SAMPLE_STREAM, SHARED_RELEASES
-from fairpriv_core.records.source import find_seed, key_split, name_file
+from fairpriv_core.records.source import find_seed, name_file
 
 _DIGITS = 16
 
@@ -102,23 +102,8 @@ def list_sensitive(data: Mapping[str, Any], record_data: Mapping[str, Any]) -> t
     if problem is not None:
         named = [part.column for part in parse_sensitive(text, list(problem.columns))]
     else:
-        named = record_data.get("sensitive_columns") or _guess_columns(text, record_data.get("group_names"))
+        named = list(record_data.get("sensitive_columns") or list_meant(text))
     return tuple(dict.fromkeys(_call(name, problem) for name in named))
-
-
-def _guess_columns(text: str, groups: Sequence[str] | None) -> list[str]:
-    """Return the columns that a text may mean, for records of earlier versions, which do not say it.
-
-    The groups' names tell: those of crossed columns are "Female, Black", those of a column that is cut "age < 25".
-    """
-    if groups is None:
-        return list(list_meant(text))
-    crossed = split_crossed(text)
-    parts = crossed if all(", " in name for name in groups) else [text]
-    cut = (_without_edges(part) for part in parts)
-    return [
-        name if any(f"{name} < " in group for group in groups) else part for name, part in zip(cut, parts, strict=True)
-    ]
 
 
 def record_posting(record: Mapping[str, Any], events: Events | None = None) -> Posting:
@@ -202,7 +187,7 @@ def _name_split(config: Mapping[str, Any]) -> str:
     split too; and so does everything on how many rows are used.
     """
     data = config["data"]
-    named = [key_split(config["split"], data["dataset"]), data["dataset"] or config.get("file_id")]
+    named = [config["split"], data["dataset"] or config.get("file_id")]
     if find_seed(config) is not None:
         named += [config["seed"], data["label"], data["positive"], data["sensitive"]]
     later = (data.get(name) for name in ("group_ratio", "rows"))  # told apart: at most 1, and 2 or more

@@ -125,7 +125,7 @@ class Model:
 
 def _write_parameters(network: Mapping[str, Any], parameters: np.ndarray) -> tuple[str, bytes]:
     """Return the name and the content of the file that holds the parameters (P,)."""
-    if not _has_tensors(network):
+    if network["kind"] != MODULE_KIND:
         buffer = io.BytesIO()
         np.savez_compressed(buffer, allow_pickle=False, parameters=parameters)
         return PARAMETERS, buffer.getvalue()
@@ -142,15 +142,11 @@ def _write_parameters(network: Mapping[str, Any], parameters: np.ndarray) -> tup
 
 
 def _read_parameters(network: Mapping[str, Any], find: Callable[[str], bytes]) -> np.ndarray:
-    """Return the parameters (P,) that `_write_parameters` wrote; modules of earlier versions have an npz file too."""
-    if not _has_tensors(network):
+    """Return the parameters (P,) that `_write_parameters` wrote."""
+    if network["kind"] != MODULE_KIND:
         with np.load(io.BytesIO(find(PARAMETERS)), allow_pickle=False) as stored:
             parameters: np.ndarray = stored["parameters"]
             return parameters
     content = find(TENSORS)
     start = _HEAD + int.from_bytes(content[:_HEAD], "little")
     return np.frombuffer(content, dtype="<f4", offset=start).astype(np.float32)
-
-
-def _has_tensors(network: Mapping[str, Any]) -> bool:
-    return network["kind"] == MODULE_KIND and "tensors" in network

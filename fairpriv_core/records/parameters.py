@@ -45,8 +45,7 @@ def read_method(raw: Any) -> Method:
     if not isinstance(name, str) or name not in methods():
         raise BadInput(f"unknown method '{name}'; choose from {', '.join(methods())}.", field="method")
     kind = methods()[name]
-    selected = {parameter: value for parameter, value in given.items() if parameter not in kind.info.retired}
-    return build_method(kind, _read_variant(kind, selected))
+    return build_method(kind, _read_variant(kind, given))
 
 
 def say_group_needed(asked: Mapping[str, Any]) -> str | None:

@@ -65,10 +65,6 @@ _IN_BRIEF = (
     "delta",
     "seconds",
 )
-CERTIFICATES_WITHDRAWN = (
-    "The certificates of this run were withdrawn: they were about a classifier drawn at random, not about the model "
-    "that the run exported."
-)
 CHOICE = "choice"  # under this name a record's notes say among how many its run was chosen, and what covers them all
 CERTIFICATE_OF_CHOSEN = (
     "The certificate of this run was withdrawn: the run was chosen by numbers of the very test rows that it rests on."
@@ -200,18 +196,12 @@ class RunRecord:
 
     @staticmethod
     def from_json(plain: Mapping[str, Any]) -> RunRecord:
-        """Return the record that `to_json` wrote; of an earlier version certificates come withdrawn.
-
-        Digests of rows that are nobody's but the person's stay behind.
-        """
+        """Return the record that `to_json` wrote; digests of rows that are nobody's but the person's stay behind."""
         known = {item.name: plain[item.name] for item in fields(RunRecord) if item.name in plain}
         if known["data"].get("digest") and not is_published(known["config"]["data"]):
             known["data"] = {**known["data"], "digest": ""}
         read = {"assumptions": tuple(plain["assumptions"]), "warnings": tuple(plain["warnings"])}
-        notes = plain.get("notes") or {}
-        if "of" not in notes.get("certificates", {"of": ""}):  # made before certificates said what they are of
-            notes = _withdraw_certificates(notes, CERTIFICATES_WITHDRAWN)
-        return RunRecord(**{**known, **read, "notes": notes})
+        return RunRecord(**{**known, **read})
 
 
 def draft_record(
@@ -285,13 +275,13 @@ def evaluated_record(record: RunRecord, evaluation: Events, found: Mapping[str, 
 
 def withdrawn_record(record: RunRecord, reason: str) -> RunRecord:
     """Return the record of a run that was chosen by raw numbers: no epsilon is proved for it any more."""
-    notes = _withdraw_certificates(record.notes, CERTIFICATE_OF_CHOSEN)
+    notes = _withdraw_certificates(record.notes)
     return replace(record, epsilon=None, epsilon_reason=reason, metrics_note=RAW, notes=notes)
 
 
 def chosen_record(record: RunRecord, told: str) -> RunRecord:
     """Return the record of a run that was chosen by released or noisy numbers; `told` is what that has cost."""
-    notes = _withdraw_certificates(record.notes, CERTIFICATE_OF_CHOSEN)
+    notes = _withdraw_certificates(record.notes)
     return replace(record, notes={**notes, CHOICE: told})
 
 
@@ -309,12 +299,12 @@ def accuracy_is_public(record: Mapping[str, Any], *, uses_group: bool) -> bool:
     return is_covered(record) and record["threat_model"] == "attribute" and not uses_group
 
 
-def _withdraw_certificates(notes: Mapping[str, Any], why: str) -> Mapping[str, Any]:
+def _withdraw_certificates(notes: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a record's notes with its certificates withdrawn, once; what they stated is kept."""
     found = notes.get("certificates")
     if not found or "withdrawn" in found:
         return notes
-    return {**notes, "certificates": {"withdrawn": why, "stated": found}}
+    return {**notes, "certificates": {"withdrawn": CERTIFICATE_OF_CHOSEN, "stated": found}}
 
 
 def method_of(record: RunRecord) -> Method:

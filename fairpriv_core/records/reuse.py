@@ -11,7 +11,7 @@ from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import Events, from_json
 from fairpriv_core.privacy.mechanism import Mechanism
-from fairpriv_core.records.source import find_seed, is_published, name_split
+from fairpriv_core.records.source import find_seed, is_published
 
 #: under this name a run's notes say which of its releases other runs use as well, and what they cost
 SHARED_RELEASES = "shared_releases"
@@ -68,8 +68,7 @@ def _check_source(source: Mapping[str, Any], config: Mapping[str, Any], digest: 
         reason = source["epsilon_reason"] or f"it is {source['status']}."
         raise BadInput(f"the release of run {key} cannot be used again: {reason}", field="reuse")
     alike = [item for item in _ALIKE if item != "seed" or find_seed(config) is not None]
-    before = {**source["config"], "split": name_split(source["config"]["split"], config["data"]["dataset"])}
-    other = next((item for item in alike if before.get(item) != config[item]), None)
+    other = next((item for item in alike if source["config"][item] != config[item]), None)
     public = is_published(config["data"])  # of other rows no digest is written down
     if other is not None or (public and source["data"]["digest"] != digest):
         raise BadInput(

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from fairpriv_core import checks
-from fairpriv_core.data.catalog import default_split, own_problems, problems
+from fairpriv_core.data.catalog import own_problems, problems
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.table_schema import find_compared, from_text, to_text
 from fairpriv_core.errors import BadInput
@@ -51,19 +51,6 @@ def _read_schema(given: Mapping[str, str]) -> str:
     """Return the schema's text without what it says of columns that are no features of this run."""
     schema = from_text(given["schema"])
     return to_text(schema, compared=find_compared(schema, label=given["label"], sensitive=given["sensitive"]))
-
-
-def name_split(split: str, dataset: str | None) -> str:
-    """Return today's name of a config's split; earlier versions called theirs "protocol", whatever it did."""
-    usual = default_split(dataset)
-    if split != "protocol" or usual == "official":
-        return split
-    return "stratified" if usual == "rows" else usual
-
-
-def key_split(split: str, dataset: str | None) -> str:
-    """Return what tells splits apart in keys, where the one that "protocol" stood for is called so still."""
-    return "protocol" if split == name_split("protocol", dataset) else split
 
 
 def find_seed(config: Mapping[str, Any]) -> int | None:

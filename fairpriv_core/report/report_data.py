@@ -21,7 +21,7 @@ from fairpriv_core.plain import write_toml
 from fairpriv_core.privacy.explain import odds, sentence
 from fairpriv_core.records.ledger_entry import call_data, identify_data, list_sensitive
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.records.source import key_split, name_unit
+from fairpriv_core.records.source import name_unit
 from fairpriv_core.report.live import is_overlaid
 from fairpriv_core.runs.certificate import describe_certificates
 from fairpriv_core.store.audits import AuditStore
@@ -283,5 +283,4 @@ def _find_references(store: RunStore, records: Sequence[RunRecord]) -> list[Refe
 
 
 def _name_question(config: Json) -> str:
-    split = key_split(config["split"], config["data"]["dataset"])
-    return repr([split, *(config.get(name) for name in ("data", "file_id", "notion", "seed"))])
+    return repr([config.get(name) for name in ("split", "data", "file_id", "notion", "seed")])

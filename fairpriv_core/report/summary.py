@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairpriv_core.records.record import is_covered
-from fairpriv_core.records.source import key_split
 from fairpriv_core.report.chosen import Chosen
 from fairpriv_core.report.document import Bullets, Part, Section, Text
 from fairpriv_core.report.headline import Headline, read_about, write_headline
@@ -33,7 +32,7 @@ def find_before(chosen: Sequence[Chosen], references: Sequence[Reference]) -> Me
 def name_question(record: Json) -> str:
     """Return what two runs share whose gaps may stand side by side; `record` is a record's JSON."""
     config = record["config"]
-    return repr([config["data"], config["notion"], key_split(config["split"], config["data"]["dataset"])])
+    return repr([config["data"], config["notion"], config["split"]])
 
 
 def tell_summary(chosen: Sequence[Chosen], references: Sequence[Reference], *, paid: bool) -> Section:

@@ -59,7 +59,7 @@ def certify_exported(
 def find_certificates(record: RunRecord) -> Mapping[str, Any]:
     """Return a finished run's certificates, or why it has none: `certify_exported` says in which form.
 
-    Those of the published variant come without numbers, as `reason`; those of an earlier version as `withdrawn`.
+    Those of the published variant come without numbers, as `reason`; those of a run that was chosen as `withdrawn`.
 
     Raises:
         BadInput: the run has none; the message says which methods give one.

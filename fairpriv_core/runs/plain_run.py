@@ -8,7 +8,6 @@ from typing import Any
 
 from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.records.source import key_split
 from fairpriv_core.store.runs import RunStore
 
 _MOST_RUNS = 500  # among the newest of which one is looked for
@@ -28,5 +27,4 @@ def find_plain_run(store: RunStore, config: Mapping[str, Any]) -> RunRecord | No
 def name_rows(config: Mapping[str, Any]) -> str:
     """Return what runs have in common that are measured on the same test rows, by the same features."""
     data = {name: value for name, value in config["data"].items() if name not in _FOR_TRAINING}
-    split = key_split(config["split"], data["dataset"])
-    return json.dumps([data, config.get("file_id"), split, config["seed"]], sort_keys=True)
+    return json.dumps([data, config.get("file_id"), config["split"], config["seed"]], sort_keys=True)

@@ -27,8 +27,8 @@ def seal_document(document: Mapping[str, Any], *beside: bytes) -> dict[str, Any]
 def open_document(stored: Mapping[str, Any] | str, what: str, *beside: bytes) -> dict[str, Any]:
     """Return what `seal_document` was given; Damaged, naming `what`, where that is not what was stored.
 
-    A document of an earlier version has no checksum. As text it is verified without being written anew, which counts
-    where there are thousands: the checksum is the last that is written, of what stands before it.
+    As text it is verified without being written anew, which counts where there are thousands: the checksum is the last
+    that is written, of what stands before it.
     """
     if isinstance(stored, str):
         head, _, end = stored.rpartition(f', "{_OWN}": ')
@@ -38,7 +38,7 @@ def open_document(stored: Mapping[str, Any] | str, what: str, *beside: bytes) ->
         stored = _read(stored)
     document = dict(stored)
     found = document.pop(_OWN, None)
-    if not stored or found not in (None, _digest(document, beside)):
+    if found != _digest(document, beside):
         raise say_damaged(what)
     return document
 

@@ -128,10 +128,7 @@ def read_brief(stored: Mapping[Any, Any]) -> dict[str, Any]:
 def read_record(stored: Mapping[Any, Any]) -> RunRecord | None:
     """Return a row's record; None where it has none, Damaged where it is not what was written."""
     document = read_document(stored)
-    try:
-        return None if document is None else RunRecord.from_json(document)
-    except (AttributeError, KeyError, TypeError) as error:  # of an earlier version, which wrote no checksum
-        raise say_damaged(f"the record of run {stored['key']}") from error
+    return None if document is None else RunRecord.from_json(document)
 
 
 def write_record(record: RunRecord, error_kind: str | None = None) -> dict[str, Any]:

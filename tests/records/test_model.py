@@ -160,10 +160,3 @@ def test_a_persons_module_is_stored_as_tensors_that_load_by_name(tmp_path: Path)
         assert {name: stored.metadata()[name] for name in told} == told
     assert found["dense.weight"].tolist() == [[0.0, 1.0], [2.0, 3.0]] and found["dense.bias"].tolist() == [4.0]
     assert np.array_equal(Model.read(files.__getitem__).parameters, parameters)
-
-
-def test_a_module_of_an_earlier_version_is_read_from_its_array() -> None:
-    network = {"kind": "module", "reference": "my.nets:build", "code": "", "fixed": "", "labels": 2}
-    files = Model(network, np.arange(3, dtype=np.float32), "", None, ("no", "yes"), ("x",)).write()
-    assert set(files) == {"model.npz", "model.json"}
-    assert np.array_equal(Model.read(files.__getitem__).parameters, np.arange(3))

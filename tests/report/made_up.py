@@ -109,7 +109,7 @@ def _config(
         "method": {"name": method, "epochs": 3},
         "epsilon": None if threat_model is None else 1.0,
         "delta": _DELTA,
-        "split": "protocol",
+        "split": "stratified",
         "seed": seed,
         "replay_noise": None,
         "private_evaluation": paid,

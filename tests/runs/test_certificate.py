@@ -20,7 +20,7 @@ from fairpriv_core.privacy.event import Gaussian, Parallel, from_json
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.parameters import read_method
-from fairpriv_core.records.record import CERTIFICATE_OF_CHOSEN, CERTIFICATES_WITHDRAWN, RunRecord, withdrawn_record
+from fairpriv_core.records.record import CERTIFICATE_OF_CHOSEN, RunRecord, withdrawn_record
 from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.runs import execute
 from fairpriv_core.runs.certificate import (
@@ -38,14 +38,6 @@ from fairpriv_core.text import Reporter
 from tests.methods.harness import make_data
 
 Made = dict[str, Any]
-OLD = {
-    "about": "the randomised classifier whose last layer is drawn anew, on data like the training data",
-    "proposition_3": {"equalized_odds": None, "demographic_parity": 1.0, "equal_opportunity": 0.125},
-    "failure": 0.1,
-    "monte_carlo_error": 0.1,
-    "theorem_2": 0.126,
-    "theorem_2_reason": None,
-}
 COUNTS = {"counts": np.full((2, 2, 2), 500.0).tolist(), "noise": 4.0}
 
 
@@ -181,14 +173,6 @@ def test_where_nothing_can_be_certified_one_sentence_says_why(made: Made) -> Non
     assert FILE_ASSUMED in own["assumptions"]
 
 
-def test_certificates_of_an_earlier_version_come_withdrawn_and_nothing_is_lost(made: Made) -> None:
-    record = replace(made["dp_sgd"], notes={"certificates": OLD})
-    read = RunRecord.from_json(record.to_json())
-    assert read.notes["certificates"] == {"withdrawn": CERTIFICATES_WITHDRAWN, "stated": OLD}
-    assert describe_certificates(read) == [("withdrawn", CERTIFICATES_WITHDRAWN)]
-    assert RunRecord.from_json(read.to_json()) == read
-
-
 def test_a_run_that_was_chosen_by_its_test_numbers_loses_its_certificate(made: Made) -> None:
     record = made["certified"]
     chosen = withdrawn_record(record, "Chosen by raw numbers.")
@@ -206,11 +190,6 @@ def test_a_bound_that_says_nothing_is_called_that_and_others_are_rounded_up(made
     assert said["demographic parity gap"] == "at most 12.35 percentage points"
     assert said["equal opportunity gap"] == "at most 12.50 percentage points"
     assert said["accuracy"] == "at least 79.99 %" and said["Theorem 2"].startswith("No information")
-
-
-def test_settings_of_an_earlier_version_are_still_read() -> None:
-    stored = {"name": "fairdp_certified", "share_certificate": 0.02, "epochs": 3}
-    assert read_method(stored) == read_method({"name": "fairdp_certified", "epochs": 3})
 
 
 def test_on_adult_the_exported_model_keeps_to_its_certificate() -> None:

@@ -97,7 +97,7 @@ def test_runs_share_a_split_in_the_ledger_only_where_they_thin_alike() -> None:
     names = {
         (ratio, split, seed): record_posting(_draft(build(ratio, split=split, seed=seed))).entry.split
         for ratio in (None, 0.8, 0.9)
-        for split in ("protocol", "official")
+        for split in ("stratified", "official")
         for seed in (0, 1)
     }
     assert names[None, "official", 0] == names[None, "official", 1]

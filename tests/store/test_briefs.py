@@ -103,8 +103,7 @@ def test_a_document_is_verified_as_text_as_it_is_as_a_value() -> None:
     text = json.dumps(sealed)
     whole = {name: value for name, value in sealed.items() if name != "sha256"}
     assert open_document(text, "it") == open_document(sealed, "it") == whole
-    for other in (text.replace("1.5", "1.4"), text[:-3] + '0"}', text[:-1], "", "[]", "null", "3"):
+    for other in (text.replace("1.5", "1.4"), text[:-3] + '0"}', text[:-1], json.dumps(whole), "", "[]", "null", "3"):
         with pytest.raises(Damaged, match="it is damaged"):
             open_document(other, "it")
-    assert open_document('{"of": "an earlier version"}', "it") == {"of": "an earlier version"}
     assert open_document(json.dumps(sealed, indent=1), "it") == whole, "however a database writes it down"

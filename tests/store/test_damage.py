@@ -93,15 +93,6 @@ def test_what_stands_beside_a_checkpoint_is_verified_too(local: RunStore, column
         work.checkpoint(claim)
 
 
-def test_a_checkpoint_of_an_earlier_version_has_no_checksum_and_serves(local: RunStore) -> None:
-    work, claim, _ = begin(local, config(), (Gaussian(9.0, 5),))
-    commit(work, claim, (Gaussian(9.0, 3),))
-    with local.database.write() as connection:
-        connection.execute(update(checkpoint).values(binding={"code": "a"}))
-    saved = work.checkpoint(claim)
-    assert saved is not None and saved.binding == {"code": "a"}
-
-
 SPOILT: dict[str, tuple[str, str]] = {
     "a record that is no JSON": ("the record of run", "update run set record = '{' where key = ?"),
     "an empty record": ("the record of run", "update run set record = '{}' where key = ?"),

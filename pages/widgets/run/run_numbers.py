@@ -13,7 +13,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.reached import Reached, judge_aim
 from fairpriv_core.records.record import RAW, RunRecord
-from fairpriv_core.records.source import is_published, key_split, name_unit
+from fairpriv_core.records.source import is_published, name_unit
 from fairpriv_core.report import live, wording
 from fairpriv_core.report.public import say_raw_briefly
 from fairpriv_core.report.tables import run_table
@@ -50,8 +50,7 @@ def _find_plain_gap(place: str, owner: str | None, question: str, _store: RunSto
 
 def _ask(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return what two runs share whose gaps may stand side by side."""
-    split = key_split(config["split"], config["data"]["dataset"])
-    return {"data": config["data"], "notion": config["notion"], "split": split}
+    return {name: config[name] for name in ("data", "notion", "split")}
 
 
 def draw_numbers(row: RunRow, history: live.History, record: RunRecord | None) -> None:

@@ -92,12 +92,7 @@ def pack_schema(text: str) -> str:
 
 
 def unpack_schema(packed: str) -> str:
-    """Return the text that `pack_schema` packed; one of an earlier link, which is not packed, as it is.
-
-    BadInput where it is neither, or longer than a schema may be.
-    """
-    if packed.startswith("{"):
-        return packed
+    """Return the text that `pack_schema` packed; BadInput where it did not, or where it is longer than one may be."""
     try:
         unpacking = zlib.decompressobj()
         text = unpacking.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), _LONGEST_SCHEMA)

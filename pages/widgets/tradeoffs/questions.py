@@ -13,7 +13,6 @@ from fairpriv_core.data.catalog import default_split
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.records.source import name_split
 from fairpriv_core.report.frontier import Claim, group_by_claim
 from fairpriv_core.report.heatmap import Setting, read_settings
 from fairpriv_core.report.styles import method_style
@@ -89,7 +88,7 @@ def _name_data(row: TableRow, config: Mapping[str, Any]) -> tuple[str, str]:
     data = config["data"]
     label = f" · {data['label']}" if data.get("label") else ""
     positive = f" = {data['positive']}" if data.get("positive") else ""
-    split = name_split(config.get("split", "protocol"), data["dataset"])
+    split = config["split"]
     drawn = "" if split == default_split(data["dataset"]) else f" · {split} split"
     rest = f"{rows_suffix(data)}{drawn}"
     name = f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{positive}"

@@ -7,12 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods.base import Method, MethodInfo, parameters
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.parameters import read_method
-from fairpriv_core.records.source import name_split
 from fairpriv_core.report.tables import parameter_diff
 from fairpriv_core.report.wording import value_text
 from fairpriv_core.store.rows import RunRow
@@ -120,7 +118,7 @@ def _compare(config: RunConfig, row: RunRow) -> dict[str, tuple[str, str]]:
     """Return each setting that differs, by its title: as it is on screen, as it was."""
     if config.key == row.config_key:
         return {}
-    both = [{"config": _normalise(each)} for each in (config.to_json(), row.config)]
+    both = [{"config": each} for each in (config.to_json(), row.config)]
     known = parameters(methods()[config.method.info.name])
     found = {}
     for name, (now, then) in parameter_diff(both).items():
@@ -129,12 +127,3 @@ def _compare(config: RunConfig, row: RunRow) -> dict[str, tuple[str, str]]:
             title = known[own][0].title if own in known else own.replace("_", " ")
             found[title] = (value_text(now), value_text(then))
     return found
-
-
-def _normalise(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a config's JSON as this version writes it, with its split by its name of today."""
-    try:
-        config = build_config(config).to_json()
-    except FairprivError:  # of an earlier version, as it is
-        config = dict(config)
-    return {**config, "split": name_split(config["split"], config["data"]["dataset"])}

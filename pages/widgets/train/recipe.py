@@ -12,7 +12,6 @@ from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.methods.base import MethodInfo
-from fairpriv_core.records.source import key_split
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import short_epsilon_text
@@ -89,10 +88,9 @@ def _list_runs(store: RunStore) -> list[RunRow]:
 
 def _is_able(row: RunRow, name: str, data: dict[str, Any], seed: int) -> bool:
     config = row.config
-    split, usual = (key_split(name, data["dataset"]) for name in (config["split"], default_split(data["dataset"])))
-    asked = (config["method"]["name"], config["data"], config["seed"], split)
+    asked = (config["method"]["name"], config["data"], config["seed"], config["split"])
     ended = row.status == "finished" and row.epsilon is not None
-    return ended and asked == (name, data, seed, usual) and config.get("reuse") is None
+    return ended and asked == (name, data, seed, default_split(data["dataset"])) and config.get("reuse") is None
 
 
 def _describe(row: RunRow) -> str:
