@@ -75,7 +75,9 @@ def calibrate_method(config: RunConfig, n_train: int) -> Method:
 
     if not price:
         return fit(1.0)
-    return fit(calibrate(lambda divisor: (*price, *fit(divisor).event(n_train)), epsilon=target, delta=delta))
+    return fit(
+        calibrate(lambda divisor: (*price, *fit(divisor).event(n_train)), epsilon=target, delta=delta, start=1.0)
+    )
 
 
 def fit_batch(config: RunConfig, said: Collection[str], datasets: DatasetCache) -> RunConfig:
