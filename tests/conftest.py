@@ -14,11 +14,13 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from fairpriv_core.data.catalog import problems
 from tests.cli.commands import Call, make_call
+from tests.cpu import Meter
 from tests.guard import start_guard
 from tests.patience import PATIENCE
 
 pytest_plugins = ["tests.stores"]
 _NUMBERS = count()
+_METER = Meter()
 SLOW = frozenset({"e2e", "plugins"})  # folders whose tests take longest
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch loads; more threads than cores stall each other
 if "CI" not in os.environ:  # where it is set, hypothesis is patient, and repeatable too, by itself
@@ -87,6 +89,8 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 def pytest_configure() -> None:
     """Watch over this process, before it starts others."""
     start_guard()
+    if "PYTEST_XDIST_WORKER" not in os.environ:  # the first process looks at all
+        _METER.start()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -111,8 +115,8 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what the tests took of the machine: this process and all that it waited for, servers and browsers too."""
-    terminalreporter.write_line(f"CPU: {sum(os.times()[:4]):.0f} s")
+    """Say what the tests took of the machine."""
+    terminalreporter.write_line(f"CPU: {_METER.sum():.0f} s, servers and browsers too")
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:

@@ -1,0 +1,39 @@
+"""The CPU seconds of the tests and of all that they start, browsers and servers too.
+
+The system adds up what is waited for alone, and a browser does not wait for its own processes. So all are looked at each
+second; what one spends after it was last looked at is missed.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import psutil
+
+LOOK_SECONDS = 1.0
+
+
+class Meter(threading.Thread):
+    """Looks at the processes that this one has started, at any depth, until it is asked for the sum."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self._spent: dict[psutil.Process, float] = {}
+        self._ended = threading.Event()
+
+    def run(self) -> None:
+        """Look each second."""
+        while not self._ended.wait(LOOK_SECONDS):
+            for process in psutil.Process().children(recursive=True):
+                try:
+                    times = process.cpu_times()
+                except psutil.Error:  # it has ended
+                    continue
+                self._spent[process] = times.user + times.system
+
+    def sum(self) -> float:
+        """Return the seconds so far; looks no more."""
+        self._ended.set()
+        self.join()
+        return sum(os.times()[:2]) + sum(self._spent.values())
