@@ -1,7 +1,7 @@
 """The CPU seconds of the tests and of all that they start, browsers and servers too.
 
-The system adds up what is waited for alone, and a browser does not wait for its own processes. So all are looked at each
-second; what one spends after it was last looked at is missed.
+The system adds up what is waited for alone, and a browser does not wait for its own processes. So all are looked at
+each second; what one spends after it was last looked at is missed.
 """
 
 from __future__ import annotations
