@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from scipy.special import stdtrit
 
 _NORMAL_QUANTILE = 1.959963984540054  # two-sided 95 %
+_TENTH = 0.0015  # of a point, as rounded
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,31 @@ class Mean:
     def half(self) -> float | None:
         """Half the interval's length: the number after ±."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+def number(share: float) -> str:
+    """Return a share in per cent, or a gap in percentage points, with one decimal.
+
+    >>> number(0.1757), number(-0.004)
+    ('17.6', '−0.4')
+    """
+    return f"{100 * share:.1f}".replace("-", "−")
+
+
+def spread(mean: Mean) -> str:
+    """Return a mean with its interval: ± where both sides are as long to a tenth, else its two ends.
+
+    >>> spread(Mean(0.034, 0.019, 0.049, 3)), spread(Mean(0.034, 0.0, 0.09, 1)), spread(Mean(0.034, None, None, 1))
+    ('3.4 ± 1.5', '3.4 (0.0 to 9.0)', '3.4')
+    """
+    if mean.mean is None:
+        return "–"
+    if mean.low is None or mean.high is None:
+        return number(mean.mean)
+    down, up = mean.mean - mean.low, mean.high - mean.mean
+    alike = abs(up - down) < _TENTH
+    ends = f" ± {number(max(down, up))}" if alike else f" ({number(mean.low)} to {number(mean.high)})"
+    return f"{number(mean.mean)}{ends}"
 
 
 def wilson_interval(successes: int, trials: int) -> tuple[float, float]:

@@ -97,19 +97,45 @@ class _Table:
         return Share(value, min(low, value), max(high, value))
 
 
-def gap_interval(counts: np.ndarray, notion: Notion) -> Share | None:
-    """Return the notion's gap in exact counts (k, l, l) over group, label and decision, with its 95 % interval.
+@dataclass(frozen=True)
+class Apart:
+    """How far groups are apart, and which two are furthest; `small` ones have too few rows to be held against others.
 
-    The interval is for the population that the rows were drawn from. None where a group has fewer than 30 rows of
-    those that are compared, and where the notion is undefined.
+    Groups are given by their places. `gap` is among those that are large enough, with its 95 % interval for the
+    population that the rows were drawn from.
     """
-    table = _Table(np.asarray(counts, dtype=np.float64), 0.0, ())
+
+    gap: Share
+    pair: tuple[int, int]
+    small: tuple[int, ...]
+
+
+def find_apart(counts: np.ndarray, notion: Notion, noise: float = 0.0) -> Apart | None:
+    """Return how far groups are apart in counts (k, l, l) over group, label and decision, by every pair of large ones.
+
+    A group is large that has 30 rows of those that are compared, and five standard deviations of its noise. `noise` is
+    each count's standard deviation, 0 for exact ones. None where fewer than two are, or where the notion is undefined.
+    """
+    table = _Table(np.asarray(counts, dtype=np.float64), noise, ())
     conditions = rates.rates_of(notion, table.labels)
     groups = range(len(table.counts))
     tests = len(conditions) * math.comb(len(groups), 2)
-    found = [[table.share(rate, group, tests) for group in groups] for rate in conditions]
-    known = [[share for share in shares if share] for shares in found]
-    return _fold_gaps(known) if conditions and known == found else None
+    found = [{group: table.share(rate, group, tests) for group in groups} for rate in conditions]
+    known = [{group: share for group, share in shares.items() if share} for shares in found]
+    pairs = [(abs(s[one].value - s[other].value), one, other) for s in known for one, other in combinations(s, 2)]
+    if not pairs:
+        return None
+    small = tuple(group for group in groups if any(shares[group] is None for shares in found))
+    return Apart(_fold_gaps([[*shares.values()] for shares in known]), max(pairs)[1:], small)
+
+
+def gap_interval(counts: np.ndarray, notion: Notion) -> Share | None:
+    """Return the notion's gap in exact counts (k, l, l) over group, label and decision, with its 95 % interval.
+
+    None where a group has fewer than 30 rows of those that are compared, and where the notion is undefined.
+    """
+    found = find_apart(counts, notion)
+    return None if found is None or found.small else found.gap
 
 
 def noisy_interval(

@@ -1,52 +1,102 @@
-"""Whether a run reached the gap that it was asked for, and whether there was one: by test rows. Raw."""
+"""Whether a run reached the gap that it was asked for, and whether there was one to close."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from fairpriv_core.data.catalog import problems
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.noisy import gap_interval
+from fairpriv_core.notions.noisy import Apart, find_apart, gap_interval
+from fairpriv_core.notions.notion import Notion
 from fairpriv_core.notions.rates import TWO
+from fairpriv_core.stats import Mean, mean_interval, number, spread
 
 USUAL_GAP = 0.04  # what a person accepts who has set nothing: where the slider stands on Train
+
+
+Table = tuple[np.ndarray, float]  # counts (k, l, l) over group, label and decision, and the noise in each
+Verdict = Literal["yes", "maybe", "no", "unknown"]
+VERDICTS: dict[Verdict, str] = {"no": "not reached", "maybe": "perhaps reached", "unknown": "unknown", "yes": "reached"}
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
 class Reached:
     """Whether the gap is what was asked for, in one word and in a sentence.
 
-    "yes" where the gap of the test rows is at most that, "maybe" where it is more and their 95 % interval, or too few
-    rows, leave it open, else "no".
+    "yes" where the 95 % interval of the gap ends at what was asked for or below, "no" where it begins above, "maybe"
+    where it does neither, "unknown" where there are no numbers, or none of two groups that are large enough. `asked`
+    begins the sentence, and `far` says how far groups are apart.
     """
 
-    verdict: Literal["yes", "maybe", "no"]
+    verdict: Verdict
     sentence: str
+    asked: str
+    far: str
 
 
-def judge_aim(record: Mapping[str, Any]) -> Reached | None:
-    """Return whether a run reached the gap that it aimed at; None where it aimed at none or has no gap.
+def judge_aim(records: Sequence[Mapping[str, Any]], tables: Iterable[Table]) -> Reached | None:
+    """Return whether finished runs of one setting reached the gap that they aimed at; None where they aimed at none.
 
-    `record` is a record's JSON.
+    `records` are their records' JSON, one a seed, and `tables` what may be told of them, () for nothing. Judged is
+    every pair of groups that is large enough; the others are named beside. Of several seeds the mean is judged.
     """
-    config, measured = record["config"], record["metrics"]
+    config, names = records[0]["config"], [str(name) for name in records[0]["data"]["group_names"]]
     target, notion = config["method"].get("gap_target"), notions()[config["notion"]]
-    gap = None if measured is None else measured[notion.metric]
-    if target is None or gap is None:
+    if target is None:
         return None
-    asked, shown = f"at most {100 * target:.4g} were asked for.", f"{100 * gap:.2f} percentage points on the test rows"
-    found = gap_interval(count_decisions(measured), notion)
-    if found is None:
-        return Reached("maybe", f"Gap: {shown}; {asked} A group has too few test rows to say more.")
-    shown = f"{shown} (95 % interval {100 * found.low:.2f} to {100 * found.high:.2f})"
-    if gap <= target:
-        return Reached("yes", f"Gap reached: {shown}; {asked}")
-    if found.low <= target:
-        return Reached("maybe", f"Gap perhaps reached: {shown}; {asked}")
-    return Reached("no", f"Gap not reached: {shown}; {asked}")
+    asked = f"You asked for {_call_gap(notion)} of at most {100 * target:.4g} points"
+    known = list(tables)
+    found = [apart for counts, noise in known if (apart := find_apart(counts, notion, noise))]
+    if not found:
+        why = "too few test rows tell" if known else "no number that may be shown tells"
+        return Reached("unknown", f"{asked}; {why} whether it was reached.", asked, "–")
+    gap, small = _fold(found), sorted({names[group] for apart in found for group in apart.small})
+    low, high = (gap.mean if end is None else end for end in (gap.low, gap.high))
+    assert gap.mean is not None and low is not None and high is not None
+    pairs = {apart.pair for apart in found}
+    one, other = (call_group(names[group], config["data"]) for group in found[0].pair)
+    who = f"{one} and {other}" if len(pairs) == 1 else f"groups of {config['data']['sensitive']}"
+    verdict: Verdict = "yes" if high <= target else "no" if low > target else "maybe"
+    far = f"{number(low)} to {number(high)}" if verdict == "maybe" else spread(gap)
+    left_out = _name_small(small, noisy=any(noise for _, noise in known))
+    return Reached(verdict, f"{asked}; {who} are {far} apart: {VERDICTS[verdict]}.{left_out}", asked, far)
+
+
+def call_group(name: str, data: Mapping[str, Any]) -> str:
+    """Return how a sentence calls a group of `data`, which are a config's: "women", or "group 'f'"."""
+    problem = problems().get(data.get("dataset") or "")
+    return dict(problem.spoken).get(name, f"group '{name}'") if problem else f"group '{name}'"
+
+
+def _call_gap(notion: Notion) -> str:
+    """Return a notion's gap with its article: "a gap", or "an equalized odds gap"."""
+    if notion.conditions == (None,) and notion.target == "score":
+        return "a gap"
+    title = notion.title.lower()
+    return f"{'an' if title[0] in 'aeiou' else 'a'} {title} gap"
+
+
+def _fold(found: Sequence[Apart]) -> Mean:
+    """Return the gap with its interval: one seed's over its rows and noise, of several the mean's over seeds."""
+    gap = found[0].gap
+    return Mean(gap.value, gap.low, gap.high, 1) if len(found) == 1 else mean_interval(each.gap.value for each in found)
+
+
+def _name_small(names: Sequence[str], *, noisy: bool) -> str:
+    """Return which groups have too few rows; "" where there are none."""
+    if not names:
+        return ""
+    rows = f"too few {'noisy ' if noisy else ''}test rows to say"
+    if len(names) == 1:
+        return f" Group '{names[0]}' has {rows}."
+    listed = [f"'{name}'" for name in names]
+    named = f"Groups {', '.join(listed[:-1])} and {listed[-1]}" if len(names) <= _MOST_NAMED else f"{len(names)} groups"
+    return f" {named} have {rows}."
 
 
 def say_closed(plain: Mapping[str, Any], config: Mapping[str, Any]) -> str | None:

@@ -14,14 +14,14 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
+from fairpriv_core.records.reached import VERDICTS, Reached
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.measured import SOURCES, Measured, Source, difference
-from fairpriv_core.stats import Mean
+from fairpriv_core.stats import Mean, number, spread
 from fairpriv_core.text import short_epsilon_text
 
 _FEW, _MANY = 100, 10_000  # of so many people a share is told, by how sure it is
 _SURE = 0.01  # half an interval of a share that is told of many people
-_TENTH = 0.0015  # of a point, as rounded
 _FROM: dict[Source, str] = {
     "public": "{title} is a public data set, so these are exact numbers of its test rows.",
     "paid": "From noisy counts that ε covers.",
@@ -61,8 +61,14 @@ class About:
 
 @dataclass(frozen=True)
 class Headline:
-    """The sentence, the reasons below it, where the numbers are from, and `note`, which says so."""
+    """What comes first on a result.
 
+    `outcome` says whether what was asked for was reached, "" where nothing was, and `failed` that it was not. Then come
+    the sentence, the reasons below it, where the numbers are from, and `note`, which says so.
+    """
+
+    outcome: str
+    failed: bool
     sentence: str
     reasons: tuple[str, ...]
     source: Source
@@ -109,32 +115,45 @@ def write_headline(
     sentence, *reasons = [each for each in (*said, *more) if each]
     where = _FOLLOWS if source == "public" and not about.published else _FROM[source].format(title=about.title)
     note = " ".join((where, *_say_spread(told)))
-    return Headline(sentence, tuple(reasons), source, note)
+    outcome, failed = _tell_outcome(told)
+    return Headline(outcome, failed, sentence, tuple(reasons), source, note)
 
 
-def number(share: float) -> str:
-    """Return a share in per cent, or a gap in percentage points, with one decimal.
+def _tell_outcome(told: Sequence[Measured]) -> tuple[str, bool]:
+    """Return whether settings reached what they were asked for, and whether one of them did not."""
+    judged = [(each, each.reached) for each in told if each.reached is not None]
+    useless = [each for each in told if _is_useless(each)]
+    failed = bool(useless) or any(reached.verdict == "no" for _, reached in judged)
+    said = [judged[0][1].sentence] if len(judged) == 1 == len(told) else _list_reached(judged)
+    if useless:
+        who = "" if len(told) == 1 else f" of {' and '.join(each.name for each in useless)}"
+        constant = number(useless[0].constant or 0.0)
+        said.append(f"The accuracy{who} is below the {constant} % of one answer for everybody.")
+    return " ".join(said), failed
 
-    >>> number(0.1757), number(-0.004)
-    ('17.6', '−0.4')
-    """
-    return f"{100 * share:.1f}".replace("-", "−")
+
+def _list_reached(judged: Sequence[tuple[Measured, Reached]]) -> list[str]:
+    """Return a sentence for each gap that was asked for: which settings missed it, and which reached it."""
+    asked = dict.fromkeys(reached.asked for _, reached in judged)
+    return [
+        f"{each}: {'; '.join(_list_verdicts([pair for pair in judged if pair[1].asked == each]))}." for each in asked
+    ]
 
 
-def spread(mean: Mean) -> str:
-    """Return a mean with its interval: ± where both sides are as long to a tenth, else its two ends.
+def _list_verdicts(judged: Sequence[tuple[Measured, Reached]]) -> list[str]:
+    listed = {word: [each for each in judged if each[1].verdict == word] for word in VERDICTS}
+    return [
+        f"{VERDICTS[word]} by {', '.join(f'{one.name} ({reached.far})' for one, reached in those)}"
+        for word, those in listed.items()
+        if those
+    ]
 
-    >>> spread(Mean(0.034, 0.019, 0.049, 3)), spread(Mean(0.034, 0.0, 0.09, 1)), spread(Mean(0.034, None, None, 1))
-    ('3.4 ± 1.5', '3.4 (0.0 to 9.0)', '3.4')
-    """
-    if mean.mean is None:
-        return "–"
-    if mean.low is None or mean.high is None or mean.half is None:
-        return number(mean.mean)
-    down, up = mean.mean - mean.low, mean.high - mean.mean
-    alike = abs(up - down) < _TENTH
-    ends = f" ± {number(max(down, up))}" if alike else f" ({number(mean.low)} to {number(mean.high)})"
-    return f"{number(mean.mean)}{ends}"
+
+def _is_useless(each: Measured) -> bool:
+    """Return whether one answer for everybody is right more often, beyond the interval."""
+    if each.constant is None or each.accuracy.mean is None:
+        return False
+    return (each.accuracy.mean if each.accuracy.high is None else each.accuracy.high) < each.constant
 
 
 def call_people(group: str, about: About) -> str:

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.noisy import gap_interval
 from fairpriv_core.notions.notion import Notion
-from fairpriv_core.records.reached import count_decisions
+from fairpriv_core.records.reached import Reached, Table, count_decisions, judge_aim
 from fairpriv_core.records.record import accuracy_is_public, is_covered
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.tables import TableRow, read_outcome
@@ -53,6 +55,7 @@ class Measured:
         by_seed: accuracy and gap of each seed that has both.
         groups: of the first seed, under the first condition of the notion.
         constant: the accuracy of the same answer for everybody.
+        reached: whether it came to the gap that it was asked for; None where it was asked for none.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Measured:
     by_seed: Mapping[int, tuple[float, float]]
     groups: tuple[GroupShare, ...]
     constant: float | None
+    reached: Reached | None = None
 
 
 def measure(records: Sequence[Record], name: str = "") -> Measured:
@@ -89,6 +93,7 @@ def measure(records: Sequence[Record], name: str = "") -> Measured:
         by_seed={record["config"]["seed"]: (a[1], g[1]) for record, a, g in pairs if a and g},
         groups=tuple(_list_groups(first, notion)),
         constant=constant,
+        reached=judge_aim(records, (table for record in records if (table := _find_table(record)) is not None)),
     )
 
 
@@ -142,6 +147,15 @@ def _sources(record: Record) -> Iterator[tuple[Source, Mapping[str, Any]]]:
         yield "paid", record.get("metrics_private") or {}
     if raw:
         yield "raw", exact
+
+
+def _find_table(record: Record) -> Table | None:
+    """Return a run's counts over group, label and decision with their noise; None where none may be told."""
+    for source, found in _sources(record):
+        if found.get("groups"):
+            paid = source == "paid"
+            return (np.array(found["counts"]), found["noise"]) if paid else (count_decisions(found), 0.0)
+    return None
 
 
 def _read(record: Record, name: str) -> tuple[Source, float] | None:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.records.source import name_unit
 from fairpriv_core.report.chosen import Chosen
-from fairpriv_core.report.headline import About, call_people, number, read_about, say_outcome, spread, write_headline
+from fairpriv_core.report.headline import About, call_people, read_about, say_outcome, write_headline
 from fairpriv_core.report.measured import Measured, difference, measure
 from fairpriv_core.report.report_data import ReportData, Spent
 from fairpriv_core.report.summary import find_before, name_question, say_privacy
-from fairpriv_core.stats import Mean
+from fairpriv_core.stats import Mean, number, spread
 from fairpriv_core.text import delta_text, epsilon_text
 
 _NONE = "–"
@@ -117,7 +117,8 @@ def tell_story(chosen: Sequence[Chosen], beside: ReportData, chosen_number: int 
         _tell_costs(others or [told], before),
         _tell_choice(run, about, told, None if told is before else before, beside.ledger),
     )
-    return Story(run.first.data.title.removeprefix("an own file, "), headline.sentence, headline.note, steps)
+    said = f"{headline.outcome} {headline.sentence}".strip()
+    return Story(run.first.data.title.removeprefix("an own file, "), said, headline.note, steps)
 
 
 def _call(each: Chosen) -> str:
@@ -252,7 +253,8 @@ def _tell_choice(run: Chosen, about: About, told: Measured, before: Measured | N
     privacy = say_privacy(run.first)
     notes = (*(() if privacy is None else (privacy,)), headline.note, *map(_say_spent, ledger))
     shown = _NONE if told.gap.mean is None else number(told.gap.mean)
-    return Step(f"What we chose: {told.name}", shown, "points of gap", headline.sentence, Lists(lists), notes)
+    said = f"{headline.outcome} {headline.sentence}".strip()
+    return Step(f"What we chose: {told.name}", shown, "points of gap", said, Lists(lists), notes)
 
 
 def _list_uncovered(run: Chosen) -> tuple[str, ...]:

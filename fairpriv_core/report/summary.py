@@ -39,7 +39,7 @@ def tell_summary(chosen: Sequence[Chosen], references: Sequence[Reference], *, p
     """Return the headlines, what they say as a figure where it can be drawn, and their reasons."""
     found = find_headlines(chosen, references)
     figure = chosen_trade_off(chosen, paid=paid)
-    parts: list[Part] = [Text(each.sentence, strong=True) for each in found]
+    parts: list[Part] = [Text(said, strong=True) for each in found for said in (each.outcome, each.sentence) if said]
     parts += [] if figure is None else [figure]
     return Section("In short", (*parts, *(Bullets((*each.reasons, each.note)) for each in found)))
 

@@ -13,7 +13,7 @@ from fairpriv_core.privacy.explain import sentence
 from fairpriv_core.records.config import tell_network
 from fairpriv_core.records.mixing import say_height, say_one_answer
 from fairpriv_core.records.parameters import say_group_needed
-from fairpriv_core.records.reached import judge_aim, say_closed
+from fairpriv_core.records.reached import count_decisions, judge_aim, say_closed
 from fairpriv_core.records.record import RAW_OF_OWN, RunRecord
 from fairpriv_core.records.source import name_unit
 from fairpriv_core.text import epsilon_text, show_unseen
@@ -35,7 +35,9 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     `plain` is a run without privacy and fairness on the same test rows.
     """
     config = record.config
+    aim = None if record.metrics is None else judge_aim([record.to_json()], [(count_decisions(record.metrics), 0.0)])
     pairs = [
+        *([] if aim is None else [("outcome", aim.sentence)]),
         ("run", f"{record.key}, {record.status}"),
         ("data", f"{record.data['name']}, {record.data['sensitive']}{_describe_features(record.config)}"),
         ("method", f"{config['method']['name']} ({config['notion']}){tell_network(config)}"),
@@ -46,8 +48,6 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     pairs += [] if needed is None else [("at prediction", needed)]
     if record.metrics is not None:
         pairs += _describe_metrics(record.metrics, config["notion"])
-        reached = judge_aim(record.to_json())
-        pairs += [] if reached is None else [("", reached.sentence)]
         compared = [say_one_answer(record.to_json())]
         compared += [] if plain is None else [_say_closed(record, plain), say_height(record.to_json(), plain.to_json())]
         pairs += [("", said) for said in compared if said is not None]

@@ -10,7 +10,7 @@ import pytest
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.noisy import gap_interval
-from fairpriv_core.records.reached import count_decisions, judge_aim, say_closed
+from fairpriv_core.records.reached import VERDICTS, Reached, count_decisions, judge_aim, say_closed
 
 
 def make_record(counts: np.ndarray, target: float | None = 0.04, notion: str = "demographic_parity") -> dict[str, Any]:
@@ -18,7 +18,10 @@ def make_record(counts: np.ndarray, target: float | None = 0.04, notion: str = "
     group, label, decision = (np.repeat(index.ravel(), counts.ravel()) for index in np.indices(counts.shape))
     scores = np.eye(counts.shape[1])[decision]
     metrics = measure(label, scores, group, [f"g{index}" for index in range(len(counts))])
-    return {"config": {"notion": notion, "method": {"gap_target": target}}, "metrics": metrics}
+    names = [f"g{index}" for index in range(len(counts))]
+    asked = {"dataset": None, "sensitive": "group"}
+    config = {"data": asked, "notion": notion, "method": {"gap_target": target}}
+    return {"config": config, "metrics": metrics, "data": {"group_names": names}}
 
 
 def selected(*rates: tuple[int, int]) -> np.ndarray:
@@ -29,27 +32,62 @@ def selected(*rates: tuple[int, int]) -> np.ndarray:
     return np.array(counts)
 
 
+def judge(*counts: np.ndarray, target: float | None = 0.04, noise: float = 0.0) -> Reached | None:
+    """Return what is said of runs with these counts, one a seed."""
+    return judge_aim([make_record(each, target) for each in counts], [(each, noise) for each in counts])
+
+
 @pytest.mark.parametrize(
-    ("counts", "verdict", "words"),
+    ("counts", "verdict", "far"),
     [
-        (selected((300, 1000), (330, 1000)), "yes", "Gap reached: 3.00 percentage points on the test rows (95 %"),
-        (selected((300, 1000), (360, 1000)), "maybe", "Gap perhaps reached: 6.00 percentage points"),
-        (selected((300, 1000), (500, 1000)), "no", "Gap not reached: 20.00 percentage points"),
-        (selected((300, 1000), (20, 25)), "maybe", "A group has too few test rows to say more."),
+        (selected((3000, 10000), (3100, 10000)), "yes", "1.0 (0.0 to 2.3)"),
+        (selected((300, 1000), (330, 1000)), "maybe", "0.0 to 7.1"),
+        (selected((300, 1000), (360, 1000)), "maybe", "1.9 to 10.1"),
+        (selected((300, 1000), (500, 1000)), "no", "20.0 ± 4.2"),
+        (selected((300, 1000), (500, 1000), (20, 25)), "no", "20.0 (14.8 to 25.0)"),
     ],
 )
-def test_the_verdict_follows_the_gap_and_its_interval(counts: np.ndarray, verdict: str, words: str) -> None:
-    reached = judge_aim(make_record(counts))
-    assert reached is not None and reached.verdict == verdict and words in reached.sentence
-    assert "at most 4 were asked for" in reached.sentence
+def test_the_verdict_follows_the_interval_of_the_groups_that_are_large(
+    counts: np.ndarray, verdict: str, far: str
+) -> None:
+    reached = judge(counts)
+    assert reached is not None and (reached.verdict, reached.far) == (verdict, far)
+    small = " Group 'g2' has too few test rows to say." if len(counts) > 2 else ""
+    said = f"group 'g0' and group 'g1' are {far} apart: {VERDICTS[reached.verdict]}.{small}"
+    assert reached.sentence == f"You asked for a gap of at most 4 points; {said}"
 
 
-def test_there_is_nothing_to_judge_without_a_target_or_a_gap() -> None:
-    counts = selected((300, 1000), (330, 1000))
-    assert judge_aim(make_record(counts, None)) is None
-    undefined = make_record(np.array([[[9, 9], [9, 9]], [[0, 0], [0, 0]]]))
-    assert judge_aim(undefined) is None
-    assert judge_aim({**undefined, "metrics": None}) is None
+def test_noisy_counts_are_judged_by_their_noise() -> None:
+    """As exact ones a gap of 12 is beyond 4; noise of 100 in each count leaves it open, and hides a small group."""
+    counts = 0.5 + selected((3000, 10000), (4200, 10000), (300, 400))
+    said = {noise: judge_aim([make_record(counts.astype(int))], [(counts, noise)]) for noise in (0.5, 400.0)}
+    assert [reached and reached.verdict for reached in said.values()] == ["no", "maybe"]
+    assert said[400.0] is not None and "Group 'g2' has too few noisy test rows to say." in said[400.0].sentence
+
+
+def test_of_several_seeds_the_mean_is_judged() -> None:
+    gaps = (selected((300, 1000), (310, 1000)), selected((300, 1000), (312, 1000)), selected((300, 1000), (308, 1000)))
+    reached = judge(*gaps)
+    assert reached is not None and (reached.verdict, reached.far) == ("yes", "1.0 ± 0.5")
+
+
+def test_what_cannot_be_told_is_said_to_be_unknown() -> None:
+    few = judge(selected((300, 1000), (20, 25)))
+    assert few is not None and few.verdict == "unknown" and "too few test rows tell" in few.sentence
+    counts = selected((300, 1000), (500, 1000))
+    none = judge_aim([make_record(counts)], [])
+    assert none is not None and none.verdict == "unknown" and "no number that may be shown tells" in none.sentence
+    assert judge(counts, target=None) is None
+
+
+def test_people_and_notions_are_called_as_a_reader_does() -> None:
+    counts = selected((3000, 10000), (5000, 10000))
+    record = make_record(counts, notion="equalized_odds")
+    record["data"]["group_names"] = ["Female", "Male"]
+    record["config"]["data"] = {"dataset": "adult", "sensitive": "sex"}
+    reached = judge_aim([record], [(counts, 0.0)])
+    assert reached is not None
+    assert reached.sentence.startswith("You asked for an equalized odds gap of at most 4 points; women and men are 20")
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,8 @@ def draw_run(store: RunStore, row: RunRow) -> None:
         history = find_history(store, row.key, try_number=row.attempt)
     finished = record is not None and record.status == "finished"
     headline = show_run_headline(store, record.to_json()) if record is not None and finished else None
+    _say_broken_off(row)
     _draw_state(store, row)
-    if row.error:
-        st.error(plain(sentence(row.error)), icon=":material/error:")
     draw_numbers(row, history, record)
     draw_budget(row, record)
     with st.expander("Reasons and details", key="run_reasons", icon=":material/help:"):
@@ -71,6 +70,16 @@ def draw_run(store: RunStore, row: RunRow) -> None:
     if row.ended:
         offer_left_out(store, row)
     _draw_log(row)
+
+
+def _say_broken_off(row: RunRow) -> None:
+    """Say why a run has no outcome: it was stopped, or broke off by itself."""
+    if row.error:
+        st.error(plain(sentence(row.error)), icon=":material/error:")
+    if row.status == "cancelled":
+        after = f"after {row.step:,} of {row.steps:,} steps" if row.steps else "before it began"
+        said = f"You stopped this run {after}. It has no model, and its gap was not judged."
+        st.warning(said, icon=":material/stop:")
 
 
 def _explain_missing(row: RunRow) -> None:

@@ -11,7 +11,6 @@ import streamlit as st
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods, name_accounting_of
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.parameters import say_group_needed
-from fairpriv_core.records.reached import Reached, judge_aim
 from fairpriv_core.records.record import RAW, RunRecord
 from fairpriv_core.records.source import is_published, name_unit
 from fairpriv_core.report import live, wording
@@ -54,7 +53,7 @@ def _ask(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def draw_numbers(row: RunRow, history: live.History, record: RunRecord | None) -> None:
-    """Draw the finished model's numbers, or the latest ones of the curves, and a gap that was missed."""
+    """Draw the finished model's numbers, or the latest ones of the curves."""
     notion = row.config["notion"]
     accuracy, gap = _find_numbers(row, history, record)
     shown = {
@@ -68,13 +67,10 @@ def draw_numbers(row: RunRow, history: live.History, record: RunRecord | None) -
             short = text.replace(" percentage points", " pp")
             title = f"{wording.metric_title(f'{notion}_gap')}, in percentage points (pp)"
             st.metric(name, short, width=150, help=title if short != text else None)
-    reached = judge_aim(record.to_json()) if row.ended and record is not None else None
-    if reached is not None and reached.verdict == "no":
-        _say_reached(reached, row.config["data"])
 
 
 def say_more(store: RunStore, row: RunRow, history: live.History, record: RunRecord | None) -> None:
-    """Draw what the numbers are held against, how ε was accounted, and whether the gap asked for was reached."""
+    """Draw what the numbers are held against, and how ε was accounted."""
     if any(number is not None for number in _find_numbers(row, history, record)):
         raw = RAW if record is None or record.metrics is None else say_raw(record)
         about = "" if is_published(row.config["data"]) else f" Accuracy and fairness gap: {raw[0].lower()}{raw[1:]}"
@@ -83,9 +79,6 @@ def say_more(store: RunStore, row: RunRow, history: live.History, record: RunRec
         return
     if _has_budget(row, record):
         _say_accounted(row, record)
-    reached = judge_aim(record.to_json()) if row.ended else None
-    if reached is not None and reached.verdict != "no":
-        _say_reached(reached, row.config["data"])
     for said in list_heights(store, record.to_json()) if row.ended else ():
         st.caption(plain(f"{said}{say_raw_briefly([row.config['data']])}"))
     needed = say_group_needed(row.config)
@@ -99,13 +92,6 @@ def _find_numbers(row: RunRow, history: live.History, record: RunRecord | None) 
     names = ("accuracy", f"{row.config['notion']}_gap")
     accuracy, gap = (found.get(name, _last(history, f"test/{name}")) for name in names)
     return accuracy, gap
-
-
-def _say_reached(reached: Reached, data: Mapping[str, Any]) -> None:
-    """Say whether the gap that was asked for was reached by a run on `data`."""
-    icons = {"yes": ":material/check_circle:", "maybe": ":material/help:", "no": ":material/error:"}
-    tell = st.warning if reached.verdict == "no" else st.info
-    tell(plain(f"{reached.sentence}{say_raw_briefly([data])}"), icon=icons[reached.verdict])
 
 
 def _name_epsilon(row: RunRow) -> str:

@@ -45,6 +45,9 @@ def show_reasons(found: Headline) -> None:
 
 
 def _show_sentence(found: Headline) -> None:
+    if found.outcome:
+        tell, icon = (st.warning, ":material/error:") if found.failed else (st.info, ":material/flag:")
+        tell(plain(hold_numbers(found.outcome)), icon=icon)
     st.markdown(f"## {plain(hold_numbers(found.sentence))}")
     st.caption(plain(found.note))
 
@@ -76,12 +79,19 @@ def show_rows_headline(
 
 
 def show_points_headline(store: RunStore, rows: Sequence[TableRow]) -> None:
-    """Draw the headline of `rows`, which answer one question: of those that are picked, else of all."""
-    about = attempt(lambda: store.record(rows[0].keys[0]))
-    if about is None:
+    """Draw the headline of `rows`, which answer one question: of those that are picked, else of all.
+
+    Of picked ones records are read: they say whether each reached what it was asked for.
+    """
+    picked = [row for row in rows if row.keys[0] in value("points")]
+    wanted = [rows[0].keys[0], *(key for row in picked for key in row.keys)]
+    read = attempt(lambda: store.records(wanted))
+    if read is None or wanted[0] not in read:
         return
-    picked = [row for row in rows if row.keys[0] in value("points")] or rows
-    show_rows_headline([(name_short(row, {}), row, ()) for row in picked], find_plain(rows), about.to_json())
+    found = {key: record.to_json() for key, record in read.items()}
+    named = [(name_short(row, {}), row, [found[key] for key in row.keys if key in found]) for row in picked]
+    told = named or [(name_short(row, {}), row, []) for row in rows]
+    show_rows_headline(told, find_plain(rows), found[wanted[0]])
 
 
 def _ask(reference: Any, record: Record) -> dict[str, Any]:
