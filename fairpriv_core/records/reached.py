@@ -30,13 +30,14 @@ class Reached:
 
     "yes" where the 95 % interval of the gap ends at what was asked for or below, "no" where it begins above, "maybe"
     where it does neither, "unknown" where there are no numbers, or none of two groups that are large enough. `asked`
-    begins the sentence, and `far` says how far groups are apart.
+    begins the sentence, `far` says how far groups are apart, and `small` which groups have too few rows.
     """
 
     verdict: Verdict
     sentence: str
     asked: str
     far: str
+    small: str = ""
 
 
 def judge_aim(records: Sequence[Mapping[str, Any]], tables: Iterable[Table]) -> Reached | None:
@@ -59,18 +60,23 @@ def judge_aim(records: Sequence[Mapping[str, Any]], tables: Iterable[Table]) -> 
     low, high = (gap.mean if end is None else end for end in (gap.low, gap.high))
     assert gap.mean is not None and low is not None and high is not None
     pairs = {apart.pair for apart in found}
-    one, other = (call_group(names[group], config["data"]) for group in found[0].pair)
-    who = f"{one} and {other}" if len(pairs) == 1 else f"groups of {config['data']['sensitive']}"
+    one, other = (names[group] for group in found[0].pair)
+    asked_of = config["data"]
+    who = _call_pair(one, other, asked_of) if len(pairs) == 1 else f"groups of {asked_of['sensitive']}"
     verdict: Verdict = "yes" if high <= target else "no" if low > target else "maybe"
     far = f"{number(low)} to {number(high)}" if verdict == "maybe" else spread(gap)
+    said = f"{asked}; {who} are {far} apart: {VERDICTS[verdict]}."
     left_out = _name_small(small, noisy=any(noise for _, noise in known))
-    return Reached(verdict, f"{asked}; {who} are {far} apart: {VERDICTS[verdict]}.{left_out}", asked, far)
+    return Reached(verdict, f"{said} {left_out}".strip(), asked, far, left_out)
 
 
-def call_group(name: str, data: Mapping[str, Any]) -> str:
-    """Return how a sentence calls a group of `data`, which are a config's: "women", or "group 'f'"."""
-    problem = problems().get(data.get("dataset") or "")
-    return dict(problem.spoken).get(name, f"group '{name}'") if problem else f"group '{name}'"
+def _call_pair(one: str, other: str, data: Mapping[str, Any]) -> str:
+    """Return how a sentence calls two groups of a config's `data`: "women and men", or "groups 'f' and 'm'"."""
+    problem = problems().get(data["dataset"] or "")
+    spoken = dict(problem.spoken) if problem else {}
+    if one in spoken and other in spoken:
+        return f"{spoken[one]} and {spoken[other]}"
+    return f"groups '{one}' and '{other}'"
 
 
 def _call_gap(notion: Notion) -> str:
@@ -93,10 +99,10 @@ def _name_small(names: Sequence[str], *, noisy: bool) -> str:
         return ""
     rows = f"too few {'noisy ' if noisy else ''}test rows to say"
     if len(names) == 1:
-        return f" Group '{names[0]}' has {rows}."
+        return f"Group '{names[0]}' has {rows}."
     listed = [f"'{name}'" for name in names]
     named = f"Groups {', '.join(listed[:-1])} and {listed[-1]}" if len(names) <= _MOST_NAMED else f"{len(names)} groups"
-    return f" {named} have {rows}."
+    return f"{named} have {rows}."
 
 
 def say_closed(plain: Mapping[str, Any], config: Mapping[str, Any]) -> str | None:

@@ -134,16 +134,17 @@ def _tell_outcome(told: Sequence[Measured]) -> tuple[str, bool]:
 
 def _list_reached(judged: Sequence[tuple[Measured, Reached]]) -> list[str]:
     """Return a sentence for each gap that was asked for: which settings missed it, and which reached it."""
-    asked = dict.fromkeys(reached.asked for _, reached in judged)
-    return [
-        f"{each}: {'; '.join(_list_verdicts([pair for pair in judged if pair[1].asked == each]))}." for each in asked
-    ]
+    said = []
+    for asked in dict.fromkeys(reached.asked for _, reached in judged):
+        alike = [pair for pair in judged if pair[1].asked == asked]
+        said.append(f"{asked}: {'; '.join(_list_verdicts(alike))}.")
+    return [*said, *dict.fromkeys(reached.small for _, reached in judged if reached.small)]
 
 
 def _list_verdicts(judged: Sequence[tuple[Measured, Reached]]) -> list[str]:
     listed = {word: [each for each in judged if each[1].verdict == word] for word in VERDICTS}
     return [
-        f"{VERDICTS[word]} by {', '.join(f'{one.name} ({reached.far})' for one, reached in those)}"
+        f"{VERDICTS[word]} by {' and '.join(f'{one.name} at {reached.far}' for one, reached in those)}"
         for word, those in listed.items()
         if those
     ]

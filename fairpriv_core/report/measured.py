@@ -93,7 +93,7 @@ def measure(records: Sequence[Record], name: str = "") -> Measured:
         by_seed={record["config"]["seed"]: (a[1], g[1]) for record, a, g in pairs if a and g},
         groups=tuple(_list_groups(first, notion)),
         constant=constant,
-        reached=judge_aim(records, (table for record in records if (table := _find_table(record)) is not None)),
+        reached=judge_aim(records, _list_tables(records, notion.metric)),
     )
 
 
@@ -149,13 +149,16 @@ def _sources(record: Record) -> Iterator[tuple[Source, Mapping[str, Any]]]:
         yield "raw", exact
 
 
-def _find_table(record: Record) -> Table | None:
-    """Return a run's counts over group, label and decision with their noise; None where none may be told."""
-    for source, found in _sources(record):
-        if found.get("groups"):
-            paid = source == "paid"
-            return (np.array(found["counts"]), found["noise"]) if paid else (count_decisions(found), 0.0)
-    return None
+def _list_tables(records: Sequence[Record], name: str) -> Iterator[Table]:
+    """Yield each run's counts over group, label and decision with their noise: those that its gap `name` is from.
+
+    Where a gap may not be told because one group is small, those of the others may.
+    """
+    for record in records:
+        with_groups = [(source, found) for source, found in _sources(record) if found.get("groups")]
+        told = next((pair for pair in with_groups if pair[1].get(name) is not None), None)
+        for source, found in [told] if told else with_groups[:1]:
+            yield (np.array(found["counts"]), found["noise"]) if source == "paid" else (count_decisions(found), 0.0)
 
 
 def _read(record: Record, name: str) -> tuple[Source, float] | None:

@@ -15,7 +15,7 @@ from fairpriv_core.records.mixing import say_height, say_one_answer
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.reached import count_decisions, judge_aim, say_closed
 from fairpriv_core.records.record import RAW_OF_OWN, RunRecord
-from fairpriv_core.records.source import name_unit
+from fairpriv_core.records.source import is_published, name_unit
 from fairpriv_core.text import epsilon_text, show_unseen
 
 if TYPE_CHECKING:
@@ -35,9 +35,8 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     `plain` is a run without privacy and fairness on the same test rows.
     """
     config = record.config
-    aim = None if record.metrics is None else judge_aim([record.to_json()], [(count_decisions(record.metrics), 0.0)])
     pairs = [
-        *([] if aim is None else [("outcome", aim.sentence)]),
+        *_describe_outcome(record),
         ("run", f"{record.key}, {record.status}"),
         ("data", f"{record.data['name']}, {record.data['sensitive']}{_describe_features(record.config)}"),
         ("method", f"{config['method']['name']} ({config['notion']}){tell_network(config)}"),
@@ -62,6 +61,17 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     if record.error is not None:
         pairs.append(("error", record.error))
     return align(pairs)
+
+
+def _describe_outcome(record: RunRecord) -> list[tuple[str, str]]:
+    """Return whether a finished run reached the gap that it was asked for, by its test rows; [] where it aimed at none.
+
+    Of a person's own rows that is raw.
+    """
+    aim = None if record.metrics is None else judge_aim([record.to_json()], [(count_decisions(record.metrics), 0.0)])
+    if aim is None:
+        return []
+    return [("outcome", aim.sentence if is_published(record.config["data"]) else f"{aim.sentence} (Raw.)")]
 
 
 def describe_epsilon(stated: Mapping[str, Any]) -> list[tuple[str, str]]:

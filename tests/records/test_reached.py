@@ -53,7 +53,7 @@ def test_the_verdict_follows_the_interval_of_the_groups_that_are_large(
     reached = judge(counts)
     assert reached is not None and (reached.verdict, reached.far) == (verdict, far)
     small = " Group 'g2' has too few test rows to say." if len(counts) > 2 else ""
-    said = f"group 'g0' and group 'g1' are {far} apart: {VERDICTS[reached.verdict]}.{small}"
+    said = f"groups 'g0' and 'g1' are {far} apart: {VERDICTS[reached.verdict]}.{small}"
     assert reached.sentence == f"You asked for a gap of at most 4 points; {said}"
 
 

@@ -1,0 +1,94 @@
+"""A gap that was asked for and missed is the first thing that is said, of every method that aims at one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairpriv_core.methods.base import parameters
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.noisy import measure_noisy
+from fairpriv_core.report.chosen import choose_runs, cut_beside
+from fairpriv_core.report.document import Audience, Text
+from fairpriv_core.report.headline import Headline, read_about, write_headline
+from fairpriv_core.report.measured import measure
+from fairpriv_core.report.report_data import ReportRun
+from fairpriv_core.report.story import tell_story
+from fairpriv_core.report.summary import tell_summary
+from tests.records.test_reached import make_record, selected
+from tests.report.made_up import ADULT, make_data, tell_run
+
+AIMING = [name for name, kind in methods().items() if "gap_target" in parameters(kind)]
+MISSED = selected((3000, 10000), (5000, 10000))
+MET = selected((3000, 10000), (3050, 10000))
+NO = "apart: not reached."
+
+
+def tell_aim(counts: np.ndarray, method: str = "pf_ld", *, noise: float | None = None, **given: Any) -> ReportRun:
+    """Return what is told of a run that asked for 4 points and has these counts; with `noise` its paid ones have it."""
+    threat = methods()[method].info.threat_model
+    run = tell_run(method=method, threat_model=threat, epsilon=1.0 if threat else None, paid=noise is not None, **given)
+    run.record["config"]["method"]["gap_target"] = 0.04
+    names = run.record["data"]["group_names"] = ["Female", "Male", "Other"][: len(counts)]
+    run.record["metrics"] |= make_record(counts)["metrics"]
+    for group, name in zip(run.record["metrics"]["groups"], names, strict=True):
+        group["name"] = name
+    if noise is not None:
+        run.record["metrics_private"] = measure_noisy(counts.astype(float), noise, names)
+    return run
+
+
+def headline_of(*runs: ReportRun) -> Headline:
+    settings = [measure([run.record], f"Run {place}") for place, run in enumerate(runs, 1)]
+    return write_headline(settings, read_about(runs[0].record))
+
+
+@pytest.mark.parametrize("method", AIMING)
+def test_a_miss_beyond_its_interval_comes_first_everywhere(method: str) -> None:
+    run = tell_aim(MISSED, method, data=ADULT)
+    found = headline_of(run)
+    assert found.failed and found.outcome.startswith("You asked for a gap of at most 4 points; women and men are 20")
+    assert found.outcome.endswith(NO)
+    audiences: tuple[Audience, ...] = ("analyst", "policy")
+    for audience in audiences:
+        data = make_data(run)
+        chosen, beside = choose_runs(data, audience), cut_beside(data, audience)
+        first = tell_summary(chosen, beside.references, paid=audience == "policy").parts[0]
+        assert isinstance(first, Text) and first.text == found.outcome
+        assert tell_story(chosen, beside).steps[-1].sentence.startswith(found.outcome)
+
+
+def test_of_several_settings_it_is_said_which_missed() -> None:
+    found = headline_of(tell_aim(MET, data=ADULT), tell_aim(MISSED, data=ADULT))
+    assert found.failed
+    assert "points: not reached by Run 2 at 20.0 ± 1.3; reached by Run 1 at 0.5 (0.0 to 1.8)." in found.outcome
+    assert not headline_of(tell_aim(MET, data=ADULT)).failed
+
+
+def test_a_small_group_neither_hides_a_miss_nor_is_judged() -> None:
+    """For policy it is small by its noisy rows."""
+    counts = selected((3000, 10000), (5000, 10000), (3, 12))
+    for run in (tell_aim(counts), tell_aim(counts, noise=4.0)):
+        found = headline_of(run)
+        assert found.failed and "Group 'Other' has too few" in found.outcome
+    data = make_data(tell_aim(counts, noise=4.0))
+    first = tell_summary(choose_runs(data, "policy"), (), paid=True).parts[0]
+    assert isinstance(first, Text) and f"{NO} Group 'Other' has too few noisy test rows to say." in first.text
+
+
+def test_for_policy_nothing_is_said_by_raw_numbers() -> None:
+    data = make_data(tell_aim(MISSED))
+    first = tell_summary(choose_runs(data, "policy"), (), paid=True).parts[0]
+    assert isinstance(first, Text)
+    assert first.text == (
+        "You asked for a gap of at most 4 points; no number that may be shown tells whether it was reached."
+    )
+
+
+def test_a_model_that_is_worse_than_one_answer_is_called_so() -> None:
+    run = tell_aim(MET, data=ADULT)
+    run.record["metrics"] |= {"accuracy": 0.6, "constant_accuracy": 0.7519}
+    found = headline_of(run)
+    assert found.failed and found.outcome.endswith("The accuracy is below the 75.2 % of one answer for everybody.")
