@@ -89,7 +89,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 def pytest_configure() -> None:
     """Watch over this process, before it starts others."""
     start_guard()
-    if "PYTEST_XDIST_WORKER" not in os.environ:  # the first process looks at all
+    if "PYTEST_XDIST_WORKER" not in os.environ and not _METER.is_alive():  # the first process looks at all
         _METER.start()
 
 

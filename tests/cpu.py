@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 
 import psutil
 
@@ -15,25 +16,27 @@ LOOK_SECONDS = 1.0
 
 
 class Meter(threading.Thread):
-    """Looks at the processes that this one has started, at any depth, until it is asked for the sum."""
+    """Looks at the processes that this one has started, at any depth, as long as this one lives."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
         self._spent: dict[psutil.Process, float] = {}
-        self._ended = threading.Event()
 
     def run(self) -> None:
         """Look each second."""
-        while not self._ended.wait(LOOK_SECONDS):
-            for process in psutil.Process().children(recursive=True):
-                try:
-                    times = process.cpu_times()
-                except psutil.Error:  # it has ended
-                    continue
-                self._spent[process] = times.user + times.system
+        while True:
+            time.sleep(LOOK_SECONDS)
+            self._look()
 
     def sum(self) -> float:
-        """Return the seconds so far; looks no more."""
-        self._ended.set()
-        self.join()
-        return sum(os.times()[:2]) + sum(self._spent.values())
+        """Return the seconds so far."""
+        self._look()
+        return sum(os.times()[:2]) + sum(list(self._spent.values()))
+
+    def _look(self) -> None:
+        for process in psutil.Process().children(recursive=True):
+            try:
+                times = process.cpu_times()
+            except psutil.Error:  # it has ended
+                continue
+            self._spent[process] = times.user + times.system
