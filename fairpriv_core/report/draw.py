@@ -30,7 +30,7 @@ FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # metric-compatible: t
 WIDTH = 900
 TITLE_CHARACTERS = 40  # a row of the title fits a phone
 #: What Plotly is told wherever it draws for a browser. Its own default offers to upload the chart and all its numbers.
-CONFIG = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
+CONFIG = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["lasso2d", "select2d", "toImage"]}
 #: Plotly's JSON of a figure: "data" and "layout"
 Drawing = dict[str, Any]
 _TOP, _BOTTOM, _LEGEND_ROW, _TITLE_ROW = 46, 54, 21, 19

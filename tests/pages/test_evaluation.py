@@ -11,10 +11,11 @@ from sqlalchemy import update
 from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.ledger_entry import identify_data
-from fairpriv_core.records.record import CERTIFICATES_WITHDRAWN
+from fairpriv_core.records.record import CERTIFICATE_OF_CHOSEN, withdrawn_record
 from fairpriv_core.report import measured
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.checksum import seal_document
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.tables import run
 from fairpriv_core.store.work import WorkStore
@@ -116,8 +117,9 @@ def test_the_run_page_shows_a_certificate_with_its_accuracy_or_that_it_was_withd
     with open_store(str(own_store)) as store:
         record = store.record(keys["certified"])
         assert record is not None
-        old = {**record.to_json(), "notes": {"certificates": {"proposition_3": {}, "failure": 0.1, "theorem_2": 0.126}}}
+        chosen = seal_document(withdrawn_record(record, "Chosen by raw numbers.").to_json())
         with store.database.write() as connection:
-            connection.execute(update(run).where(run.c.key == record.key).values(record=old))
+            connection.execute(update(run).where(run.c.key == record.key).values(record=chosen))
     page = open_page("run", run=keys["certified"])
-    assert CERTIFICATES_WITHDRAWN in said(page, "markdown") and "12.6" not in said(page, "markdown")
+    shown = said(page, "markdown")
+    assert CERTIFICATE_OF_CHOSEN in shown and "**accuracy** · at least" not in shown

@@ -59,7 +59,7 @@ def draw_numbers(row: RunRow, history: live.History, record: RunRecord | None) -
     shown = {
         "Accuracy": percent_text(accuracy),
         "Fairness gap" if is_published(row.config["data"]) else "Fairness gap, raw": points_text(gap),
-        _name_epsilon(row): "–" if (spent := _find_spent(row, record)) is None else epsilon_text(spent),
+        **_tell_epsilon(row, record),
         "Training time": f"{row.seconds:.0f} s",
     }
     with st.container(horizontal=True, gap="medium", key="run_numbers"):
@@ -94,9 +94,12 @@ def _find_numbers(row: RunRow, history: live.History, record: RunRecord | None) 
     return accuracy, gap
 
 
-def _name_epsilon(row: RunRow) -> str:
-    """Return what the epsilon of a run's row is called: of one that broke off it is what was planned."""
-    return "ε planned" if row.status in _BROKEN_OFF else "ε spent"
+def _tell_epsilon(row: RunRow, record: RunRecord | None) -> dict[str, str]:
+    """Return a run's epsilon by what it is called: of one that broke off, what holds wherever it did."""
+    spent = _find_spent(row, record)
+    if row.status in _BROKEN_OFF:
+        return {"Guaranteed": "–" if spent is None else f"ε ≤ {epsilon_text(spent)}"}
+    return {"ε spent": "–" if spent is None else epsilon_text(spent)}
 
 
 def _find_spent(row: RunRow, record: RunRecord | None) -> float | None:
@@ -115,7 +118,8 @@ def draw_budget(row: RunRow, record: RunRecord | None) -> None:
         budget, spent = row.config["epsilon"], _find_spent(row, record) or 0.0
         about = f"proved · δ = {delta_text(row.config['delta'])} · {_find_protection(row)}"
         if row.status in _BROKEN_OFF:
-            st.caption(plain(f"ε planned {epsilon_text(spent)}, {about}. It holds wherever the run stopped."))
+            so_far = "" if row.epsilon is None else f" Released so far: ε = {epsilon_text(row.epsilon)}."
+            st.caption(plain(f"Guaranteed: ε ≤ {epsilon_text(spent)}, {about}. The run stopped early.{so_far}"))
         else:
             text = f"ε spent {epsilon_text(spent)} of {short_epsilon_text(budget)}, {about}"
             st.progress(min(1.0, spent / budget), text=text)

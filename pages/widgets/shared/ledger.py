@@ -12,6 +12,7 @@ import streamlit as st
 
 from fairpriv_core.ledger.launch import Effect, Page, foresee_launch, read_page
 from fairpriv_core.records.ledger_entry import call_data, identify_data
+from fairpriv_core.records.source import is_published
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import at_least_text, delta_text, epsilon_text
 from pages.widgets.shared.reference import call_files
@@ -49,8 +50,13 @@ def show_spent(store: RunStore, configs: Iterable[Mapping[str, Any]], *, delta: 
 
 
 def show_gauge(store: RunStore, data: Mapping[str, Any], file_id: str | None, *, delta: float) -> None:
-    """Draw a button that says what the people of `data` (a config's) have spent, and behind it each protected thing."""
+    """Draw a button that says what the people of `data` (a config's) have spent, and behind it each protected thing.
+
+    Of rows that everybody can have nothing is drawn, unless somebody has set a cap: they are for practice.
+    """
     effects = attempt(lambda: find_spent(store, identify_data(data, file_id), delta)) or []
+    if is_published(data) and not any(effect.cap for effect in effects):
+        return
     counted = [effect for effect in effects if effect.runs]
     bounded = [effect for effect in counted if math.isfinite(effect.planned)]
     worst = max(bounded, key=lambda effect: effect.planned, default=None)
