@@ -47,7 +47,7 @@ def _find(cards: dict[str, Card]) -> list[Card]:
     words = right.text_input("Search", key="learn_search", placeholder="a word or an author")
     known = cards.get(value("card"))
     usual = known.kind if known is not None else KINDS[0]
-    kind = left.segmented_control("What about", KINDS, **mount_default("learn_kind", KINDS, usual), required=True)
+    kind = left.segmented_control("Topic", KINDS, **mount_default("learn_kind", KINDS, usual), required=True)
     keep("learn_kind", kind)
     if words.strip():
         return [card for card in cards.values() if card.tells(words)]

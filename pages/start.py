@@ -31,7 +31,7 @@ def show() -> None:
 
 
 def _offer_ways(results: StartResults) -> None:
-    st.header("Three ways on", anchor=False)
+    st.header("What next?", anchor=False)
     example = write_config(results.data)
     explore, train, own = st.columns(3)
     with explore.container(border=True, key="way_explore"):

@@ -46,7 +46,7 @@ _SYNTHETIC = Problem(
         Categorical("contract", CONTRACTS),
     ),
     generate=generate,
-    caveats=("The data is made up: it shows how a method behaves, not what is so.",),
+    caveats=("Synthetic data: good for learning the tool, not evidence about people.",),
 )
 
 _ADULT_LAYOUT = Layout(

@@ -124,7 +124,7 @@ def _guess_texts(name: str, coded: Codes, present: int, distinct: int) -> Column
     if (keys := _guess_keys(name, present, distinct)) is not None:
         return keys
     if distinct > 0.9 * present and present > _ROWS_FOR_KEYS:
-        said = f"column '{name}' has another value in nearly every row (names?) and is not used."
+        said = f"column '{name}' is left out: nearly every row is different (names?)."
         return _leave_out(name, "text", said)
     if distinct > present / 2 and sum(map(len, coded.values)) > _LONG * len(coded.values):
         return _leave_out(name, "text", f"column '{name}' seems to hold free text and is not used.")

@@ -48,9 +48,9 @@ def sentence(epsilon: float | None, delta: float, threat_model: str, unit: str =
     if epsilon is None or math.isinf(epsilon):
         return f"No bound on what an attacker can learn is proved. {protects}"
     checks.not_negative(epsilon=epsilon)
-    sure = "almost certain" if odds(epsilon) > 99 else f"at most {odds(epsilon)} in 100 sure"
+    sure = "almost certain" if odds(epsilon) > 99 else f"at most {odds(epsilon)} % certain"
     parts = [
-        f"From even odds an attacker ends {sure}, whatever else they know.",
+        f"Someone guessing 50:50 can become {sure}, whatever else they know.",
         f"This can fail with a chance of about {delta_text(delta)}.",
         protects,
     ]

@@ -78,9 +78,10 @@ def say_height(record: Mapping[str, Any], plain: Mapping[str, Any]) -> str | Non
     height = measure_height(record["metrics"], plain["metrics"], notions()[record["config"]["notion"]])
     if height is None:
         return "The mixing line says nothing here: plain training gains no accuracy, or has a smaller gap."
-    where = "above" if height.low > 0 else "below" if height.high < 0 else "not clearly off"
-    points = f"{100 * height.value:+.2f} points (95 % interval {100 * height.low:+.2f} to {100 * height.high:+.2f})"
-    return f"Accuracy is {where} the mixing line, which drawing lots reaches: {points}."
+    away = f"{100 * abs(height.value):.2f} points {'more' if height.value >= 0 else 'less'} accurate"
+    unsure = "" if height.low > 0 or height.high < 0 else ", which may be none"
+    interval = f"95 % interval {100 * height.low:+.2f} to {100 * height.high:+.2f}"
+    return f"The model is {away} than mixing at the same gap ({interval}{unsure})."
 
 
 def _measure(own: np.ndarray, plain: np.ndarray, notion: Notion, *, within: bool = True) -> np.ndarray:

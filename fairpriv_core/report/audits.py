@@ -16,8 +16,8 @@ FOUND = "Attacks show at least"
 CURVE = "If only the noise can be wrong"
 #: what the bound by the whole curve rests on
 ASSUMED = (
-    "The bound by the whole curve assumes that the releases are what is counted but for how much noise they have: then "
-    "they follow a Gaussian's curve where every row is used, and that of a sampled Gaussian elsewhere."
+    "The bound by the whole curve assumes Gaussian noise of unknown scale, with the sampling as stated; it would not "
+    "catch other faults."
 )
 #: in place of `attribute_bars`
 NOTHING_TO_GUESS = (

@@ -294,7 +294,7 @@ def tell_caveats(chosen: Sequence[Chosen]) -> Section:
             if not sentence.startswith("Assumed: "):  # these have a chapter of their own
                 said.setdefault(sentence, []).append(each.mark)
     shown = Bullets(mark_runs(said, len(chosen))) if said else Text("Nothing more.")
-    return Section("What must be said with the numbers", (shown,))
+    return Section("Caveats", (shown,))
 
 
 def tell_settings(chosen: Sequence[Chosen]) -> Section:

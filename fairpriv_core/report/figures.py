@@ -149,11 +149,11 @@ def epsilon_dots(epsilon: float, sure: int) -> FigureData:
     ]
     return FigureData(
         name="epsilon_dots",
-        title=f"ε = {epsilon_text(epsilon)}: at most {sure} in 100 sure",
+        title=f"ε = {epsilon_text(epsilon)}: at most {sure} % certain",
         x=Axis("", range=(-0.7, 9.7)),
         panels=(Panel(Axis("", range=(-0.7, 9.7))),),
         series=tuple(series),
-        caption="Worst case, before δ: how sure an attacker who started at even odds can become about one person.",
+        caption="Worst case, before δ: how certain an attacker who guesses 50:50 can become about one person.",
         alt=f"100 dots: 50 filled before, {sure - 50} more filled at ε = {epsilon_text(epsilon)}, {100 - sure} open.",
     )
 

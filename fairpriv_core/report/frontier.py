@@ -333,14 +333,14 @@ def _count(claims: Claims) -> tuple[int, int]:
     return sum(len(find_best(rows)) for rows in claims.values()), sum(len(rows) for rows in claims.values())
 
 
-def _say_best(best: int, total: int, *, dominated: bool, mark: str = "open and faint") -> str:
+def _say_best(best: int, total: int, *, dominated: bool, mark: str = "faded") -> str:
     others = total - best
     if not others:
         return f"{total} {'setting' if total == 1 else 'settings'}, none dominated by another."
     drawn = mark if dominated else "hidden"
     some = f" ({MOST_DOMINATED} of them)" if dominated and others > MOST_DOMINATED else ""
     are = "is" if others == 1 else "are"
-    return f"{others} of {total} settings {are} {drawn}{some}: another is at least as good in ε, accuracy and gap."
+    return f"{others} of {total} settings {are} {drawn}{some}: another is better or equal in ε, accuracy and gap."
 
 
 def _say_seeds(claims: Claims, series: Sequence[Series]) -> str:

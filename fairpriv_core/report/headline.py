@@ -6,7 +6,7 @@ that may be shown to the same people, and a difference whose interval includes 0
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.records.reached import VERDICTS, Reached
 from fairpriv_core.records.source import is_published
-from fairpriv_core.report.measured import SOURCES, Measured, Source, difference
+from fairpriv_core.report.measured import SOURCES, Measured, Source, difference, subtract
 from fairpriv_core.stats import Mean, number, spread
 from fairpriv_core.text import short_epsilon_text
 
@@ -53,6 +53,13 @@ class About:
         if len(self.groups) == 2:
             return f"the {kind} between {self.call(self.groups[0])} and {self.call(self.groups[1])}"
         return f"the largest {kind} between two groups of {self.attribute}"
+
+    @property
+    def people(self) -> str:
+        """The groups by name: "women and men", of more than two "the groups of race"."""
+        if len(self.groups) == 2 and all(group in self.names for group in self.groups):
+            return f"{self.call(self.groups[0])} and {self.call(self.groups[1])}"
+        return f"the groups of {self.attribute}"
 
     def call(self, group: str) -> str:
         """Return how a sentence calls a group."""
@@ -109,7 +116,7 @@ def write_headline(
     if before is not None and (before in told or SOURCES.index(before.source) > SOURCES.index(source)):
         before = None  # its numbers are for fewer people than those of the others
     if len(told) == 1:
-        said = [_say_one(told[0], about, before), _say_people(told[0], about)]
+        said = [_say_one(told[0], about, before), _say_worse(told[0], before), _say_people(told[0], about)]
     else:
         said = _say_several(told, about, before)
     sentence, *reasons = [each for each in (*said, *more) if each]
@@ -171,20 +178,41 @@ def say_outcome(about: About) -> str:
     return "are predicted rightly" if about.notion.target == "loss" else f"are {about.predicted}"
 
 
+def may_be_before(one: Measured, others: Iterable[Measured]) -> bool:
+    """Return whether others may be held against a setting: trained for accuracy alone, and not with more protected.
+
+    What protecting whole records costs is no cost of protecting an attribute.
+    """
+    guarded = methods()[one.method].info.threat_model
+    return not one.pursues and all(guarded in (None, methods()[each.method].info.threat_model) for each in others)
+
+
 def _find_before(settings: Sequence[Measured]) -> Measured | None:
-    """Return the one setting among several that is trained for accuracy alone, the plain one first; None without."""
-    found = [each for each in settings if not each.pursues] if len(settings) > 1 else []
+    """Return the one setting among several that the others may be held against, the plain one first; None without."""
+    found = [each for each in settings if may_be_before(each, settings)] if len(settings) > 1 else []
     return next((each for each in found if each.method == REFERENCE_METHOD), found[0] if found else None)
 
 
 def _say_one(after: Measured, about: About, before: Measured | None) -> str:
-    """Return what changed, or without a `before` what is."""
+    """Return what changed from one method to another, or without a `before` what is."""
     gap = _say_move(after, before, "gap", about.gap)
     accuracy = _say_move(after, before, "accuracy", "accuracy")
     parts = [gap or f"{about.gap} may not be shown", accuracy or "accuracy may not be shown"]
     parts = parts if gap else parts[::-1]
-    said = f"{_say_budget(after)}{'; '.join(parts)}."
-    return said[0].upper() + said[1:]
+    instead = "" if before is None else f" instead of {call_setting(before)}"
+    side = call_setting(after)
+    return f"{side[0].upper()}{side[1:]}{instead}: {'; '.join(parts)}."
+
+
+def call_setting(each: Measured) -> str:
+    """Return a method with its ε, as a sentence calls it: "PF-LD at ε = 1", "plain training"."""
+    if each.method == REFERENCE_METHOD:
+        return "plain training"
+    info = methods()[each.method].info
+    if each.epsilon is None:
+        return info.title if info.threat_model is None else f"{info.title} with no proved ε"
+    claim = " as published, not proved" if each.published else ""
+    return f"{info.title} at ε = {short_epsilon_text(each.epsilon)}{claim}"
 
 
 def _say_move(after: Measured, before: Measured | None, which: Literal["accuracy", "gap"], name: str) -> str | None:
@@ -198,20 +226,21 @@ def _say_move(after: Measured, before: Measured | None, which: Literal["accuracy
         return f"{name} is {spread(now)} {unit}{', which may be none at all' if none else ''}"
     moved = difference(after, before, which)
     if moved.low is None or moved.high is None:
-        if number(was.mean) == number(now.mean):
-            return f"{name} stays at {spread(now)} {unit}"
-        return f"{name} goes from {number(was.mean)} to {spread(now)} {unit}"
+        return f"{name} was {spread(was)} and is {spread(now)} {unit}, without an interval to compare them"
     if moved.low <= 0 <= moved.high:
         return f"{name} does not clearly change: it was {number(was.mean)} and is {spread(now)} {unit}"
     return f"{name} {'falls' if moved.high < 0 else 'rises'} from {number(was.mean)} to {spread(now)} {unit}"
 
 
-def _say_budget(each: Measured) -> str:
-    """Return the words before a sentence that say at which ε."""
-    if each.epsilon is None:
-        return "" if methods()[each.method].info.threat_model is None else "With no proved ε, "
-    claim = " as published, not proved," if each.published else ""
-    return f"At ε = {short_epsilon_text(each.epsilon)}{claim} "
+def _say_worse(after: Measured, before: Measured | None) -> str | None:
+    """Return which gaps of other notions rose, beyond their intervals; None where none is known to."""
+    worse = []
+    for name, now in after.gaps.items():
+        was = None if before is None else before.gaps.get(name)
+        moved = None if was is None else subtract(now, was)
+        if was is not None and moved is not None and moved.low is not None and moved.low > 0:
+            worse.append(f"{notions()[name].title.lower()} from {number(was.mean or 0.0)} to {spread(now)} points")
+    return f"A gap that rose: {'; '.join(worse)}." if worse else None
 
 
 def _say_several(settings: Sequence[Measured], about: About, before: Measured | None) -> list[str | None]:
@@ -243,7 +272,8 @@ def _say_range(settings: Sequence[Measured], which: Literal["accuracy", "gap"], 
         return f"{name} is {spread(getattr(low, which))} {unit} ({low.name})"
     moved = difference(high, low, which)
     alike = ", with no clear difference" if moved.low is not None and moved.low <= 0 else ""
-    ends = [f"{spread(getattr(each, which))} {unit} ({each.name})" for each in (low, high)]
+    called = low.name != high.name
+    ends = [f"{spread(getattr(each, which))} {unit}{f' ({each.name})' if called else ''}" for each in (low, high)]
     return f"{name} ranges from {' to '.join(ends)}{alike}"
 
 

@@ -46,8 +46,8 @@ def sureness() -> FigureData:
         x=Axis("Privacy budget ε", log=True),
         panels=(Panel(Axis("Sure, at most", "in 100", range=(45.0, 102.0))),),
         series=(line("Sure at most", budgets, sure, style="budget"),),
-        caption="From even odds about one person, before δ. At 50 nothing was learnt; near 100 all may be.",
-        alt="From even odds an attacker ends at most 53 in 100 sure at ε = 0.1, 74 at 1 and 96 at 3.",
+        caption="For someone guessing 50:50 about one person, before δ. At 50 nothing was learnt; near 100 all may be.",
+        alt="Someone guessing 50:50 can become at most 53 % certain at ε = 0.1, 74 % at 1 and 96 % at 3.",
         references=(Reference(50.0, "even odds", axis="y"), Reference(1.0, "ε = 1: 74 in 100")),
     )
 
@@ -100,8 +100,8 @@ _OF_PRIVACY = (
     Idea(
         "epsilon",
         "ε and δ",
-        "ε bounds how much anybody can learn about one person from all that is published: from even odds they end "
-        "at most e^ε in 1 + e^ε sure. δ is the chance that the bound fails.",
+        "ε bounds how much anybody can learn about one person from all that is published: an attacker who starts at "
+        "50:50 can become at most e^ε/(1 + e^ε) certain. δ is the chance that the bound fails.",
         "It bounds what is learnt because one takes part, not what is true of everybody. Two values of ε compare "
         "only where the same thing is protected, and no value is a promise of safety.",
         "Dwork, McSherry, Nissim and Smith (2006), Calibrating noise to sensitivity in private data analysis",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -56,6 +56,7 @@ class Measured:
         groups: of the first seed, under the first condition of the notion.
         constant: the accuracy of the same answer for everybody.
         reached: whether it came to the gap that it was asked for; None where it was asked for none.
+        gaps: those of the notions that were not asked for, by notion.
     """
 
     name: str
@@ -70,30 +71,40 @@ class Measured:
     groups: tuple[GroupShare, ...]
     constant: float | None
     reached: Reached | None = None
+    gaps: Mapping[str, Mean] = field(default_factory=dict)
 
 
 def measure(records: Sequence[Record], name: str = "") -> Measured:
-    """Return what one setting came to; `records` are its seeds' records, as JSON, whole or cut down for policy."""
+    """Return what one setting came to; `records` are its seeds' records, as JSON, whole or cut down for policy.
+
+    Where one of the numbers is raw, none is noisy: the two do not stand in one sentence.
+    """
     first, outcome = records[0], read_outcome(records[0])
     notion, info = notions()[first["config"]["notion"]], methods()[outcome.method].info
-    found = {metric: [_read(record, metric) for record in records] for metric in ("accuracy", notion.metric)}
+    metrics = ("accuracy", notion.metric)
+    if any(value[0] == "raw" for record in records for metric in metrics if (value := _read(record, metric))):
+        records = [{**record, "metrics_private": None} for record in records]
+        first = records[0]
+    found = {metric: [_read(record, metric) for record in records] for metric in metrics}
     accuracy, gap = (_fold(records, metric, found[metric]) for metric in found)
     pairs = zip(records, *found.values(), strict=True)
     constant = mean_interval(value[1] for record in records if (value := _read(record, "constant_accuracy"))).mean
     sources = [each[0] for values in (found[notion.metric], found["accuracy"]) for each in values if each]
+    source: Source = max(sources, key=SOURCES.index, default="public")
     return Measured(
         name=name,
         method=outcome.method,
         pursues=info.pursues_notion,
         epsilon=outcome.epsilon if outcome.epsilon is not None else first.get("epsilon"),
         published=outcome.variant == "published",
-        source=max(sources, key=SOURCES.index, default="public"),
+        source=source,
         accuracy=accuracy,
         gap=gap,
         by_seed={record["config"]["seed"]: (a[1], g[1]) for record, a, g in pairs if a and g},
         groups=tuple(_list_groups(first, notion)),
         constant=constant,
         reached=judge_aim(records, _list_tables(records, notion.metric)),
+        gaps=dict(_list_gaps(records, notion, source)),
     )
 
 
@@ -124,11 +135,15 @@ def difference(after: Measured, before: Measured, which: Literal["accuracy", "ga
     seeds = after.by_seed.keys() & before.by_seed.keys()
     if len(seeds) > 1:
         return mean_interval(after.by_seed[seed][index] - before.by_seed[seed][index] for seed in seeds)
-    one, other = getattr(after, which), getattr(before, which)
+    return subtract(getattr(after, which), getattr(before, which))
+
+
+def subtract(one: Mean, other: Mean) -> Mean:
+    """Return the difference of two independent numbers; its interval is None where one of the two has none."""
     if one.mean is None or other.mean is None:
         return _NOTHING
     value = one.mean - other.mean
-    if None in (one.low, one.high, other.low, other.high):
+    if one.low is None or one.high is None or other.low is None or other.high is None:
         return Mean(value, None, None, 1)
     down = math.hypot(one.mean - one.low, other.high - other.mean)
     up = math.hypot(one.high - one.mean, other.mean - other.low)
@@ -161,6 +176,15 @@ def _list_tables(records: Sequence[Record], name: str) -> Iterator[Table]:
             yield (np.array(found["counts"]), found["noise"]) if source == "paid" else (count_decisions(found), 0.0)
 
 
+def _list_gaps(records: Sequence[Record], asked: Notion, source: Source) -> Iterator[tuple[str, Mean]]:
+    """Yield the gaps of the notions that were not asked for, as far as they are for as many people as `source`."""
+    for name, notion in notions().items():
+        found = [_read(record, notion.metric) for record in records]
+        known = all(each and SOURCES.index(each[0]) <= SOURCES.index(source) for each in found)
+        if notion is not asked and known:
+            yield name, _fold(records, notion.metric, found)
+
+
 def _read(record: Record, name: str) -> tuple[Source, float] | None:
     return next(((source, found[name]) for source, found in _sources(record) if found.get(name) is not None), None)
 
@@ -183,7 +207,7 @@ def _measure_interval(record: Record, metrics: Mapping[str, Any], name: str) -> 
         return wilson_interval(round(metrics[name] * rows), rows)
     if not metrics.get("groups"):
         return None
-    found = gap_interval(count_decisions(metrics), notions()[record["config"]["notion"]])
+    found = gap_interval(count_decisions(metrics), notions()[name.removesuffix("_gap")])
     return None if found is None else (found.low, found.high)
 
 

@@ -9,7 +9,8 @@ from fairpriv_core.report.figure import Series
 from fairpriv_core.report.tables import TableRow
 
 CAPTION = (
-    "The dotted mixing line goes from one answer for everybody to plain training: a lottery between them reaches it."
+    "The dotted mixing line goes from one answer for everybody to plain training. Anything on or below it could be had "
+    "by flipping a coin between the two."
 )
 
 

@@ -16,7 +16,7 @@ from fairpriv_core.stats import Mean
 from fairpriv_core.text import epsilon_text
 
 _MOST_FAINT = 60
-_FAINT = "The bold setting of a method keeps to the wanted gap most often; of several, it is the most accurate."
+_FAINT = "Bold: of each method the setting that meets your gap most often, and of several the most accurate."
 
 
 @dataclass(frozen=True)

@@ -200,7 +200,7 @@ def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen], *, paid
     better = "" if x.log else "Up and to the left is better. "
     return FigureData(
         name="chosen_trade_off",
-        title="What the chosen runs trade" if not x.log else "Accuracy over the privacy budget",
+        title="Accuracy against fairness gap" if not x.log else "Accuracy over the privacy budget",
         x=x,
         panels=(Panel(ACCURACY),),
         series=tuple(series),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.records.source import name_unit
 from fairpriv_core.report.chosen import Chosen
-from fairpriv_core.report.headline import About, call_people, read_about, say_outcome, write_headline
+from fairpriv_core.report.headline import About, call_people, may_be_before, read_about, say_outcome, write_headline
 from fairpriv_core.report.measured import Measured, difference, measure
 from fairpriv_core.report.report_data import ReportData, Spent
 from fairpriv_core.report.summary import find_before, name_question, say_privacy
@@ -101,7 +101,7 @@ def tell_story(chosen: Sequence[Chosen], beside: ReportData, chosen_number: int 
     run = next((each for each in chosen if each.number == chosen_number), chosen[0])
     same = [each for each in chosen if name_question(each.record) == name_question(run.record)]
     measured = {each.number: measure([one.record for one in each.runs], _call(each)) for each in same}
-    unfair = [one for one in measured.values() if not one.pursues]
+    unfair = [one for one in measured.values() if may_be_before(one, measured.values())]
     plain = [one for one in unfair if methods()[one.method].info.threat_model is None]
     known = [
         one for one in (*plain, find_before([run], beside.references), *unfair) if one and one.gap.mean is not None
@@ -137,7 +137,7 @@ def _tell_people(run: Chosen, about: About, told: Measured) -> Step:
         "Who is decided about, and how",
         f"{data['n_train'] + data['n_test']:,}",
         unit,
-        f"A model decides {decided}{label}. We ask how it treats the groups of {about.attribute}.",
+        f"A model decides {decided}{label}. Does it treat {about.people} alike?",
         tuple(Crowd(f"{each.filled} of 100: {each.label}", each.filled) for each in crowds) or None,
         (
             f"Data: {words.title}. {words.summary}",
@@ -178,8 +178,8 @@ def _tell_privacy(run: Chosen) -> Step:
     return Step(
         title,
         f"{sure}",
-        "in 100 sure, at most",
-        f"At ε = {epsilon_text(record['epsilon'])}, whoever guesses {what} at even odds ends no surer than that.",
+        "% certain, at most",
+        f"At ε = {epsilon_text(record['epsilon'])}, someone guessing 50:50 ends no more certain than that of {what}.",
         Odds(record["epsilon"], sure),
         (
             f"It is proved, and can fail with a chance of {delta_text(record['delta'])}.",
@@ -209,7 +209,9 @@ def _tell_costs(settings: Sequence[Measured], before: Measured | None) -> Step:
     said = "So much accuracy is given up to close the gap and to add noise."
     if all(map(_may_be_none, spent)):
         said += " No loss is clear: each interval includes none."
-    return Step(title, shown, "points of accuracy", said, Curve(start, lines), notes)
+    plain = before is not None and before.method == REFERENCE_METHOD
+    unit = f"fewer right answers in 100 than {'without protection' if plain else 'without fairness'}"
+    return Step(title, shown, unit, said, Curve(start, lines), notes)
 
 
 def _draw(each: Measured, before: Measured | None) -> Line | None:
@@ -244,9 +246,10 @@ def _tell_choice(run: Chosen, about: About, told: Measured, before: Measured | N
     moved = None if before is None else difference(told, before, "accuracy")
     if moved is not None and moved.mean is not None:
         unsure = ", no clear change" if _may_be_none(moved) else ""
-        gives.append(f"Accuracy: {number(moved.mean)} points{unsure}.")
+        way = "lost" if moved.mean < 0 else "gained"
+        gives.append(f"{number(abs(moved.mean))} points of accuracy are {way}{unsure}.")
     if told.gap.mean is not None:
-        gives.append(f"A gap of {spread(told.gap)} points is left.")
+        gives.append(f"A gap of {spread(told.gap)} points remains.")
     else:
         gives.append(_UNPAID)
     lists = (("What it gives up", tuple(gives)), ("What is not covered", _list_uncovered(run)))

@@ -126,7 +126,7 @@ def _draw_odds(odds: Odds) -> str:
         f"{_draw_dots(kinds)}</svg>"
         "<figcaption>Grey: even odds. Colour: what ε adds at most. Empty: still unsure.</figcaption></figure>"
         f'<label class="slide">Privacy budget ε = <output id="epsilon">{epsilon_text(odds.epsilon)}</output>, at most '
-        f'<output id="sure">{odds.sure}</output> in 100 sure'
+        f'<output id="sure">{odds.sure}</output> % certain'
         f'<input id="slider" type="range" min="-2" max="1" step="0.01" value="{at:.2f}"></label>'
     )
 

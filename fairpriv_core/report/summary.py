@@ -50,9 +50,9 @@ def say_privacy(run: ReportRun) -> str | None:
     if not is_covered(record) or sure is None:
         return None
     what = f"anyone's {record['data']['sensitive']}" if record["threat_model"] == "attribute" else "anyone's record"
-    ends = "almost certain" if sure > 99 else f"at most {sure} in 100 sure"
+    ends = "almost certain" if sure > 99 else f"at most {sure} % certain"
     return (
-        f"From even odds, an attacker ends {ends} of {what}: ε = {epsilon_text(record['epsilon'])}, proved; this can "
+        f"Someone guessing 50:50 can become {ends} of {what}: ε = {epsilon_text(record['epsilon'])}, proved; this can "
         f"fail with a chance of {delta_text(record['delta'])}."
     )
 

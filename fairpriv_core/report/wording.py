@@ -19,7 +19,9 @@ PAID = "From noisy counts that ε covers. Whiskers: 95 % interval over the noise
 DECIDED = "decided/"  # and a class's name: the share of a group that is decided for it
 THINNED = "It takes as given which training rows a group ratio left out, although that depends on everyone's group."
 ONE_SEED = "One seed: no interval can be given."
-LEARNED = "It takes as given what all rows say of the features' ranges, bins and values."
+LEARNED = (
+    "The guarantee assumes that the columns' ranges, bins and categories are public. Here they come from your rows."
+)
 _SYMBOL = re.compile(r" ([^\W\d_](?:_[^\W\d_]+|[₁₂])?)$")  # at the end of a parameter's title: "C_p", "λ"
 _PROTECTED = {
     ("attribute", "person"): "the sensitive attribute of each person",

@@ -68,7 +68,7 @@ def check_figures(page: Page) -> None:
     protects = page.locator("th", has_text="protects").first.bounding_box()
     assert protects is not None and protects["x"] + protects["width"] <= (page.viewport_size or {"width": 0})["width"]
     assert page.locator("figure > [role=group][aria-label]:not([aria-label='']) .plot").count() == figures
-    place = page.locator("figure", has_text="What the chosen runs trade")
+    place = page.locator("figure", has_text="Accuracy against fairness gap")
     if place.count():
         place.scroll_into_view_if_needed()
         place.locator(".points path").first.hover(force=True)

@@ -128,14 +128,14 @@ def test_pages_say_the_result_in_one_sentence_and_that_predictions_need_the_grou
         plain = finish(store, config("none"), (), metrics=measured((0.75, 0.25)))
         odds = finish(store, config("pf_ld", notion="equal_opportunity"), (), metrics=measured((0.6, 0.4)))
         _, going, _ = begin(store, config("pf_ld", seed=5), ())
-    falls = "## At ε = 1 the gap between A and B falls from"
+    falls = "## PF-LD at ε = 1 instead of plain training: the gap between A and B falls from"
     pages = [open_page("run", run=fair), open_page("compare", runs=[fair, plain])]
     assert all(headline(page).startswith(falls) and "accuracy" in headline(page) for page in pages)
     none = [open_page("run", run=going.key), open_page("compare", runs=[fair, odds])]
     assert [headline(page) for page in none] == ["", ""]
     picked = {"points": [fair], "of_notion": "demographic_parity"}
     pages += [*none, open_page("train", method="pf_ld"), open_page("tradeoffs", **picked)]
-    assert headline(pages[-1]).startswith("## At ε = 1 the gap between A and B")
+    assert headline(pages[-1]).startswith("## PF-LD at ε = 1 instead of plain training: the gap between A and B")
     assert not any(GROUP_NEEDED[:30] in said(page) for page in pages)
     with open_store() as store:
         finish(store, config("pf_ld", epsilon=4), (), metrics=measured((0.60, 0.40)))

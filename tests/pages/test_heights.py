@@ -38,7 +38,7 @@ def test_a_run_is_held_against_drawing_lots_once_there_is_plain_training(
     shown = open_page("compare", runs=[key, other])
     assert not shown.exception
     said = read_captions(shown)
-    assert "A: Accuracy is" in said and "the mixing line, which drawing lots reaches" in said
+    assert "A: The model is" in said and "than mixing at the same gap (95 % interval" in said
     assert ("Raw, for the analyst" in said) is not published
 
 

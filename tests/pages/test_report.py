@@ -43,7 +43,7 @@ def test_the_analyst_sees_exact_numbers_and_policy_the_headline_first(with_runs:
     assert offered <= list_forms(page)
     page.segmented_control("audience").set_value("policy").run()
     assert not page.exception and page.query_params["audience"] == "policy"
-    assert "At ε = 1 the gap between A and B does not clearly change" in read(page)
+    assert "instead of plain training: the gap between A and B does not clearly change" in read(page)
     assert "Synthetic is a public data set" in read(page)
     [details] = [each for each in page.expander if each.label == "Details"]
     assert "What is left out, and why" in "".join(item.value for item in details.markdown)

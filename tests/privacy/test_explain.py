@@ -24,7 +24,7 @@ def test_odds_hold_on_the_side_on_which_they_are_shown(epsilon: float) -> None:
 
 def test_the_sentence_at_one() -> None:
     text = sentence(1.0, 1e-5, "attribute")
-    assert "From even odds an attacker ends at most 74 in 100 sure" in text
+    assert "Someone guessing 50:50 can become at most 74 % certain" in text
     assert "1 in 100,000" in text
     assert "sensitive attribute" in text
     assert "whole record" in sentence(1.0, 1e-5, "record")

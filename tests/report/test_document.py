@@ -75,7 +75,7 @@ def test_a_report_holds_everything_that_belongs_to_a_result() -> None:
         "Groups, from noisy counts",
         "While training",
         "Certificate and audit of Run 1: PF-LD, ε = 1",
-        "What must be said with the numbers",
+        "Caveats",
         "Settings",
         "How to repeat it",
     ]

@@ -39,13 +39,13 @@ def own(**given: Any) -> dict[str, Any]:
 
 def test_what_falls_is_said_with_its_interval(about: About) -> None:
     found = write_headline([FAIR], about, before=PLAIN)
-    gap = "At ε = 1 the gap between women and men falls from 17.6 to 3.4 ± 1.5 points"
+    gap = "PF-LD at ε = 1 instead of plain training: the gap between women and men falls from 17.6 to 3.4 ± 1.5 points"
     assert found.sentence == f"{gap}; accuracy falls from 85.8 to 84.4 ± 0.4 %."
 
 
 def test_without_a_before_it_says_what_is(about: About) -> None:
     said = write_headline([FAIR], about).sentence
-    assert said == "At ε = 1 the gap between women and men is 3.4 ± 1.5 points; accuracy is 84.4 ± 0.4 %."
+    assert said == "PF-LD at ε = 1: the gap between women and men is 3.4 ± 1.5 points; accuracy is 84.4 ± 0.4 %."
 
 
 def test_a_change_within_the_interval_is_said_to_be_none(about: About) -> None:
@@ -58,9 +58,8 @@ def test_a_change_within_the_interval_is_said_to_be_none(about: About) -> None:
 
 def test_what_has_no_interval_is_not_judged(about: About) -> None:
     bare = replace(FAIR, gap=Mean(0.034, None, None, 1))
-    assert "goes from 17.6 to 3.4 points" in write_headline([bare], about, before=PLAIN).sentence
-    same = replace(FAIR, gap=Mean(PLAIN.gap.mean, None, None, 1))
-    assert "women and men stays at 17.6 points" in write_headline([same], about, before=PLAIN).sentence
+    said = write_headline([bare], about, before=PLAIN).sentence
+    assert "was 17.6 (16.0 to 19.0) and is 3.4 points, without an interval to compare them" in said
 
 
 def test_a_rise_is_called_so(about: About) -> None:
@@ -95,7 +94,7 @@ def test_among_several_the_one_for_accuracy_alone_is_the_before(about: About) ->
 
 
 def test_settings_without_epsilon_are_not_said_to_have_one(about: About) -> None:
-    assert write_headline([PLAIN, FAIR], about).sentence.startswith("At ε = 1 ")
+    assert write_headline([PLAIN, FAIR], about).sentence.startswith("PF-LD at ε = 1 instead of plain training: ")
     other = replace(PLAIN, name="Run 3", gap=Mean(0.09, 0.08, 0.1, 1))
     both = [replace(each, method="f_ld", pursues=True) for each in (PLAIN, other)]
     assert write_headline([*both, FAIR], about).sentence.startswith("3 settings, 1 of them at ε = 1: ")
@@ -113,9 +112,11 @@ def test_people_are_counted_as_finely_as_is_known(about: About) -> None:
 
 
 def test_the_claim_of_a_paper_and_no_proof_are_said(about: About) -> None:
-    assert write_headline([replace(FAIR, published=True)], about).sentence.startswith("At ε = 1 as published, not prov")
-    assert write_headline([replace(FAIR, epsilon=None)], about).sentence.startswith("With no proved ε, the gap")
-    assert write_headline([PLAIN], about).sentence.startswith("The gap")
+    assert write_headline([replace(FAIR, published=True)], about).sentence.startswith(
+        "PF-LD at ε = 1 as published, not prov"
+    )
+    assert write_headline([replace(FAIR, epsilon=None)], about).sentence.startswith("PF-LD with no proved ε: the gap")
+    assert write_headline([PLAIN], about).sentence.startswith("Plain training: the gap")
 
 
 def test_numbers_are_public_paid_or_raw() -> None:
@@ -137,14 +138,16 @@ def test_what_no_epsilon_covers_is_not_read_as_paid() -> None:
 def test_a_record_for_policy_without_numbers_has_none(about: About) -> None:
     bare = {**own(paid=False), "metrics": None, "metrics_are_raw": False}
     said = write_headline([measure([bare])], about).sentence
-    assert said == "At ε = 1 accuracy may not be shown; the gap between women and men may not be shown."
+    assert said == "PF-LD at ε = 1: accuracy may not be shown; the gap between women and men may not be shown."
 
 
 def test_the_accuracy_of_a_file_is_exact_and_the_file_is_not_called_public() -> None:
     record = own(paid=False)
     kept = {name: record["metrics"][name] for name in ("accuracy", "constant_accuracy")}
     found = write_headline([measure([{**record, "metrics": kept, "metrics_are_raw": False}])], read_about(record))
-    assert found.sentence.startswith("At ε = 1 accuracy is 83.7") and found.sentence.endswith("may not be shown.")
+    assert found.sentence.startswith("PF-LD at ε = 1: accuracy is 83.7") and found.sentence.endswith(
+        "may not be shown."
+    )
     assert "Accuracy is exact: it follows from" in found.note and "public data set" not in found.note
 
 
@@ -154,3 +157,33 @@ def test_an_attribute_is_called_by_its_columns_not_by_how_its_values_are_grouped
     assert read_about(record).attribute == "race and sex"
     record["data"] = {**record["data"], "sensitive": "sex", "sensitive_columns": []}
     assert read_about(record).attribute == "sex"
+
+
+def test_what_protects_whole_records_is_not_what_an_attributes_method_is_held_against(about: About) -> None:
+    whole = replace(PLAIN, name="Run 3", method="dp_sgd", epsilon=1.0)
+    assert "3 settings" not in (said := write_headline([whole, FAIR], about).sentence)
+    assert said.startswith("2 settings at ε = 1: ") and " instead of " not in said
+    alike = replace(FAIR, method="pf_ld_record")
+    assert write_headline([whole, alike], about).sentence.startswith("PF-LD for whole records at ε = 1 inst")
+
+
+def test_another_gap_that_rose_is_told(about: About) -> None:
+    plain = replace(PLAIN, gaps={"equalized_odds": Mean(0.03, 0.02, 0.04, 1), "predictive_equality": PLAIN.gap})
+    fair = replace(FAIR, gaps={"equalized_odds": Mean(0.09, 0.08, 0.1, 1), "predictive_equality": PLAIN.gap})
+    told = "A gap that rose: equalized odds from 3.0 to 9.0 ± 1.0 points."
+    assert write_headline([fair], about, before=plain).reasons[0] == told
+    assert not any("rose" in each for each in write_headline([plain], about, before=fair).reasons)
+
+
+def test_settings_of_one_name_are_not_told_apart_by_it(about: About) -> None:
+    one, other = (replace(FAIR, name="PF-LD, ε = 1", gap=Mean(gap, None, None, 1)) for gap in (0.417, 0.457))
+    assert "ranges from 41.7 points to 45.7 points." in write_headline([one, other], about).sentence
+
+
+def test_noisy_and_raw_numbers_are_not_mixed() -> None:
+    """Where the paid gap is missing the exact one is told, and with it the exact accuracy and groups."""
+    record = own(method="dp_sgd", threat_model="record")
+    record["metrics_private"] = {**record["metrics_private"], "demographic_parity_gap": None}
+    found = measure([record])
+    assert (found.source, found.gap.mean, found.accuracy.mean) == ("raw", RAW["gap"], RAW["accuracy"])
+    assert found.groups[0].share == RAW["positive_rate"]

@@ -66,11 +66,14 @@ def test_what_may_not_be_shown_is_said_and_not_drawn() -> None:
 
 
 def test_a_paid_run_without_fairness_is_the_gap_before() -> None:
+    """Where as much is protected."""
     unfair = tell_run("b" * 16, method="dp_sgd", threat_model="record")
-    gap = story_of(tell_run(), unfair).steps[1]
+    whole = tell_run(method="pf_ld_record", threat_model="record")
+    gap = story_of(whole, unfair).steps[1]
     assert gap.title == "The gap without fairness" and gap.sentence.startswith(
         "Without fairness (DP-SGD, ε = 1), the gap"
     )
+    assert story_of(tell_run(), unfair).steps[1].title == "The gap"
 
 
 def test_names_stay_text() -> None:

@@ -170,8 +170,8 @@ def _say_odds(shown: float, proved: float | None) -> None:
     certain = proved is None or odds(proved) > 99
     limit = "near certainty" if certain else f"more than {odds(proved or 0.0)}"
     st.markdown(
-        "In odds: whoever starts at even odds about one person, and sees every release, can end at least "
-        f"{odds_shown(shown)} in 100 sure. What is proved {'does not rule' if certain else 'rules'} out {limit}."
+        "In odds: someone who guesses 50:50 about one person, and sees every release, can become at least "
+        f"{odds_shown(shown)} % certain. What is proved {'does not rule' if certain else 'rules'} out {limit}."
     )
 
 

@@ -41,7 +41,7 @@ _COUNTED = {"rows": st.column_config.NumberColumn(format="localized")}
 
 def show_groups(dataset: Dataset, spec: DataSpec) -> None:
     """Draw each group's size and base rate; past twelve groups the largest are drawn and the others counted."""
-    st.header(f"Groups of {plain(dataset.sensitive)}", anchor=False)
+    st.header("Groups" if dataset.sensitive == "group" else f"Groups of {plain(dataset.sensitive)}", anchor=False)
     profiles = profile_groups(dataset)
     by_size = sorted(profiles, key=lambda profile: -profile.size)
     drawn, hidden = by_size[:_MOST_BARS], by_size[_MOST_BARS:]

@@ -69,10 +69,10 @@ def choose_person(report: FileReport, image: str | None) -> str | None:
     if guess == _NONE and not value("person"):
         return None
     chosen = st.selectbox(
-        "Whose a row is: one row of each person is used, so that ε protects people",
+        "Person ID (one row of each person is used)",
         options,
         **mount_index("person", options, guess),
-        format_func=lambda name: name or "not said: ε protects a row",
+        format_func=lambda name: name or "No person ID: ε protects single rows",
     )
     return keep("person", chosen) or None
 

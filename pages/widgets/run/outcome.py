@@ -118,7 +118,7 @@ def show_outcome(store: RunStore, row: RunRow, record: RunRecord) -> None:
         with st.expander("What the run certifies of its gap", expanded=True, key="run_certificates"):
             for name, sentence in certified:
                 st.markdown(f"- **{plain(name)}** · {plain(sentence)}")
-    with st.expander("What must be said with these numbers", key="run_caveats"):
+    with st.expander("Caveats", key="run_caveats"):
         for said in caveats(record.to_json(), say_raw(record)):
             st.markdown(f"- {plain(said)}")
     with st.container(horizontal=True, key="run_files"):

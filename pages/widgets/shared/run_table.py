@@ -132,7 +132,7 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
     thinned = any(row.group_ratio for row in rows)
     given = f" An ε with a group ratio has an assumption. {wording.THINNED}" if thinned else ""
     learned = any(is_read_from_rows(row.asked, row.threat_model) for row in rows)
-    given += f" An ε for records of your own file has an assumption. {wording.LEARNED}" if learned else ""
+    given += f" Where ε protects records: {wording.LEARNED[0].lower()}{wording.LEARNED[1:]}" if learned else ""
     if say_origin(row.asked for row in rows) == RAW:
         mark_raw()
     if given:

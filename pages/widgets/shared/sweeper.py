@@ -20,7 +20,7 @@ from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.launch import request_cost, request_launch
 from fairpriv_core.sweeps.prose import say_seconds
 from fairpriv_core.sweeps.spec import show_value
-from fairpriv_core.text import delta_text, epsilon_text
+from fairpriv_core.text import count_text, delta_text, epsilon_text
 from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _SHOWN = 5
@@ -85,10 +85,10 @@ def _say_shared(cost: Json) -> None:
     if cost["share_samples"]:
         st.caption("Runs of one seed share their secret samples: for you alone, since releasing several costs more.")
     if cost["share_release"]:
-        st.caption("Runs that could make the same release make it once; the others train on it at no cost.")
+        st.caption("Runs that share a release pay for it once.")
     same = cost["combinations"] - cost["runs"] - len(cost["skipped"])
     if same:
-        st.caption(f"{same} of {cost['combinations']:,} combinations ask for the same run as others.")
+        st.caption(f"{count_text(same, 'duplicate')} merged: {count_text(cost['runs'], 'run')}.")
 
 
 def _list_skipped(skipped: Sequence[Json]) -> None:

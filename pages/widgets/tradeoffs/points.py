@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from fairpriv_core.records.source import is_published
 from fairpriv_core.report.figure import Region
 from fairpriv_core.report.frontier import Wanted
 from fairpriv_core.report.inverse import RAW_CHOICE, say_answer, smallest_epsilon
@@ -99,4 +100,5 @@ def show_epsilon(rows: Sequence[TableRow], asked: Wanted) -> None:
                 label = "Choose it" if answer.found else "Choose the nearest"
                 first, icon = answer.nearest.keys[0], ":material/add_location:"
                 st.button(label, key=f"wish_pick_{index}", icon=icon, on_click=pick, args=(first,))
-    st.caption(RAW_CHOICE)
+    if not is_published(rows[0].asked):
+        st.caption(RAW_CHOICE)

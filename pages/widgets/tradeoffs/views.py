@@ -111,7 +111,7 @@ def _as_row(claim: Claim, row: TableRow, answers: Answers, *, dominated: bool) -
         "gap pp": 100 * (row.gap.mean or 0.0),
         "seeds": len(row.seeds),
         "dominated": dominated,
-        "ε says": claim.title,
+        "guarantee": claim.title,
         "key": row.keys[0],
     }
 
@@ -132,7 +132,7 @@ def _show_space(topic: Topic, claims: Claims, answers: Answers) -> None:
     if not private:
         st.info("No finished run here has an ε: there is no third axis.")
         return
-    title = st.selectbox("What ε says", list(private), **mount_index("space_claim", private))
+    title = st.selectbox("Guarantee", list(private), **mount_index("space_claim", private))
     claim = private[keep("space_claim", title)]
     figure = frontier_in_space(
         claims[claim],

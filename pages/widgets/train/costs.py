@@ -123,8 +123,8 @@ def warn_of_small_cells(config: RunConfig, plan: Plan) -> bool:
         often = "most runs" if chance > 0.5 else f"about 1 of {round(1 / chance):,} runs"
         st.warning(
             plain(
-                f"Group '{name}' has {size:,.0f} training rows, and their count gets noise of about "
-                f"{deviation:,.0f}. So {often} will stop at the count, whose ε is then spent. Put small "
+                f"Group '{name}' is small ({size:,.0f} training rows; their count gets noise of about "
+                f"{deviation:,.0f}). So {often} will fail at the count, and its ε stays spent. Put small "
                 f"groups together on Data, or choose a larger ε.{raw}"
             ),
             icon=":material/groups:",
@@ -146,7 +146,7 @@ def _say_what_is_spent(plan: Plan, given: str) -> None:
         st.warning(plain(f"No ε is proved. {plan.unproved}{beside}"), icon=":material/warning:")
     elif plan.epsilon:
         said = f"The paper's accounting of the same noise {plain(claim)}." if claim else None
-        st.caption(plain(f"Will be spent: ε = {epsilon_text(plan.epsilon[-1])}, proved.{given}"), help=said)
+        st.caption(plain(f"This run will use ε = {epsilon_text(plan.epsilon[-1])}, proved.{given}"), help=said)
 
 
 def _show_levels(plan: Plan) -> None:
