@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -40,7 +40,7 @@ class Reached:
     small: str = ""
 
 
-def judge_aim(records: Sequence[Mapping[str, Any]], tables: Iterable[Table]) -> Reached | None:
+def judge_aim(records: Sequence[Mapping[str, Any]], tables: Sequence[Table]) -> Reached | None:
     """Return whether finished runs of one setting reached the gap that they aimed at; None where they aimed at none.
 
     `records` are their records' JSON, one a seed, and `tables` what may be told of them, () for nothing. Judged is
@@ -51,10 +51,9 @@ def judge_aim(records: Sequence[Mapping[str, Any]], tables: Iterable[Table]) -> 
     if target is None:
         return None
     asked = f"You asked for {_call_gap(notion)} of at most {100 * target:.4g} points"
-    known = list(tables)
-    found = [apart for counts, noise in known if (apart := find_apart(counts, notion, noise))]
+    found = [apart for counts, noise in tables if (apart := find_apart(counts, notion, noise))]
     if not found:
-        why = "too few test rows tell" if known else "no number that may be shown tells"
+        why = "too few test rows tell" if tables else "no number that may be shown tells"
         return Reached("unknown", f"{asked}; {why} whether it was reached.", asked, "–")
     gap, small = _fold(found), sorted({names[group] for apart in found for group in apart.small})
     low, high = (gap.mean if end is None else end for end in (gap.low, gap.high))
@@ -66,7 +65,7 @@ def judge_aim(records: Sequence[Mapping[str, Any]], tables: Iterable[Table]) -> 
     verdict: Verdict = "yes" if high <= target else "no" if low > target else "maybe"
     far = f"{number(low)} to {number(high)}" if verdict == "maybe" else spread(gap)
     said = f"{asked}; {who} are {far} apart: {VERDICTS[verdict]}."
-    left_out = _name_small(small, noisy=any(noise for _, noise in known))
+    left_out = _name_small(small, noisy=any(noise for _, noise in tables))
     return Reached(verdict, f"{said} {left_out}".strip(), asked, far, left_out)
 
 

@@ -90,6 +90,9 @@ def measure(records: Sequence[Record], name: str = "") -> Measured:
     pairs = zip(records, *found.values(), strict=True)
     constant = mean_interval(value[1] for record in records if (value := _read(record, "constant_accuracy"))).mean
     sources = [each[0] for values in (found[notion.metric], found["accuracy"]) for each in values if each]
+    aims = first["config"]["method"].get("gap_target") is not None
+    tables = list(_list_tables(records, notion.metric)) if aims else []
+    sources += ["paid" for _, noise in tables if noise]
     source: Source = max(sources, key=SOURCES.index, default="public")
     return Measured(
         name=name,
@@ -103,7 +106,7 @@ def measure(records: Sequence[Record], name: str = "") -> Measured:
         by_seed={record["config"]["seed"]: (a[1], g[1]) for record, a, g in pairs if a and g},
         groups=tuple(_list_groups(first, notion)),
         constant=constant,
-        reached=judge_aim(records, _list_tables(records, notion.metric)),
+        reached=judge_aim(records, tables),
         gaps=dict(_list_gaps(records, notion, source)),
     )
 

@@ -22,6 +22,7 @@ from fairpriv_core.text import delta_text, epsilon_text
 _NONE = "–"
 _OF = 100
 _UNPAID = "No fairness number may be shown: private evaluation was off, so ε covers none."
+_TOO_FEW = "The largest gap may not be shown: a group has too few rows."
 _UNKNOWN = "How many people belong to which group may not be shown: no ε covers it."
 _NOT_FAIR = "ε does not say that the model is fair or right: it limits what the model reveals about one person."
 
@@ -114,7 +115,7 @@ def tell_story(chosen: Sequence[Chosen], beside: ReportData, chosen_number: int 
         _tell_people(run, about, told),
         _tell_gap(run, about, told, before),
         _tell_privacy(run),
-        _tell_costs(others or [told], before),
+        _tell_costs(run, others or [told], before),
         _tell_choice(run, about, told, None if told is before else before, beside.ledger),
     )
     said = f"{headline.outcome} {headline.sentence}".strip()
@@ -159,7 +160,7 @@ def _tell_gap(run: Chosen, about: About, told: Measured, before: Measured | None
     if not known:
         notes.insert(0, "Without fairness the gap may not be shown: no ε covers it. This is the gap of what we chose.")
     if shown.gap.mean is None:
-        return Step("The gap", _NONE, "points", _UNPAID, None, tuple(notes))
+        return Step("The gap", _NONE, "points", _say_missing(run), None, tuple(notes))
     plain = shown.method == REFERENCE_METHOD
     without = "Without privacy and fairness" if plain else f"Without fairness ({shown.name})"
     said = f"{without if known else 'With what we chose'}, {about.gap} is {spread(shown.gap)} points."
@@ -189,14 +190,19 @@ def _tell_privacy(run: Chosen) -> Step:
     )
 
 
-def _tell_costs(settings: Sequence[Measured], before: Measured | None) -> Step:
+def _say_missing(run: Chosen) -> str:
+    """Return why a run has no gap that may be shown."""
+    return _UNPAID if run.record.get("metrics_private") is None else _TOO_FEW
+
+
+def _tell_costs(run: Chosen, settings: Sequence[Measured], before: Measured | None) -> Step:
     """Return what each setting costs: accuracy against the gap."""
     lines = tuple(line for each in settings if (line := _draw(each, before)) is not None)
     start = None if before is None else _draw(before, None)
     title = "What it costs"
     notes = ("Each arrow lights one setting.", "Up and to the left is better. Whiskers: 95 % intervals.")
     if not lines:
-        return Step(title, _NONE, "", _UNPAID, None, notes)
+        return Step(title, _NONE, "", _say_missing(run), None, notes)
     drawn = [each for each in settings if _draw(each, before) is not None]
     spent = [difference(each, before, "accuracy") for each in drawn] if before is not None else []
     known = [moved.mean for moved in spent if moved.mean is not None]
@@ -251,7 +257,7 @@ def _tell_choice(run: Chosen, about: About, told: Measured, before: Measured | N
     if told.gap.mean is not None:
         gives.append(f"A gap of {spread(told.gap)} points remains.")
     else:
-        gives.append(_UNPAID)
+        gives.append(_say_missing(run))
     lists = (("What it gives up", tuple(gives)), ("What is not covered", _list_uncovered(run)))
     privacy = say_privacy(run.first)
     notes = (*(() if privacy is None else (privacy,)), headline.note, *map(_say_spent, ledger))

@@ -90,12 +90,13 @@ def test_a_choice_is_paid_for_or_takes_epsilon_away(own_store: Path, open_page: 
 
 
 def test_the_gauge_of_the_strip_tells_what_is_spent_and_draws_a_cap(with_runs: Path) -> None:
+    """Practice data have it from a cap on."""
     spent = open_frame("data")
-    assert not spent.exception
-    assert "ε = 1.4" in lines_of(spent)["group"] and "2 runs" in lines_of(spent)["group"]
-    assert not spent.get("progress")
+    assert not spent.exception and not spent.get("progress") and "group" not in lines_of(spent)
     with open_store(str(with_runs)) as store:
         cap_it(store, 2.0)
-    [bar] = open_frame("data").get("progress")
+    capped = open_frame("data")
+    assert "ε = 1.4" in lines_of(capped)["group"] and "2 runs" in lines_of(capped)["group"]
+    [bar] = capped.get("progress")
     assert bar.proto.text.startswith("group: 1.4") and bar.proto.text.endswith(" of 2")
     assert "group" not in lines_of(open_frame()), "the example on Start is of other people"

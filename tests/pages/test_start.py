@@ -16,7 +16,7 @@ def test_moving_the_budget_moves_the_sentence_the_dots_and_the_marker(open_page:
     [chart] = charts(page).values()
     assert chart["figure"]["layout"]["title"]["text"] and "gap" in chart["alt"]
     assert any(trace.get("fill") == "tonexty" for trace in chart["figure"]["data"])
-    assert "74 in 100" in said(page, "markdown")
+    assert "at most 74 % certain" in said(page, "markdown")
     html = " ".join(item.proto.body for item in page.get("html"))
     assert all(name in html for name in name_dots(74)) and "Added by ε, at most: 24" in name_dots(74)
     captions = said(page, "caption")
@@ -31,7 +31,7 @@ def test_moving_the_budget_moves_the_sentence_the_dots_and_the_marker(open_page:
         assert bool(page.warning) == (epsilon in (STOPS[0], 8.0, STOPS[-1]))
         assert " safe" not in said(page, "markdown", "warning", "caption").lower(), "at no budget"
         if epsilon == 0.5:
-            assert "63 in 100" in said(page, "markdown") and page.query_params["epsilon"] == "0.5"
+            assert "at most 63 % certain" in said(page, "markdown") and page.query_params["epsilon"] == "0.5"
             assert chart["figure"]["layout"]["shapes"]
     for sure in (50, 52, 73, 100):
         picture, key = draw_dots(sure).split("</div>")[:2]

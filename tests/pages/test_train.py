@@ -69,7 +69,7 @@ def test_a_notion_and_a_budget_are_explained_on_the_data(open_page: Open) -> Non
         page.selectbox("notion").set_value(name).run()
         assert "A and B" in said(page, "markdown") and "0 is ideal" in said(page, "markdown"), name
     noise = float(page.metric[0].value)
-    assert "74 in 100" in said(page, "markdown") and not page.warning
+    assert "at most 74 % certain" in said(page, "markdown") and not page.warning
     page.slider("p.hidden_layers").set_value(2).run()
     page.select_slider("epsilon").set_value(9.0).run()
     assert "almost no guarantee" in said(page, "warning") and float(page.metric[0].value) < noise
@@ -257,7 +257,7 @@ def test_a_group_that_noise_may_hide_is_told_before_launch(open_page: Open) -> N
         return [item.value for item in page.warning if "their count gets noise" in item.value]
 
     [text] = told(epsilon="0.01")
-    assert re.search(r"Group '[AB]' has [\d,]+ training rows, and their count gets noise of about [\d,]+\.", text)
+    assert re.search(r"Group '[AB]' is small \([\d,]+ training rows; their count gets noise of about [\d,]+\)", text)
     assert re.search(r"about 1 of \d+ runs will stop at the count", text)
     assert "do not publish" not in text.lower(), "everybody has these rows"
     assert told(epsilon="1") == []

@@ -76,6 +76,8 @@ def test_a_small_group_neither_hides_a_miss_nor_is_judged() -> None:
     data = make_data(tell_aim(counts, noise=4.0))
     first = tell_summary(choose_runs(data, "policy"), (), paid=True).parts[0]
     assert isinstance(first, Text) and f"{NO} Group 'Other' has too few noisy test rows to say." in first.text
+    story = tell_story(choose_runs(data, "policy"), cut_beside(data, "policy"))
+    assert "noisy counts that ε covers" in story.source and "a group has too few rows" in story.steps[1].sentence
 
 
 def test_for_policy_nothing_is_said_by_raw_numbers() -> None:

@@ -85,7 +85,7 @@ def _say_shared(cost: Json) -> None:
     if cost["share_samples"]:
         st.caption("Runs of one seed share their secret samples: for you alone, since releasing several costs more.")
     if cost["share_release"]:
-        st.caption("Runs that share a release pay for it once.")
+        st.caption("Runs that share a release spend its ε once.")
     same = cost["combinations"] - cost["runs"] - len(cost["skipped"])
     if same:
         st.caption(f"{count_text(same, 'duplicate')} merged: {count_text(cost['runs'], 'run')}.")
