@@ -258,7 +258,7 @@ def test_a_group_that_noise_may_hide_is_told_before_launch(open_page: Open) -> N
 
     [text] = told(epsilon="0.01")
     assert re.search(r"Group '[AB]' is small \([\d,]+ training rows; their count gets noise of about [\d,]+\)", text)
-    assert re.search(r"about 1 of \d+ runs will stop at the count", text)
+    assert re.search(r"about 1 of \d+ runs will fail at the count", text)
     assert "do not publish" not in text.lower(), "everybody has these rows"
     assert told(epsilon="1") == []
     for method in ("dp_sgd", "jagielski_in"):  # no sizes, and sizes that are read off another release
