@@ -72,7 +72,7 @@ def _sums(mechanism: RecordingMechanism) -> list[Release]:
 def test_bounds_move_where_they_adapt_and_noise_has_the_scale_that_is_counted(method: NoisySums) -> None:
     """On gradients and on counts: sigma over the radius, which is sigma / sqrt(share) over what each is bounded by."""
     recorder = RecordingMechanism()
-    train(dataclasses.replace(method, epochs=30), [make_data()], [recorder])
+    train(dataclasses.replace(method, epochs=10), [make_data()], [recorder])
     bounds = {release.bound for release in _sums(recorder)}
     assert (len(bounds) > 1) == isinstance(method, OptQ | DpsgdF | FairDpAdaptive)
     noise = np.stack([(r.out - r.value) / (r.bound * method.noise()) for r in _sums(recorder)])

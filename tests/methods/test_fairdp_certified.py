@@ -303,7 +303,7 @@ def measure(fitted: Fitted, people: Dataset) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("ensemble", [10, 100, 1000])
+@pytest.mark.parametrize("ensemble", [10, pytest.param(100, marks=pytest.mark.long), 1000])
 def test_the_exported_model_keeps_to_its_certificate(ensemble: int) -> None:
     """70 fits at each size of the ensemble, 210 in all; the truth is the gap on many more people of the same kind."""
     draw, fits = np.random.default_rng(ensemble), 70
