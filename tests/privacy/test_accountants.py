@@ -39,6 +39,7 @@ from tests.privacy.exact import delta_of, sampled_pair
 from tests.privacy.recompute import epsilon_from_json
 
 DELTA = 1e-5
+SLOW = ("little_noise", "small")  # for accountants that compose one event after another
 BANK = 256 / 45211
 # Where the loss of one release is tiny and there are many, large and few, with and without a full-shift part.
 COMPOSITIONS: dict[str, Events] = {
@@ -73,7 +74,9 @@ def test_releases_on_one_sample_are_one_event() -> None:
     assert costs == pytest.approx([7.99, 5.18], abs=0.01)
 
 
-@pytest.mark.parametrize("name", COMPOSITIONS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in COMPOSITIONS]
+)
 def test_the_number_is_reproduced_with_dp_accounting_alone(name: str) -> None:
     """From the JSON of a record; by an accountant that composes one event after another."""
     events = COMPOSITIONS[name]
