@@ -29,19 +29,16 @@ def selected(*rates: tuple[int, int]) -> np.ndarray:
     return np.array(counts)
 
 
-@pytest.mark.parametrize(
-    ("counts", "verdict", "words"),
-    [
+def test_the_verdict_follows_the_gap_and_its_interval() -> None:
+    for counts, verdict, words in [
         (selected((300, 1000), (330, 1000)), "yes", "Gap reached: 3.00 percentage points on the test rows (95 %"),
         (selected((300, 1000), (360, 1000)), "maybe", "Gap perhaps reached: 6.00 percentage points"),
         (selected((300, 1000), (500, 1000)), "no", "Gap not reached: 20.00 percentage points"),
         (selected((300, 1000), (20, 25)), "maybe", "A group has too few test rows to say more."),
-    ],
-)
-def test_the_verdict_follows_the_gap_and_its_interval(counts: np.ndarray, verdict: str, words: str) -> None:
-    reached = judge_aim(make_record(counts))
-    assert reached is not None and reached.verdict == verdict and words in reached.sentence
-    assert "at most 4 were asked for" in reached.sentence
+    ]:
+        reached = judge_aim(make_record(counts))
+        assert reached is not None and reached.verdict == verdict and words in reached.sentence
+        assert "at most 4 were asked for" in reached.sentence
 
 
 def test_there_is_nothing_to_judge_without_a_target_or_a_gap() -> None:
