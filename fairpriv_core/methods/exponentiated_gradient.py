@@ -154,23 +154,41 @@ class NotionMoment(UtilityParity):  # type: ignore[misc]  # fairlearn has no typ
             utilities=errors if self.notion.target == "loss" else None,
             sensitive_features=pd.Series(np.asarray(sensitive_features)),
         )
+        share = self.prob_group_event.div(self.prob_event, level=self.prob_event.index.name)
+        self._bound, population = self._find_bound(share), share.index.codes[0]
+        self._shares = [(population == each, share.to_numpy()[population == each]) for each in np.unique(population)]
 
     def bound(self) -> pd.Series:
-        """Return the bound of each constraint, in the index's order.
+        """Return the bound of each constraint, in the index's order; fairlearn asks for it all the time."""
+        return self._bound
+
+    def _find_bound(self, share: pd.Series) -> pd.Series:
+        """Return the bound of each constraint; `share` is each group's of its population.
 
         Let g_a be the gap of group a, P_a its share of the population, Z the answer, kept with chance p and each other
         one with chance m. Sum_a P_a g_a = 0, so P(Z=z) g_z = sum_a P(Z=z | a) P_a g_a = (p - m) P_z g_z(true), and
         (p - m) P_z = P(Z=z) - m since p + (k - 1) m = 1. So |g(true)| <= b is |g| <= b (P(Z=z) - m) / P(Z=z): the
         correction of Mozannar et al. (2020), who invert the response's matrix, without an inverse.
         """
-        share = self.prob_group_event.div(self.prob_event, level=self.prob_event.index.name)
         allowed = self.eps * (share - self.misreport).clip(lower=0.0) / share
         bounds: pd.Series = pd.concat([allowed, allowed], keys=["+", "-"], names=self.index.names).reindex(self.index)
         return bounds
 
     def project_lambda(self, lambda_vec: pd.Series) -> Any:
-        """Return multipliers that are no worse: fairlearn's projection, which needs bounds that are all equal."""
-        return lambda_vec if self.misreport else super().project_lambda(lambda_vec)
+        """Return multipliers that are no worse: fairlearn's projection, which needs bounds that are all equal.
+
+        In each population sum_a P_a g_a = 0, so that P_a times anything may be taken off: what leaves least is the
+        weighted median. This is fairlearn's own, in NumPy: in pandas it took a quarter of a fit on few rows.
+        """
+        if self.misreport:
+            return lambda_vec
+        signed = lambda_vec["+"].to_numpy(dtype=np.float64) - lambda_vec["-"].to_numpy(dtype=np.float64)
+        for inside, share in self._shares:
+            normalised = signed[inside] / share
+            order = np.argsort(normalised, kind="stable")
+            median = np.searchsorted(share[order].cumsum(), share.sum() / 2)
+            signed[inside] -= share * normalised[order[median]]
+        return pd.Series(np.concatenate([signed, -signed]).clip(min=0.0), self.index)
 
 
 class PairMoment(ClassificationMoment):  # type: ignore[misc]  # fairlearn has no types

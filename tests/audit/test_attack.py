@@ -24,7 +24,7 @@ from tests.noise import scale_noise
 
 DATA = make_data(rows=60, isolated=2, groups=2, seed=0)
 DELTA = 1e-5
-RUNS = 1200
+RUNS = 600
 
 
 def attack(fit: Fit, *, nulled: bool, runs: int = RUNS) -> dict[str, np.ndarray]:
@@ -38,7 +38,7 @@ def bound(scores: Mapping[str, np.ndarray], delta: float = DELTA) -> float:
 
 
 def test_a_gaussian_release_is_bounded_near_its_epsilon() -> None:
-    found = bound(attack(release_counts(1.0), nulled=False, runs=4000))
+    found = bound(attack(release_counts(1.0), nulled=False, runs=2500))
     true = epsilon((Gaussian(1.0),), DELTA)
     assert true / 3 < found <= true
 
@@ -62,7 +62,7 @@ def test_laplace_and_response_are_bounded_near_their_epsilon() -> None:
         return {}
 
     for fit in (laplace, response):
-        assert 1.2 < bound(attack(fit, nulled=False, runs=1000)) <= epsilon((RandomizedResponse(2.0),), DELTA)
+        assert 1.2 < bound(attack(fit, nulled=False, runs=600)) <= epsilon((RandomizedResponse(2.0),), DELTA)
 
 
 def test_without_noise_the_attack_wins() -> None:

@@ -165,16 +165,13 @@ def test_runs_without_a_target_look_at_nothing() -> None:
     assert "looks" not in fitted.notes and not looked(mechanism)
 
 
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
+def test_what_cannot_be_looked_at_is_refused() -> None:
+    for setting, message in [
         ({"variant": "published"}, "needs variant=proved"),
         ({"looks": 0}, "looks"),
         ({"certificate_target": 0.0}, "certificate_target"),
         ({"share_looks": 1.0}, "share_looks"),
         ({"noise_looks": -1.0}, "noise_looks"),
-    ],
-)
-def test_what_cannot_be_looked_at_is_refused(setting: dict[str, Any], message: str) -> None:
-    with pytest.raises(BadInput, match=message):
-        dataclasses.replace(LOOKING, **setting)
+    ]:
+        with pytest.raises(BadInput, match=message):
+            dataclasses.replace(LOOKING, **setting)

@@ -89,7 +89,7 @@ def test_training_on_a_made_up_table_converges(make: Callable[[int, int], Datase
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     ("dataset", "encoding"),
-    _in_pairs(CASES, [each for each in CASES if (each[1] == "plain") == (each[0] in ("credit_default", "adult"))]),
+    _in_pairs(CASES, [("synthetic", "binned"), ("compas", "binned"), ("adult", "plain")]),
 )
 def test_training_on_a_benchmark_converges(dataset: str, encoding: str) -> None:
     data = load_dataset(DataSpec(dataset=dataset, sensitive=BENCHMARKS[dataset], encoding=encoding))
@@ -130,9 +130,9 @@ def test_secret_samples_leave_steps_enough_and_are_never_larger_than_usual(name:
         assert method.steps(n) >= max(LEAST_STEPS, usual.steps(n)) and method.rate(n) <= usual.rate(n)
 
 
-@pytest.mark.parametrize(
-    ("name", "rows", "said", "batch"),
-    [
+def test_a_batch_suits_few_rows() -> None:
+    """DP-SGD fits its samples itself, and a method of thresholds may have no batches."""
+    for name, rows, said, batch in [
         ("pf_ld", 750, (), 10),
         ("pf_ld", 750, ("epochs",), None),
         ("pf_ld", 100, ("epochs",), 25),
@@ -143,11 +143,8 @@ def test_secret_samples_leave_steps_enough_and_are_never_larger_than_usual(name:
         ("dp_fermi", 1, (), 1),
         ("dp_sgd", 300, (), None),
         ("group_thresholds", 300, (), None),
-    ],
-)
-def test_a_batch_suits_few_rows(name: str, rows: int, said: tuple[str, ...], batch: int | None) -> None:
-    """DP-SGD fits its samples itself, and a method of thresholds may have no batches."""
-    assert fit_batch_size(methods()[name](), rows, said) == batch
+    ]:
+        assert fit_batch_size(methods()[name](), rows, said) == batch
 
 
 def test_the_sampling_rate_follows_the_batch() -> None:

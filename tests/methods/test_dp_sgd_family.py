@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
+from fairpriv_core.audit import contract
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods.dp_fedavg import DpFedAvg
 from fairpriv_core.methods.dp_is_sgd import DpIsSgd
 from fairpriv_core.methods.dpsgd_f import DpsgdF
 from fairpriv_core.methods.dpsgd_global_adapt import DpsgdGlobalAdapt
 from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
 from fairpriv_core.methods.fairlens import FairLens
-from fairpriv_core.methods.noisy_sums import NoisySums, SumsWithCounts
+from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule, SumsWithCounts
 from fairpriv_core.methods.opt_q import OptQ
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import SampledGaussian
@@ -30,7 +34,7 @@ from tests.methods.harness import (
     train,
 )
 
-MODELS = 8
+PARITY, MODELS = "demographic_parity", 8
 SHORT = {"epochs": 5, "batch_size": 10, "clip_primal": 0.3, "noise_primal": 0.5, "learning_rate": 0.2}
 FAMILY: dict[str, NoisySums] = {
     "opt_q": OptQ(**SHORT, share_counts=0.2, quantile=0.7),
@@ -72,12 +76,33 @@ def _sums(mechanism: RecordingMechanism) -> list[Release]:
 def test_bounds_move_where_they_adapt_and_noise_has_the_scale_that_is_counted(method: NoisySums) -> None:
     """On gradients and on counts: sigma over the radius, which is sigma / sqrt(share) over what each is bounded by."""
     recorder = RecordingMechanism()
-    train(dataclasses.replace(method, epochs=30), [make_data()], [recorder])
+    train(dataclasses.replace(method, epochs=10), [make_data()], [recorder])
     bounds = {release.bound for release in _sums(recorder)}
     assert (len(bounds) > 1) == isinstance(method, OptQ | DpsgdF | FairDpAdaptive)
     noise = np.stack([(r.out - r.value) / (r.bound * method.noise()) for r in _sums(recorder)])
     for part in (noise[:, :5], noise[:, -1]):
         assert part.std() == pytest.approx(1.0, abs=5.0 / np.sqrt(2.0 * part.size))
+
+
+def _check_replay(method: NoisySums) -> None:
+    contract.check_replay(method, make_data, PARITY, contract.record(method, make_data, PARITY))
+
+
+@pytest.mark.parametrize("method", FAMILY.values(), ids=FAMILY)
+def test_nothing_leaves_beside_the_releases_where_bounds_move_too(method: NoisySums) -> None:
+    """The contract's examples have so much noise that some bounds stay where they are."""
+    _check_replay(method)
+
+
+def test_exact_counts_that_move_a_bound_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest: Callable[..., Any] = NoisySumsRule._release_both
+
+    def exact(rule: NoisySumsRule, totals: np.ndarray, counts: np.ndarray, *rest: Any) -> tuple[np.ndarray, ...]:
+        return honest(rule, totals, counts, *rest)[0], counts
+
+    monkeypatch.setattr(NoisySumsRule, "_release_both", exact)
+    with pytest.raises(contract.ContractBroken, match=r"leaves beside the releases|what bounds a release follows"):
+        _check_replay(FAMILY["dpsgd_f"])
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5])
@@ -101,3 +126,23 @@ def test_the_published_claim_is_for_other_releases(method: SumsWithCounts) -> No
     published = dataclasses.replace(method, variant="published")
     assert published.unproved_reason()
     assert method.unproved_reason() is None
+
+
+def _fullest(method: NoisySums) -> float:
+    _, replays = replay_single_records(method, dataclasses.replace(make_data(), X=make_data().X * 100))
+    return max(float(np.linalg.norm(r.value)) / r.bound for sums in replays for r in sums)
+
+
+@pytest.mark.parametrize("kind", [OptQ, FairDpAdaptive])
+def test_noise_of_the_bound_that_is_set_does_not_cover_contributions(kind: type[OptQ | FairDpAdaptive]) -> None:
+    """The published text can be read so: nothing is proved of it, and the proved variant refuses it."""
+    more = {"lipschitz": 1e-6} if kind is FairDpAdaptive else {"quantile": 0.9}
+    fixed = kind(**SHORT, variant="published", bound_of_noise="set", **more)
+    assert _fullest(fixed) > 10.0
+    assert _fullest(dataclasses.replace(fixed, bound_of_noise="adaptive")) <= 1.0
+    recorder = RecordingMechanism()
+    train(fixed, [make_data()], [recorder])
+    assert {one.bound for one in recorder.releases} == {fixed.clip_primal}
+    assert str(fixed.unproved_reason()).endswith("contributions exceed it.")
+    with pytest.raises(FairprivError, match="'set' adds too little noise for the proved variant"):
+        kind(**SHORT, bound_of_noise="set")

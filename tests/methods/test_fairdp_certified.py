@@ -157,23 +157,22 @@ def _descend(data: Dataset, rates: Sequence[float], *, adam: bool) -> np.ndarray
     return np.asarray(theta)
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-@pytest.mark.parametrize(
-    ("schedule", "factors"),
-    [
-        ("constant", [1.0] * 5),
-        ("halved", [1.0, 1.0, 1.0, 0.5, 0.5]),
-        ("inverse_sqrt", [1.0, 2**-0.5, 3**-0.5, 0.5, 5**-0.5]),
-    ],
-)
-def test_steps_are_those_by_hand_and_the_last_one_is_plain(optimizer: str, schedule: str, factors: list[float]) -> None:
-    data = make_data(n=300, groups=3)
-    exact = {"clip_primal": 100.0, "noise_primal": 0.0, "noise_counts": 0.0, "learning_rate": 0.3}
-    method = dataclasses.replace(LINEAR, epochs=5, batch_size=300, optimizer=optimizer, schedule=schedule, **exact)
-    (fitted,) = train(method, [data], [RecordingMechanism()])
-    expected = _descend(data, [0.3 * factor for factor in factors], adam=optimizer == "adam")
-    assert fitted.parameters == pytest.approx(expected, abs=1e-4)
-    assert method.last_rate(300) == 0.3 * factors[-1]
+def test_steps_are_those_by_hand_and_the_last_one_is_plain() -> None:
+    for optimizer in ["sgd", "adam"]:
+        for schedule, factors in [
+            ("constant", [1.0] * 5),
+            ("halved", [1.0, 1.0, 1.0, 0.5, 0.5]),
+            ("inverse_sqrt", [1.0, 2**-0.5, 3**-0.5, 0.5, 5**-0.5]),
+        ]:
+            data = make_data(n=300, groups=3)
+            exact = {"clip_primal": 100.0, "noise_primal": 0.0, "noise_counts": 0.0, "learning_rate": 0.3}
+            method = dataclasses.replace(
+                LINEAR, epochs=5, batch_size=300, optimizer=optimizer, schedule=schedule, **exact
+            )
+            (fitted,) = train(method, [data], [RecordingMechanism()])
+            expected = _descend(data, [0.3 * factor for factor in factors], adam=optimizer == "adam")
+            assert fitted.parameters == pytest.approx(expected, abs=1e-4)
+            assert method.last_rate(300) == 0.3 * factors[-1]
 
 
 def test_under_adam_the_last_step_moves_the_scoring_layer_alone() -> None:
@@ -303,7 +302,7 @@ def measure(fitted: Fitted, people: Dataset) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("ensemble", [10, 100, 1000])
+@pytest.mark.parametrize("ensemble", [10, pytest.param(100, marks=pytest.mark.long), 1000])
 def test_the_exported_model_keeps_to_its_certificate(ensemble: int) -> None:
     """70 fits at each size of the ensemble, 210 in all; the truth is the gap on many more people of the same kind."""
     draw, fits = np.random.default_rng(ensemble), 70

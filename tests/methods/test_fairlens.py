@@ -252,15 +252,12 @@ def test_a_group_that_is_too_small_is_left_out() -> None:
     assert factors.clipping[0] != 0.0
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
+def test_settings_out_of_range_are_refused() -> None:
+    for wrong, message in [
         ({"reach": 0.0}, "reach must be a finite number > 0, got 0.0"),
         ({"share_statistics": 1.0}, "share_statistics must lie strictly between 0 and 1, got 1.0"),
         ({"multiplier_gradient": -1.0}, "multiplier_gradient must be a finite number >= 0, got -1.0"),
         ({"variant": "raw"}, "variant must be one of proved, published, got 'raw'"),
-    ],
-)
-def test_settings_out_of_range_are_refused(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(BadInput, match=message):
-        FairLens(**wrong)
+    ]:
+        with pytest.raises(BadInput, match=message):
+            FairLens(**wrong)

@@ -154,18 +154,15 @@ def test_a_group_that_nobody_is_in_ends_the_run() -> None:
         train(METHOD, [with_group(data, 2 * (data.group // 2))], [RecordingMechanism()])
 
 
-@pytest.mark.parametrize(
-    ("setting", "says"),
-    [
+def test_bad_settings_are_refused() -> None:
+    for setting, says in [
         ({"learner": "network"}, "learner must be one of linear, boosted, got 'network'"),
         ({"gap_target": -0.1}, "gap_target must lie in"),
         ({"score_bins": 1}, "score_bins must be"),
         ({"noise_histogram": -1.0}, "noise_histogram must be"),
-    ],
-)
-def test_bad_settings_are_refused(setting: dict[str, object], says: str) -> None:
-    with pytest.raises(BadInput, match=says):
-        dataclasses.replace(METHOD, **setting)
+    ]:
+        with pytest.raises(BadInput, match=says):
+            dataclasses.replace(METHOD, **setting)
 
 
 def test_noise_must_be_known() -> None:

@@ -18,6 +18,7 @@ from fairpriv_core.audit.trials import HARD_ROWS, make_hard, strain
 from fairpriv_core.engine import kernel as kernel_module
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.torch.module import OpenModule
+from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods import (
     dpsgd_f,
     fairdp_adaptive,
@@ -33,7 +34,7 @@ from fairpriv_core.methods import (
 )
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.lagrangian import constraint_norms
-from tests.methods.examples.catalog import CASES, EXAMPLES
+from tests.methods.examples.catalog import CASES, EXAMPLES, in_two_epochs
 from tests.methods.harness import make_data, shrink_network
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -97,6 +98,11 @@ def double_flips(honest: Callable[..., Any]) -> Callable[..., Any]:
     return lambda mechanism, counts, **how: honest(mechanism, 2.0 * counts, **how)
 
 
+def narrowed(honest: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """The mechanism is told a radius without the counts."""
+    return lambda mechanism, total, *, radius, **how: honest(mechanism, total, radius=radius * np.sqrt(0.7), **how)
+
+
 MOVES: dict[str, Fault] = {
     "pf_ld without clipping": Fault(replacing(setting, "clip_positive", lambda _: unclipped), "pf_ld-0"),
     "pf_ld without centring": Fault(
@@ -114,6 +120,10 @@ MOVES: dict[str, Fault] = {
     "noise for the smallest bound": Fault(
         replacing(dpsgd_f.DpsgdFRule, "bounds", lambda _: lambda rule: rule.arrays["clip_groups"].min(axis=1)),
         "dpsgd_f-0",
+    ),
+    "a radius without the counts": Fault(replacing(RecordingMechanism, "sampled_gaussian", narrowed), "opt_q-0"),
+    "the public batch as sample": Fault(
+        replacing(pf_ld.PfLdRule, "samples", lambda _: lambda rule, epoch, batches: batches), "pf_ld-0"
     ),
     "a bound that reads its own sample": Fault(
         lambda patch: patch.setattr(opt_q, "OptQRule", opt_q.OptQPublishedRule), "opt_q-0"
@@ -245,8 +255,10 @@ def test_what_a_person_moves_too_far_is_told_of(fault: Fault, monkeypatch: pytes
     fault.plant(monkeypatch)
     method, make = fault.find()
     data = make_hard(fault.shape, make, HARD_ROWS if make is make_data else 240)
-    with pytest.raises(contract.ContractBroken, match=r"times as much to|what bounds a release follows"):
-        contract.check_bounds(strain(method), data, PARITY)
+    with pytest.raises(
+        contract.ContractBroken, match=r"times as much to|what bounds a release|nobody is in the sample"
+    ):
+        contract.check_bounds(strain(in_two_epochs(method)), data, PARITY)
 
 
 @pytest.mark.parametrize("fault", LEAKS.values(), ids=LEAKS)
@@ -255,6 +267,50 @@ def test_what_leaves_beside_the_releases_is_told_of(fault: Fault, monkeypatch: p
     method, make = fault.find()
     with pytest.raises(contract.ContractBroken, match=r"leaves beside the releases|what bounds a release follows"):
         contract.check_replay(method, make, PARITY, contract.record(method, make, PARITY))
+
+
+def released_twice(honest: Callable[..., Any]) -> Callable[..., Any]:
+    def release(rule: Any, totals: Any, records: Records, step: int) -> Any:
+        honest(rule, totals, records, 2 * step)
+        return honest(rule, totals, records, 2 * step + 1)
+
+    return release
+
+
+def released_apart(_: object) -> Callable[..., Any]:
+    """Counts are an event of their own, on the sample of the gradients."""
+
+    def release(
+        rule: Any, totals: np.ndarray, counts: np.ndarray, bounds: np.ndarray, step: int
+    ) -> tuple[np.ndarray, ...]:
+        mechanism = rule.setting.trainings[0].mechanism
+        shared = {"sampling_rate": rule.setting.rates[0], "relation": "add_remove", "noise_multiplier": 1.0}
+        gradient = mechanism.sampled_gaussian(totals[0], radius=bounds[0], step=2 * step, **shared)
+        return gradient[None], mechanism.sampled_gaussian(counts[0], radius=1.0, step=2 * step + 1, **shared)[None]
+
+    return release
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(replacing(pf_ld.PfLdRule, "release", released_twice), "pf_ld-0"),
+        Fault(replacing(Rule, "_release_both", released_apart), "opt_q-0"),
+    ],
+    ids=["pf_ld", "opt_q"],
+)
+def test_a_second_release_on_one_sample_is_refused(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault.plant(monkeypatch)
+    method, make = fault.find()
+    with pytest.raises(FairprivError, match="every sample of this epoch is used"):
+        contract.record(method, make, PARITY)
+
+
+@pytest.mark.parametrize("name", ["pf_ld", "dp_sgd"])
+def test_noise_from_the_public_seed_is_told_of(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contract, "RecordingMechanism", lambda seed: RecordingMechanism(0))
+    with pytest.raises(contract.ContractBroken, match="noise must come from the mechanism"):
+        contract.check_fresh_noise(EXAMPLES[name][0])
 
 
 @pytest.mark.parametrize("name", ["dp_sgd", "raco_dp"])

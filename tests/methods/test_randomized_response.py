@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -75,14 +76,13 @@ def test_sums_by_group_are_estimated_without_bias(groups: int) -> None:
     data = make_data(n=400, groups=groups)
     column = data.X[:, 0].astype(float)
     truth = np.bincount(data.group, weights=column, minlength=groups)
-    each = [_answer(data.group, groups, 1.0, seed=seed).estimate(column)[:, 0] for seed in range(400)]
-    error = np.std(each, axis=0) / 20
+    each = [_answer(data.group, groups, 1.0, seed=seed).estimate(column)[:, 0] for seed in range(100)]
+    error = np.std(each, axis=0) / 10
     assert (np.abs(np.mean(each, axis=0) - truth) < 4.5 * error).all()
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:fairlearn")  # of fairlearn
-@pytest.mark.parametrize("notion", list(notions()))
-@pytest.mark.parametrize("groups", [2, 3])
+@pytest.mark.parametrize(("notion", "groups"), list(zip(notions(), cycle((3, 2)))))
 def test_the_corrected_bound_shrinks_as_the_gap_of_the_answers_does(notion: str, groups: int) -> None:
     """A gap of the groups shows in the answers as the same share of itself that the bound is corrected by."""
     n, draw = 300_000, np.random.default_rng(2)
@@ -101,7 +101,7 @@ def test_the_corrected_bound_shrinks_as_the_gap_of_the_answers_does(notion: str,
     assert (bounds[1] < 0.8 * bounds[0]).all()
 
 
-@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("notion", ["equalized_odds", "accuracy_parity"])
 def test_where_everyone_tells_the_truth_it_is_the_reduction(notion: str) -> None:
     data = make_data(n=500)
     fitted = _fit(data, "one_step", TRUTHFUL, notion=notion)

@@ -90,26 +90,28 @@ def _kernels(models: int) -> dict[str, Kernel]:
     }
 
 
-@pytest.mark.parametrize("streams", [1, 2])
 @pytest.mark.parametrize("name", list(_kernels(1)))
-@pytest.mark.parametrize("n", [5, 128, 300, 1_500])
-@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0, -1e19, 3.0])
-def test_no_row_changes_what_another_gives(name: str, n: int, streams: int, value: float) -> None:
+@pytest.mark.parametrize(("n", "streams"), [(5, 1), (128, 2), (300, 2), (1_500, 1)])
+def test_no_row_changes_what_another_gives(name: str, n: int, streams: int) -> None:
     """Bit for bit: outputs, norms, and a sum from which the row is left out."""
-    rows = np.random.default_rng(4).normal(size=(streams, n, 64)).astype(np.float32)
-    changed, row = rows.copy(), n // 2
-    changed[0, row] = value
+    rows, row = np.random.default_rng(4).normal(size=(streams, n, 64)).astype(np.float32), n // 2
     weights = np.full((2, n), 0.5, dtype=np.float32)
     weights[:, row] = 0.0
-    kernel, others, found = _kernels(2)[name], np.arange(n) != row, []
-    with np.errstate(all="ignore"):
-        for each in (rows, changed):
-            passed = kernel.run(each)
+    kernel, others = _kernels(2)[name], np.arange(n) != row
+
+    def take(value: float | None) -> list[np.ndarray]:
+        changed = rows.copy()
+        if value is not None:
+            changed[0, row] = value
+        with np.errstate(all="ignore"):
+            passed = kernel.run(changed)
             norms = np.broadcast_to(passed.norms, passed.logits.shape)
-            total = kernel.weighted_sum(passed, weights, slice(None), bounded=True).copy()
-            found.append((passed.logits[:, others].copy(), norms[:, others].copy(), total))
-    for one, other in zip(*found, strict=True):
-        assert np.array_equal(one, other)
+            total = kernel.weighted_sum(passed, weights, slice(None), bounded=True)
+        return [passed.logits[:, others].copy(), norms[:, others].copy(), total.copy()]
+
+    unchanged = take(None)
+    for value in (np.nan, np.inf, 0.0, -1e19, 3.0):
+        assert all(np.array_equal(one, other) for one, other in zip(unchanged, take(value), strict=True)), value
 
 
 @pytest.mark.parametrize("name", ["logistic", "deep", "images", "module"])

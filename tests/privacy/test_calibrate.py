@@ -91,9 +91,9 @@ def test_an_enormous_budget_ends_at_the_least_noise() -> None:
     assert calibrate(lambda m: (Gaussian(m),), epsilon=1e6, delta=DELTA) == 0.01
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
-def test_budgets_out_of_range_are_refused(bad: float) -> None:
-    with pytest.raises(BadInput, match="epsilon must be a finite number > 0"):
-        calibrate(dp_sgd, epsilon=bad, delta=DELTA)
-    with pytest.raises(BadInput, match="delta"):
-        calibrate(dp_sgd, epsilon=1.0, delta=bad)
+def test_budgets_out_of_range_are_refused() -> None:
+    for bad in [0.0, -1.0, math.nan, math.inf]:
+        with pytest.raises(BadInput, match="epsilon must be a finite number > 0"):
+            calibrate(dp_sgd, epsilon=bad, delta=DELTA)
+        with pytest.raises(BadInput, match="delta"):
+            calibrate(dp_sgd, epsilon=1.0, delta=bad)

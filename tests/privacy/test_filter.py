@@ -98,10 +98,10 @@ def test_the_orders_depend_on_the_cap_alone() -> None:
     assert Cap(0.1, DELTA).orders[1] > best > Cap(8.0, DELTA).orders[1]
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, DELTA), (-1.0, DELTA), (1.0, 0.0), (1.0, 1.0)])
-def test_a_cap_out_of_range_is_refused(epsilon: float, delta: float) -> None:
-    with pytest.raises(BadInput):
-        Cap(epsilon, delta)
+def test_a_cap_out_of_range_is_refused() -> None:
+    for epsilon, delta in [(0.0, DELTA), (-1.0, DELTA), (1.0, 0.0), (1.0, 1.0)]:
+        with pytest.raises(BadInput):
+            Cap(epsilon, delta)
 
 
 def spend_all(cap: Cap) -> float:

@@ -214,6 +214,19 @@ def test_the_best_order_is_the_best_of_all(
     assert rdp_epsilon(events, delta) == max(expected, 0.0)
 
 
+def test_the_direction_that_costs_more_is_counted_whichever_it_is() -> None:
+    """As a record leaves costs more, of every mechanism here; turned round, it costs as much."""
+    sampled, rest = gaussian_distribution(1.0, 1e-3, rate=0.1), gaussian_distribution(2.0, 1e-3)
+    leaves, comes = (find_epsilon((side,), 1e-5) for side in sampled)
+    assert leaves > comes + 0.05
+    for build in (lambda sides: sides, lambda sides: repeat(sides, 5), lambda sides: compose(sides, rest)):
+        assert find_epsilon(build(sampled[::-1]), 1e-5) == find_epsilon(build(sampled), 1e-5)
+    both = [compose(sampled[::-1], rest), compose(rest, sampled[::-1])]
+    assert [find_epsilon(each, 1e-5) for each in both] == pytest.approx(
+        [find_epsilon(compose(sampled, rest), 1e-5)] * 2
+    )
+
+
 def test_all_parts_of_a_composition_are_counted() -> None:
     parts = [
         gaussian_distribution(3.0, 1e-3),

@@ -105,10 +105,10 @@ def test_a_state_gives_the_same_streams_again(original: Randomness) -> None:
     assert again.secret == original.secret
 
 
-@pytest.mark.parametrize("state", [b"", b"S" + bytes(15), b"S" + bytes(17), b"X" + bytes(16)])
-def test_a_damaged_state_is_refused(state: bytes) -> None:
-    with pytest.raises(RunFailed, match="cannot be read"):
-        Randomness.from_state(state)
+def test_a_damaged_state_is_refused() -> None:
+    for state in [b"", b"S" + bytes(15), b"S" + bytes(17), b"X" + bytes(16)]:
+        with pytest.raises(RunFailed, match="cannot be read"):
+            Randomness.from_state(state)
 
 
 def test_a_forked_child_may_not_use_its_parents_randomness() -> None:

@@ -52,12 +52,12 @@ def test_the_excess_covers_what_it_is_made_of() -> None:
     assert block + joined + lengths <= EXCESS
 
 
-@pytest.mark.parametrize("bound", [1.0, 0.3, 7.0, 1e-6])
-def test_sums_of_values_on_a_grid_have_no_order(bound: float) -> None:
-    draw = np.random.default_rng(2)
-    values = on_grid(draw.uniform(-bound, bound, 300_000), bound)
-    assert values.sum() == values[::-1].sum() == np.cumsum(draw.permutation(values))[-1]
-    assert np.abs(values).max() <= bound * (1.0 + 2.0**-24)
+def test_sums_of_values_on_a_grid_have_no_order() -> None:
+    for bound in [1.0, 0.3, 7.0, 1e-6]:
+        draw = np.random.default_rng(2)
+        values = on_grid(draw.uniform(-bound, bound, 300_000), bound)
+        assert values.sum() == values[::-1].sum() == np.cumsum(draw.permutation(values))[-1]
+        assert np.abs(values).max() <= bound * (1.0 + 2.0**-24)
 
 
 def test_a_value_is_rounded_by_a_sixteen_millionth_of_its_bound() -> None:

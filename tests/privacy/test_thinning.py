@@ -50,7 +50,7 @@ def test_it_is_counted_at_the_largest_rate() -> None:
         )
 
 
-@pytest.mark.parametrize("keep", [np.full(N, 1.1), np.full(N, -0.1), np.full(N, np.nan), np.ones(N - 1)])
-def test_chances_out_of_range_are_refused(keep: np.ndarray) -> None:
-    with pytest.raises(BadInput, match="keep must be 200 chances from 0 to 1"):
-        Mechanism(Randomness.replay(3)).sample(n=N, rate=RATE, epoch=0, steps=1, keep=keep)
+def test_chances_out_of_range_are_refused() -> None:
+    for keep in [np.full(N, 1.1), np.full(N, -0.1), np.full(N, np.nan), np.ones(N - 1)]:
+        with pytest.raises(BadInput, match="keep must be 200 chances from 0 to 1"):
+            Mechanism(Randomness.replay(3)).sample(n=N, rate=RATE, epoch=0, steps=1, keep=keep)

@@ -71,7 +71,7 @@ def test_the_limits_hold_on_a_made_up_table() -> None:
     def ahead(found: Found) -> bool:
         return found.accuracy > found.constant + 0.01
 
-    tables = [each for kind in ("dense", "sparse") for each in fit_table(kind, 1_000, 8)]
-    assert all(ahead(each) for each in tables if each.signal >= 2 * ENOUGH)
+    hopeful = [each for each in fit_table("sparse", 1_000, 8) if each.signal >= 2 * ENOUGH]
+    assert hopeful and all(map(ahead, hopeful))
     hopeless = [each for each in fit_table("dense", 300, 150) if each.signal < LITTLE]
     assert len(hopeless) == 3 and not any(map(ahead, hopeless))

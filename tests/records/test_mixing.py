@@ -49,13 +49,13 @@ def test_the_ends_of_the_line_have_no_height() -> None:
         assert found is not None and found.value == pytest.approx(0, abs=1e-12) and found.low <= 0 <= found.high
 
 
-@pytest.mark.parametrize("lot", [0.2, 0.5, 0.9])
-def test_drawing_lots_lies_on_the_line(lot: float) -> None:
+def test_drawing_lots_lies_on_the_line() -> None:
     """Each row is decided as by plain training with chance `lot`, else positively."""
-    counts = np.round(PLAIN * lot * 10).astype(int)
-    counts[:, :, 1] += np.round(PLAIN.sum(axis=2) * (1 - lot) * 10).astype(int)
-    found = measure_height(of(counts), of(PLAIN * 10), PARITY)
-    assert found is not None and found.value == pytest.approx(0, abs=1e-3) and found.low < 0 < found.high
+    for lot in [0.2, 0.5, 0.9]:
+        counts = np.round(PLAIN * lot * 10).astype(int)
+        counts[:, :, 1] += np.round(PLAIN.sum(axis=2) * (1 - lot) * 10).astype(int)
+        found = measure_height(of(counts), of(PLAIN * 10), PARITY)
+        assert found is not None and found.value == pytest.approx(0, abs=1e-3) and found.low < 0 < found.high
 
 
 def test_where_there_is_no_line_there_is_no_height() -> None:
@@ -96,8 +96,10 @@ def draw(n: int, shift: float, fairer: float, rng: np.random.Generator) -> tuple
     return tuple(np.bincount(place + made, minlength=8).reshape(2, 2, 2) for made in (own, plain))  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize("name", ["demographic_parity", "equalized_odds"])
-@pytest.mark.parametrize(("shift", "fairer"), [(0.8, 0.4), (0.8, 0.8), (0.3, 0.2)])
+@pytest.mark.parametrize(
+    ("name", "shift", "fairer"),
+    [("demographic_parity", 0.8, 0.4), ("equalized_odds", 0.8, 0.8), ("demographic_parity", 0.3, 0.2)],
+)
 def test_the_interval_holds_as_often_as_it_says(name: str, shift: float, fairer: float) -> None:
     notion, rng = notions()[name], np.random.default_rng(7)
     truth = measure_height(*map(of_table, draw(2_000_000, shift, fairer, rng)), notion)

@@ -125,10 +125,10 @@ def test_a_model_that_does_not_decide_by_group_stores_no_groups(tmp_path: Path) 
     assert model.predict_file(new, str(tmp_path / "out.csv"))["rows"] == 1
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"groupings": [{}], "columns": "{}"}'])
-def test_a_text_that_says_no_groups_is_refused(text: str) -> None:
-    with pytest.raises(BadInput, match="the model does not say which rows are in which group"):
-        Groups.from_json(text)
+def test_a_text_that_says_no_groups_is_refused() -> None:
+    for text in ["", "{}", "[1]", '{"groupings": [{}], "columns": "{}"}']:
+        with pytest.raises(BadInput, match="the model does not say which rows are in which group"):
+            Groups.from_json(text)
 
 
 def test_of_many_labels_the_largest_score_decides_and_each_is_counted(

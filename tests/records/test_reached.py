@@ -58,7 +58,7 @@ def test_the_verdict_follows_the_interval_of_the_groups_that_are_large(
 
 
 def test_noisy_counts_are_judged_by_their_noise() -> None:
-    """As exact ones a gap of 12 is beyond 4; noise of 100 in each count leaves it open, and hides a small group."""
+    """A gap of 12 is beyond 4; noise of 400 in each count leaves that open, and hides a small group."""
     counts = 0.5 + selected((3000, 10000), (4200, 10000), (300, 400))
     said = {noise: judge_aim([make_record(counts.astype(int))], [(counts, noise)]) for noise in (0.5, 400.0)}
     assert [reached and reached.verdict for reached in said.values()] == ["no", "maybe"]

@@ -26,11 +26,12 @@ from fairpriv_core.audit.trials import (
     trains_network,
     with_large_batches,
 )
-from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.base import Method, parameters
 from tests.methods.examples import certified, dp_sgd_family, fermi, first, one_release, record_fair, reductions
 from tests.methods.harness import make_data, make_images
 
 __all__ = ["CASES", "EXAMPLES", "Make", "labels_of", "on_images", "takes_images", "takes_modules", "trains_network"]
+MODULES = ("block", "cnn")
 _FAMILIES = (first, dp_sgd_family, record_fair, fermi, one_release, reductions, certified)
 
 EXAMPLES: dict[str, tuple[Method, ...]] = {
@@ -73,30 +74,36 @@ def list_cases() -> Iterator[Case]:
             yield Case(trial.name, trial.method, trial.make, family, network)
         if takes_modules(each[0]):
             make: Make = partial(make_images, labels=labels_of(each[0]))
-            yield Case(f"{name}-block", with_module(each[0], "block"), make_data, family, "block")
-            yield Case(f"{name}-cnn", with_module(each[0], "cnn"), make, family, "cnn")
+            for network, on in zip(MODULES, (make_data, make), strict=True):
+                yield Case(f"{name}-{network}", with_module(each[0], network), on, family, network)
 
 
 CASES = tuple(list_cases())
 
 
+def in_two_epochs(method: Any) -> Any:
+    """Return `method` with as few epochs as show all that it does; one that has none stays."""
+    return dataclasses.replace(method, epochs=2) if "epochs" in parameters(method) else method
+
+
 def pair(cases: Iterable[Case]) -> Iterator[ParameterSet]:
     """Yield the cases, each with a notion: every example with its own network, every other network once a family.
 
-    What a family protects tells its parts. All other pairs are long; notions are taken in turn.
+    What a family protects tells its parts. One kernel runs all modules: parts take those in turn. All other pairs are
+    long; notions are taken in turn.
     """
     families: dict[tuple[Any, ...], list[Case]] = defaultdict(list)
+    modules: dict[tuple[Any, ...], dict[str, None]] = defaultdict(dict)
     for case in cases:
-        families[case.network, case.family, case.method.info.threat_model].append(case)
-    for place, found in enumerate(families.values()):
+        part = (case.family, case.method.info.threat_model)
+        families[*part, case.network].append(case)
+        if case.network in MODULES:
+            modules[part][case.network] = None
+    chosen = {part: list(kinds)[turn % len(kinds)] for turn, (part, kinds) in enumerate(modules.items())}
+    for place, ((*of, network), found) in enumerate(families.items()):
         for number, case in enumerate(found):
             known = list_notions(case.method, case.make)
-            first = case.network == "own" or number == place % len(found)
+            one = number == place % len(found) and (network not in MODULES or network == chosen[tuple(of)])
             for turn, notion in enumerate(known):
-                marks = () if first and turn == (place + number) % len(known) else pytest.mark.long
+                marks = () if (network == "own" or one) and turn == (place + number) % len(known) else pytest.mark.long
                 yield pytest.param(case, notion, id=f"{case.name}-{notion}", marks=marks)
-
-
-def cases() -> Iterator[ParameterSet]:
-    """Yield (method, make) of each case."""
-    yield from (pytest.param(case.method, case.make, id=case.name) for case in CASES)
