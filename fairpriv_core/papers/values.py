@@ -76,11 +76,20 @@ def shown(run: Json, value: Value) -> float | None:
 
 
 def choose(runs: Runs, *wheres: Where) -> list[Json]:
-    """Return the runs that have all of the given values."""
-    chosen = list(runs)
-    for path, wanted in (pair for where in wheres for pair in where.items()):
-        among = wanted if isinstance(wanted, tuple) else (wanted,)
-        chosen = [run for run in chosen if read_path(run, path) in among]
+    """Return the runs that have all of the given values; what is asked of settings alone is asked once of each."""
+    asked = [
+        (path, wanted if isinstance(wanted, tuple) else (wanted,)) for where in wheres for path, wanted in where.items()
+    ]
+    if not all(path.startswith("config/") and path != "config/seed" for path, _ in asked):
+        return [run for run in runs if all(read_path(run, path) in among for path, among in asked)]
+    known: dict[object, bool] = {}  # by setting, which committed results have
+    chosen = []
+    for run in runs:
+        setting = run.get("setting", id(run))
+        if setting not in known:
+            known[setting] = all(read_path(run, path) in among for path, among in asked)
+        if known[setting]:
+            chosen.append(run)
     return chosen
 
 
