@@ -14,7 +14,6 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.work import WorkStore
 from fairpriv_core.sweeps.launch import compute, list_launched, request_cost, request_launch
-from tests.stores import ON_BOTH
 
 DATA = {"dataset": "synthetic", "sensitive": "group"}
 BASE = {"data": DATA, "notion": "demographic_parity"}
@@ -94,8 +93,7 @@ def test_a_mistake_is_a_sentence_in_the_preview(local: RunStore, here: str) -> N
         request_cost({**FEW, "axes": {"epsilon": [float("inf")]}}, owner="local")
 
 
-@ON_BOTH
-@pytest.mark.parametrize("cap", [None, 1.3])
+@pytest.mark.parametrize(("place", "cap"), [("sqlite", None), ("postgresql", 1.3)], indirect=["place"])
 def test_runs_on_a_release_wait_for_it_and_pay_once(default: RunStore, place: str, cap: float | None) -> None:
     if cap is not None:
         answer_cap("synthetic", "group", record=False, lift=False, epsilon=cap, delta=1e-5)
