@@ -40,14 +40,14 @@ _ALIKE = 0.95
 
 def read_path(run: Json, path: str) -> Any:
     """Return what stands at `path` in a record's JSON; None where nothing does."""
+    stored = run.get("numbers", {})  # of committed results: by path
+    if path in stored:
+        return stored[path]
     if path == "gap":
         return read_path(run, f"metrics/{run['config']['notion']}_gap")
     if path == _TIME:
         epochs = run["config"]["method"].get("epochs")
         return None if not epochs else run["seconds"] / epochs
-    stored = run.get("numbers", {})  # of committed results: by path
-    if path in stored:
-        return stored[path]
     if path == "same_answer":
         rate = read_path(run, "metrics/positive_rate")
         return read_path(run, "metrics/largest_decided") if rate is None else max(rate, 1.0 - rate)
