@@ -59,28 +59,15 @@ def read_zoom(pdf: bytes) -> float:
 
 
 @pytest.mark.usefixtures("own_browser")
-def test_a_figure_for_a_column_is_as_wide_as_one() -> None:
-    width, height = read_inches(paint("trade_off", "pdf", PAPER))
-    assert width == pytest.approx(3.3, abs=0.02) and height > 2
-    picture = Image.open(io.BytesIO(paint("trade_off", "png", PAPER)))
-    assert picture.width == pytest.approx(3.3 * 300, abs=4)
-
-
-@pytest.mark.usefixtures("own_browser")
 @pytest.mark.parametrize("sheet", [PAPER, SLIDE])
 def test_a_picture_says_how_wide_it_is(sheet: Any) -> None:
     """A slide or a document takes a picture that does not at 72 dots an inch: almost three times as wide as a slide."""
+    assert (PAPER.width, PAPER.dots, round(SLIDE.width, 2)) == (3.3, 300, 13.33)
     picture = Image.open(io.BytesIO(paint("trade_off", "png", sheet)))
     across, up = picture.info["dpi"]
     assert across == up == pytest.approx(sheet.dots, abs=0.1)
     assert picture.width / across == pytest.approx(sheet.width, abs=0.02)
     picture.load()
-
-
-@pytest.mark.usefixtures("own_browser")
-def test_a_figure_for_a_slide_fills_it() -> None:
-    width, height = read_inches(paint("trade_off", "pdf", SLIDE))
-    assert width == pytest.approx(13.33, abs=0.03) and width / height == pytest.approx(16 / 9, abs=0.01)
 
 
 @pytest.mark.usefixtures("own_browser")
@@ -97,7 +84,9 @@ def test_no_text_is_too_small_to_read(name: str, sheet: Any) -> None:
 def test_text_is_as_large_in_print_as_the_sheet_says(sheet: Any) -> None:
     """A printer's margins would shrink the drawing, and its text below what can be read."""
     pdf = paint("trade_off", "pdf", sheet)
-    assert read_inches(pdf)[0] == pytest.approx(sheet.width, abs=0.01)
+    width, height = read_inches(pdf)
+    assert width == pytest.approx(sheet.width, abs=0.01) and height > 2
+    assert sheet != SLIDE or width / height == pytest.approx(16 / 9, abs=0.01), "it is filled"
     assert TEXT_PIXELS * read_zoom(pdf) == pytest.approx(fit_sheet(FIGURES["trade_off"], sheet).points, rel=0.005)
 
 
