@@ -50,16 +50,16 @@ def check_plain(value: Any, where: str = "the config") -> None:
 def _check(value: Any, where: str, depth: int) -> None:
     if depth > _DEEPEST:
         raise BadInput(f"{where} has more than {_DEEPEST} lists or tables within each other.", field="config")
-    if isinstance(value, Mapping):
+    if isinstance(value, str):  # the most of them, so first
+        if not value.isascii() and value != value.encode(errors="ignore").decode():
+            raise BadInput(f"{where} must be text with a UTF-8 form, got '{value}'.", field=where)
+    elif isinstance(value, Mapping):
         for name, part in value.items():
             _check(name, "a setting's name", depth + 1)
             _check(part, str(name), depth + 1)
     elif isinstance(value, list | tuple):
         for part in value:
             _check(part, where, depth + 1)
-    elif isinstance(value, str):
-        if not value.isascii() and value != value.encode(errors="ignore").decode():
-            raise BadInput(f"{where} must be text with a UTF-8 form, got '{value}'.", field=where)
     elif isinstance(value, int) and not _LEAST <= value <= _LARGEST:
         raise BadInput(f"{where} must be a whole number from {_LEAST} to {_LARGEST}, got a longer one.", field=where)
     elif not isinstance(value, int | float | PurePath | None):

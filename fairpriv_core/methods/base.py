@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from functools import cache
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 from fairpriv_core.data.dataset import Dataset
@@ -106,9 +107,14 @@ def parameter(
 
 def parameters(method: type[Method] | Method) -> dict[str, tuple[Parameter, Field[Any]]]:
     """Return each hyper-parameter of `method` by name, in order of declaration, with its dataclass field."""
+    return dict(_read_parameters(method if isinstance(method, type) else type(method)))
+
+
+@cache
+def _read_parameters(kind: type[Method]) -> Mapping[str, tuple[Parameter, Field[Any]]]:
     return {
         item.name: (item.metadata["parameter"], item)
-        for item in fields(method)
+        for item in fields(kind)
         if item.default is not MISSING and "parameter" in item.metadata
     }
 

@@ -11,7 +11,7 @@ from fairpriv_core.papers.printed import Beside, set_beside
 from fairpriv_core.papers.results import Made
 from fairpriv_core.papers.status import TITLES, Status, say_needed
 from fairpriv_core.papers.values import Runs
-from fairpriv_core.papers.verdicts import judge_all
+from fairpriv_core.papers.verdicts import judge, judge_all
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def say_main_claim(paper: Paper, made: Mapping[str, Made]) -> str:
     """Return what a paper says above all, and how that stands here, as a sentence."""
     name, at = paper.main_claim
     preset = next(one for one in paper.presets if one.id == name)
-    verdict = judge_all(preset, _runs(preset, made))[at]
+    verdict = judge(preset.claims[at], _runs(preset, made))
     says = preset.claims[at].says
     counts = Counter(one.status for one in verdict.cases)
     stands = ", ".join(f"{TITLES[status]} in {counts[status]}" for status in TITLES if counts[status])

@@ -40,14 +40,14 @@ _ALIKE = 0.95
 
 def read_path(run: Json, path: str) -> Any:
     """Return what stands at `path` in a record's JSON; None where nothing does."""
+    stored = run.get("numbers", {})  # of committed results: by path
+    if path in stored:
+        return stored[path]
     if path == "gap":
         return read_path(run, f"metrics/{run['config']['notion']}_gap")
     if path == _TIME:
         epochs = run["config"]["method"].get("epochs")
         return None if not epochs else run["seconds"] / epochs
-    stored = run.get("numbers", {})  # of committed results: by path
-    if path in stored:
-        return stored[path]
     if path == "same_answer":
         rate = read_path(run, "metrics/positive_rate")
         return read_path(run, "metrics/largest_decided") if rate is None else max(rate, 1.0 - rate)
@@ -76,11 +76,20 @@ def shown(run: Json, value: Value) -> float | None:
 
 
 def choose(runs: Runs, *wheres: Where) -> list[Json]:
-    """Return the runs that have all of the given values."""
-    chosen = list(runs)
-    for path, wanted in (pair for where in wheres for pair in where.items()):
-        among = wanted if isinstance(wanted, tuple) else (wanted,)
-        chosen = [run for run in chosen if read_path(run, path) in among]
+    """Return the runs that have all of the given values; what is asked of settings alone is asked once of each."""
+    asked = [
+        (path, wanted if isinstance(wanted, tuple) else (wanted,)) for where in wheres for path, wanted in where.items()
+    ]
+    if not all(path.startswith("config/") and path != "config/seed" for path, _ in asked):
+        return [run for run in runs if all(read_path(run, path) in among for path, among in asked)]
+    known: dict[object, bool] = {}  # by setting, which committed results have
+    chosen = []
+    for run in runs:
+        setting = run.get("setting", id(run))
+        if setting not in known:
+            known[setting] = all(read_path(run, path) in among for path, among in asked)
+        if known[setting]:
+            chosen.append(run)
     return chosen
 
 

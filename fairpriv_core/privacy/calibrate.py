@@ -34,8 +34,8 @@ def calibrate(
     """Return the smallest noise multiplier m whose events_for(m) cost at most `epsilon`, and at least 99.9 % of it.
 
     `events_for` is pure; more noise must never cost more. `accountant` names the one of the catalogue that must agree:
-    the proved one, or "rdp" for published figures. Compositions that agree are searched once. The search begins
-    at `start`, or where the Gaussian approximation meets the target: some 30 compositions more. Raises BadInput if no
+    the proved one, or "rdp" for published figures. `start` is a multiplier near the answer, for an `events_for` that is
+    slow; without it one is found by some thirty calls. Compositions that agree are searched once. Raises BadInput if no
     noise suffices, since the releases that `events_for` holds fixed cost more alone, or if a number is out of range.
     """
     checks.positive(epsilon=epsilon)
@@ -58,15 +58,18 @@ class _Family:
 
 
 def _search(family: _Family, target: float, delta: float, start: float | None) -> tuple[float, Events]:
-    """Return the multiplier and its events: from the Gaussian approximation, by coarse cells, to the accountant."""
+    """Return the multiplier and its events: from the Gaussian approximation, by coarse cells, to the accountant.
+
+    A `start` that is given stands in place of the first two.
+    """
 
     def cost(account: Callable[[Events, float], float], multiplier: float) -> float:
         return account(family.events_for(multiplier), delta)
 
     if start is None:
         start = _guess(family.events_for, gaussian_mu(target, delta))
-    if family.accountant == "pld":
-        start = _solve(partial(cost, coarse_epsilon), target, start, 20 * _TOLERANCE)
+        if family.accountant == "pld":
+            start = _solve(partial(cost, coarse_epsilon), target, start, 20 * _TOLERANCE)
     start = _solve(partial(cost, accountants()[family.accountant].function), target, start, _TOLERANCE)
     return start, family.events_for(start)
 

@@ -8,7 +8,7 @@ loss, so rounding of an inverse moves it by the square of the rounding alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -36,7 +36,7 @@ _FINEST = 12  # halvings of the interval at most
 _LEAST_NOISE = 1e-3  # below it, and above the largest pure epsilon, a release counts as one without noise
 _LARGEST_PURE = 500.0
 _TAIL = 1e-15  # of the probability: what a composition with itself may leave out, counted as an infinite loss
-_ORDERS = np.concatenate([np.arange(-20, 0), np.arange(1, 21)])  # of Chernoff's bound, over the number of cells
+_ORDERS = 20  # of Chernoff's bound, on each side: 1, 2, … over the number of cells
 _MANY = 100_000  # releases; beyond them the best order is far below 1 over the cells, and more are tried
 
 
@@ -155,9 +155,7 @@ def _repeat(losses: LossDistribution, count: int) -> LossDistribution:
     """Return the composition of `losses` with themselves: by Fourier transform, on the range that Chernoff leaves."""
     size = len(losses.masses)
     low, high = 0.0, float((size - 1) * count)
-    finer = np.geomspace(1 / math.sqrt(count), 1, 20) if count > _MANY else np.zeros(0)
-    for order in np.concatenate([_ORDERS, finer, -finer]) / size:
-        total = np.sum(np.exp(order * np.arange(size)) * losses.masses)
+    for order, total in _tilt(losses.masses, np.geomspace(1 / math.sqrt(count), 1, 20) if count > _MANY else []):
         bound = (count * math.log(total) + math.log(2.0 / _TAIL)) / order
         low, high = (low, min(high, math.ceil(bound))) if order > 0 else (max(low, math.floor(bound)), high)
     first, size_left = int(low), int(high - low) + 1
@@ -165,6 +163,22 @@ def _repeat(losses: LossDistribution, count: int) -> LossDistribution:
     wrapped = fft.irfft(fft.rfft(losses.masses, length) ** count, length)
     infinite = _TAIL - math.expm1(count * math.log1p(-losses.infinite))
     return LossDistribution(losses.width, losses.lowest * count + first, np.roll(wrapped, -first)[:size_left], infinite)
+
+
+def _tilt(masses: np.ndarray, finer: Iterable[float]) -> Iterator[tuple[float, float]]:
+    """Yield orders of Chernoff's bound, those that are `finer` too, each with its moment of `masses`.
+
+    Whole orders follow from each other by a product, which takes far less than an exponential.
+    """
+    size = len(masses)
+    places = np.arange(size) / size
+    for sign in (-1.0, 1.0):
+        step, tilted = np.exp(sign * places), masses
+        for whole in range(1, _ORDERS + 1):
+            tilted = tilted * step
+            yield sign * whole / size, float(np.sum(tilted))
+        for order in finer:
+            yield sign * order / size, float(np.sum(np.exp(sign * order * places) * masses))
 
 
 def _convolve(one: LossDistribution, other: LossDistribution) -> LossDistribution:

@@ -27,6 +27,7 @@ from fairpriv_core.records.source import find_seed
 Record = Mapping[str, Any]  # the JSON of a record
 Check = Callable[[str | None, str | None], None]
 _GIB = 2**30
+_DIVISOR = 1.25  # near what a budget is divided by for a method beside a paid schema
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,11 @@ def calibrate_method(config: RunConfig, n_train: int) -> Method:
 
     if not price:
         return fit(1.0)
-    return fit(
-        calibrate(lambda divisor: (*price, *fit(divisor).event(n_train)), epsilon=target, delta=delta, start=1.0)
-    )
+
+    def events_for(divisor: float) -> Events:
+        return (*price, *fit(divisor).event(n_train))
+
+    return fit(calibrate(events_for, epsilon=target, delta=delta, start=_DIVISOR))
 
 
 def fit_batch(config: RunConfig, said: Collection[str], datasets: DatasetCache) -> RunConfig:

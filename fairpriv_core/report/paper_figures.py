@@ -28,6 +28,7 @@ from fairpriv_core.papers.values import (
     ALWAYS,
     Runs,
     amount,
+    by_config,
     by_setting,
     choose,
     count_alike,
@@ -236,8 +237,8 @@ def _differing(one: Runs, other: Runs) -> list[str]:
 
 def _settings(runs: Runs) -> Mapping[str, set[str]]:
     found: dict[str, set[str]] = {}
-    for run in runs:
-        for name, value in run["config"]["method"].items():
+    for own in by_config(runs):
+        for name, value in own[0]["config"]["method"].items():
             if name != "variant":
                 found.setdefault(name, set()).add(json.dumps(value, sort_keys=True))
     return found

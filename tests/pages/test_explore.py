@@ -69,7 +69,7 @@ def test_on_public_data_a_move_that_rests_trains_and_the_newest_counts(own_store
 
 
 def test_the_point_moves_leaves_its_trail_and_can_be_kept(own_store: Path, open_page: Open) -> None:
-    page = open_page("tradeoffs", view="explore")
+    page = open_page("tradeoffs", view="explore", p__epochs="3")
     with open_store(str(own_store)) as store:
         rest(page)
         assert "on its way" in said(page, "info")
@@ -96,7 +96,7 @@ def test_the_point_moves_leaves_its_trail_and_can_be_kept(own_store: Path, open_
 
 
 def test_on_own_data_nothing_trains_before_its_cost_is_seen(own_file: str, own_store: Path, open_page: Open) -> None:
-    page = whole(open_page("tradeoffs", view="explore", data=own_file, explore__automatic="True"))
+    page = whole(open_page("tradeoffs", view="explore", data=own_file, explore__automatic="True", p__epochs="3"))
     rest(rest(page))
     with open_store(str(own_store)) as store:
         assert store.explored(5) == [] and not page.toggle("explore.automatic").value, "no link trains"
@@ -124,7 +124,7 @@ def test_on_own_data_nothing_trains_before_its_cost_is_seen(own_file: str, own_s
 def test_a_paid_release_makes_moves_free_and_its_gap_has_an_error(
     own_file: str, own_store: Path, open_page: Open
 ) -> None:
-    page = open_page("tradeoffs", view="explore", data=own_file, method="one_release")
+    page = open_page("tradeoffs", view="explore", data=own_file, method="one_release", p__epochs="3")
     page.button("explore_train").click().run()
     with open_store(str(own_store)) as store:
         paid = train(store)

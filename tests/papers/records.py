@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
 from fairpriv_core.papers.catalog import find_preset
 from fairpriv_core.papers.results import read_made
 from fairpriv_core.papers.runs import list_configs
-from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.config import RunConfig, name_config
 
 read_kept = cache(read_made)
 
@@ -22,7 +23,22 @@ def read_configs(preset_id: str, version: str) -> dict[str, RunConfig]:
 @cache
 def read_settings(preset_id: str, version: str) -> list[dict[str, Any]]:
     """Return the JSON of the configs of a preset's version."""
-    return [config.to_json() for config in read_configs(preset_id, version).values()]
+    return list(name_settings(find_preset(preset_id).versions[version].sweeps).values())
+
+
+def name_settings(sweeps: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the JSON of the configs of sweeps by their keys; each setting is built once, for its first seed."""
+    found = {}
+    for raw in sweeps:
+        for config in list_configs([cut(raw, 1)]).values():
+            each = [{**config.to_json(), "seed": seed} for seed in raw["axes"]["seed"]]
+            found |= {name_config(asked): asked for asked in each}
+    return found
+
+
+def cut(raw: Mapping[str, Any], seeds: int) -> dict[str, Any]:
+    """Return a sweep with its first seeds."""
+    return {**raw, "axes": {**raw["axes"], "seed": raw["axes"]["seed"][:seeds]}}
 
 
 def make_record(

@@ -8,17 +8,22 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.cli import papers
 from fairpriv_core.papers import catalog
 from fairpriv_core.papers.status import TITLES
+from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
 from tests.cli.commands import Call
 from tests.papers import tiny
+from tests.sweeps.here import Here
 
 
 @pytest.fixture(autouse=True)
 def only_tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no paper but one that takes no time, whose runs are trained in this process."""
     monkeypatch.setattr(catalog, "PAPERS", (tiny.PAPER,))
+    monkeypatch.setattr(papers, "run_here", Here())
 
 
 def test_papers_are_listed_with_what_they_wait_for(call: Call) -> None:
@@ -77,7 +82,7 @@ def _judge_attacks(found: dict[str, Any]) -> None:
 
 
 def test_runs_that_another_process_holds_are_told(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairpriv_core.cli.papers.run_here", lambda *_, workers: None)
+    monkeypatch.setattr(papers, "run_here", lambda *_, workers: None)
     said = call("papers", "run", "tiny.figure1", "--small", "--workers", "1", "--json")
     assert said.code == 1 and said.json["keys"] == []
     assert "4 of 4 runs have not ended: fairpriv papers run tiny.figure1 --small goes on with them." in said.err
@@ -94,7 +99,7 @@ def test_a_run_that_cannot_go_on_is_named_with_the_way_to_start_it_anew(
 
     asked = ("papers", "run", "tiny.figure1", "--small", "--workers", "1", "--json")
     with monkeypatch.context() as earlier:
-        earlier.setattr("fairpriv_core.cli.papers.run_here", refuse)
+        earlier.setattr(papers, "run_here", refuse)
         said = call(*asked)
     assert said.code == 1
     key = said.err.rpartition("runs delete ")[2].partition(",")[0]
@@ -103,7 +108,8 @@ def test_a_run_that_cannot_go_on_is_named_with_the_way_to_start_it_anew(
     assert key in call(*asked).json["keys"]
 
 
-def test_other_seeds_and_settings_are_run_and_named(call: Call) -> None:
+def test_other_seeds_and_settings_are_run_by_processes_and_named(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(papers, "run_here", run_here)
     asked = ("papers", "run", "tiny.figure1", "--workers", "1", "--seeds", "7..8", "--set", "epochs=1")
     said = call(*asked, "--json")
     assert said.code == 0 and said.json["seeds"] == [7, 8]

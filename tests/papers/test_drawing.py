@@ -26,7 +26,7 @@ from fairpriv_core.papers.preset import (
     published,
 )
 from fairpriv_core.papers.printed import count_beside, set_beside
-from fairpriv_core.papers.values import amount, list_paths, read_path
+from fairpriv_core.papers.values import amount, choose, list_paths, read_path
 from fairpriv_core.papers.verdicts import judge_all
 from fairpriv_core.report.figure import write_csv
 from fairpriv_core.report.paper_figures import describe_runs, draw_preset, list_cells
@@ -51,6 +51,17 @@ def test_lines_are_means_over_seeds_with_bands_and_level_where_there_is_no_budge
     assert (mark.value, mark.axis, mark.panel) == (80.0, "y", 0)
     assert figure.raw and "3 seeds" in figure.caption and "1 in 100,000" in figure.caption
     assert "the sensitive attribute of each person" in figure.caption and "2.10 at 1" in figure.alt
+
+
+def test_runs_are_chosen_alike_whether_their_settings_are_numbered_or_not() -> None:
+    numbered = [{**run, "setting": (run["config"]["method"]["name"], run["config"]["epsilon"])} for run in RUNS]
+    for asked in (
+        [{"config/epsilon": 0.5}, {"config/method/name": ("pf_ld", "none")}],
+        [{"config/epsilon": 0.5, "config/seed": 1}],
+        [{"config/method/name": "pf_ld"}, {"variant": "proved"}],
+    ):
+        keys = [run["key"] for run in choose(RUNS, *asked)]
+        assert keys == [run["key"] for run in choose(numbered, *asked)] and 0 < len(keys) < len(RUNS)
 
 
 def test_columns_are_figures_beside_each_other_and_empty_ones_are_left_out() -> None:

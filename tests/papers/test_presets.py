@@ -23,12 +23,12 @@ from fairpriv_core.papers.results import Made
 from fairpriv_core.papers.runs import join_sweeps, list_configs
 from fairpriv_core.papers.values import choose, list_paths, read_path
 from fairpriv_core.papers.verdicts import judge, judge_all
-from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.config import name_config
 from fairpriv_core.report import paper_pages
 from fairpriv_core.report.paper_figures import draw_preset, list_cells
 from fairpriv_core.report.paper_prose import count_made
 from fairpriv_core.sweeps.spec import build_sweep, expand
-from tests.papers.records import read_configs, read_kept
+from tests.papers.records import cut, name_settings, read_kept
 
 READY = [preset for preset in presets().values() if not preset.waits_for]
 MADE = read_kept()
@@ -42,18 +42,14 @@ def pretend(preset_id: str, version: str) -> list[dict[str, Any]]:
     preset = find_preset(preset_id)
     paths = [name for name in list_paths(preset) if name not in ("gap", "seconds_per_epoch")]
     found = []
-    for key, config in list_configs([cut(raw) for raw in preset.versions[version].sweeps]).items():
+    for key, asked in name_settings([cut(raw, 2) for raw in preset.versions[version].sweeps]).items():
         numbers = dict.fromkeys(paths, 0.5)
-        numbers |= {f"metrics/{config.notion}_gap": 0.5, "metrics/accuracy": 0.99}  # above any level to be reached
-        threat = config.method.info.threat_model
-        stated = {"threat_model": threat, "variant": getattr(config.method, "variant", None), "seconds": 1.0}
-        found.append({"key": key, "config": config.to_json(), "numbers": numbers, **stated})
+        numbers |= {f"metrics/{asked['notion']}_gap": 0.5, "metrics/accuracy": 0.99}  # above any level to be reached
+        threat = methods()[asked["method"]["name"]].info.threat_model
+        stated = {"threat_model": threat, "variant": asked["method"].get("variant"), "seconds": 1.0}
+        setting = name_config({**asked, "seed": 0})
+        found.append({"key": key, "config": asked, "setting": setting, "numbers": numbers, **stated})
     return found
-
-
-def cut(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a sweep with its first two seeds."""
-    return {**raw, "axes": {**raw["axes"], "seed": raw["axes"]["seed"][:2]}}
 
 
 @pytest.mark.parametrize("preset", READY, ids=lambda preset: preset.id)
@@ -75,21 +71,21 @@ def assert_runs(preset: Preset) -> None:
             theirs = [raw for name in preset.made_from for raw in find_preset(name).versions[size].sweeps]
             assert list(version.sweeps) == theirs
         return
-    sweeps = [build_sweep(raw) for raw in preset.versions["small"].sweeps]
+    small = preset.versions["small"].sweeps
+    sweeps = [build_sweep(cut(raw, 1)) for raw in small]
     cells = [(each.invalid, cell) for each in sweeps for cell in expand(each)]
     assert not [cell.reason for invalid, cell in cells if invalid == "refuse" and cell.reason]
-    known = {cell.config.key: cell.config for _, cell in cells if cell.config}
-    assert len({config.seed for config in known.values()}) >= 3
+    assert len({seed for raw in small for seed in raw["axes"]["seed"]}) >= 3
     made = MADE.get(preset.id)
     if made is not None:
-        assert_kept(preset, made, known if made.version == "small" else read_configs(preset.id, made.version))
+        assert_kept(preset, made)
 
 
-def assert_kept(preset: Preset, made: Made, keys: Mapping[str, RunConfig]) -> None:
-    assert {run["key"].partition("-")[0] for run in made.runs} | set(made.failed) == set(keys)
+def assert_kept(preset: Preset, made: Made) -> None:
+    settings = name_settings(preset.versions[made.version].sweeps)
+    assert {run["key"].partition("-")[0] for run in made.runs} | set(made.failed) == set(settings)
     assert not {run["key"].partition("-")[0] for run in made.runs} & set(made.failed)
-    pairs = [(keys[run["key"].partition("-")[0]], run["config"]) for run in made.runs]
-    assert all(config.to_json() == kept or config == build_config(kept) for config, kept in pairs)  # a split's old name
+    assert all(settings[run["key"].partition("-")[0]] == run["config"] for run in made.runs)
     paths = list_paths(preset)
     assert not [
         path for run in made.runs for path in paths if has_by_nature(run, path) and read_path(run, path) is None
@@ -97,9 +93,9 @@ def assert_kept(preset: Preset, made: Made, keys: Mapping[str, RunConfig]) -> No
 
 
 def assert_one_sweep(preset: Preset) -> None:
-    """The sweeps of a figure are one, with two seeds each."""
+    """The sweeps of a figure are one, with a seed each."""
     for version in preset.versions.values():
-        sweeps = [cut(raw) for raw in version.sweeps]
+        sweeps = [cut(raw, 1) for raw in version.sweeps]
         assert list_configs([join_sweeps(sweeps)]).keys() == list_configs(sweeps).keys()
         assert len({json.dumps(raw.get("sweep", {})) for raw in sweeps}) == 1
 

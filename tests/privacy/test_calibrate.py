@@ -44,6 +44,20 @@ def test_a_single_gaussian_comes_out_at_the_closed_form() -> None:
     assert noise == pytest.approx(1 / gaussian_mu(1.0, DELTA), rel=1e-3)
 
 
+def test_from_a_start_few_noises_are_tried() -> None:
+    tried = list[float]()
+
+    def events_for(noise: float) -> Events:
+        tried.append(noise)
+        return (Gaussian(noise, 7),)
+
+    for start in (0.05, 2.0, 5000.0):
+        tried.clear()
+        noise = calibrate(events_for, epsilon=1.7, delta=DELTA, start=start)
+        assert 1.7 * (1 - 1e-3) <= epsilon(events_for(noise), DELTA) <= 1.7
+        assert len(tried) < 20, start
+
+
 def test_published_figures_are_calibrated_by_their_own_accounting() -> None:
     noise = calibrate(dp_sgd, epsilon=1.0, delta=DELTA, accountant="rdp")
     assert 1 - 1e-3 <= rdp_epsilon(dp_sgd(noise), DELTA) <= 1.0

@@ -240,16 +240,23 @@ def test_no_more_settings_than_there_is_room_for() -> None:
 
 def test_every_form_has_its_parts(chromium: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROWSER_PATH", chromium)
-    report, said = report_on(tell_run(paid=False, method="none", threat_model=None, epsilon=None)), []
-    with zipfile.ZipFile(io.BytesIO(forms_of(report)["figures"].make(report, said.append))) as archive:
-        names = archive.namelist()
-    assert len(names) == 3 * len(report.document.figures) and {name[-3:] for name in names} == {"png", "svg", "pdf"}
-    assert said[0] == f"drawing figure 1 of {len(report.document.figures)}"
+    report, said = report_on(tell_run(paid=False, method="none", threat_model=None, epsilon=None)), list[str]()
     assert json.loads(make(report, "ipynb"))["nbformat"] == 4
     assert list(list_parts(report.document))
+    two = replace(report, document=Document("t", "n", (Section("s", report.document.figures[:2]),)))
+    with zipfile.ZipFile(io.BytesIO(forms_of(two)["figures"].make(two, said.append))) as archive:
+        images = archive.namelist()
+    assert len(images) == 6 and {name[-3:] for name in images} == {"png", "svg", "pdf"}
+    assert said == ["drawing figure 1 of 2", "drawing figure 2 of 2"]
+    monkeypatch.setattr(forms, "_draw_figures", lambda *_: dict.fromkeys(images, b""))
+    with zipfile.ZipFile(io.BytesIO(make(two, "zip"))) as archive:
+        assert archive.read("report.pdf").startswith(b"%PDF")
+        assert set(images) < set(archive.namelist()) and "README.txt" not in archive.namelist()
 
 
-def test_runs_that_are_a_sweep_take_its_file_along() -> None:
+def test_runs_that_are_a_sweep_take_its_file_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("BROWSER_PATH", "PATH"):
+        monkeypatch.setenv(name, "")  # all but what a browser prints
     data = make_data(tell_run("a" * 16), tell_run("b" * 16, seed=1))
     sweep = "[axes]\nseed = [0, 1]\n"
     for name in ("toml", "zip"):

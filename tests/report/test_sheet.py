@@ -6,6 +6,7 @@ import io
 import re
 import zlib
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -14,9 +15,9 @@ from PIL import Image
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.record import RAW
 from fairpriv_core.report.draw import draw, least_height
-from fairpriv_core.report.export import fit_sheet, to_image
+from fairpriv_core.report.export import ImageFormat, fit_sheet, to_image
 from fairpriv_core.report.figure import FigureData, Reference
-from fairpriv_core.report.sheet import LEAST_POINTS, SHEETS, TEXT_PIXELS
+from fairpriv_core.report.sheet import LEAST_POINTS, SHEETS, TEXT_PIXELS, Sheet
 from tests.report import samples
 
 FIGURES = samples.every_figure()
@@ -26,6 +27,12 @@ PAPER, SLIDE = SHEETS["paper"], SHEETS["slide"]
 @pytest.fixture
 def own_browser(chromium: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROWSER_PATH", chromium)
+
+
+@cache
+def paint(name: str, image_format: ImageFormat, sheet: Sheet) -> bytes:
+    """Return a sample on a sheet; drawn once, and read by several tests."""
+    return to_image(FIGURES[name], image_format, sheet=sheet)
 
 
 def read_points(svg: str) -> list[float]:
@@ -52,18 +59,11 @@ def read_zoom(pdf: bytes) -> float:
 
 
 @pytest.mark.usefixtures("own_browser")
-def test_a_figure_for_a_column_is_as_wide_as_one() -> None:
-    width, height = read_inches(to_image(FIGURES["trade_off"], "pdf", sheet=PAPER))
-    assert width == pytest.approx(3.3, abs=0.02) and height > 2
-    picture = Image.open(io.BytesIO(to_image(FIGURES["trade_off"], "png", sheet=PAPER)))
-    assert picture.width == pytest.approx(3.3 * 300, abs=4)
-
-
-@pytest.mark.usefixtures("own_browser")
 @pytest.mark.parametrize("sheet", [PAPER, SLIDE])
 def test_a_picture_says_how_wide_it_is(sheet: Any) -> None:
     """A slide or a document takes a picture that does not at 72 dots an inch: almost three times as wide as a slide."""
-    picture = Image.open(io.BytesIO(to_image(FIGURES["trade_off"], "png", sheet=sheet)))
+    assert (PAPER.width, PAPER.dots, round(SLIDE.width, 2)) == (3.3, 300, 13.33)
+    picture = Image.open(io.BytesIO(paint("trade_off", "png", sheet)))
     across, up = picture.info["dpi"]
     assert across == up == pytest.approx(sheet.dots, abs=0.1)
     assert picture.width / across == pytest.approx(sheet.width, abs=0.02)
@@ -71,17 +71,11 @@ def test_a_picture_says_how_wide_it_is(sheet: Any) -> None:
 
 
 @pytest.mark.usefixtures("own_browser")
-def test_a_figure_for_a_slide_fills_it() -> None:
-    width, height = read_inches(to_image(FIGURES["trade_off"], "pdf", sheet=SLIDE))
-    assert width == pytest.approx(13.33, abs=0.03) and width / height == pytest.approx(16 / 9, abs=0.01)
-
-
-@pytest.mark.usefixtures("own_browser")
 @pytest.mark.parametrize("sheet", [PAPER, SLIDE])
 @pytest.mark.parametrize("name", ["trade_off", "groups_positive_rate", "clipping_gradient_norm"])
 def test_no_text_is_too_small_to_read(name: str, sheet: Any) -> None:
     wanted = fit_sheet(FIGURES[name], sheet).points
-    points = read_points(to_image(FIGURES[name], "svg", sheet=sheet).decode())
+    points = read_points(paint(name, "svg", sheet).decode())
     assert points and min(points) >= wanted - 0.1 and wanted >= LEAST_POINTS
 
 
@@ -89,14 +83,16 @@ def test_no_text_is_too_small_to_read(name: str, sheet: Any) -> None:
 @pytest.mark.parametrize("sheet", SHEETS.values(), ids=SHEETS)
 def test_text_is_as_large_in_print_as_the_sheet_says(sheet: Any) -> None:
     """A printer's margins would shrink the drawing, and its text below what can be read."""
-    pdf = to_image(FIGURES["trade_off"], "pdf", sheet=sheet)
-    assert read_inches(pdf)[0] == pytest.approx(sheet.width, abs=0.01)
+    pdf = paint("trade_off", "pdf", sheet)
+    width, height = read_inches(pdf)
+    assert width == pytest.approx(sheet.width, abs=0.01) and height > 2
+    assert sheet != SLIDE or width / height == pytest.approx(16 / 9, abs=0.01), "it is filled"
     assert TEXT_PIXELS * read_zoom(pdf) == pytest.approx(fit_sheet(FIGURES["trade_off"], sheet).points, rel=0.005)
 
 
 @pytest.mark.usefixtures("own_browser")
 def test_larger_text_is_larger_on_the_same_width() -> None:
-    usual, large = (to_image(FIGURES["trade_off"], "svg", sheet=replace(PAPER, points=p)).decode() for p in (8, 11))
+    usual, large = (paint("trade_off", "svg", replace(PAPER, points=p)).decode() for p in (8, 11))
     assert min(read_points(large)) / min(read_points(usual)) == pytest.approx(11 / 8, abs=0.02)
     assert re.search(r' width="31[67]', usual) and re.search(r' width="31[67]', large)
 
@@ -104,7 +100,7 @@ def test_larger_text_is_larger_on_the_same_width() -> None:
 @pytest.mark.usefixtures("own_browser")
 def test_a_transparent_picture_has_no_ground() -> None:
     drawn = {
-        clear: Image.open(io.BytesIO(to_image(FIGURES["trade_off"], "png", sheet=replace(PAPER, transparent=clear))))
+        clear: Image.open(io.BytesIO(paint("trade_off", "png", replace(PAPER, transparent=clear))))
         for clear in (True, False)
     }
     alphas = {clear: picture.convert("RGBA").getchannel("A") for clear, picture in drawn.items()}

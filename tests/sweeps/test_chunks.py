@@ -122,7 +122,10 @@ def assert_thinned(kept: list[Value], shown: list[Value]) -> None:
 def test_a_chunk_gives_what_its_runs_give_alone(
     method: str, tmp_path: Path, local: RunStore, configure: Configure
 ) -> None:
-    configs = [configure(method, replay_noise=at, seed=at // 2, learning_rate=0.02 + 0.01 * at) for at in range(4)]
+    configs = [
+        configure(method, batch_size=600, replay_noise=at, seed=at // 2, learning_rate=0.02 + 0.01 * at)
+        for at in range(4)
+    ]
     keys = submit(local, configs)
     assert work_off(local) == [tuple(sorted(keys))]
     with open_store(str(tmp_path / "alone.db")) as alone:
@@ -299,7 +302,7 @@ def test_a_run_whose_settings_are_refused_leaves_the_others_alone(local: RunStor
 
 @pytest.mark.usefixtures("commit_often")
 def test_a_pause_and_a_stop_reach_one_run_of_a_chunk(local: RunStore, configure: Configure) -> None:
-    keys = submit(local, [configure("dp_sgd", seed=seed) for seed in range(4)])
+    keys = submit(local, [configure("dp_sgd", epochs=1, batch_size=600, seed=seed) for seed in range(4)])
     work = WorkStore(local.database)
 
     def ask(progress: Progress) -> None:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,15 +22,14 @@ from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.records.ledger_entry import identify_data
 from fairpriv_core.runs.supervisor import run_here
-from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
-from fairpriv_core.store.work import WorkStore
 from fairpriv_core.sweeps import launch as sweep_launch
 from fairpriv_core.sweeps.launch import Order, request_launch
 from fairpriv_core.text import Reporter
 from tests.patience import PATIENCE, wait_until
+from tests.sweeps.here import Here
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "sweeps"
 FEW = """
@@ -46,24 +44,6 @@ epochs = 2
 epsilon = [1, 3]
 seed = [0, 1]
 """
-
-
-class Here:
-    """Executes chunks in this process, one after the other; `stop` after so many is Ctrl-C."""
-
-    def __init__(self, stop: int | None = None) -> None:
-        self.stop, self.taken = stop, []
-
-    def __call__(self, place: str | None, chunks: Sequence[str], watch: Callable[[], None]) -> None:
-        with open_store(place) as store:
-            work = WorkStore(store.database)
-            while claims := work.claim(chunk=chunks):
-                if len(self.taken) == self.stop:
-                    work.hand_back(claims)
-                    raise KeyboardInterrupt
-                self.taken.append(len(claims))
-                work_on(work, claims)
-                watch()
 
 
 class Said(Reporter):
