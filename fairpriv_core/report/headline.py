@@ -150,11 +150,13 @@ def _list_reached(judged: Sequence[tuple[Measured, Reached]]) -> list[str]:
 
 def _list_verdicts(judged: Sequence[tuple[Measured, Reached]]) -> list[str]:
     listed = {word: [each for each in judged if each[1].verdict == word] for word in VERDICTS}
-    return [
+    unknown = [one.name for one, _ in listed.pop("unknown")]
+    said = [
         f"{VERDICTS[word]} by {' and '.join(f'{one.name} at {reached.far}' for one, reached in those)}"
         for word, those in listed.items()
         if those
     ]
+    return [*said, f"not to be told of {' and '.join(unknown)}"] if unknown else said
 
 
 def _is_useless(each: Measured) -> bool:

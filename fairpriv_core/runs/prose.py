@@ -71,7 +71,8 @@ def _describe_outcome(record: RunRecord) -> list[tuple[str, str]]:
     aim = None if record.metrics is None else judge_aim([record.to_json()], [(count_decisions(record.metrics), 0.0)])
     if aim is None:
         return []
-    return [("outcome", aim.sentence if is_published(record.config["data"]) else f"{aim.sentence} (Raw.)")]
+    said = show_unseen(aim.sentence)
+    return [("outcome", said if is_published(record.config["data"]) else f"{said} (Raw.)")]
 
 
 def describe_epsilon(stated: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -199,7 +200,8 @@ def _describe_part(part: Mapping[str, Any], rate: str) -> tuple[str, str]:
     """Return the line of a group or a class."""
     interval = part[f"{rate}_interval"]
     spread = f" [{_share(interval[0])}, {_share(interval[1])}]" if interval else ""
-    return (f"  {part['name']}", f"{part['size']:,} rows, {rate.replace('_', ' ')} {_share(part[rate])}{spread}")
+    said = f"{part['size']:,} rows, {rate.replace('_', ' ')} {_share(part[rate])}{spread}"
+    return (f"  {show_unseen(part['name'])}", said)
 
 
 def _describe_private(found: Mapping[str, Any], notion: str) -> list[tuple[str, str]]:

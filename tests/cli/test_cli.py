@@ -136,6 +136,10 @@ def test_a_file_of_ones_own_is_trained_on_and_predicted(call: Call, tmp_path: Pa
     positive = sum(row["prediction"] == "1" for row in rows)
     assert predicted == {"key": key, "rows": 400, "positive": positive, "out": str(out)}
     assert [row["row"] for row in rows[:2]] == ["1", "2"] and all(0 <= float(row["probability"]) <= 1 for row in rows)
+    aimed = ("--notion", "demographic_parity", "--method", "f_ld", "--set", "gap_target=0.04", "--set", "epochs=1")
+    outcome = " ".join(call("train", *named, *aimed).out.partition("\nrun ")[0].split())
+    assert outcome.startswith("outcome You asked for a gap of at most 4 points; groups 'left' and 'right' are ")
+    assert outcome.endswith("(Raw.)")
     (tmp_path / "short.csv").write_text("side,other\nleft,1\n")
     said = call("predict", key, "--csv", str(tmp_path / "short.csv"), "--out", str(out))
     assert said.code == 2 and "score" in said.err

@@ -65,6 +65,8 @@ def test_of_several_settings_it_is_said_which_missed() -> None:
     assert found.failed
     assert "points: not reached by Run 2 at 20.0 ± 1.3; reached by Run 1 at 0.5 (0.0 to 1.8)." in found.outcome
     assert not headline_of(tell_aim(MET, data=ADULT)).failed
+    unknown = tell_aim(selected((3000, 10000), (5, 12)), data=ADULT)
+    assert headline_of(tell_aim(MET, data=ADULT), unknown).outcome.endswith("; not to be told of Run 2.")
 
 
 def test_a_small_group_neither_hides_a_miss_nor_is_judged() -> None:
