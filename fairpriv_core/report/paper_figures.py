@@ -41,6 +41,7 @@ from fairpriv_core.papers.values import (
     with_half,
 )
 from fairpriv_core.records.record import RAW
+from fairpriv_core.records.source import is_published
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series
 from fairpriv_core.stats import Mean
@@ -66,7 +67,7 @@ def describe_runs(preset: Preset, runs: Runs) -> str:
         _describe_budgets(preset, runs),
         *_describe_settings(preset, runs),
         f"{alike[:1].upper()}{alike[1:]}." if alike else "",
-        RAW if is_raw(preset) else "",
+        RAW if is_raw(preset, runs) else "",
     ]
     return " ".join(part for part in parts if part)
 
@@ -96,9 +97,10 @@ def describe_each(preset: Preset, shown_by: Sequence[Runs]) -> list[str]:
     return [" ".join(text for text in texts if text) for texts in zip(*unlike, strict=True)] or [""] * len(shown_by)
 
 
-def is_raw(preset: Preset) -> bool:
-    """Return whether a preset shows more of protected groups than an accuracy or a time."""
-    return any(path not in (*ALWAYS, ACCURACY.path, SECONDS.path) for path in list_paths(preset))
+def is_raw(preset: Preset, runs: Runs) -> bool:
+    """Return whether a preset shows more than accuracies and times of groups that not everybody has the rows of."""
+    told = any(path not in (*ALWAYS, ACCURACY.path, SECONDS.path) for path in list_paths(preset))
+    return told and not all(is_published(run["config"]["data"]) for run in runs)
 
 
 def tells_budgets(table: Table) -> bool:
@@ -323,7 +325,7 @@ def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
         caption=" ".join([describe_drawing(preset, here), *[f"Outside the plot: {one.label}." for one in far]]),
         alt=_describe(f"{preset.title}. {part}", plot.rows, series),
         references=tuple(one for one in levels if one not in far),
-        raw=is_raw(preset),
+        raw=is_raw(preset, here),
     )
 
 
@@ -428,7 +430,7 @@ def _bar_figure(preset: Preset, plot: Plot, value: Value, runs: Runs) -> FigureD
         alt=_describe(f"{preset.title}. {value.title}", (value,), series),
         references=_references((value,), runs, bars=True),
         horizontal=True,
-        raw=is_raw(preset),
+        raw=is_raw(preset, runs),
     )
 
 

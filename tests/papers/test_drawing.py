@@ -29,7 +29,7 @@ from fairpriv_core.papers.printed import count_beside, set_beside
 from fairpriv_core.papers.values import amount, choose, list_paths, read_path
 from fairpriv_core.papers.verdicts import judge_all
 from fairpriv_core.report.figure import write_csv
-from fairpriv_core.report.paper_figures import describe_runs, draw_preset, list_cells
+from fairpriv_core.report.paper_figures import describe_runs, draw_preset, is_raw, list_cells
 from tests.papers import tiny
 from tests.papers.records import make_record, make_runs
 
@@ -49,7 +49,7 @@ def test_lines_are_means_over_seeds_with_bands_and_level_where_there_is_no_budge
     assert level.x == (0.5, 1.0) and level.y == pytest.approx((90.0, 90.0))
     (mark,) = figure.references
     assert (mark.value, mark.axis, mark.panel) == (80.0, "y", 0)
-    assert figure.raw and "3 seeds" in figure.caption and "1 in 100,000" in figure.caption
+    assert not figure.raw and "3 seeds" in figure.caption and "1 in 100,000" in figure.caption
     assert "the sensitive attribute of each person" in figure.caption and "2.10 at 1" in figure.alt
 
 
@@ -173,14 +173,20 @@ def test_printed_numbers_stand_beside_ours_and_follow_them() -> None:
     assert set_beside(preset, [])[0].status is None and count_beside(set_beside(preset, [])) == ""
 
 
-def test_what_is_published_is_called_so_and_what_shows_no_group_is_not_raw() -> None:
+def test_what_is_published_is_called_so() -> None:
     runs = [make_record("pf_ld", seed=0, accuracy=0.9, gap=0.1, epsilon=1.0, variant="published")]
     drawing = Plot("line", EPSILON, (ACCURACY,), (published("PF-LD", "pf_ld"), proved("PF-LD", "pf_ld")))
     said = describe_runs(replace(tiny.FIGURE, drawing=drawing), runs)
     assert "ε by the paper's own accounting, not proved to hold: 1.00 (PF-LD, as published)." in said
-    assert said.startswith("Data: Bank marketing, by age. One seed") and "Raw" in said
-    assert "Raw" not in describe_runs(tiny.TABLE, runs)
+    assert said.startswith("Data: Bank marketing, by age. One seed")
     assert describe_runs(tiny.FIGURE, []) == "No finished run yet."
+
+
+def test_groups_of_rows_that_not_everybody_has_are_raw() -> None:
+    faces = {"dataset": "utkface", "sensitive": "race"}
+    runs = [{**run, "config": {**run["config"], "data": {**run["config"]["data"], **faces}}} for run in RUNS]
+    assert draw_preset(replace(tiny.FIGURE, drawing=LINES), runs)[0].raw and draw_preset(tiny.ATTACKED, runs)[0].raw
+    assert is_raw(tiny.FIGURE, runs) and not is_raw(tiny.FIGURE, RUNS) and not is_raw(tiny.TABLE, runs)
 
 
 def test_a_path_goes_through_lists_and_kept_numbers() -> None:
@@ -276,7 +282,7 @@ def test_a_bar_for_each_attacker_has_its_own_number_and_a_run_counts_once() -> N
     assert none.x == pf_ld.x == ("Regression", "Forest") and none.y == pytest.approx((60.0, 70.0)) == pf_ld.y
     (mark,) = figure.references
     assert (mark.value, mark.label, mark.axis) == (50.0, "guessing: 50.00 %", "x")
-    assert figure.raw and "3 seeds" in figure.caption
+    assert not figure.raw and "3 seeds" in figure.caption
     assert list_paths(tiny.ATTACKED)[:2] == ["membership/LR/auc", "membership/RF/auc"]
     assert "membership/chance/auc" in list_paths(tiny.ATTACKED)
     (verdict,) = judge_all(tiny.ATTACKED, runs)
