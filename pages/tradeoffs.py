@@ -11,7 +11,7 @@ from pages.widgets.shared.access import find_store
 from pages.widgets.shared.headline import hold_headline, show_points_headline
 from pages.widgets.shared.state import enter, publish, set_shown, value
 from pages.widgets.tradeoffs.explore import show_explore
-from pages.widgets.tradeoffs.points import choose_wanted, show_epsilon, show_picked
+from pages.widgets.tradeoffs.points import choose_wanted, read_wanted, show_epsilon, show_picked
 from pages.widgets.tradeoffs.questions import Answers, choose_question, find_answers
 from pages.widgets.tradeoffs.sweep_form import choose_sweep
 from pages.widgets.tradeoffs.views import EXPLORE, choose_view, show_list, show_view
@@ -70,18 +70,15 @@ def _show_found(store: RunStore, view: str, found: dict[str, dict[str, Answers]]
         filtered = bool(group_by_claim(answers.rows))
         top.info(_NO_MATCH if filtered else _NOT_DRAWN, icon=":material/filter_alt:")
         return
-    charts = st.container()  # what is wanted is asked below them, and shaded in them
     rows = [row for own in claims.values() for row in own]
     set_shown(rows)
     with top:
         show_points_headline(store, rows)
     best = [row for own in claims.values() for row in find_best(own)]
-    wanted = choose_wanted()
-    show_epsilon(rows, wanted)
-    with charts:
-        show_view(view, topic, claims, answers, wanted)
-        show_list(claims, best, answers)
-        show_picked(rows, best, answers.details)
+    show_view(view, topic, claims, answers, read_wanted())
+    show_list(claims, best, answers)
+    show_picked(rows, best, answers.details)
+    show_epsilon(rows, choose_wanted())
 
 
 def _watch(store: RunStore, stamp: Stamp) -> None:

@@ -61,7 +61,7 @@ def test_the_ledger_counts_it_as_unbounded(call: Call) -> None:
 
 def test_what_leaves_says_that_it_is_claimed(call: Call, tmp_path: Path) -> None:
     key = call(*TRAIN).json["key"]
-    for form, says in (("md", CLAIM), ("html", CLAIM), ("story", "ε = 2 as published, not proved, the gap")):
+    for form, says in (("md", CLAIM), ("html", CLAIM), ("story", "ε = 2 as published, not proved: the gap")):
         out = tmp_path / form
         assert call("export", key, "--format", form, "--out", str(out)).code == 0
         text = out.read_text("utf-8")

@@ -68,9 +68,11 @@ def test_where_there_is_no_line_there_is_no_height() -> None:
 
 def test_what_is_said() -> None:
     better = np.array([[[350, 50], [100, 500]], [[420, 80], [60, 440]]])
-    assert "is above the mixing line" in (say_height(record(better), record(PLAIN, "b")) or "")
+    assert "points more accurate than mixing" in (say_height(record(better), record(PLAIN, "b")) or "")
     worse = np.array([[[200, 200], [300, 300]], [[300, 200], [250, 250]]])
-    assert "is below the mixing line" in (say_height(record(worse), record(PLAIN, "b")) or "")
+    assert "points less accurate than mixing" in (say_height(record(worse), record(PLAIN, "b")) or "")
+    alike = say_height(record(PLAIN + 1), record(PLAIN, "b")) or ""
+    assert alike.endswith(", which may be none).")
     assert say_height(record(PLAIN), record(PLAIN)) is None
     assert say_one_answer(record(PLAIN)) is None
     constant = np.array([[[2, 398], [0, 600]], [[3, 497], [0, 500]]])

@@ -24,7 +24,7 @@ def test_settings_are_joined_over_epsilon_and_the_one_that_keeps_to_the_gap_stan
     ]
     faint = [one for one in figure.series if one.faint]
     assert {one.name for one in faint} == {"PF-LD, gap target 0.1"} and not any(one.low for one in faint)
-    assert lit[0].keys == ("1-0.02", "3-0.02") and lit[0].low and "bold setting" in figure.caption
+    assert lit[0].keys == ("1-0.02", "3-0.02") and lit[0].low and "Bold: of each method" in figure.caption
     drawn = draw(figure)["data"]
     assert {trace.get("opacity") for trace in drawn if "0.1" in trace["name"]} == {0.35}
 

@@ -17,7 +17,7 @@ from pages.widgets.shared.names import name_budget
 from pages.widgets.shared.picks import settle
 from pages.widgets.shared.run_table import MOST_CHOSEN
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import choose, keep, mount_number, mount_several, tell_apart, value
+from pages.widgets.shared.state import ahead, choose, keep, mount_number, mount_several, tell_apart, value
 from pages.widgets.train.clone import offer_clone
 
 _MOST_OFFERED = 300
@@ -76,6 +76,12 @@ def choose_wanted() -> Wanted:
         least = st.number_input("Accuracy of at least (%)", step=0.5, width=210, **wished)
         most = st.number_input("Gap of at most (pp)", step=0.5, width=210, **mount_number("wish_gap", 0, 100))
     return Wanted(keep("wish_accuracy", least) / 100, keep("wish_gap", most) / 100)
+
+
+def read_wanted() -> Wanted:
+    """Return what is asked below the charts, which shade it; a choice beyond a field's ends is the nearer end."""
+    accuracy, gap = (min(max(ahead(name), 0.0), 100.0) / 100 for name in ("wish_accuracy", "wish_gap"))
+    return Wanted(accuracy, gap)
 
 
 def take_wanted(region: Region) -> None:
