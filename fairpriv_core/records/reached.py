@@ -17,10 +17,9 @@ from fairpriv_core.stats import Mean, mean_interval, number, spread
 
 USUAL_GAP = 0.04  # what a person accepts who has set nothing: where the slider stands on Train
 
-
 Table = tuple[np.ndarray, float]  # counts (k, l, l) over group, label and decision, and the noise in each
 Verdict = Literal["yes", "maybe", "no", "unknown"]
-VERDICTS: dict[Verdict, str] = {"no": "not reached", "maybe": "perhaps reached", "unknown": "unknown", "yes": "reached"}
+VERDICTS: dict[Verdict, str] = {"no": "not reached", "maybe": "perhaps reached", "yes": "reached"}
 _MOST_NAMED = 3
 
 
@@ -50,7 +49,8 @@ def judge_aim(records: Sequence[Mapping[str, Any]], tables: Sequence[Table]) -> 
     target, notion = config["method"].get("gap_target"), notions()[config["notion"]]
     if target is None:
         return None
-    asked = f"You asked for {_call_gap(notion)} of at most {100 * target:.4g} points"
+    most = f"{100 * target:.4g}"
+    asked = f"You asked for {_call_gap(notion)} of at most {most} {'point' if most == '1' else 'points'}"
     found = [apart for counts, noise in tables if (apart := find_apart(counts, notion, noise))]
     if not found:
         why = "too few test rows tell" if tables else "no number that may be shown tells"

@@ -149,13 +149,11 @@ def _list_reached(judged: Sequence[tuple[Measured, Reached]]) -> list[str]:
 
 
 def _list_verdicts(judged: Sequence[tuple[Measured, Reached]]) -> list[str]:
-    listed = {word: [each for each in judged if each[1].verdict == word] for word in VERDICTS}
-    unknown = [one.name for one, _ in listed.pop("unknown")]
-    said = [
-        f"{VERDICTS[word]} by {' and '.join(f'{one.name} at {reached.far}' for one, reached in those)}"
-        for word, those in listed.items()
-        if those
-    ]
+    said = []
+    for verdict, words in VERDICTS.items():
+        those = [f"{one.name} at {reached.far}" for one, reached in judged if reached.verdict == verdict]
+        said += [f"{words} by {' and '.join(those)}"] if those else []
+    unknown = [one.name for one, reached in judged if reached.verdict == "unknown"]
     return [*said, f"not to be told of {' and '.join(unknown)}"] if unknown else said
 
 
@@ -201,12 +199,12 @@ def _say_one(after: Measured, about: About, before: Measured | None) -> str:
     accuracy = _say_move(after, before, "accuracy", "accuracy")
     parts = [gap or f"{about.gap} may not be shown", accuracy or "accuracy may not be shown"]
     parts = parts if gap else parts[::-1]
-    instead = "" if before is None else f" instead of {call_setting(before)}"
-    side = call_setting(after)
+    instead = "" if before is None else f" instead of {_call_setting(before)}"
+    side = _call_setting(after)
     return f"{side[0].upper()}{side[1:]}{instead}: {'; '.join(parts)}."
 
 
-def call_setting(each: Measured) -> str:
+def _call_setting(each: Measured) -> str:
     """Return a method with its ε, as a sentence calls it: "PF-LD at ε = 1", "plain training"."""
     if each.method == REFERENCE_METHOD:
         return "plain training"

@@ -88,12 +88,13 @@ def measure(records: Sequence[Record], name: str = "") -> Measured:
     found = {metric: [_read(record, metric) for record in records] for metric in metrics}
     accuracy, gap = (_fold(records, metric, found[metric]) for metric in found)
     pairs = zip(records, *found.values(), strict=True)
-    constant = mean_interval(value[1] for record in records if (value := _read(record, "constant_accuracy"))).mean
     sources = [each[0] for values in (found[notion.metric], found["accuracy"]) for each in values if each]
     aims = first["config"]["method"].get("gap_target") is not None
     tables = list(_list_tables(records, notion.metric)) if aims else []
     sources += ["paid" for _, noise in tables if noise]
     source: Source = max(sources, key=SOURCES.index, default="public")
+    constants = [value for record in records if (value := _read(record, "constant_accuracy"))]
+    constant = mean_interval(value for one, value in constants if SOURCES.index(one) <= SOURCES.index(source)).mean
     return Measured(
         name=name,
         method=outcome.method,

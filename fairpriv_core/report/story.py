@@ -210,13 +210,14 @@ def _tell_costs(run: Chosen, settings: Sequence[Measured], before: Measured | No
         shares = [each.accuracy.mean for each in settings if each.accuracy.mean is not None]
         said = "Each point is a setting: how often it is right, and how large its gap is."
         return Step(title, number(max(shares)), "% accuracy at best", said, Curve(start, lines), notes)
-    low, high = -max(known), -min(known)
+    gained = min(known) > 0
+    low, high = (min(known), max(known)) if gained else (-max(known), -min(known))
     shown = number(low) if number(low) == number(high) else f"{number(low)} to {number(high)}"
-    said = "So much accuracy is given up to close the gap and to add noise."
+    said = "Nothing is given up." if gained else "So much accuracy is given up to close the gap and to add noise."
     if all(map(_may_be_none, spent)):
-        said += " No loss is clear: each interval includes none."
-    plain = before is not None and before.method == REFERENCE_METHOD
-    unit = f"fewer right answers in 100 than {'without protection' if plain else 'without fairness'}"
+        said += " No change is clear: each interval includes none."
+    without = "protection" if before is not None and before.method == REFERENCE_METHOD else "fairness"
+    unit = f"{'more' if gained else 'fewer'} right answers in 100 than without {without}"
     return Step(title, shown, unit, said, Curve(start, lines), notes)
 
 

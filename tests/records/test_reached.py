@@ -78,6 +78,8 @@ def test_what_cannot_be_told_is_said_to_be_unknown() -> None:
     none = judge_aim([make_record(counts)], [])
     assert none is not None and none.verdict == "unknown" and "no number that may be shown tells" in none.sentence
     assert judge(counts, target=None) is None
+    one = judge(counts, target=0.01)
+    assert one is not None and one.asked == "You asked for a gap of at most 1 point"
 
 
 def test_people_and_notions_are_called_as_a_reader_does() -> None:

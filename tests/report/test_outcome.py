@@ -96,3 +96,6 @@ def test_a_model_that_is_worse_than_one_answer_is_called_so() -> None:
     run.record["metrics"] |= {"accuracy": 0.6, "constant_accuracy": 0.7519}
     found = headline_of(run)
     assert found.failed and found.outcome.endswith("The accuracy is below the 75.2 % of one answer for everybody.")
+    paid = tell_aim(MET, "pf_ld_record", noise=4.0)
+    paid.record["metrics"] |= {"constant_accuracy": 0.7519}
+    assert measure([paid.record]).constant is None, "a noisy accuracy is not held against an exact number"

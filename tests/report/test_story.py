@@ -76,6 +76,17 @@ def test_a_paid_run_without_fairness_is_the_gap_before() -> None:
     assert story_of(tell_run(), unfair).steps[1].title == "The gap"
 
 
+def test_a_cost_is_told_in_right_answers_and_a_gain_is_called_so() -> None:
+    said = {}
+    for accuracy in (0.80, 0.86):
+        fair = tell_run("b" * 16, data=ADULT)
+        fair.record["metrics"] = {**fair.record["metrics"], "accuracy": accuracy}
+        costs = story_of(RUNS[0], fair, choice=2).steps[3]
+        said[accuracy] = (costs.number, costs.unit)
+    assert said[0.80] == ("3.7", "fewer right answers in 100 than without protection")
+    assert said[0.86] == ("2.3", "more right answers in 100 than without protection")
+
+
 def test_names_stay_text() -> None:
     words = {"group": "<img src=x onerror=alert(1)>", "label": "</script><b>", "positive": "<i>yes"}
     page = write_story(story_of(tell_run(words=words)))
