@@ -201,7 +201,13 @@ def _say_one(after: Measured, about: About, before: Measured | None) -> str:
     parts = parts if gap else parts[::-1]
     instead = "" if before is None else f" instead of {_call_setting(before)}"
     side = _call_setting(after)
-    return f"{side[0].upper()}{side[1:]}{instead}: {'; '.join(parts)}."
+    bare = before is not None and any(_lacks_interval(after, before, which) for which in ("gap", "accuracy"))
+    return f"{side[0].upper()}{side[1:]}{instead}: {'; '.join(parts)}.{' No interval compares them.' if bare else ''}"
+
+
+def _lacks_interval(after: Measured, before: Measured, which: Literal["accuracy", "gap"]) -> bool:
+    moved = difference(after, before, which)
+    return moved.mean is not None and moved.low is None
 
 
 def _call_setting(each: Measured) -> str:
@@ -226,7 +232,7 @@ def _say_move(after: Measured, before: Measured | None, which: Literal["accuracy
         return f"{name} is {spread(now)} {unit}{', which may be none at all' if none else ''}"
     moved = difference(after, before, which)
     if moved.low is None or moved.high is None:
-        return f"{name} was {spread(was)} and is {spread(now)} {unit}, without an interval to compare them"
+        return f"{name} was {spread(was)} and is {spread(now)} {unit}"
     if moved.low <= 0 <= moved.high:
         return f"{name} does not clearly change: it was {number(was.mean)} and is {spread(now)} {unit}"
     return f"{name} {'falls' if moved.high < 0 else 'rises'} from {number(was.mean)} to {spread(now)} {unit}"

@@ -59,7 +59,9 @@ def test_a_change_within_the_interval_is_said_to_be_none(about: About) -> None:
 def test_what_has_no_interval_is_not_judged(about: About) -> None:
     bare = replace(FAIR, gap=Mean(0.034, None, None, 1))
     said = write_headline([bare], about, before=PLAIN).sentence
-    assert "was 17.6 (16.0 to 19.0) and is 3.4 points, without an interval to compare them" in said
+    assert "was 17.6 (16.0 to 19.0) and is 3.4 points; " in said and said.endswith(". No interval compares them.")
+    none = replace(bare, accuracy=Mean(0.844, None, None, 1))
+    assert write_headline([none], about, before=PLAIN).sentence.count("No interval") == 1
 
 
 def test_a_rise_is_called_so(about: About) -> None:
