@@ -62,8 +62,12 @@ COUNT = """() => {
     return shown
 }"""
 WIDTH = "() => document.querySelector('[data-testid=stMain]').scrollWidth"
+#: a page is empty or a skeleton of Streamlit's when it takes its width, so that nothing to read moves then
 SUM_SHIFTS = """() => new Promise(done => {
-    const add = list => list.getEntries().reduce((sum, each) => sum + (each.hadRecentInput ? 0 : each.value), 0)
+    const takesItsWidth = source => source.previousRect.width !== source.currentRect.width &&
+        source.node?.matches?.("[data-testid=stMainBlockContainer]")
+    const counts = each => !each.hadRecentInput && !each.sources.every(takesItsWidth)
+    const add = list => list.getEntries().filter(counts).reduce((sum, each) => sum + each.value, 0)
     new PerformanceObserver(list => done(add(list))).observe({ type: "layout-shift", buffered: true })
     setTimeout(done, 500, 0)
 })"""
