@@ -82,7 +82,10 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     variant : str or None
         "proved" or "published" where the method has both; None is "proved".
     settings : mapping or None
-        The method's further hyper-parameters by name, such as {"epochs": 10}. On few rows a batch size that is left
+        The method's further hyper-parameters by name, such as {"epochs": 10}; before all others `gap_target` (the gap
+        that is accepted, 0.04 where nothing is said), `multiplier_max` or `multiplier` (λ), `clip_primal` (C_p) and
+        `clip_dual` (C_d), as far as the method has them (`fairpriv methods NAME`). Where λ or C_d is set and
+        `gap_target` is not, no gap is aimed at. On few rows a batch size that is left
         out is a quarter of them, or small enough for 1,500 steps. In a grid each is a parameter of its own, such as
         `settings__epochs`.
     module : torch.nn.Module, callable, str or None

@@ -14,11 +14,11 @@ from fairpriv_core.methods.catalog import methods
 from pages.widgets.shared.epsilon import choose_epsilon
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import DEFAULTS, choose, enter, keep, mount, mount_default, publish, value
-from pages.widgets.train.fairness import choose_fairness
 from pages.widgets.train.form import choose_network, choose_parameters, fit_batch, list_choices, write_form
 from pages.widgets.train.inverse import offer_inverse
 from pages.widgets.train.launch import show_plan
-from pages.widgets.train.recipe import choose_recipe, choose_release
+from pages.widgets.train.recipe import Recipe, choose_recipe, choose_release
+from pages.widgets.train.sliders import choose_sliders, list_moves
 
 _PUBLISHED = (
     "data",
@@ -32,7 +32,6 @@ _PUBLISHED = (
     "reuse_evaluation",
     "expert",
     "typed",
-    "fairness",
     "gap",
     "set_lambda",
     "reuse",
@@ -60,7 +59,7 @@ def show() -> None:
     left, right = st.columns([1, 1], gap="large")
     data = recipe.spec.to_json()
     with left:
-        raw, slots = _choose_settings(recipe.method, data, recipe.dataset)
+        raw, slots = _choose_settings(recipe, data, recipe.dataset)
     with right:
         show_plan(raw | {"data": data, "notion": recipe.notion}, recipe.dataset, slots, expert=bool(value("expert")))
     publish((*_PUBLISHED, *list_choices(methods()[recipe.method])))
@@ -75,32 +74,30 @@ def _offer_default(reference: str) -> None:
         st.button(f"Use {plain(title)} instead", key="use_default_data", icon=":material/undo:", on_click=take)
 
 
-def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple[dict[str, Any], dict[str, Any]]:
+def _choose_settings(recipe: Recipe, data: dict[str, Any], dataset: Dataset) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the raw config without its data and notion, and the container under each field."""
-    kind = methods()[name]
+    kind = methods()[recipe.method]
     expert = keep("expert", st.toggle("Expert mode", **mount("expert")))
     typed = expert and keep("typed", st.toggle("Type numbers instead of sliding", **mount("typed")))
     slots: dict[str, Any] = {}
     raw: dict[str, Any] = {}
-    values: dict[str, Any] = {}
     private = kind.info.threat_model is not None
     if private:
         raw["reuse"] = choose_release(kind.info, data, value("seed"))
         slots["reuse"] = st.container()
         if raw["reuse"] is None:
             raw |= _choose_budget(typed=typed, expert=expert, slots=slots)
-    fairness = st.container()  # beside the budget; what it offers depends on the accounting, which is drawn below
-    if private:
-        values |= _choose_rare(kind.info, data, raw, slots, expert=bool(expert))
+    sliders = st.container()  # beside the budget; what they offer depends on the accounting, which is drawn below
+    values = _choose_rare(kind.info, data, raw, slots, expert=bool(expert)) if private else {}
     network, separate = choose_network(kind, dataset)
     values |= {} if network is None else {"network": network}
     slots["network"] = st.container()
-    with fairness:
-        pursued, ours = choose_fairness(kind, expert=expert, typed=typed)
-        values |= pursued
-        slots["gap_target"] = st.container()
+    with sliders:
+        moved, places = choose_sliders(kind, recipe.notion, expert=expert, typed=typed)
+        values |= moved
+        slots |= places
     if expert:
-        chosen, places = choose_parameters(kind, expert=True, typed=typed, without=(*separate, *ours))
+        chosen, places = choose_parameters(kind, typed=typed, without=separate, on_change=list_moves(kind))
         slots |= places
         seed = st.number_input("Seed", step=1, format="%d", **mount("seed"), help="Split, start and public batches.")
         raw["seed"] = keep("seed", seed)
@@ -110,7 +107,7 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
         values |= fit_batch(kind, dataset)
     by_hand = values.get(kind.info.calibrates or "") is not None
     raw["epsilon"] = None if by_hand else raw.get("epsilon")
-    return {**raw, "method": {"name": name, **values}}, slots
+    return {**raw, "method": {"name": recipe.method, **values}}, slots
 
 
 def _choose_rare(

@@ -17,7 +17,7 @@ from fairpriv_core.data.download import confirm
 from fairpriv_core.data.problem import Problem
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import catalog as method_catalog
-from fairpriv_core.methods.base import Method, Parameter, parameters
+from fairpriv_core.methods.base import Method, Parameter, list_sliders, parameters
 from fairpriv_core.methods.catalog import find_plugin, methods
 from fairpriv_core.notions import catalog as notion_catalog
 from fairpriv_core.notions.catalog import notions
@@ -50,10 +50,16 @@ def croissant_command(dataset: str, out: str | None) -> None:
 
 
 @click.command("methods")
+@click.argument("name", required=False)
 @options.json
-def methods_command(as_json: bool) -> None:
-    """List the methods: what each protects, and its parameters (--json)."""
-    print_answer(answer_catalogue("methods"), as_json)
+def methods_command(name: str | None, as_json: bool) -> None:
+    """List the methods, or what can be set of the method NAME, the sliders of the page Train first."""
+    if name is None:
+        print_answer(answer_catalogue("methods"), as_json)
+        return
+    checks.known_names("method", (name,), methods())
+    found = _describe_method(methods()[name])
+    print_answer(Answer(found, prose.describe_settings(found)), as_json)
 
 
 @click.command("notions")
@@ -134,7 +140,10 @@ def _describe_method(method: type[Method]) -> dict[str, Any]:
         "citation": info.citation,
         "calibrates": info.calibrates,
         "package": None if (plugin := find_plugin(info.name)) is None else plugin.package,
-        "parameters": [_describe_parameter(name, *shown) for name, shown in parameters(method).items()],
+        "parameters": [
+            _describe_parameter(name, *parameters(method)[name])
+            for name in dict.fromkeys((*list_sliders(method), *parameters(method)))
+        ],
     }
 
 

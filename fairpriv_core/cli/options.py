@@ -15,7 +15,13 @@ SENSITIVE = (
 json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 out = click.option("--out", help="Write the record here too.")
 variant = click.option("--variant", help="proved (default) or published, where the method has both.")
-set = click.option("--set", "assignments", metavar="KEY=VALUE", multiple=True, help="A hyper-parameter; repeatable.")
+set = click.option(
+    "--set",
+    "assignments",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="A hyper-parameter; repeatable. `fairpriv methods NAME` has all.",
+)
 epsilon = click.option("--epsilon", help="The privacy budget, > 0; a private method needs it.")
 delta = click.option("--delta", help="In (0, 1); default 1e-5.")
 ledger_delta = click.option("--delta", type=float, help="In (0, 1); default 1e-5.")

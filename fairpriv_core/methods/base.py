@@ -78,7 +78,8 @@ class Parameter:
 
     Where it is `open`, values beside `choices` may do: the method checks them.
     `fairer` is for the one that trades accuracy against fairness: whether "more" or "less" of it is fairer. Those
-    that it `replaces` do not apply where it is set.
+    that it `replaces` do not apply where it is set; where it is none, others have the defaults that stand in
+    `otherwise`.
     """
 
     title: str
@@ -93,6 +94,7 @@ class Parameter:
     unit: str = ""
     fairer: Literal["more", "less"] | None = None
     replaces: tuple[str, ...] = ()
+    otherwise: Mapping[str, float] = field(default_factory=dict)
 
 
 def parameter(
@@ -117,6 +119,20 @@ def _read_parameters(kind: type[Method]) -> Mapping[str, tuple[Parameter, Field[
         for item in fields(kind)
         if item.default is not MISSING and "parameter" in item.metadata
     }
+
+
+def list_sliders(method: type[Method] | Method) -> tuple[str, ...]:
+    """Return the hyper-parameters that every form and help names first, beside ε.
+
+    The gap aimed at, what trades accuracy against fairness (such as λ), and the clipping bounds, as far as `method` has
+    them.
+    """
+    known = parameters(method)
+    bounds = ("clip_primal", "clip_dual")
+    replaced = known["gap_target"][0].replaces if "gap_target" in known else ()
+    trade = [name for name, (shown, _) in known.items() if shown.fairer or (name in replaced and not shown.expert)]
+    first = ("gap_target", *(name for name in trade if name not in bounds), *bounds)
+    return tuple(name for name in dict.fromkeys(first) if name in known)
 
 
 class Method(Protocol):

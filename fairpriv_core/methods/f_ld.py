@@ -38,9 +38,9 @@ class FLd(NotPrivate, TrainsByRule):
     hidden_layers: int = fields.hidden_layers(0)
     width: int = fields.width(64)
     network: str = fields.network()
-    multiplier_max: float = fields.multiplier_max(2.0)
+    multiplier_max: float = fields.multiplier_max()
     dual_step: float = fields.dual_step(0.5)
-    gap_target: float | None = fields.gap_target()
+    gap_target: float | None = fields.gap_target(multiplier_max=2.0)
 
     def __post_init__(self) -> None:
         fields.check_network(self)

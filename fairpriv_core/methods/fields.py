@@ -30,6 +30,7 @@ RECORD_ASSUMED = (
 #: what whoever uses a model that decides by group takes on
 GROUP_NEEDED = "Predictions need the group of every person: whoever uses the model knows it and may decide by it."
 USUAL_BATCH = 256
+USUAL_GAP = 0.04
 USUAL_SAMPLE = 1024  # expected size of a secret sample of whole records, where there are rows enough
 LEAST_STEPS = 1500  # with fewer, training on a small table has not converged
 FEW_STEPS = 300  # with fewer, a model of a small table is hardly better than one answer for everybody
@@ -110,8 +111,8 @@ def width(default: int) -> Any:
     return parameter(default, "Width", "Units in each hidden layer.", low=1, high=512, expert=True)
 
 
-def multiplier_max(default: float) -> Any:
-    """Largest multiplier."""
+def multiplier_max(default: float = 5.0) -> Any:
+    """Largest multiplier: towards a gap λ grows no further than the gap asks for, so it may be large."""
     return parameter(
         default,
         "Largest multiplier λ_max",
@@ -122,31 +123,35 @@ def multiplier_max(default: float) -> Any:
     )
 
 
-AIMED_MULTIPLIER = 5.0  #: λ_max with a gap aimed at: λ grows no further than the gap asks for, so it may be large
-
-
 def gap_target(
     how: str = "multipliers grow above it, up to λ_max, and shrink below, by steps that follow from the number of "
     "epochs",
     instead: str = "equal outputs, as in the paper, by the dual step s",
     *,
     replaces: tuple[str, ...] = ("multiplier_max", "dual_step", "clip_dual"),
+    multiplier_max: float | None = None,
 ) -> Any:
-    """The gap aimed at: `how` training follows it, and what holds `instead` where it is not set."""
+    """The gap aimed at: `how` training follows it, and what holds `instead` where it is none.
+
+    `multiplier_max` is the usual one then.
+    """
+    bound = "" if multiplier_max is None else f", and λ_max {multiplier_max:g} where it is not set"
     return parameter(
-        None,
+        USUAL_GAP,
         "Gap aimed at",
-        f"Largest difference between any two groups' decisions that is accepted: {how}. Empty: {instead}.",
+        f"Largest difference between any two groups' decisions that is accepted: {how}. None, or where a setting that "
+        f"it replaces is set: {instead}{bound}.",
         low=0.0,
         high=1.0,
         replaces=replaces,
+        otherwise={} if multiplier_max is None else {"multiplier_max": multiplier_max},
     )
 
 
 def gap_aimed_at(how: str) -> Any:
     """The gap of a method that always aims at one; `how` it follows it."""
     return parameter(
-        0.04,
+        USUAL_GAP,
         "Gap aimed at",
         f"Largest difference between any two groups' decisions that is accepted: {how}.",
         low=0.0,

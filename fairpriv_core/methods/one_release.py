@@ -90,7 +90,7 @@ class OneRelease(FitsMany):
         log=True,
         fairer="less",
     )
-    multiplier_max: float = fields.multiplier_max(5.0)
+    multiplier_max: float = fields.multiplier_max()
     dual_step: float = fields.dual_step(2.0)
     averaged: float = fields.averaged("epochs", 0.3)
     score_bins: int = parameter(

@@ -102,10 +102,10 @@ class PfLd(TrainsByRule):
         paper="5",
     )
     surrogate: str = fields.surrogate()
-    multiplier_max: float = fields.multiplier_max(2.0)
+    multiplier_max: float = fields.multiplier_max()
     warmup_epochs: int = fields.warmup_epochs()
     dual_step: float = fields.dual_step(0.5)
-    gap_target: float | None = fields.gap_target()
+    gap_target: float | None = fields.gap_target(multiplier_max=2.0)
     noise_primal: float | None = fields.noise_multiplier("Primal noise σ_p", "half the primal shift r C_p")
     noise_dual: float | None = fields.noise_multiplier("Dual noise σ_d", "the dual shift")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift √2")

@@ -69,7 +69,7 @@ class PfLdRecord(PoissonShares, TrainsByRule):
         high=20.0,
         log=True,
     )
-    multiplier_max: float = fields.multiplier_max(0.57)
+    multiplier_max: float = fields.multiplier_max()
     dual_step: float = parameter(
         3.0,
         "Dual step s",
@@ -79,7 +79,7 @@ class PfLdRecord(PoissonShares, TrainsByRule):
         log=True,
         expert=True,
     )
-    gap_target: float | None = fields.gap_target()
+    gap_target: float | None = fields.gap_target(multiplier_max=0.57)
     noise_primal: float | None = fields.noise_multiplier("Primal noise σ", "C")
     noise_dual: float | None = fields.noise_multiplier("Dual noise σ_d", "the dual shift")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift 1")

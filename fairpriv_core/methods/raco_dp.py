@@ -60,7 +60,7 @@ class RacoDp(AveragedSums, TrainsByRule):
 
     network: str = fields.network()
     gap_target: float = fields.gap_aimed_at("multipliers grow above it, up to λ_max, and shrink below")
-    multiplier_max: float = fields.multiplier_max(5.0)
+    multiplier_max: float = fields.multiplier_max()
     share_counts: float = parameter(
         0.15,
         "Budget share, histogram",

@@ -79,7 +79,10 @@ class RunConfig:
 
     def to_toml(self) -> str:
         """Return the TOML form; `build_config(read_toml(text))` reads it back. What is not set is left out."""
-        return write_toml(self.to_json())
+        plain = self.to_json()
+        usual = {name: field.default for name, (_, field) in parameters(self.method).items()}
+        emptied = {name: "none" for name, default in usual.items() if plain["method"][name] is None is not default}
+        return write_toml({**plain, "method": {**plain["method"], **emptied}})
 
 
 _SETTINGS = tuple(item.name for item in fields(RunConfig))

@@ -76,7 +76,20 @@ def build_method(kind: type[Method], given: Mapping[str, Any]) -> Method:
     for name, (shown, _) in parameters(kind).items():
         if shown.choices and not shown.open and name in values and values[name] is not None:
             checks.one_of(shown.choices, **{name: values[name]})
-    return kind(**values)
+    return kind(**_add_defaults(kind, values))
+
+
+def _add_defaults(kind: type[Method], given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return `given` with the defaults that follow from it.
+
+    No gap is aimed at as published, nor where what it would replace is set: whoever sets λ means λ.
+    """
+    if "gap_target" not in parameters(kind):
+        return given
+    shown, field = parameters(kind)["gap_target"]
+    by_hand = given.get("variant") == "published" or any(name in given for name in shown.replaces)
+    aim = given.get("gap_target", None if by_hand else field.default)
+    return {"gap_target": aim, **(shown.otherwise if aim is None else {}), **given}
 
 
 @cache

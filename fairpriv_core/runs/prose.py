@@ -150,6 +150,18 @@ def describe_catalogue(items: Sequence[Mapping[str, Any]]) -> str:
     return align([(item["name"], item.get("sentence") or item.get("summary") or item["title"]) for item in items])
 
 
+def describe_settings(method: Mapping[str, Any]) -> str:
+    """Return a method's sentence, and a line for each of its hyper-parameters: what it is, default and range."""
+    pairs = []
+    for item in method["parameters"]:
+        default = "automatic" if item["default"] is None else item["default"]
+        ends = "" if item["low"] is None or item["high"] is None else f", {item['low']:g} to {item['high']:g}"
+        paper = f", paper {item['paper']}" if item["paper"] else ""
+        pairs.append((item["name"], f"{item['title']}: {item['help']} (default {default}{ends}{paper})"))
+    budget = [("--epsilon", "The privacy budget, > 0.")] if method["threat_model"] else []
+    return f"{method['title']}: {method['summary']}\n{align([*budget, *pairs])}"
+
+
 def describe_progress(progress: Progress) -> str:
     """Return a line on a run under way."""
     latest = {name: value for _, name, value in progress.values}

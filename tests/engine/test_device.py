@@ -56,7 +56,16 @@ def test_what_is_not_finite_contributes_nothing_there_either() -> None:
 
 
 def test_training_elsewhere_gives_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    method = PfLd(epochs=3, batch_size=50, hidden_layers=1, width=6, noise_primal=1.0, noise_dual=1.0, noise_counts=1.0)
+    method = PfLd(
+        epochs=3,
+        batch_size=50,
+        hidden_layers=1,
+        width=6,
+        noise_primal=1.0,
+        noise_dual=1.0,
+        noise_counts=1.0,
+        gap_target=None,
+    )
     notion, models = notions()["equalized_odds"], []
     for device in ("cpu", "cpu:0"):  # the second one is not the kernel's own name for it
         mechanism = Mechanism(Randomness.replay(3))

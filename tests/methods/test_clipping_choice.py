@@ -46,7 +46,7 @@ def test_more_noise_asks_for_a_smaller_bound() -> None:
 @pytest.mark.parametrize("variant", ["proved", "published"])
 def test_curves_of_a_method_follow_its_noise(variant: str) -> None:
     warmup = Warmup(quantiles(VALUES), quantiles(np.linspace(0, 1, 100)), parameters=100, rows=30000, groups=2)
-    method = PfLd(variant=variant, noise_primal=2.0, noise_dual=20.0, noise_counts=5.0)
+    method = PfLd(variant=variant, noise_primal=2.0, noise_dual=20.0, noise_counts=5.0, gap_target=None)
     quiet, loud = (
         dataclasses.replace(method, noise_primal=noise).clipping_curves(warmup)["clip_primal"] for noise in (0.5, 5.0)
     )
@@ -64,6 +64,7 @@ def test_the_automatic_bound_does_not_look_at_the_sensitive_column() -> None:
         noise_primal=1.0,
         noise_dual=1.0,
         noise_counts=1.0,
+        gap_target=None,
     )
     data = make_data(n=1000)
     base = RecordingMechanism()
@@ -80,6 +81,6 @@ def test_rows_too_large_for_their_gradients_leave_the_automatic_bound_a_number()
     data = make_data(n=200)
     data = dataclasses.replace(data, X=data.X * np.where(np.arange(200) % 2, 1.0, 1e30).astype(np.float32)[:, None])
     noises = {"noise_primal": 1.0, "noise_dual": 1.0, "noise_counts": 1.0}
-    method = PfLd(epochs=3, batch_size=25, sampling_rate=0.5, clip_primal=None, **noises)
+    method = PfLd(epochs=3, batch_size=25, sampling_rate=0.5, clip_primal=None, **noises, gap_target=None)
     (fitted,) = train(method, [data], [RecordingMechanism()])
     assert 0 < fitted.notes["clip_primal"] < np.inf

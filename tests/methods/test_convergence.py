@@ -25,7 +25,7 @@ from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.pf_ld import PfLd
 from tests.methods.harness import RecordingMechanism, make_data, train
 
-PLAIN, F_LD = Plain(batch_size=None), FLd(batch_size=None, multiplier_max=0.0)
+PLAIN, F_LD = Plain(batch_size=None), FLd(batch_size=None, multiplier_max=0.0, gap_target=None)
 BENCHMARKS = {"synthetic": "group", "compas": "race", "credit_default": "sex", "bank": "age", "adult": "sex"}
 #: of COMPAS the plain encoding ends half a point behind: docs/methods/convergence.md
 CASES = [*((name, "binned") for name in BENCHMARKS), *((name, "plain") for name in ("credit_default", "bank", "adult"))]
@@ -110,7 +110,7 @@ def test_with_the_usual_batch_a_small_table_does_not_converge() -> None:
     assert _behind(Plain(), _draw(_make_narrow, 1_000)) > 3 * HALF_A_POINT
 
 
-@pytest.mark.parametrize("method", [PLAIN, F_LD, PfLd(batch_size=None)], ids=["none", "f_ld", "pf_ld"])
+@pytest.mark.parametrize("method", [PLAIN, F_LD, PfLd(batch_size=None, gap_target=None)], ids=["none", "f_ld", "pf_ld"])
 def test_a_batch_leaves_steps_enough_and_is_never_larger_than_usual(method: Any) -> None:
     for n in (100, 300, 1_000, 4_629, 20_000, 1_000_000):
         usual = dataclasses.replace(method, batch_size=min(USUAL_BATCH, n)).steps(n)
@@ -148,6 +148,6 @@ def test_a_batch_suits_few_rows() -> None:
 
 
 def test_the_sampling_rate_follows_the_batch() -> None:
-    method = PfLd(batch_size=None)
+    method = PfLd(batch_size=None, gap_target=None)
     assert method.rate(3_000) == pytest.approx(40 / 3_000)
     assert method.published_rate(3_000) == pytest.approx(40 / 3_000)

@@ -40,6 +40,7 @@ METHOD = DpFermi(
     share_dual=0.3,
     noise_primal=1.0,
     noise_counts=1.0,
+    gap_target=None,
 )
 DEEP = dataclasses.replace(METHOD, hidden_layers=2, width=6)
 PUBLISHED = dataclasses.replace(METHOD, variant="published", batch_size=100)

@@ -34,6 +34,7 @@ METHOD = DpFermi(
     noise_primal=1.0,
     noise_counts=1.0,
     width=6,
+    gap_target=None,
 )
 DEEP = dataclasses.replace(METHOD, hidden_layers=1)
 IMAGES = dataclasses.replace(METHOD, network="cnn_small", batch_size=60)

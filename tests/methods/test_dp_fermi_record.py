@@ -33,6 +33,7 @@ METHOD = DpFermiRecord(
     share_dual=0.3,
     noise_primal=1.0,
     noise_counts=1.0,
+    gap_target=None,
 )
 DEEP = dataclasses.replace(METHOD, hidden_layers=2, width=5, optimizer="sgd", learning_rate=0.2)
 NOTIONS = METHOD.info.notions
@@ -148,7 +149,7 @@ def test_without_lambda_the_method_is_dp_sgd_bit_for_bit(hidden_layers: int) -> 
     same: dict[str, Any] = {"epochs": 6, "batch_size": 50, "hidden_layers": hidden_layers, "width": 5}
     same |= {"clip_primal": 0.3, "noise_primal": 0.8, "learning_rate": 0.02}
     (plain,) = train(DpSgd(**same), [make_data()], [RecordingMechanism(seed=1)])
-    (fair,) = train(DpFermiRecord(**same, multiplier=0.0), [make_data()], [RecordingMechanism(seed=1)])
+    (fair,) = train(DpFermiRecord(**same, multiplier=0.0, gap_target=None), [make_data()], [RecordingMechanism(seed=1)])
     assert np.array_equal(plain.parameters, fair.parameters)
     assert (plain.events, plain.notes) == (fair.events, fair.notes)
 

@@ -44,7 +44,10 @@ ROUNDS = 6
 
 def _fit(data: Any, notion: str, bound: float) -> Fitted:
     (fitted,) = train(
-        Reductions(difference_bound=bound, iterations=ROUNDS), [data], [RecordingMechanism()], notion=notion
+        Reductions(difference_bound=bound, iterations=ROUNDS, gap_target=None),
+        [data],
+        [RecordingMechanism()],
+        notion=notion,
     )
     return fitted
 
@@ -95,7 +98,7 @@ def test_a_bound_of_one_is_logistic_regression() -> None:
 
 def test_a_bound_that_is_no_share_is_refused() -> None:
     with pytest.raises(BadInput, match=r"difference_bound must lie in \[0, 1\], got -0\.1\."):
-        Reductions(difference_bound=-0.1)
+        Reductions(difference_bound=-0.1, gap_target=None)
 
 
 @pytest.mark.parametrize(("notion", "groups"), list(zip(notions(), cycle((3, 2)))))
@@ -103,7 +106,7 @@ def test_the_gap_aimed_at_bounds_every_two_groups(notion: str, groups: int) -> N
     """It is met on the training rows, and costs no more than bounds on groups that would guarantee it."""
     data = make_data(n=500, groups=groups)
     errors = []
-    for method in (Reductions(gap_target=0.06), Reductions(difference_bound=0.03)):
+    for method in (Reductions(gap_target=0.06), Reductions(difference_bound=0.03, gap_target=None)):
         (fitted,) = train(method, [data], [RecordingMechanism()], notion=notion)
         probabilities = predict_proba(fitted.network, fitted.parameters, data.X)[:, 1]
         assert spread(notions()[notion], probabilities, data) <= 0.06 + 0.01

@@ -54,6 +54,6 @@ def test_what_is_said_to_pursue_nothing_gives_the_same_model_whatever_the_groups
 
 def test_as_published_one_epoch_pursues_nothing_either() -> None:
     """Its noise is scaled by group sizes all the same, so that the model still depends on them."""
-    method = with_fields(methods()["pf_ld"](), variant="published", epochs=1)
+    method = with_fields(methods()["pf_ld"](), variant="published", gap_target=None, epochs=1)
     assert "With 1 epoch" in (method.idle_reason() or "")
     assert with_fields(method, epochs=2).idle_reason() is None

@@ -53,12 +53,14 @@ SHARED: dict[str, Any] = {**NETWORK, "clip_primal": 0.3, "noise_primal": 0.5}
 BINARY: dict[str, Any] = {"epochs": 3, "network": "cnn_small", "learning_rate": 0.05}
 NOISE: dict[str, Any] = {"noise_primal": 1.0, "noise_counts": 1.0}
 DUAL: dict[str, Any] = {**NOISE, "noise_dual": 1.0, "multiplier_max": 3.0, "dual_step": 20.0}
-PLAIN = FLd(batch_size=60, **BINARY)
+PLAIN = FLd(batch_size=60, **BINARY, gap_target=None)
 PROVED: dict[str, Method] = {
-    "pf_ld": PfLd(batch_size=150, clip_primal=0.3, **BINARY, **DUAL),
-    "pf_ld, its own bound": PfLd(batch_size=150, sampling_rate=0.1, clip_primal=None, **BINARY, **DUAL),
+    "pf_ld": PfLd(batch_size=150, clip_primal=0.3, **BINARY, **DUAL, gap_target=None),
+    "pf_ld, its own bound": PfLd(
+        batch_size=150, sampling_rate=0.1, clip_primal=None, **BINARY, **DUAL, gap_target=None
+    ),
     "one_release": OneRelease(batch_size=150, gap_target=0.0, noise_statistic=1.0, **BINARY),
-    "pf_ld_record": PfLdRecord(sampling_rate=0.25, clip_primal=0.3, **BINARY, **DUAL),
+    "pf_ld_record": PfLdRecord(sampling_rate=0.25, clip_primal=0.3, **BINARY, **DUAL, gap_target=None),
     "fairdp_certified": FairDpCertified(
         batch_size=150, clip_primal=0.3, ensemble=4, **NOISE, **{**BINARY, "epochs": 2}
     ),
@@ -82,7 +84,9 @@ def test_they_learn_and_f_ld_narrows_the_gap() -> None:
     data = with_group(data, np.where(np.arange(600) % 5 == 0, 1 - data.y, data.y))
 
     def learn(multiplier: float) -> tuple[float, float]:
-        method = FLd(epochs=12, batch_size=60, network="cnn_small", multiplier_max=multiplier, dual_step=5.0)
+        method = FLd(
+            epochs=12, batch_size=60, network="cnn_small", multiplier_max=multiplier, dual_step=5.0, gap_target=None
+        )
         (fitted,) = train(method, [data], [RecordingMechanism()])
         decided = predict_proba(fitted.network, fitted.parameters, data.X)[:, 1] > 0.5
         rates = [decided[data.group == group].mean() for group in range(2)]

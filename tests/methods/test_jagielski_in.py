@@ -16,7 +16,14 @@ from fairpriv_core.notions.cells import NO_CELL, build_cells
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group
 
 METHOD = JagielskiIn(
-    rounds=6, multiplier_max=3.0, dual_step=20.0, ridge=1.0, noise_primal=0.5, noise_dual=0.5, noise_counts=0.5
+    rounds=6,
+    multiplier_max=3.0,
+    dual_step=20.0,
+    ridge=1.0,
+    noise_primal=0.5,
+    noise_dual=0.5,
+    noise_counts=0.5,
+    gap_target=None,
 )
 NOISELESS = dataclasses.replace(METHOD, dual_step=1.0, noise_primal=0.0, noise_dual=0.0, noise_counts=0.0)
 
@@ -127,9 +134,9 @@ def test_cells_that_a_notion_leaves_out_cost_nothing() -> None:
 
 def test_what_cannot_be_used_is_said_in_a_sentence() -> None:
     with pytest.raises(BadInput, match=r"rounds must be a whole number from 2 to 1000, got 1\."):
-        JagielskiIn(rounds=1)
+        JagielskiIn(rounds=1, gap_target=None)
     with pytest.raises(BadInput, match=r"noise_counts is not set; give epsilon, or set noise_counts by hand\."):
-        train(JagielskiIn(), [make_data()], [RecordingMechanism()])
+        train(JagielskiIn(gap_target=None), [make_data()], [RecordingMechanism()])
     few = with_group(make_data(), np.zeros(200, dtype=np.int64))
     with pytest.raises(RunFailed, match=r"group 'B' has about \d+ training rows .* merge the group with another"):
         train(METHOD, [few], [RecordingMechanism()])
@@ -137,9 +144,9 @@ def test_what_cannot_be_used_is_said_in_a_sentence() -> None:
 
 @pytest.mark.parametrize(("epsilon", "rounds"), [(1e-3, 2), (0.1, 10), (0.5, 26), (1.0, 40), (9.0, 40)])
 def test_rounds_left_empty_follow_epsilon(epsilon: float, rounds: int) -> None:
-    ready = JagielskiIn().calibrated(epsilon=epsilon, delta=1e-5, n_train=5000)
+    ready = JagielskiIn(gap_target=None).calibrated(epsilon=epsilon, delta=1e-5, n_train=5000)
     assert ready.rounds == ready.steps(5000) == rounds
     assert [each.count for each in ready.event(5000)] == [1, rounds - 1, rounds - 1]
-    by_hand = JagielskiIn(rounds=7).calibrated(epsilon=epsilon, delta=1e-5, n_train=5000)
+    by_hand = JagielskiIn(rounds=7, gap_target=None).calibrated(epsilon=epsilon, delta=1e-5, n_train=5000)
     assert by_hand.rounds == 7
-    assert JagielskiIn(noise_primal=1.0, noise_dual=1.0, noise_counts=1.0).steps(5000) == 40
+    assert JagielskiIn(noise_primal=1.0, noise_dual=1.0, noise_counts=1.0, gap_target=None).steps(5000) == 40

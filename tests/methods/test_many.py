@@ -33,29 +33,32 @@ SHORT: dict[str, Any] = {"epochs": 3, "batch_size": 80, "optimizer": "sgd"}
 NOISY: dict[str, Any] = {"noise_primal": 1.0, "noise_counts": 1.0}
 KINDS: dict[str, list[Method]] = {
     "none": [Plain(**SHORT, learning_rate=rate) for rate in (0.1, 0.2, 0.4)],
-    "f_ld": [FLd(**SHORT, multiplier_max=most) for most in (0.0, 1.0, 2.0)],
+    "f_ld": [FLd(**SHORT, multiplier_max=most, gap_target=None) for most in (0.0, 1.0, 2.0)],
     "f_ld, gaps": [FLd(**SHORT, gap_target=gap) for gap in (None, 0.01, 0.5)],
     "dp_sgd": [DpSgd(**SHORT, noise_primal=noise) for noise in (0.5, 1.0, 2.0)],
-    "pf_ld": [PfLd(**SHORT, **NOISY, noise_dual=1.0, multiplier_max=most) for most in (0.5, 1.0, 2.0)],
+    "pf_ld": [PfLd(**SHORT, **NOISY, noise_dual=1.0, multiplier_max=most, gap_target=None) for most in (0.5, 1.0, 2.0)],
     "pf_ld, gaps": [PfLd(**SHORT, **NOISY, noise_dual=1.0, gap_target=gap) for gap in (None, 0.01, 0.5)],
     "pf_ld published": [
-        PfLd(**SHORT, noise_primal=noise, noise_dual=1.0, variant="published", clip_primal=0.1)
+        PfLd(**SHORT, noise_primal=noise, noise_dual=1.0, variant="published", clip_primal=0.1, gap_target=None)
         for noise in (0.5, 1.0, 2.0)
     ],
     "pf_ld_record": [
-        PfLdRecord(epochs=3, optimizer="sgd", sampling_rate=0.2, **NOISY, noise_dual=1.0, multiplier_max=most)
+        PfLdRecord(
+            epochs=3, optimizer="sgd", sampling_rate=0.2, **NOISY, noise_dual=1.0, multiplier_max=most, gap_target=None
+        )
         for most in (0.5, 1.0, 2.0)
     ],
     "raco_dp": [
         RacoDp(epochs=3, optimizer="sgd", sampling_rate=0.2, noise_primal=1.0, gap_target=gap, multiplier_max=most)
         for gap, most in ((0.01, 1.0), (0.2, 5.0), (0.04, 0.0))
     ],
-    "dp_fermi": [DpFermi(**SHORT, **NOISY, multiplier=most) for most in (0.0, 1.0, 3.0)],
+    "dp_fermi": [DpFermi(**SHORT, **NOISY, multiplier=most, gap_target=None) for most in (0.0, 1.0, 3.0)],
     "dp_fermi, gaps": [DpFermi(**SHORT, **NOISY, noise_gap=1.0, gap_target=gap) for gap in (None, 0.01, 0.5)],
     "dp_fermi published": [
-        DpFermi(**SHORT, noise_primal=50.0, variant="published", multiplier=most) for most in (0.5, 1.0, 3.0)
+        DpFermi(**SHORT, noise_primal=50.0, variant="published", multiplier=most, gap_target=None)
+        for most in (0.5, 1.0, 3.0)
     ],
-    "dp_fermi_record": [DpFermiRecord(**SHORT, **NOISY, multiplier=most) for most in (0.5, 1.0, 3.0)],
+    "dp_fermi_record": [DpFermiRecord(**SHORT, **NOISY, multiplier=most, gap_target=None) for most in (0.5, 1.0, 3.0)],
 }
 SHARED = [kind for kind in KINDS if not kind.startswith(("none", "f_ld")) and "published" not in kind]
 

@@ -40,11 +40,13 @@ ADAM: dict[str, Any] = {"epochs": 3, "learning_rate": 0.02}
 DUAL: dict[str, Any] = {"noise_counts": 1e-3, "noise_dual": 1e-3, "multiplier_max": 3.0, "dual_step": 20.0}
 SAME: dict[str, Method] = {
     "none": Plain(batch_size=25, **ADAM),
-    "f_ld": FLd(batch_size=50, multiplier_max=3.0, dual_step=20.0, **ADAM),
+    "f_ld": FLd(batch_size=50, multiplier_max=3.0, dual_step=20.0, **ADAM, gap_target=None),
     "dp_sgd": DpSgd(batch_size=25, clip_primal=0.3, **ADAM, **QUIET),
-    "pf_ld": PfLd(batch_size=50, sampling_rate=0.2, clip_primal=0.3, **ADAM, **QUIET, **DUAL),
-    "pf_ld_record": PfLdRecord(sampling_rate=0.2, clip_primal=0.3, **ADAM, **QUIET, **DUAL),
-    "dp_fermi_record": DpFermiRecord(batch_size=50, clip_primal=0.3, noise_counts=1e-3, **ADAM, **QUIET),
+    "pf_ld": PfLd(batch_size=50, sampling_rate=0.2, clip_primal=0.3, **ADAM, **QUIET, **DUAL, gap_target=None),
+    "pf_ld_record": PfLdRecord(sampling_rate=0.2, clip_primal=0.3, **ADAM, **QUIET, **DUAL, gap_target=None),
+    "dp_fermi_record": DpFermiRecord(
+        batch_size=50, clip_primal=0.3, noise_counts=1e-3, **ADAM, **QUIET, gap_target=None
+    ),
     "raco_dp": RacoDp(sampling_rate=0.2, clip_primal=0.3, **ADAM, **QUIET),
 }
 SIZE = {"hidden_layers": 2, "width": 5}

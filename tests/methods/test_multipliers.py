@@ -111,7 +111,7 @@ def test_people_of_each_label_are_apart() -> None:
 
 
 def test_equality_is_as_in_the_paper() -> None:
-    method = FLd(dual_step=0.5, multiplier_max=0.4)
+    method = FLd(dual_step=0.5, multiplier_max=0.4, gap_target=None)
     assert _move([0.1, -0.3], [0.2, -0.6], method=method).tolist() == pytest.approx([0.2, -0.4])
 
 
@@ -139,13 +139,13 @@ QUIET: dict[str, Any] = {"noise_primal": 0.01, "noise_dual": 0.01, "noise_counts
 LONG: dict[str, Any] = {"epochs": 40, "learning_rate": 0.01, "multiplier_max": 5.0}
 FERMI: dict[str, Any] = {"epochs": 40, "batch_size": 100, "noise_primal": 0.01, "noise_counts": 0.01, "noise_gap": 0.01}
 METHODS: dict[str, Any] = {
-    "f_ld": FLd(**LONG, batch_size=100),
-    "pf_ld": PfLd(**LONG, batch_size=100, sampling_rate=0.05, **QUIET),
-    "pf_ld_record": PfLdRecord(**LONG, **QUIET),
-    "reductions": Reductions(),
-    "jagielski_in": JagielskiIn(dual_step=5.0, **QUIET),
-    "dp_fermi": DpFermi(**FERMI),
-    "dp_fermi_record": DpFermiRecord(**FERMI),
+    "f_ld": FLd(**LONG, batch_size=100, gap_target=None),
+    "pf_ld": PfLd(**LONG, batch_size=100, sampling_rate=0.05, **QUIET, gap_target=None),
+    "pf_ld_record": PfLdRecord(**LONG, **QUIET, gap_target=None),
+    "reductions": Reductions(gap_target=None),
+    "jagielski_in": JagielskiIn(dual_step=5.0, **QUIET, gap_target=None),
+    "dp_fermi": DpFermi(**FERMI, gap_target=None),
+    "dp_fermi_record": DpFermiRecord(**FERMI, gap_target=None),
 }
 
 

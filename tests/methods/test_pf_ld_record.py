@@ -33,6 +33,7 @@ METHOD = PfLdRecord(
     noise_primal=1.0,
     noise_dual=1.0,
     noise_counts=1.0,
+    gap_target=None,
 )
 
 

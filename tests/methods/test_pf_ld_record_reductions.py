@@ -82,7 +82,7 @@ def test_without_multipliers_the_method_is_dp_sgd_bit_for_bit(hidden_layers: int
     size: dict[str, Any] = {"epochs": 6, "hidden_layers": hidden_layers, "width": 5}
     noise: dict[str, Any] = {"clip_primal": 0.3, "noise_primal": 0.8, "learning_rate": 0.02}
     (plain,) = train(DpSgd(**size, **noise, batch_size=50), [data], [RecordingMechanism(seed=1)])
-    without = PfLdRecord(**size, **noise, sampling_rate=0.25, multiplier_max=0.0)
+    without = PfLdRecord(**size, **noise, sampling_rate=0.25, multiplier_max=0.0, gap_target=None)
     (fair,) = train(without, [data], [RecordingMechanism(seed=1)])
     assert np.array_equal(plain.parameters, fair.parameters)
     assert (plain.events, plain.notes) == (fair.events, fair.notes)

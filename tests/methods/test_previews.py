@@ -28,7 +28,7 @@ def test_a_warmup_gives_curves_over_both_bounds() -> None:
     assert list(warmup.norms) == sorted(warmup.norms)
     assert warmup.norms[0] >= 0
     assert 0 <= warmup.outputs[0] <= warmup.outputs[-1] <= 1
-    ready = PfLd(hidden_layers=1, width=8).calibrated(epsilon=1.0, delta=1e-5, n_train=warmup.rows)
+    ready = PfLd(hidden_layers=1, width=8, gap_target=None).calibrated(epsilon=1.0, delta=1e-5, n_train=warmup.rows)
     for curve in ready.clipping_curves(warmup).values():
         assert curve.bounds[0] < curve.minimiser < curve.bounds[-1]
 

@@ -106,7 +106,10 @@ def test_where_everyone_tells_the_truth_it_is_the_reduction(notion: str) -> None
     data = make_data(n=500)
     fitted = _fit(data, "one_step", TRUTHFUL, notion=notion)
     (plain,) = train(
-        Reductions(difference_bound=0.02, iterations=ROUNDS), [data], [RecordingMechanism()], notion=notion
+        Reductions(difference_bound=0.02, iterations=ROUNDS, gap_target=None),
+        [data],
+        [RecordingMechanism()],
+        notion=notion,
     )
     errors = [np.abs(_chances(each, data) - data.y).mean() for each in (fitted, plain)]
     assert spread(notions()[notion], _chances(fitted, data), data) <= 2 * 0.02 + 0.02

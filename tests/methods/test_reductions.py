@@ -23,9 +23,9 @@ from tests.methods.harness import RecordingMechanism, make_data, train
 SHARED = {"epochs": 4, "batch_size": 25, "learning_rate": 0.05, "optimizer": "sgd"}
 NOISELESS = {"noise_primal": 0.0, "noise_dual": 0.0, "noise_counts": 0.0}
 ZERO: list[Method] = [
-    FLd(**SHARED, multiplier_max=0.0),
-    PfLd(**SHARED, multiplier_max=0.0, **NOISELESS),
-    PfLd(**SHARED, multiplier_max=0.0, variant="published", **NOISELESS),
+    FLd(**SHARED, multiplier_max=0.0, gap_target=None),
+    PfLd(**SHARED, multiplier_max=0.0, **NOISELESS, gap_target=None),
+    PfLd(**SHARED, multiplier_max=0.0, variant="published", **NOISELESS, gap_target=None),
 ]
 
 
@@ -53,6 +53,7 @@ def test_without_noise_the_proved_variant_follows_the_exact_gradient(notion: str
         clip_dual=1.0,
         dual_step=2.0,
         **NOISELESS,
+        gap_target=None,
     )
     (fitted,) = train(method, [data], [RecordingMechanism()], notion=notion)
     assert np.allclose(fitted.parameters, write_out(data, method, notion), rtol=1e-4, atol=1e-6)

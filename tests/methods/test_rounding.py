@@ -35,7 +35,7 @@ CASES: dict[str, tuple[Method, int, int]] = {
     "8192, two models": (DpSgd(**NOISE), 8_192, 2),
     "65536": (DpSgd(**NOISE), 65_536, 1),
     "65536, hidden": (DpSgd(**NOISE, hidden_layers=1, width=8), 65_536, 1),
-    "500000": (PfLdRecord(**NOISE, noise_dual=1.0, noise_counts=1.0), 500_000, 1),
+    "500000": (PfLdRecord(**NOISE, noise_dual=1.0, noise_counts=1.0, gap_target=None), 500_000, 1),
     "raco_dp, 65536, two models": (RacoDp(**NOISE), 65_536, 2),
     "raco_dp, 500000": (RacoDp(**NOISE), 500_000, 1),
 }

@@ -20,6 +20,7 @@ METHOD = PfLd(
     noise_primal=2.0,
     noise_dual=2.0,
     noise_counts=1.0,
+    gap_target=None,
 )
 STEPS = 200  # of the 20 epochs whose multipliers are not 0
 

@@ -27,6 +27,7 @@ PROVED = PfLd(
     noise_primal=1.0,
     noise_dual=2.0,
     noise_counts=1.0,
+    gap_target=None,
 )
 LOGIT = dataclasses.replace(PROVED, surrogate="logit", clip_primal=0.5)
 
@@ -61,7 +62,9 @@ def test_nothing_is_released_of_a_group_before_multipliers_move() -> None:
     assert [index[1] for index in duals] == [1, 2]
     steps = waits.steps(data.n) // waits.epochs
     assert sum(kind == "sum" for kind, _ in kinds) == 2 * steps
-    published = PfLd(variant="published", epochs=4, warmup_epochs=2, batch_size=50, noise_primal=1.0, noise_dual=1.0)
+    published = PfLd(
+        variant="published", epochs=4, warmup_epochs=2, batch_size=50, noise_primal=1.0, noise_dual=1.0, gap_target=None
+    )
     waiting = RecordingMechanism()
     train(published, [data], [waiting])
     assert sum(release.kind == "sum" for release in waiting.releases) == published.steps(data.n) // 2
@@ -102,6 +105,7 @@ def published_excess() -> float:
         dual_step=1e6,
         noise_primal=1e-3,
         noise_dual=1e-6,
+        gap_target=None,
     )
     data = make_data(n=100, d=2)
     group = np.arange(100) // 50

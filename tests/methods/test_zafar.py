@@ -28,7 +28,7 @@ def _data(groups: int, n: int = 900) -> Dataset:
 
 
 def _fit(data: Dataset, notion: str, factor: float) -> Fitted:
-    (fitted,) = train(Zafar(covariance_factor=factor), [data], [RecordingMechanism()], notion=notion)
+    (fitted,) = train(Zafar(covariance_factor=factor, gap_target=None), [data], [RecordingMechanism()], notion=notion)
     return fitted
 
 
@@ -131,7 +131,7 @@ def test_the_gap_of_the_notion_narrows(notion: str) -> None:
 
 
 def test_a_search_that_is_cut_short_says_so_by_its_steps() -> None:
-    (fitted,) = train(Zafar(iterations=1), [_data(2)], [RecordingMechanism()])
+    (fitted,) = train(Zafar(iterations=1, gap_target=None), [_data(2)], [RecordingMechanism()])
     assert fitted.steps == 1
     assert np.allclose(fitted.parameters, _fit(_data(2), "demographic_parity", 1.0).parameters, atol=1e-4)
 
@@ -158,7 +158,10 @@ def test_where_no_share_meets_the_gap_the_smallest_is_taken() -> None:
     gaps = {}
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         (one,) = train(
-            Zafar(covariance_factor=share, iterations=11), [data], [RecordingMechanism()], notion="accuracy_parity"
+            Zafar(covariance_factor=share, iterations=11, gap_target=None),
+            [data],
+            [RecordingMechanism()],
+            notion="accuracy_parity",
         )
         gaps[share] = evaluate(one.network, one.parameters, data)["accuracy_parity_gap"]
     found = evaluate(fitted.network, fitted.parameters, data)["accuracy_parity_gap"]
@@ -178,6 +181,6 @@ def test_shares_are_tried_in_turn_and_the_best_is_chosen() -> None:
 
 def test_a_factor_that_is_no_share_is_refused() -> None:
     with pytest.raises(BadInput, match=r"covariance_factor must lie in \[0, 1\], got 1\.5\."):
-        Zafar(covariance_factor=1.5)
+        Zafar(covariance_factor=1.5, gap_target=None)
     with pytest.raises(BadInput, match=r"iterations must be a whole number from 1 to 1000, got 0\."):
-        Zafar(iterations=0)
+        Zafar(iterations=0, gap_target=None)

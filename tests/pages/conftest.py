@@ -13,13 +13,15 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.data.reader_process import READER
-from fairpriv_core.records.config import build_config
+from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.runs import beside
 from fairpriv_core.runs.worker import work_on
-from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
 from pages.widgets.app import style
 from pages.widgets.shared import state
+from pages.widgets.train import launch
+from pages.widgets.train.plan import Plan
 from tests.pages.shown import ROOT, Open
 
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
@@ -101,3 +103,17 @@ def open_page() -> Open:
         return page.run()
 
     return open_one
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
+    """Return a list that grows by each config that Train offers to launch."""
+    found: list[RunConfig] = []
+    draw = launch.offer_launch
+
+    def offer(store: RunStore, config: RunConfig, plan: Plan, *, hopeless: bool) -> bool:
+        found.append(config)
+        return draw(store, config, plan, hopeless=hopeless)
+
+    monkeypatch.setattr(launch, "offer_launch", offer)
+    return found

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.cli.request import read_request
+from fairpriv_core.estimator import FairPrivateClassifier
 from fairpriv_core.methods import previews
-from fairpriv_core.methods.base import parameters
+from fairpriv_core.methods.base import list_sliders, parameters
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.methods.fields import AIMED_MULTIPLIER
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.records.config import build_config
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.plan import DatasetCache, fit_batch
 from fairpriv_core.runs.foreground import train
 from fairpriv_core.store.runs import open_store
+from fairpriv_core.sweeps.spec import build_sweep, expand
 from fairpriv_core.text import Reporter
 from tests.pages.shown import Open, charts, keys_of, said, whole
 
@@ -39,17 +43,16 @@ def launch(page: AppTest) -> dict[str, Any]:
 
 
 def test_expert_mode_has_exactly_the_parameters_of_each_method(open_page: Open) -> None:
-    page = open_page("train", expert="True", set_lambda="True")
+    page = open_page("train", expert="True")
     for name, kind in methods().items():
         page.selectbox("method").set_value(name).run()
         assert not page.exception and kind.info.summary in page.selectbox("method").help.replace("\\", "")
         shown = {key.removeprefix("p.") for key in keys_of(page) if key.startswith("p.")}
         offered = {setting for setting, (item, _) in parameters(kind).items() if len(item.choices) != 1}
         of_images = {"network"}  # the data are a table
-        assert {key.removesuffix(".automatic") for key in shown} == offered - {"variant", "gap_target"} - of_images, (
-            name
-        )
-        assert ("gap_target" in offered) == bool({"gap", "set_lambda"} & keys_of(page)), name
+        found = {key.removesuffix(".automatic") for key in shown}
+        assert found == offered - {"variant", "gap_target"} - of_images, name
+        assert ("gap_target" in offered) == ("gap" in keys_of(page)), name
         assert not kind.info.pursues_notion or any(each.fairer for each, _ in parameters(kind).values()), name
 
 
@@ -61,6 +64,26 @@ def test_simple_mode_asks_for_twelve_things_at_most_and_keeps_the_gap(open_page:
         assert ("epsilon" in keys_of(page)) is (methods()[name].info.threat_model is not None), name
         assert "gap" not in keys_of(page) or page.slider("gap").value == 6.0
     assert "gap" in keys_of(page)
+
+
+def test_a_method_has_the_same_settings_at_every_door(offered: list[RunConfig], open_page: Open) -> None:
+    data = {"dataset": "synthetic", "sensitive": "group", "rows": 1000}
+    page = open_page("train", data="synthetic:group?rows=1000")
+    for name, kind in methods().items():
+        page.selectbox("method").set_value(name).run()
+        notion = page.selectbox("notion").value
+        asked = {**data, "notion": notion, "method": name} | ({"epsilon": 1.0} if kind.info.threat_model else {})
+        config, said_of = read_request(asked)
+        command = fit_batch(config, said_of, DatasetCache())
+        sweep = {"data": data, "notion": notion, "method": name, "axes": {"epsilon": [asked.get("epsilon")]}}
+        [cell] = expand(build_sweep(sweep), fit=partial(fit_batch, datasets=DatasetCache()))
+        estimator = FairPrivateClassifier(method=name, notion=notion, epsilon=asked.get("epsilon"))
+        estimator._network = None  # as `fit` finds it without a module
+        doors = {"command": command, "sweep": cell.config, "estimator": estimator._build_config(750)}
+        assert offered[-1].method.info.name == name
+        for door, found in doors.items():
+            assert found is not None and found.method == offered[-1].method, (name, door)
+        assert command == cell.config == offered[-1], name
 
 
 def test_a_notion_and_a_budget_are_explained_on_the_data(open_page: Open) -> None:
@@ -86,7 +109,7 @@ def test_a_value_out_of_range_gives_one_sentence_after_its_field_and_no_launch(o
         assert words in error.value.replace("\\", "")
         order = [(item.type, getattr(item, "key", None)) for item in page.main]
         place = order.index(("number_input", key))
-        assert "error" in [kind for kind, _ in order[place : place + 4]], key
+        assert "error" in [kind for kind, _ in order[place : place + 6]], key
         page.number_input(key).set_value(usual)
     page.number_input("delta").set_value(0.01).run()
     assert not page.error and "is not below 1/n" in said(page, "warning")
@@ -94,7 +117,7 @@ def test_a_value_out_of_range_gives_one_sentence_after_its_field_and_no_launch(o
     assert "sampling_rate must lie in (0, 1], got 1.5" in said(page, "error")
     page.text_input("p.sampling_rate").set_value("0.1").run()
     assert not page.error and not page.button("launch").disabled
-    page.toggle("set_lambda").set_value(False).run()
+    page.button("aim_again").click().run()
     page.number_input("gap").set_value(150.0).run()
     [error] = page.error
     assert "gap\\_target must lie in" in error.value and "got 1.5" in error.value and page.button("launch").disabled
@@ -107,54 +130,61 @@ def test_launch_takes_what_is_on_screen_and_launching_again_is_the_same_run(open
     assert (config["epsilon"], config["method"]["epochs"], config["method"]["clip_primal"]) == (2.5, 7, 0.4)
     by_hand = {"p__noise_primal": "4", "p__noise_dual": "30", "p__noise_counts": "20"}
     assert launch(whole(open_page("train", expert="True", **by_hand)))["epsilon"] is None, "noise set by hand"
-    page = open_page("train", method="none")
+    page = open_page("train", method="none", data="synthetic:group?rows=1000")
     assert "not private" in said(page, "info")
-    assert launch(page)["method"]["batch_size"] is None, "steps enough on few rows"
+    assert launch(page)["method"]["batch_size"] == 10, "1,500 steps on few rows"
 
 
-def test_simple_mode_without_a_gap_to_aim_at_moves_the_multiplier(open_page: Open) -> None:
-    page = open_page("train", fairness="8", variant="published")
-    assert "gap" not in keys_of(page) and "No ε is proved" in said(page, "warning")
-    default = parameters(methods()["pf_ld"])["multiplier_max"][1].default
-    method = launch(page)["method"]
-    assert method["multiplier_max"] == pytest.approx(default * 1.5**3, rel=0.01) and method["gap_target"] is None
-
-
-def test_simple_mode_aims_at_the_gap_that_is_accepted(open_page: Open) -> None:
+def test_sliders_stand_in_sight_and_whoever_moves_one_that_a_gap_replaces_aims_at_none(open_page: Open) -> None:
     page = open_page("train", gap="7.5")
-    assert page.slider("gap").value == 7.5 and "fairness" not in keys_of(page)
     page.slider("gap").set_value(6.0).run()
     assert page.query_params["gap"] == "6"
+    sliders = {"epsilon", "gap", "p.multiplier_max", "p.clip_primal", "p.clip_dual"}
+    assert sliders <= keys_of(page) and page.select_slider("p.clip_dual").disabled, "decisions are summed"
     method = launch(page)["method"]
-    assert (method["gap_target"], method["multiplier_max"]) == (0.06, AIMED_MULTIPLIER)
-    page = open_page("train", gap="6", expert="True")
-    launch(page)
+    assert (method["gap_target"], method["multiplier_max"]) == (0.06, 5.0)
+    launch(open_page("train", gap="6", expert="True"))
     assert len(open_store().rows()) == 1, "expert mode shows more and changes nothing"
-    page.toggle("set_lambda").set_value(True).run()
-    assert {"p.multiplier_max", "p.clip_dual", "p.dual_step"} <= keys_of(page) and "gap" not in keys_of(page)
-    assert launch(page)["method"]["gap_target"] is None, "whoever sets the multiplier aims at no gap"
-    page.toggle("set_lambda").set_value(False).run()
-    assert page.slider("gap").value == 6.0 and not {"p.multiplier_max", "p.clip_dual"} & keys_of(page)
+    page.slider("p.multiplier_max").set_value(3.0).run()
+    assert page.slider("gap").disabled and "You set λ. The gap is not aimed at." in said(page, "caption")
+    page.button("use_outputs").click().run()
+    page.select_slider("p.clip_dual").set_value(20.0).run()
+    assert "You set λ and C" in said(page, "caption") and not page.exception
+    method = launch(page)["method"]
+    wanted = {"gap_target": None, "multiplier_max": 3.0, "surrogate": "logit", "clip_dual": 20.0}
+    assert {name: method[name] for name in wanted} == wanted
+    page.button("aim_again").click().run()
+    assert (page.slider("gap").value, page.slider("p.multiplier_max").value) == (6.0, 5.0)
+    assert not page.slider("gap").disabled and page.select_slider("p.clip_dual").disabled
 
 
-@pytest.mark.parametrize(
-    ("name", "replaced"),
-    [
-        ("reductions", "difference_bound"),
-        ("zafar", "covariance_factor"),
-        ("jagielski_in", "difference_bound"),
-        ("dp_fermi", "multiplier"),
-        ("dp_fermi_record", "multiplier"),
-    ],
-)
-def test_a_gap_aimed_at_takes_the_place_of_the_methods_own_setting(name: str, replaced: str, open_page: Open) -> None:
-    page = open_page("train", method=name, gap="6", expert="True")
-    assert page.slider("gap").value == 6.0 and f"p.{replaced}" not in keys_of(page)
-    method, (declared, field) = launch(page)["method"], parameters(methods()[name])[replaced]
-    assert (method["gap_target"], method[replaced]) == (0.06, field.default)
-    page.toggle("set_lambda").set_value(True).run()
-    title = "λ" if replaced == "multiplier" else declared.title
-    assert title in page.toggle("set_lambda").label and f"p.{replaced}" in keys_of(page)
+def test_a_slider_at_its_default_follows_the_method_and_what_it_aims_at(open_page: Open) -> None:
+    page = open_page("train", expert="True", variant="published")
+    assert "gap" not in keys_of(page) and page.slider("p.multiplier_max").value == 2.0, "it pursues equality"
+    page.segmented_control("variant").set_value("proved").run()
+    assert page.slider("p.multiplier_max").value == 5.0
+    page.select_slider("epsilon").set_value(2.0).run()
+    page.selectbox("method").set_value("dp_sgd").run()
+    assert page.select_slider("p.clip_primal").value == 1.0
+    page.select_slider("p.clip_primal").set_value(10.0).run()
+    page.selectbox("method").set_value("pf_ld").run()
+    assert page.select_slider("p.clip_primal").value == 10.0, "what was chosen stays"
+
+
+@pytest.mark.parametrize("name", [name for name, kind in methods().items() if "gap_target" in parameters(kind)])
+def test_what_a_gap_replaces_is_in_sight_and_set_by_a_move(name: str, open_page: Open) -> None:
+    page = open_page("train", method=name, gap="6")
+    aim = parameters(methods()[name])["gap_target"][0]
+    moved = next((each for each in list_sliders(methods()[name]) if each in aim.replaces), None)
+    assert launch(page)["method"]["gap_target"] == 0.06
+    if moved is None:
+        assert not page.slider("gap").disabled and "aim_again" not in {each.key for each in page.button}
+        return
+    [slider] = [each for each in (*page.slider, *page.select_slider) if each.key == f"p.{moved}"]
+    wanted = slider.options[1] if slider.options else slider.max
+    slider.set_value(wanted).run()
+    method = launch(page)["method"]
+    assert (method["gap_target"], method[moved]) == (None, float(wanted)) and page.slider("gap").disabled
 
 
 def test_curves_of_settings_left_behind_are_not_made(open_page: Open) -> None:
@@ -177,7 +207,7 @@ def test_the_minimum_of_a_curve_becomes_the_bound_and_nothing_else_moves(open_pa
         assert asked is not None
         store.previews.finish(asked, result=previews.compute(store.previews.request(asked)))
     shown = {"expert": "True", "set_lambda": "True"}
-    page = open_page("train", epsilon="2.5", fairness="8", **shown, p__epochs="7", p__multiplier_max="3")
+    page = open_page("train", epsilon="2.5", **shown, p__epochs="7", p__multiplier_max="3")
     before = {name: page.session_state["memory"]["choices"][name] for name in ("epsilon", "p.epochs", "p.clip_dual")}
     button = page.button("use_clip_primal")
     assert "costs no ε" in button.help

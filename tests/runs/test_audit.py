@@ -153,14 +153,14 @@ def test_more_rows_are_tried_where_groups_are_too_small(monkeypatch: pytest.Monk
         return {"rows": plan.rows}
 
     monkeypatch.setattr("fairpriv_core.runs.audit._audit", audit)
-    method = PfLd()
+    method = PfLd(gap_target=None)
     told = {"notion": "demographic_parity", "delta": 1e-5, "report": silent}
     assert audit_method(method, plan=AuditPlan(rows=400), **told)["rows"] == 1600  # type: ignore[arg-type]
     assert tried == [400, 800, 1600]
 
 
 def test_the_schedule_keeps_the_noise_and_a_telling_epsilon() -> None:
-    method = PfLd().calibrated(epsilon=1.0, delta=1e-5, n_train=20_000)
+    method = PfLd(gap_target=None).calibrated(epsilon=1.0, delta=1e-5, n_train=20_000)
     brief = shorten(method, 400, 1e-5)
     assert isinstance(brief, PfLd)
     assert (brief.noise_primal, brief.noise_dual) == (method.noise_primal, method.noise_dual)
@@ -170,14 +170,14 @@ def test_the_schedule_keeps_the_noise_and_a_telling_epsilon() -> None:
 
 
 def test_a_long_warm_up_does_not_leave_an_audit_without_releases() -> None:
-    method = PfLd(epochs=60, warmup_epochs=40).calibrated(epsilon=1.0, delta=1e-5, n_train=20_000)
+    method = PfLd(epochs=60, warmup_epochs=40, gap_target=None).calibrated(epsilon=1.0, delta=1e-5, n_train=20_000)
     brief = shorten(method, 400, 1e-5)
     assert isinstance(brief, PfLd) and brief.pursues
 
 
 @pytest.mark.parametrize("given", [{"epochs": 1}, {"epochs": 3, "warmup_epochs": 3}, {"multiplier_max": 0.0}])
 def test_a_method_that_pursues_nothing_is_audited_for_what_it_releases(given: dict[str, Any]) -> None:
-    method = with_fields(PfLd(), **given).calibrated(epsilon=1.0, delta=1e-5, n_train=20_000)
+    method = with_fields(PfLd(gap_target=None), **given).calibrated(epsilon=1.0, delta=1e-5, n_train=20_000)
     plan = AuditPlan(runs=40, canaries=20, changes=2, together=20)
     found = audit_method(method, notion="demographic_parity", delta=1e-5, plan=plan, report=silent)
     assert found["event"] and not found["distinguishing"]["refuted"]

@@ -37,7 +37,6 @@ DEFAULTS: dict[str, Any] = {
     "reuse_evaluation": False,
     "expert": False,
     "typed": False,
-    "fairness": 5,
     "gap": 100 * USUAL_GAP,
     "set_lambda": False,
     "source": "benchmark",
@@ -146,6 +145,13 @@ def forget(*names: str) -> None:
         if name in names or name.partition(".")[0] + "." in names:
             del _remembered("choices")[name]
             _remembered("mounted").discard(name)
+
+
+def follow(name: str, default: Any) -> None:
+    """Let a choice that is at its default be at the new one where it has changed, as another method has another."""
+    before = _remembered("defaults").get(name)
+    if before not in (None, default) and ahead(name, default) == before:
+        forget(name)
 
 
 def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) -> dict[str, Any]:

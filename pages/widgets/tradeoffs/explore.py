@@ -19,7 +19,6 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.ledger.selection import mark_raw_choice
-from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig, build_config
@@ -45,15 +44,14 @@ from pages.widgets.shared.state import keep, mount, mount_index, value
 from pages.widgets.shared.suitable import list_methods
 from pages.widgets.tradeoffs.points import take_wanted
 from pages.widgets.train.costs import find_effects
-from pages.widgets.train.fairness import choose_fairness
-from pages.widgets.train.form import draw_parameter, fit_batch
+from pages.widgets.train.form import fit_batch
 from pages.widgets.train.plan import Plan, make_plan
 from pages.widgets.train.recipe import choose_release
+from pages.widgets.train.sliders import choose_sliders
 
 _REST_SECONDS = 0.2
 _POLL_SECONDS = 0.25
 _TRAIL = 8
-_BOUNDS = ("clip_primal", "clip_dual")
 _KEPT_TOLD = "Kept: it is among your runs now."
 _CHOSEN_RAW = (
     "Kept. You chose it among {points} points by their raw gaps, so its ε no longer covers it. Compare can choose with "
@@ -113,7 +111,8 @@ def _choose_move(store: RunStore) -> Move | None:
         budget: dict[str, Any] = {"reuse": reuse}
         if reuse is None and kind.info.threat_model is not None:
             budget = {"epsilon": choose_epsilon()}
-        asked = raw | budget | {"method": {"name": name, **_choose_settings(kind), **fit_batch(kind, dataset)}}
+        chosen, _ = choose_sliders(kind, notion)
+        asked = raw | budget | {"method": {"name": name, **chosen, **fit_batch(kind, dataset)}}
     config = attempt(lambda: _build(asked, store))
     source = None if config is None or reuse is None else attempt(lambda: store.source(reuse))
     plan = None if config is None else attempt(lambda: make_plan(config, dataset, source))
@@ -138,18 +137,6 @@ def _choose_what() -> tuple[DataSpec | None, Dataset | None, str, str]:
     fit = [name for name in methods()[method].info.notions if known[name].conditions_among(labels)]
     notion = st.selectbox("Notion", fit, **mount_index("notion", fit), format_func=lambda name: known[name].title)
     return spec, dataset, str(keep("method", method)), str(keep("notion", notion))
-
-
-def _choose_settings(kind: type[Method]) -> dict[str, Any]:
-    """Draw the gap or λ, and the bounds, as far as the method has them."""
-    pursued, ours = choose_fairness(kind, expert=True, typed=False)
-    known = parameters(kind)
-    knobs = [name for name, (shown, _) in known.items() if (shown.fairer or name in _BOUNDS) and name not in ours]
-    return {**pursued, **{name: draw_parameter(name, *_default(known[name])) for name in knobs}}
-
-
-def _default(known: tuple[Any, Any]) -> tuple[Any, Any]:
-    return known[0], known[1].default
 
 
 def _build(raw: Mapping[str, Any], store: RunStore) -> RunConfig:

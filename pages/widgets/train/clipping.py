@@ -106,7 +106,6 @@ def _offer_minimum(name: str, minimum: float, method: Method) -> None:
         st.caption(plain(f"{setting} is chosen already: it is {which}, {minimum:.3g}."))
     elif st.button(f"Use {which}: {setting}", key=f"use_{name}", help=_FREE, icon=":material/vertical_align_bottom:"):
         choose(f"p.{name}", best)
-        choose("expert", True)
         st.rerun()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import Field
 from decimal import Decimal
 from functools import partial
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any, cast, get_args, get_type_hints
 
 import streamlit as st
@@ -15,12 +15,13 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.modules import list_installed
 from fairpriv_core.engine.networks import FOR_IMAGES, MLP
-from fairpriv_core.methods.base import Method, Parameter, parameters
+from fairpriv_core.methods.base import Method, Parameter, list_sliders, parameters
 from fairpriv_core.methods.fields import fit_batch_size
 from fairpriv_core.records.config import OF_MLP
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import (
     count_digits,
+    follow,
     forget,
     keep,
     mount,
@@ -42,24 +43,28 @@ _HELP = "More layers see more; noise grows with the number of parameters."
 
 
 def choose_parameters(
-    kind: type[Method], *, expert: bool, typed: bool, without: Collection[str] = ()
+    kind: type[Method],
+    *,
+    typed: bool,
+    without: Collection[str] = (),
+    on_change: Mapping[str, Callable[[], None]] = MappingProxyType({}),
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Draw the parameters of `kind` and return (values by name, container under each field by name).
+    """Draw the parameters of `kind` that are not sliders; return (values by name, container under each by name).
 
-    Simple mode leaves out those that are for experts; they keep their defaults, and so do those in `without`. `typed`
-    takes numbers as typed, out of range too: the core says what is wrong with them.
+    Those in `without` keep their defaults. `typed` takes numbers as typed, out of range too: the core says what is
+    wrong with them. `on_change` has what a change of some of them calls.
     """
     values: dict[str, Any] = {}
     slots: dict[str, Any] = {}
-    not_here = ("variant", *without)
+    not_here = ("variant", *list_sliders(kind), *without)
     shown = {
         name: item for name, item in parameters(kind).items() if name not in not_here and len(item[0].choices) != 1
     }
     usual = {name: item for name, item in shown.items() if not item[0].expert}
     rare = {name: item for name, item in shown.items() if item[0].expert}
-    draw = partial(_draw_grid, may_be_empty=list_optional(kind), typed=typed)
+    draw = partial(_draw_grid, may_be_empty=list_optional(kind), typed=typed, on_change=on_change)
     draw(usual, values, slots)
-    if expert and rare:
+    if rare:
         with st.expander("More parameters", expanded=True, key="more_parameters"):
             draw(rare, values, slots)
     return values, slots
@@ -71,12 +76,7 @@ def list_choices(kind: type[Method]) -> list[str]:
 
 
 def fit_batch(kind: type[Method], dataset: Dataset) -> dict[str, Any]:
-    """Return the batch size where the usual one does not suit so many rows; {} where it does.
-
-    A method that is not private and can fit its batch to the data does so, and makes steps enough.
-    """
-    if kind.info.threat_model is None and "batch_size" in list_optional(kind):
-        return {"batch_size": None}
+    """Return the batch size where the usual one does not suit so many rows; {} where it does."""
     fitting = fit_batch_size(kind(), dataset.n * 3 // 4)
     if fitting is None:
         return {}
@@ -113,32 +113,36 @@ def _draw_grid(
     *,
     may_be_empty: Collection[str],
     typed: bool,
+    on_change: Mapping[str, Callable[[], None]],
 ) -> None:
     listed = list(items.items())
     for first in range(0, len(listed), 2):
         for column, (name, (shown, field)) in zip(st.columns(2), listed[first : first + 2], strict=False):
             with column:
                 optional = name in may_be_empty and field.default is not None
-                chosen = draw_parameter(name, shown, field.default, typed=typed)
-                st.caption(_describe(shown, field.default))
+                more = {"on_change": on_change[name]} if name in on_change else {}
+                chosen = draw_parameter(name, shown, field.default, typed=typed, **more)
+                st.caption(describe(shown, field.default))
                 slots[name] = st.container()
-                values[name] = None if optional and _choose_automatic(name, shown) else chosen
+                values[name] = None if optional and choose_automatic(name, shown) else chosen
 
 
-def _choose_automatic(name: str, shown: Parameter) -> bool:
+def choose_automatic(name: str, shown: Parameter) -> bool:
+    """Draw the switch that leaves a parameter to the method, and return whether it is on."""
     key = f"p.{name}.automatic"
     return bool(keep(key, st.toggle("Set automatically", **mount(key, default=False), help=shown.help)))
 
 
-def draw_parameter(name: str, shown: Parameter, default: Any, *, typed: bool = False) -> Any:
-    """Draw one parameter by its name and return what is chosen."""
+def draw_parameter(name: str, shown: Parameter, default: Any, *, typed: bool = False, **drawn: Any) -> Any:
+    """Draw one parameter by its name, with what else its widget takes, and return what is chosen."""
     draw = _choose_widget(shown, default, typed=typed)
+    follow(f"p.{name}", default)
     if default is not None and value(f"p.{name}", default) is None:
         forget(f"p.{name}")  # another method's parameter of this name was left empty
-    return keep(f"p.{name}", draw(f"p.{name}", shown, default))
+    return keep(f"p.{name}", draw(f"p.{name}", shown, default, **drawn))
 
 
-def _choose_widget(shown: Parameter, default: Any, *, typed: bool) -> Callable[[str, Parameter, Any], Any]:
+def _choose_widget(shown: Parameter, default: Any, *, typed: bool) -> Callable[..., Any]:
     if shown.choices:
         return _draw_choice
     if isinstance(default, bool):
@@ -168,30 +172,29 @@ def _draw_text(key: str, shown: Parameter, default: Any) -> Any:
     return typed.strip() or None
 
 
-def _draw_number(key: str, shown: Parameter, default: Any) -> Any:
+def _draw_number(key: str, shown: Parameter, default: Any, **drawn: Any) -> Any:
     step = 1 if isinstance(default, int) else None
     mounted = mount(key, default=default)
     form = "%d" if isinstance(default, int) else write_form(mounted["value"])
-    return st.number_input(shown.title, step=step, format=form, **mounted, help=shown.help)
+    return st.number_input(shown.title, step=step, format=form, **mounted, help=shown.help, **drawn)
 
 
-def _draw_slider(key: str, shown: Parameter, default: Any) -> Any:
+def _draw_slider(key: str, shown: Parameter, default: Any, **drawn: Any) -> Any:
     """Draw a slider, as wide as it takes to show the value of a link as it is."""
     low, high, wanted = cast("float", shown.low), cast("float", shown.high), value(key, default)
     mounted = mount_number(key, min(low, wanted), max(high, wanted), default)
     step = 1 if isinstance(default, int) else float(f"{(high - low) / 100:.1g}")
     form = None if isinstance(default, int) else write_form(mounted["value"])
-    return st.slider(shown.title, step=step, format=form, **mounted, help=shown.help)
+    return st.slider(shown.title, step=step, format=form, **mounted, help=shown.help, **drawn)
 
 
-def _draw_log_slider(key: str, shown: Parameter, default: Any) -> Any:
+def _draw_log_slider(key: str, shown: Parameter, default: Any, **drawn: Any) -> Any:
     """Draw a slider of stops; the value of a link that lies beside them is a stop more."""
     wanted = keep(key, float(value(key, default)))
     stops = tuple(sorted({*build_stops(shown, default), wanted}))
     mounted = mount(key, stops, float(default))
-    chosen = st.select_slider(
-        shown.title, stops, **mounted, help=shown.help, format_func=lambda stop: write_texts(stop)[0] + _unit(shown)
-    )
+    drawn |= {"format_func": lambda stop: write_texts(stop)[0] + _unit(shown), "help": shown.help}
+    chosen: float = st.select_slider(shown.title, stops, **mounted, **drawn)
     return int(chosen) if isinstance(default, int) else float(chosen)
 
 
@@ -204,7 +207,8 @@ def write_form(number: float | None) -> str:
     return f"%.{count_digits(float(f'{number or 0.0:.12g}'))}g"
 
 
-def _describe(shown: Parameter, default: Any) -> str:
+def describe(shown: Parameter, default: Any) -> str:
+    """Return the line under a parameter: its range, its default and the paper's value."""
     parts = []
     if shown.low is not None and shown.high is not None:
         parts.append(plain(f"{_show(shown.low)} to {_show(shown.high)}"))

@@ -10,10 +10,18 @@ from fairpriv_core.methods.pf_ld import PfLd
 
 EXAMPLES: dict[str, tuple[Method, ...]] = {
     "none": (Plain(epochs=3, batch_size=25), Plain(epochs=3, batch_size=25, hidden_layers=2, width=4)),
-    "f_ld": (FLd(epochs=3, batch_size=25), FLd(epochs=3, batch_size=25, gap_target=0.01)),
+    "f_ld": (FLd(epochs=3, batch_size=25, gap_target=None), FLd(epochs=3, batch_size=25, gap_target=0.01)),
     "dp_sgd": (DpSgd(epochs=3, batch_size=25, noise_primal=1.3, clip_primal=0.3),),
     "pf_ld": (
-        PfLd(epochs=4, batch_size=25, sampling_rate=0.2, noise_primal=2.0, noise_dual=3.0, noise_counts=2.0),
+        PfLd(
+            epochs=4,
+            batch_size=25,
+            sampling_rate=0.2,
+            noise_primal=2.0,
+            noise_dual=3.0,
+            noise_counts=2.0,
+            gap_target=None,
+        ),
         PfLd(
             epochs=4,
             batch_size=25,
@@ -26,8 +34,9 @@ EXAMPLES: dict[str, tuple[Method, ...]] = {
             noise_primal=2.0,
             noise_dual=3.0,
             noise_counts=2.0,
+            gap_target=None,
         ),
-        PfLd(variant="published", epochs=4, batch_size=50, noise_primal=2.0, noise_dual=3.0),
+        PfLd(variant="published", epochs=4, batch_size=50, noise_primal=2.0, noise_dual=3.0, gap_target=None),
         PfLd(
             epochs=4,
             batch_size=25,
@@ -47,6 +56,7 @@ EXAMPLES: dict[str, tuple[Method, ...]] = {
             clip_dual=5.0,
             noise_primal=2.0,
             noise_dual=3.0,
+            gap_target=None,
         ),
         PfLd(
             surrogate="logit",
@@ -59,6 +69,7 @@ EXAMPLES: dict[str, tuple[Method, ...]] = {
             noise_primal=2.0,
             noise_dual=3.0,
             noise_counts=2.0,
+            gap_target=None,
         ),
     ),
 }

@@ -13,8 +13,8 @@ _NOISE_OF_FLIPS = {"noise_counts": 1.5, "noise_flips": 1.0}
 
 EXAMPLES: dict[str, tuple[Method, ...]] = {
     "pf_ld_record": (
-        PfLdRecord(epochs=4, sampling_rate=0.2, **_NOISE),
-        PfLdRecord(epochs=3, sampling_rate=0.1, hidden_layers=2, width=5, optimizer="sgd", **_NOISE),
+        PfLdRecord(epochs=4, sampling_rate=0.2, **_NOISE, gap_target=None),
+        PfLdRecord(epochs=3, sampling_rate=0.1, hidden_layers=2, width=5, optimizer="sgd", **_NOISE, gap_target=None),
         PfLdRecord(epochs=4, sampling_rate=0.2, gap_target=0.01, **_NOISE),
     ),
     "one_release_record": (

@@ -10,8 +10,8 @@ from fairpriv_core.methods.reductions import Reductions
 from fairpriv_core.methods.zafar import Zafar
 
 EXAMPLES: dict[str, tuple[Method, ...]] = {
-    "reductions": (Reductions(iterations=4), Reductions(iterations=4, gap_target=0.02)),
-    "zafar": (Zafar(iterations=6), Zafar(iterations=6, gap_target=0.02)),
+    "reductions": (Reductions(iterations=4, gap_target=None), Reductions(iterations=4, gap_target=0.02)),
+    "zafar": (Zafar(iterations=6, gap_target=None), Zafar(iterations=6, gap_target=0.02)),
     "randomized_response": (
         ResponseReductions(iterations=4, response_epsilon=4.0),
         ResponseReductions(procedure="two_step", iterations=4, response_epsilon=4.0),
@@ -21,7 +21,7 @@ EXAMPLES: dict[str, tuple[Method, ...]] = {
         JagielskiPost(epochs=2, batch_size=25, hidden_layers=1, width=4, noise_counts=0.5),
     ),
     "jagielski_in": (
-        JagielskiIn(rounds=4, noise_primal=2.0, noise_dual=1.0, noise_counts=0.5),
+        JagielskiIn(rounds=4, noise_primal=2.0, noise_dual=1.0, noise_counts=0.5, gap_target=None),
         JagielskiIn(rounds=4, noise_primal=2.0, noise_dual=1.0, noise_counts=0.5, gap_target=0.02),
     ),
 }

@@ -1,0 +1,151 @@
+"""The sliders of a method that stand in sight: the gap aimed at, λ, and the clipping bounds C_p and C_d."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.methods.base import Method, Parameter, list_sliders, parameters
+from fairpriv_core.notions.catalog import notions
+from pages.widgets.shared.sentences import plain
+from pages.widgets.shared.state import ahead, choose, forget, keep, mount, mount_number, value
+from pages.widgets.train.form import choose_automatic, describe, draw_parameter, list_optional, write_form
+
+_AIM, _BY_HAND, _OUTPUTS = "gap_target", "set_lambda", "surrogate"
+_MOST_POINTS = 30.0
+_GAP = "The gap I can accept"
+_HELP = (
+    "The largest difference between two groups' decisions that you accept, in percentage points, as the fairness "
+    "notion compares them. Training aims at it, and the Run page says whether it was reached."
+)
+_MEANINGS = {
+    "clip_primal": "Longer gradients are cut to it",
+    "clip_dual": "Larger outputs are cut to it",
+    "multiplier": "0 pursues no fairness",
+    "multiplier_max": "0 pursues no fairness",
+}
+_DECISIONS = "Decisions are summed: 0 or 1."
+_PROBABILITIES = "Outputs are probabilities: at most 1."
+
+
+def choose_sliders(
+    kind: type[Method], notion: str, *, expert: bool = False, typed: bool = False
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Draw the sliders that `kind` has; return its parameters by name, and the container under each by name.
+
+    A gap is aimed at until λ, or another setting that the gap replaces, is moved. `typed` takes numbers as typed.
+    """
+    known = parameters(kind)
+    aims = _AIM in known and not _is_published(kind)
+    moves = list_moves(kind)
+    by_hand = bool(moves and value(_BY_HAND))
+    usual = {} if aims and not by_hand else known[_AIM][0].otherwise if _AIM in known else {}
+    values: dict[str, Any] = {}
+    slots: dict[str, Any] = {}
+    for name in list_sliders(kind):
+        if name == _AIM and aims:
+            gap = _choose_gap(typed=typed, disabled=by_hand)
+            values[name] = None if by_hand else gap
+            if by_hand:
+                _offer_aim(kind, list(moves))
+        elif name != _AIM:
+            idle = _say_idle(kind, notion, aims=aims and not by_hand) if name == "clip_dual" else None
+            default = usual.get(name, known[name][1].default)
+            values[name] = _draw(kind, name, default, idle, typed=typed, expert=expert)
+        slots[name] = st.container()
+    if _OUTPUTS in known:
+        values |= {} if expert else {_OUTPUTS: value(f"p.{_OUTPUTS}", known[_OUTPUTS][1].default)}
+    return values, slots
+
+
+def list_moves(kind: type[Method]) -> dict[str, Callable[[], None]]:
+    """Return what is to be called when one of the settings is moved that a gap aimed at replaces, by their names."""
+    known = parameters(kind)
+    replaced = known[_AIM][0].replaces if _AIM in known and not _is_published(kind) else ()
+    return {name: partial(choose, _BY_HAND, True) for name in replaced if name in known}
+
+
+def _draw(kind: type[Method], name: str, default: Any, idle: str | None, *, typed: bool, expert: bool) -> Any:
+    """Draw one slider with a line under it, greyed where it is `idle`, and return what is chosen."""
+    shown = parameters(kind)[name][0]
+    stuck = idle == _DECISIONS or (idle is not None and not typed and value(f"p.{name}", default) >= 1)
+    moved = list_moves(kind).get(name)
+    chosen = draw_parameter(name, shown, default, typed=typed, disabled=stuck, on_change=moved)
+    with st.container(horizontal=True, vertical_alignment="center", key=f"line_{name}"):
+        line = " · ".join(filter(None, (_MEANINGS.get(name), describe(shown, default))))
+        st.caption(idle or line, width="content")
+        if name == "clip_dual" and _OUTPUTS in parameters(kind):
+            _offer_outputs(idle)
+    if name in list_optional(kind) and (expert or value(f"p.{name}.automatic", default=False)):
+        return None if choose_automatic(name, shown) else chosen
+    return chosen
+
+
+def _is_published(kind: type[Method]) -> bool:
+    """Return whether it runs as published: such a method pursues equality, and takes no gap."""
+    return "published" in kind.info.variants and value("variant") == "published"
+
+
+def _choose_gap(*, typed: bool, disabled: bool) -> float:
+    if typed:
+        mounted = mount("gap")
+        form = write_form(mounted["value"])
+        label = f"{_GAP}, in points"
+        points = st.number_input(label, step=None, format=form, **mounted, help=_HELP, disabled=disabled)
+    else:
+        mounted = mount_number("gap", 0.0, max(_MOST_POINTS, min(value("gap"), 100.0)))
+        form = f"{write_form(mounted['value'])} points"
+        points = st.slider(_GAP, step=0.5, format=form, **mounted, help=_HELP, disabled=disabled)
+    return float(keep("gap", points)) / 100
+
+
+def _offer_aim(kind: type[Method], replaced: list[str]) -> None:
+    """Say that no gap is aimed at, since a person set what it replaces, and offer to aim again."""
+    known = parameters(kind)
+    usual = {name: known[_AIM][0].otherwise.get(name, known[name][1].default) for name in replaced}
+    moved = [name for name in replaced if ahead(f"p.{name}", usual[name]) != usual[name]]
+    names = " and ".join(dict.fromkeys(_name(known[name][0]) for name in moved or replaced[:1]))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(plain(f"You set {names}. The gap is not aimed at."), width="content")
+        st.button("Aim at a gap again", key="aim_again", type="tertiary", on_click=partial(_aim, replaced))
+
+
+def _aim(replaced: list[str]) -> None:
+    choose(_BY_HAND, False)
+    forget(*(f"p.{name}" for name in (*replaced, _OUTPUTS)))
+
+
+def _name(shown: Parameter) -> str:
+    """Return a parameter's symbol, or its title where that has none.
+
+    >>> _name(Parameter("Largest multiplier λ_max", "")), _name(Parameter("Covariance factor", ""))
+    ('λ', '“Covariance factor”')
+    """
+    found = re.search(r"\bC_[pd]\b|λ", shown.title)
+    return found[0] if found else f"“{shown.title}”"
+
+
+def _say_idle(kind: type[Method], notion: str, *, aims: bool) -> str | None:
+    """Return why C_d cuts nothing; None where it may, as of a loss or of logits."""
+    if aims:
+        return _DECISIONS
+    logits = _OUTPUTS in parameters(kind) and value(f"p.{_OUTPUTS}", "probability") == "logit"
+    return None if logits or notions()[notion].target == "loss" else _PROBABILITIES
+
+
+def _offer_outputs(idle: str | None) -> None:
+    """Draw the button that makes C_d cut logits, which have no bound, or probabilities again."""
+    logits = value(f"p.{_OUTPUTS}", "probability") == "logit"
+    if idle is not None:
+        st.button("Use logits", key="use_outputs", type="tertiary", on_click=partial(_use, "logit"))
+    elif logits:
+        st.button("Use probabilities", key="use_outputs", type="tertiary", on_click=partial(_use, "probability"))
+
+
+def _use(outputs: str) -> None:
+    choose(f"p.{_OUTPUTS}", outputs)
+    choose(_BY_HAND, True)
