@@ -93,7 +93,7 @@ def _choose_settings(recipe: Recipe, data: dict[str, Any], dataset: Dataset) -> 
     values |= {} if network is None else {"network": network}
     slots["network"] = st.container()
     with sliders:
-        moved, places = choose_sliders(kind, recipe.notion, expert=expert, typed=typed)
+        moved, places = choose_sliders(kind, recipe.notion, columns=2, expert=expert, typed=typed)
         values |= moved
         slots |= places
     if expert:

@@ -42,6 +42,7 @@ _RULES = """
 .stElementContainer:has([data-testid="stProgress"]) { min-height: 2.5rem; }
 .st-key-run_numbers { min-height: 4.75rem; }
 .st-key-look_at_data { flex: none; height: 1.25rem; }
+[class*="st-key-line_"] { margin-top: -1.25rem; }
 .stElementContainer.st-key-paper_scores { min-height: 177px; }
 .stFileChip[aria-invalid="true"] { height: auto; max-width: none; flex-wrap: wrap; }
 .stFileChip [role="alert"] { position: static; width: auto; height: auto; margin: 0; clip: auto; clip-path: none;

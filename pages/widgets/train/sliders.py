@@ -23,8 +23,8 @@ _HELP = (
     "notion compares them. Training aims at it, and the Run page says whether it was reached."
 )
 _MEANINGS = {
-    "clip_primal": "Longer gradients are cut to it",
-    "clip_dual": "Larger outputs are cut to it",
+    "clip_primal": "Cuts gradients",
+    "clip_dual": "Cuts outputs",
     "multiplier": "0 pursues no fairness",
     "multiplier_max": "0 pursues no fairness",
 }
@@ -33,9 +33,9 @@ _PROBABILITIES = "Outputs are probabilities: at most 1."
 
 
 def choose_sliders(
-    kind: type[Method], notion: str, *, expert: bool = False, typed: bool = False
+    kind: type[Method], notion: str, *, columns: int = 1, expert: bool = False, typed: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Draw the sliders that `kind` has; return its parameters by name, and the container under each by name.
+    """Draw the sliders of `kind` in `columns`; return its parameters by name, and the container under each by name.
 
     A gap is aimed at until λ, or another setting that the gap replaces, is moved. `typed` takes numbers as typed.
     """
@@ -46,17 +46,19 @@ def choose_sliders(
     usual = {} if aims and not by_hand else known[_AIM][0].otherwise if _AIM in known else {}
     values: dict[str, Any] = {}
     slots: dict[str, Any] = {}
-    for name in list_sliders(kind):
-        if name == _AIM and aims:
-            gap = _choose_gap(typed=typed, disabled=by_hand)
-            values[name] = None if by_hand else gap
-            if by_hand:
-                _offer_aim(kind, list(moves))
-        elif name != _AIM:
-            idle = _say_idle(kind, notion, aims=aims and not by_hand) if name == "clip_dual" else None
-            default = usual.get(name, known[name][1].default)
-            values[name] = _draw(kind, name, default, idle, typed=typed, expert=expert)
-        slots[name] = st.container()
+    shown = [name for name in list_sliders(kind) if aims or name != _AIM]
+    places = [place for _ in range(0, len(shown), columns) for place in st.columns(columns)]
+    for name, place in zip(shown, places, strict=False):
+        with place:
+            if name == _AIM:
+                gap = _choose_gap(typed=typed, disabled=by_hand)
+                values[name] = None if by_hand else gap
+                _say_aim(kind, list(moves), by_hand=by_hand)
+            else:
+                idle = _say_idle(kind, notion, aims=aims and not by_hand) if name == "clip_dual" else None
+                default = usual.get(name, known[name][1].default)
+                values[name] = _draw(kind, name, default, idle, typed=typed, expert=expert)
+            slots[name] = st.container()
     if _OUTPUTS in known:
         values |= {} if expert else {_OUTPUTS: value(f"p.{_OUTPUTS}", known[_OUTPUTS][1].default)}
     return values, slots
@@ -76,7 +78,7 @@ def _draw(kind: type[Method], name: str, default: Any, idle: str | None, *, type
     moved = list_moves(kind).get(name)
     chosen = draw_parameter(name, shown, default, typed=typed, disabled=stuck, on_change=moved)
     with st.container(horizontal=True, vertical_alignment="center", key=f"line_{name}"):
-        line = " · ".join(filter(None, (_MEANINGS.get(name), describe(shown, default))))
+        line = " · ".join(filter(None, (_MEANINGS.get(name), describe(shown, default, ends=typed))))
         st.caption(idle or line, width="content")
         if name == "clip_dual" and _OUTPUTS in parameters(kind):
             _offer_outputs(idle)
@@ -103,15 +105,20 @@ def _choose_gap(*, typed: bool, disabled: bool) -> float:
     return float(keep("gap", points)) / 100
 
 
-def _offer_aim(kind: type[Method], replaced: list[str]) -> None:
-    """Say that no gap is aimed at, since a person set what it replaces, and offer to aim again."""
+def _say_aim(kind: type[Method], replaced: list[str], *, by_hand: bool) -> None:
+    """Say what the gap is for, or that none is aimed at, since a person set what it replaces; offer to aim again."""
+    if not by_hand:
+        with st.container(key="line_gap"):
+            st.caption("Training aims at it")
+        return
     known = parameters(kind)
     usual = {name: known[_AIM][0].otherwise.get(name, known[name][1].default) for name in replaced}
     moved = [name for name in replaced if ahead(f"p.{name}", usual[name]) != usual[name]]
     names = " and ".join(dict.fromkeys(_name(known[name][0]) for name in moved or replaced[:1]))
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key="line_gap"):
         st.caption(plain(f"You set {names}. The gap is not aimed at."), width="content")
-        st.button("Aim at a gap again", key="aim_again", type="tertiary", on_click=partial(_aim, replaced))
+        undo = partial(_aim, replaced)
+        st.button("Aim at a gap again", key="aim_again", type="tertiary", icon=":material/undo:", on_click=undo)
 
 
 def _aim(replaced: list[str]) -> None:
@@ -139,11 +146,11 @@ def _say_idle(kind: type[Method], notion: str, *, aims: bool) -> str | None:
 
 def _offer_outputs(idle: str | None) -> None:
     """Draw the button that makes C_d cut logits, which have no bound, or probabilities again."""
-    logits = value(f"p.{_OUTPUTS}", "probability") == "logit"
-    if idle is not None:
-        st.button("Use logits", key="use_outputs", type="tertiary", on_click=partial(_use, "logit"))
-    elif logits:
-        st.button("Use probabilities", key="use_outputs", type="tertiary", on_click=partial(_use, "probability"))
+    if idle is None and value(f"p.{_OUTPUTS}", "probability") != "logit":
+        return  # of a loss
+    label, other = ("Use probabilities", "probability") if idle is None else ("Use logits", "logit")
+    use = partial(_use, other)
+    st.button(label, key="use_outputs", type="tertiary", icon=":material/swap_horiz:", on_click=use)
 
 
 def _use(outputs: str) -> None:
