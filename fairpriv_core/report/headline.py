@@ -18,7 +18,7 @@ from fairpriv_core.records.reached import VERDICTS, Reached
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.measured import SOURCES, Measured, Source, difference, subtract
 from fairpriv_core.stats import Mean, number, spread
-from fairpriv_core.text import short_epsilon_text
+from fairpriv_core.text import count_text, short_epsilon_text
 
 _FEW, _MANY = 100, 10_000  # of so many people a share is told, by how sure it is
 _SURE = 0.01  # half an interval of a share that is told of many people
@@ -29,6 +29,7 @@ _FROM: dict[Source, str] = {
 }
 
 
+_KINDS: dict[Source, str] = {"public": "exact and public", "paid": "by noisy counts", "raw": "exact and raw"}
 _FOLLOWS = "Accuracy is exact: it follows from the released model and from what ε takes as public."
 
 
@@ -250,21 +251,27 @@ def _say_worse(after: Measured, before: Measured | None) -> str | None:
 
 
 def _say_several(settings: Sequence[Measured], about: About, before: Measured | None) -> list[str | None]:
-    """Return between which settings the gap lies, then the accuracy, then what both are without fairness."""
-    budgets = sorted({each.epsilon for each in settings if each.epsilon is not None})
-    ends = list(dict.fromkeys(map(short_epsilon_text, budgets[:1] + budgets[-1:])))
-    private = sum(each.epsilon is not None for each in settings)
-    some = "" if private == len(settings) else f", {private} of them"
-    at = f"{some} at ε = {' to '.join(ends)}" if budgets else ""
-    said: list[str | None] = [
-        f"{len(settings)} settings{at}: {_say_range(settings, 'gap', about.gap)}.",
-        f"{_say_range(settings, 'accuracy', 'Accuracy')}.",
-    ]
+    """Return between which settings gap and accuracy lie, noisy and exact numbers apart, then both without fairness."""
+    kinds = [kind for kind in SOURCES if any(each.source == kind for each in settings)]
+    said: list[str | None] = []
+    for kind in kinds:
+        own = [each for each in settings if each.source == kind]
+        how = f", {_KINDS[kind]}" if len(kinds) > 1 else ""
+        said.append(f"{count_text(len(own), 'setting')}{_say_budgets(own)}{how}: {_say_range(own, 'gap', about.gap)}.")
+        said.append(f"{_say_range(own, 'accuracy', 'Accuracy')}.")
     if before is not None and before.gap.mean is not None and before.accuracy.mean is not None:
         plain = before.method == REFERENCE_METHOD
         start = "Without privacy and fairness" if plain else f"Without fairness ({before.name})"
         said.append(f"{start}, gap and accuracy are {spread(before.gap)} points and {spread(before.accuracy)} %.")
     return said
+
+
+def _say_budgets(settings: Sequence[Measured]) -> str:
+    budgets = sorted({each.epsilon for each in settings if each.epsilon is not None})
+    ends = list(dict.fromkeys(map(short_epsilon_text, budgets[:1] + budgets[-1:])))
+    private = sum(each.epsilon is not None for each in settings)
+    some = "" if private == len(settings) else f", {private} of them"
+    return f"{some} at ε = {' to '.join(ends)}" if budgets else ""
 
 
 def _say_range(settings: Sequence[Measured], which: Literal["accuracy", "gap"], name: str) -> str:

@@ -182,6 +182,15 @@ def test_settings_of_one_name_are_not_told_apart_by_it(about: About) -> None:
     assert "ranges from 41.7 points to 45.7 points." in write_headline([one, other], about).sentence
 
 
+def test_among_several_noisy_and_raw_numbers_have_sentences_of_their_own(about: About) -> None:
+    noisy = [replace(FAIR, source="paid"), replace(FAIR, name="Run 3", source="paid", gap=Mean(0.09, 0.08, 0.1, 1))]
+    exact = replace(FAIR, name="Run 4", source="raw", gap=Mean(0.123, 0.12, 0.126, 1))
+    found = write_headline([exact, *noisy], about)
+    assert found.sentence.startswith("2 settings at ε = 1, by noisy counts: ") and "12.3" not in found.sentence
+    [raw] = [reason for reason in found.reasons if "12.3" in reason]
+    assert raw.startswith("1 setting at ε = 1, exact and raw: ") and found.source == "raw"
+
+
 def test_noisy_and_raw_numbers_are_not_mixed() -> None:
     """Where the paid gap is missing the exact one is told, and with it the exact accuracy and groups."""
     record = own(method="dp_sgd", threat_model="record")
