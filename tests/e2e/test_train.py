@@ -12,7 +12,10 @@ from fairpriv_core.store.runs import open_store
 from tests.e2e.steps import CHART, keyed, nudge, open_page, settle
 
 #: a value between a slider's stops is shown as it is, before and after it was moved, and after a reload
-SETTINGS = "train?method=pf_ld&expert=True&set_lambda=True&epsilon=2.2&p.clip_primal=0.123456&seed=5&p.epochs=7"
+SETTINGS = (
+    "train?method=pf_ld&expert=True&set_lambda=True&p.surrogate=logit&epsilon=2.2&p.clip_primal=0.123456&seed=5&"
+    "p.epochs=7"
+)
 #: marks each control of the page with its look, to be compared when it has the focus
 MARK = """() => {
   const parts = style => [style.outlineStyle, style.outlineWidth, style.boxShadow, style.borderColor,
