@@ -23,7 +23,7 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.paths import read_text
 from fairpriv_core.plain import check_plain, read_toml, write_toml
 from fairpriv_core.records.config import RunConfig, build_config, draws_samples, pays_itself
-from fairpriv_core.records.parameters import method_to_json
+from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.records.source import DATA_FIELDS
 
 #: so many runs start without being asked for twice
@@ -37,6 +37,7 @@ Identify = Callable[[str], str]
 Fit = Callable[[RunConfig, Collection[str]], RunConfig]
 Axes = Mapping[str, tuple[Any, ...]]
 _TABLES = ("data", "method")
+_WHICH = ("name", "variant")
 
 
 @dataclass(frozen=True)
@@ -322,12 +323,12 @@ def _flatten_config(config: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
 
 def _arrange(flat: Sequence[Mapping[tuple[str, str], Any]]) -> dict[str, Any]:
     """Return the sweep: what all have in common, and an axis for each setting that all have and that differs."""
-    several = len({each["method", "name"] for each in flat}) > 1
+    several = len({(each["method", "name"], each.get(("method", "variant"))) for each in flat}) > 1
     own: dict[str, Any] = {}
     tables: dict[str, dict[str, Any]] = {"data": {}, "method": {}, "axes": {}, "sweep": {}}
     for table, name in flat[0]:
         if several and table == "method" and all(_is_default(each, name) for each in flat):
-            continue  # each method has a default of its own
+            continue  # each method and variant has a default of its own
         values = [each[table, name] for each in flat if (table, name) in each]
         different = list({repr(value): value for value in values}.values())
         if (table, name) == ("", "share_samples"):
@@ -342,5 +343,5 @@ def _arrange(flat: Sequence[Mapping[tuple[str, str], Any]]) -> dict[str, Any]:
 
 def _is_default(flat: Mapping[tuple[str, str], Any], name: str) -> bool:
     """Return whether a hyper-parameter is as its method has it where nothing is said, or absent there."""
-    plain = method_to_json(methods()[flat["method", "name"]]())
-    return name != "name" and flat.get(("method", name)) == plain.get(name)
+    plain = method_to_json(read_method({own: flat.get(("method", own)) for own in _WHICH}))
+    return name not in _WHICH and flat.get(("method", name)) == plain.get(name)
