@@ -39,6 +39,10 @@ def test_a_first_visit_from_the_chart_to_its_files(fresh_tab: Page, site: Any, t
     for form, start in STARTS.items():
         path = save(fresh_tab, f"start_trade_off_{form}", tmp_path)
         assert path.suffix == f".{form}" and path.read_bytes().startswith(start)
+    keyed(fresh_tab, "go_train", "button").click()
+    expect(keyed(fresh_tab, "launch", "button")).to_be_enabled()
+    expect(keyed(fresh_tab, "data")).to_contain_text("Adult")
+    expect(keyed(fresh_tab, "method")).to_contain_text("PF-LD")
     for epsilon, caution in (("20", "almost no guarantee"), ("0.05", "little about fairness")):
         open_page(fresh_tab, site, f"?epsilon={epsilon}")
         expect(sentence).to_contain_text(caution)
