@@ -20,7 +20,7 @@ STOPS = tuple(
 )
 #: outside of this the sentence stands in a box: so little noise that nobody hides, or so much that nothing is learned
 PLAIN_RANGE = (0.1, 7.5)
-_CERTAIN = re.compile(r"(\d+ % certain|almost certain)")
+_CERTAIN = re.compile(r"(at most \d+ % certain|almost certain)")
 _LEAST, _MOST = 0.001, 1000.0
 _GRID = "display:grid;grid-template-columns:repeat(20,1fr);gap:4px;max-width:30rem"
 _DOT = "display:block;aspect-ratio:1;border-radius:50%;box-sizing:border-box;"
