@@ -21,7 +21,7 @@ show_style()
 show_mark()
 if not admit():
     st.set_page_config(page_title="fairpriv")
-    st.navigation(list_pages(icons=False), position="hidden")
+    st.navigation(list_pages(), position="hidden")
     st.stop()
 serve_library()
 page = st.navigation(list_pages(), position="top")

@@ -30,7 +30,10 @@ def show() -> None:
     enter("start")
     st.title(_TITLE, anchor=False)
     if not is_demo():  # of which the frame says what it is
-        st.markdown(f"On your own table or a public one. {_say_where()}; a proved ε is one that the code keeps.")
+        place = "this machine" if _is_here() else "machines of whoever serves this page"
+        st.markdown(
+            f"On your own table or a public one. Everything runs on {place}; a proved ε is one that the code keeps."
+        )
     results = shown_results()
     _offer_ways(results)
     left, right = st.columns([3, 7], gap="large")
@@ -42,32 +45,35 @@ def show() -> None:
     publish(("epsilon",))
 
 
-def _say_where() -> str:
-    """Return whose machines see the data."""
-    own = urlsplit(st.context.url or "").hostname in _HERE and SCHEDULER not in os.environ
-    return f"Everything runs on {'this machine' if own else 'machines of whoever serves this page'}"
+def _is_here() -> bool:
+    """Return whether all that runs does so on the machine of whoever looks."""
+    return urlsplit(st.context.url or "").hostname in _HERE and SCHEDULER not in os.environ
 
 
 def _offer_ways(results: StartResults) -> None:
-    """Draw three cards, each a button."""
+    """Draw three cards, each a button; a demonstration trains nothing and takes no file."""
     drag, own, tell = st.container(key="ways").columns(3)
-    if _draw_card(drag, "Drag and see", "Move ε, C_p, C_d and λ; watch it train.", key="go_train", first=True):
+    trains = "." if is_demo() else "; watch it train."
+    if _draw_card(drag, "Drag and see", f"Move ε, C_p, C_d and λ{trains}", key="go_train", first=True):
         choose("data", write_config(results.data))
         choose("notion", results.notion)
         for name, usual in _RESET.items():
             choose(name, usual)
         go_to("train")
-    if _draw_card(own, "Your own data", "CSV, Excel or Parquet; it stays here.", key="go_own"):
+    stays = "; it stays here." if _is_here() else "."
+    if _draw_card(own, "Your own data", f"CSV, Excel or Parquet{stays}", key="go_own", disabled=is_demo()):
         choose("source", "file")
         go_to("data")
     if _draw_card(tell, "Show it to others", "Five steps for people who decide.", key="go_present"):
         go_to("present")
 
 
-def _draw_card(place: DeltaGenerator, title: str, text: str, *, key: str, first: bool = False) -> bool:
+def _draw_card(
+    place: DeltaGenerator, title: str, text: str, *, key: str, first: bool = False, disabled: bool = False
+) -> bool:
     """Draw a card, which style.py gives its shape, and return whether it was clicked."""
     kind: Literal["primary", "secondary"] = "primary" if first else "secondary"
-    return place.button(f"**{title}** →  \n{text}", key=key, type=kind, width="stretch")
+    return place.button(f"**{title}** →  \n{text}", key=key, type=kind, disabled=disabled, width="stretch")
 
 
 show()

@@ -90,4 +90,6 @@ def test_a_card_chooses_what_its_page_begins_with(open_page: Open) -> None:
 def test_a_demonstration_says_nothing_of_own_tables(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "On your own table" in said(open_page("start"), "markdown")
     monkeypatch.setenv("FAIRPRIV_DEMO", "1")
-    assert "On your own table" not in said(open_page("start"), "markdown")
+    page = open_page("start")
+    assert "On your own table" not in said(page, "markdown") and "train" not in page.button("go_train").label
+    assert page.button("go_own").disabled and not page.button("go_present").disabled
