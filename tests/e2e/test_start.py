@@ -41,8 +41,8 @@ def test_a_first_visit_from_the_chart_to_its_files(fresh_tab: Page, site: Any, t
         assert path.suffix == f".{form}" and path.read_bytes().startswith(start)
     keyed(fresh_tab, "go_train", "button").click()
     expect(keyed(fresh_tab, "launch", "button")).to_be_enabled()
-    expect(keyed(fresh_tab, "data")).to_contain_text("Adult")
-    expect(keyed(fresh_tab, "method")).to_contain_text("PF-LD")
+    expect(keyed(fresh_tab, "data", "input")).to_have_value(re.compile("Adult"))
+    expect(keyed(fresh_tab, "method", "input")).to_have_value(re.compile("PF-LD"))
     for epsilon, caution in (("20", "almost no guarantee"), ("0.05", "little about fairness")):
         open_page(fresh_tab, site, f"?epsilon={epsilon}")
         expect(sentence).to_contain_text(caution)
