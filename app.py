@@ -6,7 +6,7 @@ import streamlit as st
 
 from fairpriv_core.runs.beside import train_beside
 from pages.widgets.app.strip import hold_strip, show_strip
-from pages.widgets.app.style import ICON, show_style, wait_for_style
+from pages.widgets.app.style import ICON, show_mark, show_style, wait_for_style
 from pages.widgets.app.top import begin_at_top
 from pages.widgets.shared.access import wait_for_store
 from pages.widgets.shared.charts import serve_library
@@ -18,9 +18,10 @@ st.set_page_config(page_icon=ICON, layout="wide")
 train_beside()
 mark_framed()
 show_style()
+show_mark()
 if not admit():
     st.set_page_config(page_title="fairpriv")
-    st.navigation(list_pages(icons=False), position="hidden")
+    st.navigation(list_pages(), position="hidden")
     st.stop()
 serve_library()
 page = st.navigation(list_pages(), position="top")

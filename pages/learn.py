@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.catalog import mark_ours, methods
 from fairpriv_core.report.tables import run_table
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.learn.cards import KINDS, Card, list_cards
@@ -34,7 +34,7 @@ def show() -> None:
         options,
         **mount_default("card", options, options[0]),
         required=True,
-        format_func=lambda each: cards[each].title,
+        format_func=lambda each: f"{cards[each].title}{mark_ours(each) if cards[each].kind == 'Methods' else ''}",
     )
     card = cards[keep("card", name)]
     publish(("card",))

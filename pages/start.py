@@ -1,57 +1,79 @@
-"""Start: the answer before the question. Earlier results, a budget to move, and three ways on."""
+"""Start: what this is, three ways on, and what privacy and fairness cost together in earlier results."""
 
 from __future__ import annotations
 
-import streamlit as st
+import os
+from typing import Literal
+from urllib.parse import urlsplit
 
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from fairpriv_core.methods.catalog import DEFAULT_METHOD
 from fairpriv_core.report.start import StartResults
+from fairpriv_core.runs.beside import is_demo
+from fairpriv_core.runs.supervisor import SCHEDULER
 from pages.widgets.shared.epsilon import choose_epsilon, explain_epsilon
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.reference import write_config
-from pages.widgets.shared.results import describe_results, show_results, shown_results
+from pages.widgets.shared.results import show_results, shown_results
 from pages.widgets.shared.state import choose, enter, publish
-from pages.widgets.start.tour import show_tour
+
+_TITLE = "Train a classifier that is private and fair, watch it happen, and see what each promise costs."
+_HELP = "How much an attacker may learn about one person from everything published. δ is the chance that it fails."
+_HERE = (None, "localhost", "127.0.0.1", "::1")
+_RESET = {"method": DEFAULT_METHOD, "variant": "proved", "reuse": "new", "cloned": ""}
 
 
 def show() -> None:
     """Draw the page."""
     enter("start")
-    st.title("What privacy and fairness cost in accuracy", anchor=False)
+    st.title(_TITLE, anchor=False)
+    if not is_demo():  # of which the frame says what it is
+        place = "this machine" if _is_here() else "machines of whoever serves this page"
+        st.markdown(
+            f"On your own table or a public one. Everything runs on {place}; a proved ε is one that the code keeps."
+        )
     results = shown_results()
-    st.markdown(describe_results(results))
-    show_tour()
-    left, right = st.columns([3, 5], gap="large")
+    _offer_ways(results)
+    left, right = st.columns([3, 7], gap="large")
     with left:
-        epsilon = choose_epsilon(help="How much an attacker may learn about one person from everything published.")
-        explain_epsilon(epsilon, results.delta, "attribute")
+        epsilon = choose_epsilon(help=_HELP, delta=results.delta)
+        explain_epsilon(epsilon, results.delta, "attribute", of=results.data["sensitive"])
     with right:
         show_results(results, epsilon)
-    _offer_ways(results)
-    publish(("epsilon", "start_encoding"))
+    publish(("epsilon",))
+
+
+def _is_here() -> bool:
+    """Return whether all that runs does so on the machine of whoever looks."""
+    return urlsplit(st.context.url or "").hostname in _HERE and SCHEDULER not in os.environ
 
 
 def _offer_ways(results: StartResults) -> None:
-    st.header("What next?", anchor=False)
-    example = write_config(results.data)
-    explore, train, own = st.columns(3)
-    with explore.container(border=True, key="way_explore"):
-        st.markdown("**Explore**  \nMove ε and the gap on this example, and see what each move changes.")
-        if st.button("Drag and see", key="go_explore", icon=":material/tune:"):
-            choose("data", example)
-            choose("notion", results.notion)
-            choose("view", "explore")
-            go_to("tradeoffs", view="explore")
-    with train.container(border=True, key="way_train"):
-        st.markdown("**Train on this example**  \nSee the cost before you launch, then watch it learn.")
-        if st.button("Train on this example", key="go_train", type="primary", icon=":material/tune:"):
-            choose("data", example)
-            choose("notion", results.notion)
-            go_to("train")
-    with own.container(border=True, key="way_own"):
-        st.markdown("**Bring your own data**  \nA CSV, Excel or Parquet file; it stays on this machine.")
-        if st.button("Bring your own data", key="go_own", icon=":material/upload_file:"):
-            choose("source", "file")
-            go_to("data")
+    """Draw three cards, each a button; a demonstration trains nothing and takes no file."""
+    drag, own, tell = st.container(key="ways").columns(3)
+    trains = "." if is_demo() else "; watch it train."
+    if _draw_card(drag, "Drag and see", f"Move ε, C_p, C_d and λ{trains}", key="go_train", first=True):
+        choose("data", write_config(results.data))
+        choose("notion", results.notion)
+        for name, usual in _RESET.items():
+            choose(name, usual)
+        go_to("train")
+    stays = "; it stays here." if _is_here() else "."
+    if _draw_card(own, "Your own data", f"CSV, Excel or Parquet{stays}", key="go_own", disabled=is_demo()):
+        choose("source", "file")
+        go_to("data")
+    if _draw_card(tell, "Show it to others", "Five steps for people who decide.", key="go_present"):
+        go_to("present")
+
+
+def _draw_card(
+    place: DeltaGenerator, title: str, text: str, *, key: str, first: bool = False, disabled: bool = False
+) -> bool:
+    """Draw a card, which style.py gives its shape, and return whether it was clicked."""
+    kind: Literal["primary", "secondary"] = "primary" if first else "secondary"
+    return place.button(f"**{title}** →  \n{text}", key=key, type=kind, disabled=disabled, width="stretch")
 
 
 show()

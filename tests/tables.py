@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.catalog import methods, name_group
 from fairpriv_core.notions.catalog import notions
 
 PAGE = Path(__file__).parent.parent / "docs" / "catalogue.md"
@@ -16,11 +17,9 @@ PROTECTS = {"attribute": "the sensitive attribute", "record": "the whole record"
 
 def build_tables() -> dict[str, str]:
     """Return each table as Markdown, by the name in its marks."""
-    infos = [method.info for method in methods().values()]
     return {
-        "methods": _table(
-            ("method", "what it does", "protects", "variants", "source"),
-            ((f"`{m.name}`", m.summary, PROTECTS[m.threat_model], ", ".join(m.variants), m.citation) for m in infos),
+        "methods": "\n".join(
+            f"### {group}\n\n{_list_methods(names)}" for group, names in groupby(methods(), key=name_group)
         ),
         "notions": _table(
             ("notion", "what it asks", "source"),
@@ -34,6 +33,14 @@ def build_tables() -> dict[str, str]:
             ),
         ),
     }
+
+
+def _list_methods(names: Iterable[str]) -> str:
+    infos = [methods()[name].info for name in names]
+    return _table(
+        ("method", "what it does", "protects", "variants", "source"),
+        ((f"`{m.name}`", m.summary, PROTECTS[m.threat_model], ", ".join(m.variants), m.citation) for m in infos),
+    )
 
 
 def fill(text: str) -> str:

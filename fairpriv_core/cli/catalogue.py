@@ -18,7 +18,7 @@ from fairpriv_core.data.problem import Problem
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import catalog as method_catalog
 from fairpriv_core.methods.base import Method, Parameter, list_sliders, parameters
-from fairpriv_core.methods.catalog import find_plugin, methods
+from fairpriv_core.methods.catalog import find_plugin, methods, name_group
 from fairpriv_core.notions import catalog as notion_catalog
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
@@ -128,6 +128,7 @@ def _describe_method(method: type[Method]) -> dict[str, Any]:
     return {
         "name": info.name,
         "title": info.title,
+        "group": name_group(info.name),
         "summary": info.summary,
         "threat_model": info.threat_model,
         "variants": list(info.variants),

@@ -19,6 +19,7 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star", "hexagon", "pentagon")
 ThreatModel = Literal["attribute", "record"]
 Variant = Literal["proved", "published"]
+Source = Literal["paper", "other", "ours"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class MethodInfo:
     do. Of one that `certifies` runs bound the gaps of the model that they export, but for its `certified_failure` (see
     runs/certificate.py).
     `reuses` names the parameters that belong to a release which later fits can be given (see Training); () where a
-    method makes no such release.
+    method makes no such release. `source` says whose it is: of a "paper" that Papers repeats, "ours", or any "other".
     """
 
     name: str
@@ -65,6 +66,7 @@ class MethodInfo:
     uses_groups: bool = True
     certifies: bool = False
     reuses: tuple[str, ...] = ()
+    source: Source = "other"
 
     @property
     def legend(self) -> str:

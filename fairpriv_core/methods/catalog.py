@@ -73,6 +73,9 @@ _METHODS: tuple[type[Method], ...] = (
     DpFermiRecord,
 )
 
+#: whose methods there are, each with the heading that they stand under: the order of every list and chart
+GROUPS = {"paper": "From the papers", "other": "From others", "ours": "Ours", "package": "From other packages"}
+_PROTECTED = ("attribute", "record", None)
 #: what every other method is read against: neither private nor fair
 REFERENCE_METHOD = Plain.info.name
 #: the method where none was chosen, and that on data which the first cannot take
@@ -103,9 +106,29 @@ class Catalogue(dict[str, type[Method]]):
 
 
 def methods() -> Catalogue:
-    """Return the catalogue: the project's own methods, then those of other packages that declare themselves rightly."""
-    own = {method.info.name: method for method in _METHODS}
+    """Return the catalogue, by GROUPS and what is protected; other packages' methods that declare themselves, last."""
+    own = {method.info.name: method for method in sorted(_METHODS, key=_rank)}
     return Catalogue({**own, **{plugin.name: plugin.found for plugin in list_plugins() if plugin.fault is None}})
+
+
+def _rank(method: type[Method]) -> tuple[int, int]:
+    return list(GROUPS).index(method.info.source), _PROTECTED.index(method.info.threat_model)
+
+
+def name_group(name: str) -> str:
+    """Return the heading of GROUPS that the method called `name` stands under."""
+    return GROUPS[methods()[name].info.source if find_plugin(name) is None else "package"]
+
+
+def mark_ours(name: str) -> str:
+    """Return what stands behind the title of a method of this project's own in a list without headings."""
+    return " · ours" * (name_group(name) == GROUPS["ours"])
+
+
+def place_method(name: str) -> int:
+    """Return where a method stands in the catalogue; one that is not installed any more comes last."""
+    known = list(methods())
+    return known.index(name) if name in known else len(known)
 
 
 def list_plugins() -> tuple[plugins.Plugin, ...]:

@@ -69,6 +69,7 @@ class DpFermi(TrainsByRule):
         summary="Penalises dependence between decision and group; protects each person's sensitive attribute.",
         citation="Lowy, Gupta and Razaviyayn (2023), Stochastic differentially private and fair learning, Algorithm 1",
         threat_model="attribute",
+        source="paper",
         notions=tuple(name for name, notion in notions().items() if notion.target == "score"),
         variants=fields.VARIANTS,
         calibrates="noise_primal",

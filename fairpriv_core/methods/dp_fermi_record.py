@@ -57,6 +57,7 @@ class DpFermiRecord(NoisySums):
         summary="Penalises dependence between decision and group; protects whole records.",
         citation="Lowy, Gupta and Razaviyayn (2023), Stochastic differentially private and fair learning, Theorem 3.3",
         threat_model="record",
+        source="paper",
         notions=DpFermi.info.notions,
         variants=("proved",),
         calibrates="noise_primal",

@@ -28,6 +28,7 @@ class FLd(NotPrivate, TrainsByRule):
         summary="Pursues the chosen notion by Lagrangian duality; not private.",
         citation="Tran, Fioretto and Van Hentenryck (2021), Differentially private and fair deep learning, Algorithm 1",
         threat_model=None,
+        source="paper",
         notions=tuple(notions()),
     )
 

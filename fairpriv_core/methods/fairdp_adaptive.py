@@ -57,6 +57,7 @@ class FairDpAdaptive(AdaptiveBounds):
         summary="DP-SGD that balances clipping bias and noise for each group; protects whole records.",
         citation="FairDP (2021), Fair differential privacy can mitigate the disparate impact on model accuracy, eq. 5",
         threat_model="record",
+        source="paper",
         notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",

@@ -75,6 +75,7 @@ class FairDpCertified(NoisySums):
         summary="Every group contributes equally under its own noise; a run bounds the gap of the model it exports.",
         citation="FairDP: Achieving fairness certification with differential privacy (2024), Algorithms 1 and 2",
         threat_model="record",
+        source="paper",
         notions=("demographic_parity", "equal_opportunity", "equalized_odds"),
         variants=fields.VARIANTS,
         calibrates="noise_primal",

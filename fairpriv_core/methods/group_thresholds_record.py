@@ -48,6 +48,7 @@ class GroupThresholdsRecord(AveragedSums, FitsMany):
         "prediction; protects whole records.",
         citation="this project, after Say, Denis and Pinot (2025) and Hardt, Price and Srebro (2016)",
         threat_model="record",
+        source="ours",
         notions=tuple(notions()),
         variants=("proved",),
         calibrates="noise_primal",

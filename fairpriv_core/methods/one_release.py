@@ -59,6 +59,7 @@ class OneRelease(FitsMany):
         summary="Reads the sensitive attribute once, with noise, and pursues the chosen notion on the estimate.",
         citation="this project; the release is the analytic Gaussian mechanism (Balle and Wang, 2018)",
         threat_model="attribute",
+        source="ours",
         notions=tuple(notions()),
         variants=("proved",),
         calibrates="noise_statistic",

@@ -60,6 +60,7 @@ class OneReleaseRecord(AveragedSums, FitsMany):
         citation="this project; DP-SGD (Abadi et al., 2016), running sums by Fichtenberger, Henzinger and Upadhyay "
         "(2023)",
         threat_model="record",
+        source="ours",
         notions=tuple(notions()),
         variants=("proved",),
         calibrates="noise_primal",

@@ -59,6 +59,7 @@ class PfLd(TrainsByRule):
         summary="Pursues the chosen notion by Lagrangian duality; protects each person's sensitive attribute.",
         citation="Tran, Fioretto and Van Hentenryck (2021), Differentially private and fair deep learning, eq. 8, 10",
         threat_model="attribute",
+        source="paper",
         notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",

@@ -34,10 +34,11 @@ def _sureness(epsilon: float) -> float:
     return 100 / (1 + math.exp(-epsilon))
 
 
-def sentence(epsilon: float | None, delta: float, threat_model: str, unit: str = "person") -> str:
-    """Return what (`epsilon`, `delta`) says under `threat_model` ("attribute" or "record"), in two to four sentences.
+def sentence(epsilon: float | None, delta: float, threat_model: str, unit: str = "person", *, of: str = "") -> str:
+    """Return what (`epsilon`, `delta`) says under `threat_model` ("attribute" or "record"), in one to four sentences.
 
-    `unit` is "person", or "row" where people may have several.
+    `unit` is "person", or "row" where people may have several. `of` is what is protected, such as "sex": then the guess
+    names it and no sentence of its own does, nor one `delta`, which stands beside ε.
 
     None and infinity mean that nothing is proved. BadInput for a number out of range or another threat model.
     """
@@ -49,10 +50,10 @@ def sentence(epsilon: float | None, delta: float, threat_model: str, unit: str =
         return f"No bound on what an attacker can learn is proved. {protects}"
     checks.not_negative(epsilon=epsilon)
     sure = "almost certain" if odds(epsilon) > 99 else f"at most {odds(epsilon)} % certain"
+    guess = f"a {unit}'s {of} at 50:50" if of else "50:50"
     parts = [
-        f"Someone guessing 50:50 can become {sure}, whatever else they know.",
-        f"This can fail with a chance of about {delta_text(delta)}.",
-        protects,
+        f"Someone guessing {guess} can become {sure}, whatever else they know.",
+        *([] if of else [f"This can fail with a chance of about {delta_text(delta)}.", protects]),
     ]
     if epsilon >= _ALMOST_NONE:
         parts.insert(0, "This is almost no guarantee.")

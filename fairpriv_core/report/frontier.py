@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from fairpriv_core.methods.catalog import place_method
 from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Region, Series, Value
@@ -304,7 +305,7 @@ def _with_whiskers(series: Series, rows: Sequence[TableRow]) -> Series:
 
 def _by_method(rows: Sequence[TableRow]) -> dict[str, list[TableRow]]:
     found: dict[str, list[TableRow]] = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: place_method(row.method)):
         found.setdefault(row.method, []).append(row)
     return found
 

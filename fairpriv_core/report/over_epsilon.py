@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from fairpriv_core.methods.catalog import place_method
 from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Region, Series, Value, line
@@ -77,9 +78,9 @@ def trade_off(
 
 
 def list_curves(rows: Sequence[TableRow], settings: Mapping[str, str] | None = None) -> list[Curve]:
-    """Return the curves of `trade_off`, by first appearance."""
+    """Return the curves of `trade_off`, by method in the catalogue's order, then by first appearance."""
     found: dict[str, list[TableRow]] = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: place_method(row.method)):
         published = ", as published" if row.variant == "published" else ""
         own = settings is not None and settings.get(row.keys[0])
         what = f" ({wording.protection_suffix(row.threat_model)})" if settings is None else f", {own}" if own else ""

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fairpriv_core.data.problem import ENCODINGS
+from fairpriv_core.data.catalog import problems
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report import wording
+from fairpriv_core.report.figure import FigureData, from_zero
+from fairpriv_core.report.over_epsilon import trade_off
 from fairpriv_core.report.styles import method_style
-from fairpriv_core.report.tables import Outcome, read_outcome
-from fairpriv_core.stats import mean_interval
+from fairpriv_core.report.tables import Outcome, fold_outcomes, read_outcome
+from fairpriv_core.stats import Mean, mean_interval, number, spread
+from fairpriv_core.text import delta_text
 
 _SELDOM_SET = ("learner", "network", "surrogate", "warmup_epochs")
 PATH = Path(__file__).with_name("start_results.json")
@@ -23,12 +27,10 @@ PATH = Path(__file__).with_name("start_results.json")
 
 @dataclass(frozen=True)
 class StartResults:
-    """The committed results under one encoding.
+    """The committed results.
 
     Attributes:
         outcomes: one for each run.
-        encoding: how numbers became features.
-        encodings: all that there are results of.
         data: the reference of the data, such as {"dataset": "adult", "sensitive": "sex"}.
         notion: the name of the notion that was pursued and is reported.
         delta: of every private run.
@@ -38,8 +40,6 @@ class StartResults:
     """
 
     outcomes: tuple[Outcome, ...]
-    encoding: str
-    encodings: tuple[str, ...]
     data: Mapping[str, Any]
     notion: str
     delta: float
@@ -47,54 +47,73 @@ class StartResults:
     configs: tuple[Mapping[str, Any], ...]
     made: str
 
+    @property
+    def title(self) -> str:
+        """What a heading calls the data."""
+        return problems()[self.data["dataset"]].title.partition(" (")[0]
 
-def read_start_results(encoding: str = ENCODINGS[0], *, path: Path = PATH) -> StartResults:
-    """Return the committed results of an encoding; the file's form is what `examples/make_start_results.py` writes."""
+    @property
+    def budgets(self) -> list[float]:
+        """Each ε that there are runs of."""
+        return sorted({run.epsilon for run in self.outcomes if run.epsilon is not None})
+
+
+def read_start_results(path: Path = PATH) -> StartResults:
+    """Return the committed results; the file's form is what `examples/make_start_results.py` writes."""
     stored = json.loads(path.read_text(encoding="utf-8"))
     records = [{**run, "config": {**stored["configs"][run["setting"]], "seed": run["seed"]}} for run in stored["runs"]]
-    outcomes = [read_outcome(record) for record in records]
-    configs = [config for config in stored["configs"] if config["data"].get("encoding", ENCODINGS[0]) == encoding]
-    first = configs[0]
+    first = stored["configs"][0]
     return StartResults(
-        outcomes=tuple(outcome for outcome in outcomes if outcome.encoding == encoding),
-        encoding=encoding,
-        encodings=tuple(dict.fromkeys(outcome.encoding for outcome in outcomes)),
+        outcomes=tuple(map(read_outcome, records)),
         data=first["data"],
         notion=first["notion"],
         delta=first["delta"],
         command=stored["command"],
-        configs=tuple(configs),
+        configs=tuple(stored["configs"]),
         made=stored["made"],
     )
 
 
 def say_cost(results: StartResults, epsilon: float) -> str:
-    """Return what the title asks, at the stored ε nearest to `epsilon`: accuracy given up, and the gap, by method."""
-    plain = [run for run in results.outcomes if run.method == REFERENCE_METHOD]
-    accuracy, gap = _means(plain)
-    at = min(_stored(results), key=lambda value: abs(math.log(value / epsilon)))
-    runs: dict[str, list[Outcome]] = {}
-    for run in results.outcomes:
-        if run.epsilon == at:
-            runs.setdefault(run.method, []).append(run)
-    parts = [_say_method(own, accuracy) for own in runs.values()]
-    return (
-        f"{_say_place(results, epsilon, at)}Without privacy and fairness accuracy is {100 * accuracy:.1f} % and the "
-        f"gap {100 * gap:.1f} points. At ε = {at:g}: {'; '.join(parts)}."
+    """Return what privacy and fairness together cost at the stored ε nearest to `epsilon`, as a heading."""
+    at = _find_nearest(results, epsilon)
+    accuracy, gap = (_mean(results, None, which) for which in ("accuracy", "gap"))
+    lost, left = accuracy - _mean(results, at, "accuracy"), _mean(results, at, "gap")
+    stored = "" if math.isclose(at, epsilon) else " (the nearest stored)"
+    answers = f"{number(abs(lost))} {'fewer' if lost > 0 else 'more'} right answers in 100"
+    moves = f"{'falls' if left < gap else 'rises'} from {number(gap)} to {number(left)} points"
+    return f"What it costs on {results.title}: at ε = {at:g}{stored}, {answers}, and the gap {moves}"
+
+
+def draw_costs(results: StartResults, epsilon: float) -> FigureData:
+    """Return accuracy and gap over ε with names at the lines' ends, and a mark at `epsilon`."""
+    notion = notions()[results.notion].title
+    drawn = trade_off(fold_outcomes(results.outcomes, {}), dataset=results.title, notion=notion, epsilon=epsilon)
+    at = _find_nearest(results, epsilon)
+    told = f"{_say_change(results, at)} {say_protected(results)} {drawn.own}"
+    accuracy, gap = drawn.panels
+    whole = from_zero([end for each in drawn.series if each.panel == 1 for end in (*each.y, *each.high)])
+    return replace(
+        drawn,
+        name="costs",
+        panels=(accuracy, replace(gap, y=replace(gap.y, range=whole))),
+        title=say_cost(results, epsilon),
+        series=tuple(replace(each, name=_name_role(each.style), labelled=True) for each in drawn.series),
+        caption=drawn.caption.replace(drawn.own, told),
+        own=told,
     )
 
 
 def say_protected(results: StartResults) -> str:
-    """Return which of the methods protects what."""
-    titles: dict[str | None, list[str]] = {}
-    for method, threat in {run.method: run.threat_model for run in results.outcomes}.items():
-        titles.setdefault(threat, []).append(method_style(method).title)
+    """Return which method is which line, and what its ε covers."""
+    private = {run.method: run for run in results.outcomes if run.threat_model is not None}
+    covered = {name: wording.protected(run.threat_model) for name, run in private.items()}
     parts = [
-        f"{' and '.join(names)} protect{'s' if len(names) == 1 else ''} {wording.protected(threat)}."
-        for threat, names in titles.items()
-        if threat is not None
+        f"{_name_role(name).capitalize()}: {method_style(name).title}, which protects {what}."
+        for name, what in covered.items()
     ]
-    return " ".join([*parts, *(["The others protect nothing."] if None in titles else [])])
+    accounted = " or ".join(dict.fromkeys(wording.ACCOUNTED[run.variant or "proved"] for run in private.values()))
+    return f"{' '.join(parts)} δ = {delta_text(results.delta)}, {accounted}."
 
 
 def describe_settings(results: StartResults) -> dict[str, str]:
@@ -115,23 +134,41 @@ def describe_settings(results: StartResults) -> dict[str, str]:
     return {title: (f"ε = {', '.join(own)}; " if own[0] else "") + words for (title, words), own in budgets.items()}
 
 
-def _stored(results: StartResults) -> list[float]:
-    return sorted({run.epsilon for run in results.outcomes if run.epsilon is not None})
+def _name_role(name: str) -> str:
+    """Return what a line stands for, by what its method does."""
+    info = methods()[name].info
+    if info.threat_model is None:
+        return "no protection"
+    return "private and fair" if info.pursues_notion else "private only"
 
 
-def _means(runs: Sequence[Outcome]) -> tuple[float, float]:
-    return mean_interval(run.accuracy for run in runs).mean or 0.0, mean_interval(run.gap for run in runs).mean or 0.0
+def _find_nearest(results: StartResults, epsilon: float) -> float:
+    return min(results.budgets, key=lambda value: abs(math.log(value / epsilon)))
 
 
-def _say_method(runs: Sequence[Outcome], plain: float) -> str:
-    accuracy, gap = _means(runs)
-    title, lost = method_style(runs[0].method).title, plain - accuracy
-    change = "gains" if lost < 0 else "gives up"
-    return f"{title} {change} {100 * abs(lost):.1f} points, gap {100 * gap:.1f}"
+def _list_values(results: StartResults, epsilon: float | None, which: str) -> dict[int, float]:
+    """Return accuracy or gap of the private and fair runs at `epsilon`, without one of the reference, by seed."""
+    return {
+        run.seed: getattr(run, which)
+        for run in results.outcomes
+        if run.epsilon == epsilon and (run.method == REFERENCE_METHOD or methods()[run.method].info.pursues_notion)
+    }
 
 
-def _say_place(results: StartResults, epsilon: float, at: float) -> str:
-    stored = _stored(results)
-    if not stored[0] <= epsilon <= stored[-1]:
-        return f"ε = {epsilon:g} lies outside the stored results, which reach from {stored[0]:g} to {stored[-1]:g}. "
-    return "" if math.isclose(epsilon, at) else f"The stored ε nearest to {epsilon:g} is {at:g}. "
+def _mean(results: StartResults, epsilon: float | None, which: str) -> float:
+    values = _list_values(results, epsilon, which).values()
+    return math.fsum(values) / len(values)
+
+
+def _say_change(results: StartResults, at: float) -> str:
+    """Return how far accuracy and gap moved, with their intervals over seeds."""
+    accuracy, gap = (_difference(results, at, which) for which in ("accuracy", "gap"))
+    return (
+        f"At ε = {at:g} against no protection, over {accuracy.n} seeds: accuracy {spread(accuracy)}, "
+        f"gap {spread(gap)} points (95 % intervals)."
+    )
+
+
+def _difference(results: StartResults, at: float, which: str) -> Mean:
+    before, after = (_list_values(results, epsilon, which) for epsilon in (None, at))
+    return mean_interval(after[seed] - before[seed] for seed in after.keys() & before.keys())

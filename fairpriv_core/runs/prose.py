@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from fairpriv_core.data.problem import ENCODINGS
@@ -146,8 +147,13 @@ def _show(name: str, value: object) -> str:
 
 
 def describe_catalogue(items: Sequence[Mapping[str, Any]]) -> str:
-    """Return one line an entry: its name and what it is."""
-    return align([(item["name"], item.get("sentence") or item.get("summary") or item["title"]) for item in items])
+    """Return one line an entry, under headings where entries have a group: its name and what it is."""
+    width = max(len(item["name"]) for item in items) + 2
+    parts = []
+    for group, own in groupby(items, key=lambda item: str(item.get("group", ""))):
+        pairs = [(item["name"], item.get("sentence") or item.get("summary") or item["title"]) for item in own]
+        parts.append(f"{group}\n" * bool(group) + align(pairs, width))
+    return "\n\n".join(parts)
 
 
 def describe_settings(method: Mapping[str, Any]) -> str:
@@ -173,9 +179,9 @@ def describe_progress(progress: Progress) -> str:
     return ", ".join(parts)
 
 
-def align(pairs: Sequence[tuple[str, str]]) -> str:
-    """Return "name  text" lines with the texts under each other, long ones folded."""
-    width = max([_WIDTH, *[len(name) + 2 for name, _ in pairs]])
+def align(pairs: Sequence[tuple[str, str]], least: int = _WIDTH) -> str:
+    """Return "name  text" lines with the texts under each other, `least` letters from the left, long ones folded."""
+    width = max([least, *[len(name) + 2 for name, _ in pairs]])
     room = max(shutil.get_terminal_size((100, 24)).columns - width, 40)
     lines: list[str] = []
     for name, text in pairs:

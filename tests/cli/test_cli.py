@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from fairpriv_core.cli.request import read_request
+from fairpriv_core.methods.catalog import GROUPS
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.runs import foreground, session, worker
@@ -147,6 +149,14 @@ def test_a_file_of_ones_own_is_trained_on_and_predicted(call: Call, tmp_path: Pa
 
 def test_catalogues_are_json(call: Call) -> None:
     methods = call("methods", "--json").json["methods"]
+    groups = {group: list(own) for group, own in groupby(methods, key=lambda each: each["group"])}
+    assert list(groups) == [GROUPS[source] for source in ("paper", "other", "ours")], "a heading stands once"
+    assert [each["name"] for each in groups["Ours"]] == [
+        each["name"] for each in methods if each["citation"].startswith("this project")
+    ]
+    assert {each["citation"].split(",")[0].split(" (")[0].split(":")[0] for each in groups[GROUPS["paper"]]} == {
+        "Tran", "Lowy", "FairDP"
+    }  # fmt: skip
     pf_ld = next(method for method in methods if method["name"] == "pf_ld")
     assert pf_ld["threat_model"] == "attribute" and pf_ld["variants"] == ["proved", "published"] and pf_ld["citation"]
     clip = next(item for item in pf_ld["parameters"] if item["name"] == "clip_primal")
@@ -155,7 +165,7 @@ def test_catalogues_are_json(call: Call) -> None:
     names = {item["name"] for item in call("datasets", "--json").json["datasets"]}
     assert {"synthetic", "adult", "bank", "bank_no_duration", "compas", "credit_default"} <= names
     for name in ("methods", "notions", "datasets"):
-        text = call(name).out.splitlines()
+        text = [line for line in call(name).out.splitlines() if line not in ("", *GROUPS.values())]
         assert [line.split()[0] for line in text if line[0] != " "] == [
             item["name"] for item in call(name, "--json").json[name]
         ]

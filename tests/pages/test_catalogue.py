@@ -73,7 +73,8 @@ def whole_catalogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         with open_store(str(folder / "runs.db")) as store:
             work = WorkStore(store.database)
             paid = replace(configure("toy_method", TOY_NOTION.name), private_evaluation=True)
-            for config in (*map(configure, methods()), paid):
+            by_threat = sorted(methods(), key=lambda name: str(methods()[name].info.threat_model))
+            for config in (*map(configure, by_threat), paid):
                 work_on(work, work.claim(store.submit(config).key))
             assert {row.status for row in store.rows()} == {"finished"}
         yield folder
@@ -122,6 +123,9 @@ def test_the_train_page_offers_a_new_method_and_a_new_notion(store: RunStore, op
     """`test_train.py` goes through the settings of all methods."""
     page = open_page("train", method="toy_method", notion=TOY_NOTION.name, expert="True")
     assert page.selectbox("method").value == "toy_method" and page.selectbox("notion").value == TOY_NOTION.name
+    listed = page.selectbox("method").options
+    ours = [title.endswith(" · ours") for title in listed]
+    assert listed[0].startswith("PF-LD · ") and any(ours) and ours == sorted(ours)
     assert ToyMethod.info.summary in page.selectbox("method").help.replace("\\", "")
     assert {"p.width", "p.batch_size"} <= keys_of(page)
     assert "Among people who are not 'yes', the share predicted 'yes' should be" in read(page)

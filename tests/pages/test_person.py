@@ -65,7 +65,7 @@ def test_who_is_not_on_the_list_stays_outside(see: See) -> None:
         assert [item.key for item in page.button] == ["sign_out"] and words in text_of(page).casefold()
     assert "ana@example.org" in text_of(page)
     page = see("app.py", call("ana"))
-    assert not page.exception and page.title[0].value.startswith("What privacy")
+    assert not page.exception and page.title[0].value.startswith("Train a")
     assert "Signed in as ana@example.org" in text_of(page) and "sign_out" in {item.key for item in page.button}
     assert not {"sign_in", "sign_out"} & {item.key for item in open_frame().button}, "the machine is one's own"
 

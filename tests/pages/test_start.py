@@ -1,83 +1,95 @@
-"""The Start page: earlier results with bands, a budget that moves the words, the dots and the marker; and the tour."""
+"""The Start page: three ways on, and earlier results with bands whose cost, dots and marker a budget moves."""
 
 from __future__ import annotations
 
 import pytest
 
-from fairpriv_core.data.problem import ENCODINGS
-from fairpriv_core.report.figures import name_dots
-from fairpriv_core.report.start import read_start_results, say_cost
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.report.start import draw_costs, read_start_results, say_cost
 from pages.widgets.shared.epsilon import STOPS, draw_dots
-from tests.pages.shown import PAGES, Open, charts, said
+from tests.pages.shown import Open, charts, said
 
 
-def test_moving_the_budget_moves_the_sentence_the_dots_and_the_marker(open_page: Open) -> None:
+def test_moving_the_budget_moves_the_cost_the_sentence_the_dots_and_the_marker(open_page: Open) -> None:
+    results = read_start_results()
     page = open_page("start")
     [chart] = charts(page).values()
-    assert chart["figure"]["layout"]["title"]["text"] and "gap" in chart["alt"]
+    layout = chart["figure"]["layout"]
+    assert not layout["title"]["text"] and not layout["showlegend"] and "gap" in chart["alt"]
     assert any(trace.get("fill") == "tonexty" for trace in chart["figure"]["data"])
-    assert "at most 74 % certain" in said(page, "markdown")
     html = " ".join(item.proto.body for item in page.get("html"))
-    assert all(name in html for name in name_dots(74)) and "Added by ε, at most: 24" in name_dots(74)
+    assert "24 added at most, 26 left in doubt" in html
     captions = said(page, "caption")
     assert "Do not publish" not in captions and "is public. On your own data" in captions
-    assert "OneRelease and PF-LD protect the sensitive attribute" in captions
-    assert "DP-SGD protects the whole" in captions
+    assert "Private and fair: PF-LD, which protects the sensitive attribute" in captions
+    assert "Private only: DP-SGD, which protects the whole record" in captions and "1 in 100,000, proved" in captions
     assert not page.get("json") and "C_p = 0.5" in said(page, "markdown")
     for epsilon in (STOPS[0], 0.5, 1.0, 8.0, STOPS[-1]):
         page.select_slider("epsilon").set_value(epsilon).run()
         [chart] = charts(page).values()
-        assert {line["x0"] for line in chart["figure"]["layout"]["shapes"]} <= {epsilon}
+        assert {line["x0"] for line in chart["figure"]["layout"]["shapes"]} == {epsilon}
         assert bool(page.warning) == (epsilon in (STOPS[0], 8.0, STOPS[-1]))
         assert " safe" not in said(page, "markdown", "warning", "caption").lower(), "at no budget"
+        assert say_cost(results, epsilon) in said(page, "markdown")
         if epsilon == 0.5:
             assert "at most 63 % certain" in said(page, "markdown") and page.query_params["epsilon"] == "0.5"
-            assert chart["figure"]["layout"]["shapes"]
     for sure in (50, 52, 73, 100):
-        picture, key = draw_dots(sure).split("</div>")[:2]
-        assert picture.count("<span") == 100 and key.count("<span") == 3
+        assert draw_dots(sure).count("<span") == 100
 
 
-def test_a_sentence_answers_the_title_from_the_stored_results_of_either_encoding(open_page: Open) -> None:
+def test_the_heading_is_the_cost_that_the_stored_results_have() -> None:
     results = read_start_results()
-    [own] = [{run.gap for run in results.outcomes if (run.method, run.epsilon) == ("pf_ld", 1.0)}]
-    gap = 100 * sum(value for value in own if value is not None) / len(own)
-    page = open_page("start", epsilon="1", start_encoding="fine")
-    assert page.segmented_control("start_encoding").value == "binned", "there is no such encoding"
-    assert "At ε = 1: " in said(page, "markdown") and "outside" not in said(page, "markdown")
-    assert f"points, gap {gap:.1f}" in said(page, "markdown").partition("PF-LD gives up")[2]
-    assert "stored ε nearest to 1.2 is 1" in say_cost(results, 1.2)
-    assert "ε = 20 lies outside the stored results, which reach from 0.1 to 9" in say_cost(results, 20.0)
-    before = [chart["figure"]["data"][0]["y"] for chart in charts(page).values()]
-    page.segmented_control("start_encoding").set_value("plain").run()
-    assert not page.exception and page.query_params["start_encoding"] == "plain"
-    assert "without bins and logarithms" in said(page, "markdown")
-    assert [chart["figure"]["data"][0]["y"] for chart in charts(page).values()] != before
+    plain, fair = (
+        [run for run in results.outcomes if (run.method, run.epsilon) == which]
+        for which in (("none", None), ("pf_ld", 1.0))
+    )
+    lost, before, after = (
+        100 * sum(values) / len(values)
+        for values in (
+            [one.accuracy - other.accuracy for one, other in zip(plain, fair, strict=True)],
+            [run.gap for run in plain],
+            [run.gap for run in fair],
+        )
+    )
+    heading = say_cost(results, 1.0)
+    assert f"at ε = 1, {lost:.1f} fewer right answers in 100, " in heading
+    assert heading.endswith(f"the gap falls from {before:.1f} to {after:.1f} points")
+    assert "at ε = 1 (the nearest stored), " in say_cost(results, 1.2)
+    assert "at ε = 9 (the nearest stored), " in say_cost(results, 20.0)
+    figure = draw_costs(results, 1.0)
+    assert f"accuracy −{lost:.1f} ± " in figure.caption and figure.panels[1].y.range[0] == 0
+    assert [one.name for one in figure.series if one.panel == 0] == [
+        "private and fair",
+        "private only",
+        "no protection",
+    ]
+    assert all(one.labelled for one in figure.series)
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
-def test_the_committed_results_are_of_five_seeds_and_can_be_repeated(encoding: str) -> None:
-    results = read_start_results(encoding)
-    assert results.data["dataset"] == "adult" and results.encodings == ENCODINGS
-    assert "make_start_results.py" in results.command
+def test_the_committed_results_are_of_five_seeds_and_can_be_repeated() -> None:
+    results = read_start_results()
+    assert results.data["dataset"] == "adult" and "make_start_results.py" in results.command
     private = [run for run in results.outcomes if run.method == "pf_ld"]
     assert {run.epsilon for run in private} == {0.1, 0.5, 1.0, 3.0, 9.0}
     assert {run.seed for run in private} == {0, 1, 2, 3, 4}
     assert all(run.accuracy is not None and run.gap is not None for run in results.outcomes)
-    assert len(results.outcomes) == 85 and {run.encoding for run in results.outcomes} == {encoding}
+    assert len(results.outcomes) == 55
 
 
-def test_the_tour_names_every_page_and_can_be_skipped_and_started_again(open_page: Open) -> None:
+def test_a_card_chooses_what_its_page_begins_with(open_page: Open) -> None:
+    page = open_page("start", method="dp_sgd", variant="published", data="synthetic:group")
+    for card in ("go_present", "go_own", "go_train"):
+        page.button(card).click().run()
+        assert not page.exception
+    chosen = page.session_state["memory"]["choices"]
+    info = methods()[chosen["method"]].info
+    assert info.threat_model is not None and info.pursues_notion and chosen["variant"] == "proved"
+    assert (chosen["data"], chosen["notion"], chosen["source"]) == ("adult:sex", "demographic_parity", "file")
+
+
+def test_a_demonstration_says_nothing_of_own_tables(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "On your own table" in said(open_page("start"), "markdown")
+    monkeypatch.setenv("FAIRPRIV_DEMO", "1")
     page = open_page("start")
-    page.button("tour_start").click().run()
-    told = said(page, "markdown")
-    while any(button.key == "tour_next" for button in page.button):
-        page.button("tour_next").click().run()
-        told += said(page, "markdown")
-    assert "2 of 6" in told
-    others = [name for name in PAGES if name != "start"]
-    assert len(others) >= 9 and not [name for name in others if f"**{name}**" not in told.lower().replace("-", "")]
-    page = open_page("start")
-    page.button("tour_start").click().run()
-    page.button("tour_skip").click().run()
-    assert page.button("tour_start")
+    assert "On your own table" not in said(page, "markdown") and "train" not in page.button("go_train").label
+    assert page.button("go_own").disabled and not page.button("go_present").disabled

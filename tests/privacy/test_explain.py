@@ -35,6 +35,7 @@ def test_the_sentence_at_one() -> None:
     assert "1 in 100,000" in text
     assert "sensitive attribute" in text
     assert "whole record" in sentence(1.0, 1e-5, "record")
+    assert sentence(1.0, 1e-5, "attribute", of="sex").startswith("Someone guessing a person's sex at 50:50 can become")
 
 
 def test_a_row_is_not_called_a_person() -> None:

@@ -19,6 +19,7 @@ from fairpriv_core.report.heatmap import Setting, heat_map
 from fairpriv_core.report.over_epsilon import trade_off
 from fairpriv_core.report.paper_figures import draw_preset
 from fairpriv_core.report.report_numbers import chosen_trade_off
+from fairpriv_core.report.start import draw_costs, read_start_results
 from fairpriv_core.report.tables import Outcome, TableRow, fold_outcomes, run_table
 from tests.papers import tiny
 from tests.papers.records import make_runs
@@ -144,6 +145,7 @@ def _of_results(names: tuple[str, ...], about: str) -> dict[str, list[FigureData
     given = {"dataset": about, "notion": "Demographic parity"}
     settings = {row.keys[0]: about for row in keyed_rows()}
     return {
+        "start.draw_costs": [draw_costs(read_start_results(), 1.0)],
         "over_epsilon.trade_off": [
             trade_off(rows(), **given, epsilon=1.0),
             trade_off(keyed_rows(), **given, settings=settings, wanted=Wanted(0.825, 0.08)),

@@ -45,3 +45,10 @@ def test_settings_of_one_method_are_one_line_where_nothing_tells_them_apart() ->
     figure = trade_off(ROWS[::2], dataset="a", notion="x")
     assert {one.name for one in figure.series} == {"PF-LD (protects the attribute)"}
     assert not any(one.faint or one.labelled for one in figure.series)
+
+
+def test_the_legend_has_the_papers_methods_first_and_our_own_last() -> None:
+    rows = [row(1, 0.8, 0.1, method=method, key=method) for method in ("one_release", "randomized_response", "pf_ld")]
+    figure = trade_off(rows, dataset="a", notion="x")
+    names = dict.fromkeys(one.style for one in figure.series)
+    assert list(names) == ["pf_ld", "randomized_response", "one_release"]

@@ -1,4 +1,4 @@
-"""What the theme's settings cannot say: figures that line up, less empty space on top, captions and buttons to read.
+"""The mark; and what the theme's settings cannot say: figures that line up, less empty space, texts that can be read.
 
 The ground of a shaded region lets the pointer through to the points on it. Why a file was refused stands beside it, and
 not under the pointer alone.
@@ -16,6 +16,12 @@ from pages.widgets.shared.session import theme_name
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#2E79B0"/>'
     '<path d="M7 24 L16 8 L25 24 M11 18 H21" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>'
+)
+#: the same with the name beside it, in the colour of the page's text
+_MARK = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 124 32"><svg width="32" height="32">{icon}</svg>'
+    '<text x="42" y="23" font-family="Arial, Helvetica, sans-serif" font-size="20" font-weight="bold" fill="{ink}">'
+    "fairpriv</text></svg>"
 )
 _STYLE_SECONDS = 0.2
 #: how high choices are, by their keys: until the browser has fetched what draws one, its place is held at 2.5rem alone
@@ -54,6 +60,9 @@ _RULES = """
 .stApp .wide table { border-collapse: collapse; min-width: 100%%; }
 .stApp .wide th, .stApp .wide td { padding: 0.3rem 0.6rem; text-align: left; vertical-align: top;
   border-bottom: 1px solid color-mix(in srgb, currentColor 20%%, transparent); }
+.st-key-ways button { justify-content: flex-start; min-height: 5rem; padding: 0.75rem 1.1rem; border-radius: 0.75rem; }
+.st-key-ways button * { justify-content: flex-start; width: 100%%; text-align: left; }
+.st-key-ways button strong { width: auto; font-size: 1.1rem; }
 .stMainBlockContainer h1, .stMainBlockContainer h2, .stMainBlockContainer h3 { padding: 0.5rem 0; }
 .stMainBlockContainer .st-key-headline h2 { font-size: 1.3rem; padding: 0.25rem 0; }
 @media (max-width: 640px) {
@@ -71,6 +80,11 @@ def show_style() -> None:
     """Apply the rules. On a dark ground the primary colour is light, so what is written on it is dark."""
     ink = "#14171A" if theme_name() == "dark" else "#FFFFFF"
     st.html(f"<style>{_RULES % {'ink': ink, 'labelled': _select(_LABELLED), 'buttons': _select(_BUTTONS)}}</style>")
+
+
+def show_mark() -> None:
+    """Draw the name and the mark, left of the menu."""
+    st.logo(_MARK.format(icon=ICON, ink="#ECEFF1" if theme_name() == "dark" else "#1F2328"))
 
 
 def _select(keys: str) -> str:

@@ -82,14 +82,16 @@ def show_figure(
     key: str,
     *,
     in_set: bool = False,
+    headed: bool = False,
     on_pick: Callable[[str], None] | None = None,
     on_drag: Callable[[Region], None] | None = None,
 ) -> None:
     """Draw `figure` under `key`, and below it its caption and downloads; zoom stays while the key does.
 
     `in_set`: the page says once what holds for several figures, so that here stands what is of this one alone; what
-    is downloaded has the whole caption. `on_pick` is called with what a clicked point stands for, by the `keys` of its
-    series; `on_drag` with a region that was moved, as it is now.
+    is downloaded has the whole caption. `headed`: the title is a sentence, and stands above the figure as text.
+    `on_pick` is called with what a clicked point stands for, by the `keys` of its series; `on_drag` with a region that
+    was moved, as it is now.
     """
 
     def tell(edge: Mapping[str, Any]) -> None:
@@ -97,7 +99,10 @@ def show_figure(
             on_drag(_move(figure.regions[int(edge["region"])], edge))
 
     drag = None if on_drag is None or not figure.regions else tell
-    show_plot(draw(figure, theme=theme_name()), key, alt=figure.alt, on_pick=on_pick, on_drag=drag)
+    if headed:
+        st.markdown(f"**{plain(figure.title)}**")
+    drawn = draw(replace(figure, title="") if headed else figure, theme=theme_name())
+    show_plot(drawn, key, alt=figure.alt, on_pick=on_pick, on_drag=drag)
     with st.container(horizontal=True, vertical_alignment="top"):
         st.caption(plain(figure.own if in_set else figure.caption))
         offer_downloads(figure, key)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import streamlit as st
 
 from fairpriv_core.privacy.explain import odds, sentence
-from fairpriv_core.report.figures import name_dots
+from fairpriv_core.text import delta_text
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import keep, mount, value, write_texts
 
@@ -18,10 +20,9 @@ STOPS = tuple(
 )
 #: outside of this the sentence stands in a box: so little noise that nobody hides, or so much that nothing is learned
 PLAIN_RANGE = (0.1, 7.5)
+_CERTAIN = re.compile(r"(at most \d+ % certain|almost certain)")
 _LEAST, _MOST = 0.001, 1000.0
 _GRID = "display:grid;grid-template-columns:repeat(20,1fr);gap:4px;max-width:30rem"
-_KEY = "display:flex;flex-wrap:wrap;gap:2px 14px;margin-top:6px;max-width:30rem;font-size:0.875rem"
-_ENTRY = "display:inline-flex;align-items:center;gap:5px"
 _DOT = "display:block;aspect-ratio:1;border-radius:50%;box-sizing:border-box;"
 _PAINT = {
     "before": "background:#8A939B;",
@@ -30,21 +31,25 @@ _PAINT = {
 }
 
 
-def choose_epsilon(*, help: str | None = None) -> float:
-    """Draw the slider and return the budget that is chosen; one between the stops, of a link, is a stop more."""
+def choose_epsilon(*, help: str | None = None, delta: float | None = None) -> float:
+    """Draw the slider and return the budget that is chosen; one between the stops, of a link, is a stop more.
+
+    Where it is not said elsewhere, the label has `delta`.
+    """
     asked = value("epsilon")
     stops = tuple(sorted({*STOPS, asked} if _LEAST <= asked <= _MOST else STOPS))
     nearest = min(stops, key=lambda stop: abs(stop - asked))
-    label = "Privacy budget ε: smaller protects more"
+    beside = ": smaller protects more" if delta is None else f", δ = {delta_text(delta)}"
+    label = f"Privacy budget ε{beside}"
     chosen = st.select_slider(
         label, stops, **mount("epsilon", stops, nearest), help=help, format_func=lambda stop: write_texts(stop)[0]
     )
     return float(keep("epsilon", chosen))
 
 
-def explain_epsilon(epsilon: float, delta: float, threat_model: str, unit: str = "person") -> None:
+def explain_epsilon(epsilon: float, delta: float, threat_model: str, unit: str = "person", *, of: str = "") -> None:
     """Say what `epsilon` promises: the odds, the dots, and what is protected. Never that anything is safe."""
-    words = plain(sentence(epsilon, delta, threat_model, unit))
+    words = _CERTAIN.sub(r"**\1**", plain(sentence(epsilon, delta, threat_model, unit, of=of)))
     st.html(draw_dots(odds(epsilon)))
     with st.container(key="epsilon_sentence"):
         if PLAIN_RANGE[0] <= epsilon <= PLAIN_RANGE[1]:
@@ -54,17 +59,12 @@ def explain_epsilon(epsilon: float, delta: float, threat_model: str, unit: str =
 
 
 def draw_dots(sure: int) -> str:
-    """Return 100 dots as HTML with their key: 50 for even odds, those that `sure` (50 to 100) adds, the rest.
+    """Return 100 dots as HTML: 50 for even odds, those that `sure` (50 to 100) adds, the rest.
 
-    >>> draw_dots(73).count(_PAINT["added"])  # one of them in the key
-    24
+    >>> draw_dots(73).count(_PAINT["added"])
+    23
     """
     kinds = ["before"] * min(50, sure) + ["added"] * max(0, sure - 50)
     dots = "".join(f'<span style="{_DOT}{_PAINT[kind]}"></span>' for kind in [*kinds, *["rest"] * (100 - len(kinds))])
     label = f"100 dots: 50 for even odds before, {sure - 50} added at most, {100 - sure} left in doubt."
-    key = "".join(
-        f'<span style="{_ENTRY}"><i style="{_DOT}{_PAINT[kind]}width:0.8em"></i>{name}</span>'
-        for kind, name in zip(_PAINT, name_dots(sure), strict=True)
-    )
-    picture = f'<div role="img" aria-label="{label}" title="{label}" style="{_GRID}">{dots}</div>'
-    return f'{picture}<div style="{_KEY}">{key}</div>'
+    return f'<div role="img" aria-label="{label}" title="{label}" style="{_GRID}">{dots}</div>'

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.widgets.shared.sentences import plain
 
 _FOLDER = Path(__file__).resolve().parents[2]
-#: file name -> (title, icon), in the order of the menu; the first one is shown at the root
+#: file name -> (title, icon of links to it), in the order of the menu; the first one is shown at the root
 _PAGES = {
     "start": ("Start", ":material/home:"),
     "data": ("Data", ":material/table:"),
@@ -26,11 +26,10 @@ _PAGES = {
 }
 
 
-def list_pages(*, icons: bool = True) -> list[st.Page]:
-    """Return the pages of the dashboard; an icon would otherwise become the browser tab's, fetched from elsewhere."""
+def list_pages() -> list[st.Page]:
+    """Return the pages of the dashboard."""
     return [
-        st.Page(_FOLDER / f"{name}.py", title=title, icon=icon if icons else None, default=name == "start")
-        for name, (title, icon) in _PAGES.items()
+        st.Page(_FOLDER / f"{name}.py", title=title, default=name == "start") for name, (title, _) in _PAGES.items()
     ]
 
 
@@ -47,7 +46,7 @@ def ask_for_frame() -> None:
     """
     if "framed" not in st.session_state:
         st.session_state["framed"] = False
-        st.navigation(list_pages(icons=False), position="hidden")
+        st.navigation(list_pages(), position="hidden")
         st.rerun()
 
 

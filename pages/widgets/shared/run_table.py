@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.data.problem import ENCODINGS
+from fairpriv_core.methods.catalog import place_method
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_read_from_rows
 from fairpriv_core.report import wording
@@ -58,8 +59,9 @@ def _choose(name: str, rows: Sequence[TableRow]) -> list[str]:
     for row in rows:
         words.setdefault(_read(row, name), []).append(_show(row, name))
     titles = tell_apart({one: " or ".join(dict.fromkeys(told)) for one, told in words.items()})
-    mounted = mount_several(name, titles, ())
-    chosen = st.multiselect(_TITLES[name], list(titles), **mounted, placeholder="all", format_func=titles.__getitem__)
+    options = sorted(titles, key=place_method) if name == "only.method" else list(titles)
+    mounted = mount_several(name, options, ())
+    chosen = st.multiselect(_TITLES[name], options, **mounted, placeholder="all", format_func=titles.__getitem__)
     return list(keep(name, tuple(chosen)))
 
 

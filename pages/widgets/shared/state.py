@@ -15,7 +15,6 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from fairpriv_core.data.catalog import DEFAULT_DATA
-from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.methods.catalog import DEFAULT_METHOD
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.records.reached import USUAL_GAP
@@ -44,7 +43,6 @@ DEFAULTS: dict[str, Any] = {
     "run": "",
     "runs": (),
     "archived": False,
-    "start_encoding": ENCODINGS[0],
     "inverse": False,
     "least_accuracy": 80.0,
     "reference": "",

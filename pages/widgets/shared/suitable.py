@@ -9,15 +9,14 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import MethodInfo
-from fairpriv_core.methods.catalog import DEFAULT_METHOD, DEFAULT_METHOD_OF_CLASSES, methods
+from fairpriv_core.methods.catalog import DEFAULT_METHOD, DEFAULT_METHOD_OF_CLASSES, mark_ours, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import GAP, explain, say_undefined
 from fairpriv_core.records.plan import check_method
 from pages.widgets.shared.sentences import plain, sentence
 from pages.widgets.shared.state import forget, keep, mount_index, settle, value
 
-#: what the list of methods says behind each title, in the list's order
-PROTECTS = {"attribute": "attribute", "record": "whole record", None: "not private"}
+_PROTECTS = {"attribute": "attribute", "record": "whole record", None: "not private"}
 _METHOD_HELP = "Attribute: who is in which group. Whole record: all that a row says. Their ε cannot be compared."
 
 
@@ -32,7 +31,6 @@ def choose_method(dataset: Dataset | None) -> str:
     infos = {name: kind.info for name, kind in methods().items()}
     unsuited = {} if dataset is None else {name: why for name in infos if (why := _refuse(name, dataset))}
     able = list_methods(dataset)
-    titles = {name: f"{info.title} · {PROTECTS[info.threat_model]}" for name, info in infos.items()}
     wanted = settle("method", able, DEFAULT_METHOD if DEFAULT_METHOD in able else DEFAULT_METHOD_OF_CLASSES)
     mounted = mount_index("method", able)
     info = infos[able[mounted["index"]]]
@@ -41,7 +39,7 @@ def choose_method(dataset: Dataset | None) -> str:
         "Method",
         able,
         **mounted,
-        format_func=titles.__getitem__,
+        format_func=title_method,
         help=f"{plain(about)}\n\n{_METHOD_HELP}",
     )
     if chosen != value("method"):
@@ -55,10 +53,14 @@ def choose_method(dataset: Dataset | None) -> str:
 
 
 def list_methods(dataset: Dataset | None) -> list[str]:
-    """Return the methods that the data can be used with, by what they protect."""
-    infos = {name: kind.info for name, kind in methods().items()}
-    names = [name for protected in PROTECTS for name, info in infos.items() if info.threat_model == protected]
-    return [name for name in names if dataset is None or not _refuse(name, dataset)]
+    """Return the methods that the data can be used with, in the catalogue's order."""
+    return [name for name in methods() if dataset is None or not _refuse(name, dataset)]
+
+
+def title_method(name: str) -> str:
+    """Return what a list says of a method: its title, what it protects, and whether it is this project's own."""
+    info = methods()[name].info
+    return f"{info.title} · {_PROTECTS[info.threat_model]}{mark_ours(name)}"
 
 
 def choose_notion(method: str, reference: str, dataset: Dataset | None) -> str:

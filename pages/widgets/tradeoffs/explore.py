@@ -41,7 +41,7 @@ from pages.widgets.shared.reference import call_files, list_reference
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_dataset, find_spec, identify_file
 from pages.widgets.shared.state import keep, mount, mount_index, value
-from pages.widgets.shared.suitable import list_methods
+from pages.widgets.shared.suitable import list_methods, title_method
 from pages.widgets.tradeoffs.points import take_wanted
 from pages.widgets.train.costs import find_effects
 from pages.widgets.train.form import fit_batch
@@ -130,8 +130,7 @@ def _choose_what() -> tuple[DataSpec | None, Dataset | None, str, str]:
     spec = find_spec(keep("data", chosen))
     dataset = None if spec is None else find_dataset(spec)
     able = [name for name in list_methods(dataset) if methods()[name].info.pursues_notion]
-    titles = {name: methods()[name].info.title for name in able}
-    method = st.selectbox("Method", able, **mount_index("method", able), format_func=titles.__getitem__)
+    method = st.selectbox("Method", able, **mount_index("method", able), format_func=title_method)
     labels = 2 if dataset is None else dataset.labels
     known = notions()
     fit = [name for name in methods()[method].info.notions if known[name].conditions_among(labels)]

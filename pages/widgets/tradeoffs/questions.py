@@ -11,7 +11,7 @@ import streamlit as st
 
 from fairpriv_core.data.catalog import default_split
 from fairpriv_core.methods.base import parameters
-from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.catalog import mark_ours, methods, place_method
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report.frontier import Claim, group_by_claim
 from fairpriv_core.report.heatmap import Setting, read_settings
@@ -132,12 +132,11 @@ def choose_question(found: Mapping[str, Mapping[str, Answers]]) -> tuple[Topic, 
 def _choose_claims(answers: Answers) -> Claims:
     """Draw the filters and return the rows that pass them, by what their ε says: never one claim among another."""
     claims = group_by_claim(answers.rows)
-    listed = list(dict.fromkeys(row.method for rows in claims.values() for row in rows))
+    listed = sorted({row.method for rows in claims.values() for row in rows}, key=place_method)
     titles = {claim.title: claim for claim in claims}
     mounted = mount_several("of_method", listed, ())
-    chosen = st.multiselect(
-        "Methods", listed, **mounted, placeholder="all", format_func=lambda name: method_style(name).title
-    )
+    named = {name: f"{method_style(name).title}{mark_ours(name)}" for name in listed}
+    chosen = st.multiselect("Methods", listed, **mounted, placeholder="all", format_func=named.__getitem__)
     methods = keep("of_method", tuple(chosen)) or listed
     mounted = mount_several("of_claim", titles, ())
     chosen = st.multiselect("What ε protects, and how it was accounted", list(titles), **mounted, placeholder="all")

@@ -34,7 +34,7 @@ from pages.widgets.shared.state import (
     tell_apart,
     value,
 )
-from pages.widgets.shared.suitable import PROTECTS
+from pages.widgets.shared.suitable import title_method
 from pages.widgets.shared.sweeper import offer_sweep
 from pages.widgets.tradeoffs.questions import find_answers, find_place, find_title
 
@@ -96,13 +96,9 @@ def choose_question() -> tuple[str, str, list[str]]:
         mounted = mount_index("sweep.notion", titles, value("notion"))
         chosen = st.selectbox("Fairness notion", list(titles), **mounted, format_func=titles.__getitem__)
         notion = keep("sweep.notion", chosen)
-    able = {name: kind.info for name, kind in methods().items() if notion in kind.info.notions}
-    picked = st.multiselect(
-        "Methods",
-        list(able),
-        **mount_several("sweep.method", able, (DEFAULT_METHOD,)),
-        format_func=lambda name: f"{able[name].title} · {PROTECTS[able[name].threat_model]}",
-    )
+    able = [name for name, kind in methods().items() if notion in kind.info.notions]
+    mounted = mount_several("sweep.method", able, (DEFAULT_METHOD,))
+    picked = st.multiselect("Methods", able, **mounted, format_func=title_method)
     return str(reference), str(notion), list(keep("sweep.method", tuple(picked)))
 
 
