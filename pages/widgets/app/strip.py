@@ -6,6 +6,7 @@ On a desktop that is one line above the title, on a phone it is folded; the ledg
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -26,24 +27,28 @@ from pages.widgets.shared.person import find_person, show_person
 from pages.widgets.shared.reference import name_unit_of
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import identify_file, read_spec
-from pages.widgets.shared.state import get_shown, link, value
+from pages.widgets.shared.state import get_refused, get_shown, link, value, write_texts
 
 _OF_RUNS = ("Compare", "Present", "Report")  # pages whose choice "runs" is what they show
 _OF_RUN = ("Run", "Audit")  # pages of one run
 _TELLS = (*_OF_RUNS, "Trade-offs", "Audit")  # pages whose own boxes leave something of an ε unsaid
 _OF_NO_DATA = ("Start", "Papers", "Learn")  # what is chosen for the next run does not matter there
 _FEW = 3
+_LONGEST = 60
 Asked = tuple[Mapping[str, Any], float | None]  # a run's config, and its ε
 
 
-def hold_strip(page: str) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """Return the strip's two parts, still empty: they hold its place while the page below is drawn."""
+def hold_strip(page: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
+    """Return the strip's parts, still empty: they hold its place while the page below is drawn."""
     buttons = st.container(horizontal=True, horizontal_alignment="right", key="strip_buttons")
-    return st.container(key="strip") if page in _TELLS else st.empty(), buttons
+    return st.container(key="strip") if page in _TELLS else st.empty(), buttons, st.empty()
 
 
-def show_strip(page: str, line: DeltaGenerator, buttons: DeltaGenerator) -> None:
-    """Draw the strip: of the runs that a page shows, on Explore of what is chosen for the next one."""
+def show_strip(page: str, line: DeltaGenerator, buttons: DeltaGenerator, faults: DeltaGenerator) -> None:
+    """Draw the strip: of the runs that a page shows, on Explore of what is chosen for the next one.
+
+    What of its address the page could not take is said below it.
+    """
     row = find_row(value("run"))
     shown, of_shown = _find_shown(page)
     if page == "Audit" and row is not None:
@@ -65,6 +70,17 @@ def show_strip(page: str, line: DeltaGenerator, buttons: DeltaGenerator) -> None
             st.code(link(st.context.url or ""), language=None, wrap_lines=True)
         if find_person().name:
             show_person()
+    _say_refused(faults)
+
+
+def _say_refused(place: DeltaGenerator) -> None:
+    refused = [(name, text) for name, item in get_refused().items() for text in write_texts(item)]
+    if refused:
+        said = " and ".join(f"{name} = {textwrap.shorten(text, _LONGEST, placeholder=' …')}" for name, text in refused)
+        place.warning(
+            plain(f"The link asks for {said}. That is not available here, so the page shows its usual choice."),
+            icon=":material/link_off:",
+        )
 
 
 def _write(parts: Mapping[str, str]) -> str:
