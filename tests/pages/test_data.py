@@ -182,7 +182,7 @@ def test_many_crossed_groups_are_counted_and_the_furthest_named(open_page: Open)
     page.selectbox("label").set_value("paid").run()
     page.multiselect("attributes").set_value(["sex", "city"]).run()
     assert count_groups(whole(page)) == 18
-    told = next(item.value for item in page.caption if "not drawn" in item.value)
+    told = next(item.value for item in page.caption if "only in the table" in item.value)
     assert told.startswith("6 smaller groups") and "c8" in told and "100.00 % of 100" in told
 
 

@@ -46,7 +46,7 @@ def test_a_finished_run_shows_numbers_figures_its_log_and_its_gap_beside_that_wi
     shares = [trace["y"] for trace in over_time["figure"]["data"] if trace["yaxis"] == "y3" and trace.get("y")]
     assert len(shares) >= 2
     assert "Finished at step" in said(page, "markdown") and "paper's accounting" in said(page, "caption")
-    assert "0 is ideal, and one answer for everybody has 0" in said(page, "caption")
+    assert "0 is ideal, and one answer for everybody gives 0" in said(page, "caption")
     assert f"Without privacy and fairness it is {100 * gap:.2f} percentage points" in said(page, "caption")
     assert "Without privacy" not in said(open_page("run", run=plain), "caption")
 

@@ -36,11 +36,11 @@ _STATES = {
     "queued": "waiting for a worker",
     "running": "training",
     "stopping": "stopping",
-    "paused": "paused: it goes on where it was when resumed",
+    "paused": "paused: Resume continues from here",
     "finished": "finished",
     "failed": "failed",
     "cancelled": "stopped by hand",
-    "lost": "lost: its process is gone; Resume goes on from the last checkpoint",
+    "lost": "lost: its process ended; Resume continues from the last checkpoint",
 }
 _QUEUE_PATIENCE = 5.0
 
@@ -84,7 +84,7 @@ def _say_broken_off(row: RunRow) -> None:
 
 def _explain_missing(row: RunRow) -> None:
     if row.ended:
-        st.caption("This run has no numbers of single epochs.")
+        st.caption("This run stored no numbers of single epochs.")
     else:
         st.caption("The first numbers appear at the end of the first epoch.")
 
@@ -102,8 +102,8 @@ def _draw_state(store: RunStore, row: RunRow) -> None:
         _offer(store, row, "stop", disabled=row.ended or row.status == "stopping")
     if row.status == "queued" and time.time() - row.created > _QUEUE_PATIENCE:
         st.warning(
-            "No worker has taken this run yet. Others may be ahead of it; if nothing moves, the terminal where the "
-            "dashboard was started says why.",
+            "No worker has started this run yet. Other runs may come first. If nothing happens, look at the terminal "
+            "that started the dashboard.",
             icon=":material/hourglass_empty:",
         )
 
