@@ -39,6 +39,7 @@ _RULES = """
   right: 1rem; z-index: 999991; width: auto; }
 .st-key-strip_buttons { gap: 0.5rem; }
 .st-key-strip_folded { display: none; }
+.st-key-ledger_gauge { max-width: 13.5rem; }
 [data-testid="stToolbar"] { padding-right: 9.5rem; }
 .stApp:has(.st-key-ledger_gauge, .st-key-strip_run, .st-key-person) [data-testid="stToolbar"] { padding-right: 22rem; }
 .stElementContainer:is(%(labelled)s) { min-height: 4.25rem; }
