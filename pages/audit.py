@@ -6,12 +6,12 @@ import streamlit as st
 
 from fairpriv_core.store.rows import RunRow
 from pages.widgets.audit.audits import show_audit, show_stored
-from pages.widgets.shared.access import find_store
+from pages.widgets.shared.access import find_row, find_store
 from pages.widgets.shared.frame import link_to
-from pages.widgets.shared.labels import Labels, list_runs, name_run
+from pages.widgets.shared.labels import Labels, choose_run, list_runs, name_run
 from pages.widgets.shared.names import name_runs
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import enter, keep, mount_index, publish, value
+from pages.widgets.shared.state import enter, publish, value
 
 _MOST_RUNS = 200
 
@@ -33,7 +33,8 @@ def show() -> None:
     if finished:
         key = _choose(finished, labels)
         publish(("run", "archived", "only.tag"))
-        show_audit(store, store.row(key))
+        if key:
+            show_audit(store, store.row(key))
     else:
         st.info("No finished run yet. Launch one on the Train page; it can be audited when it is done.")
         link_to("train", "Go to Train")
@@ -41,14 +42,18 @@ def show() -> None:
 
 
 def _choose(rows: list[RunRow], called: Labels) -> str:
-    """Return the key of the run to audit: the one in the address, else the newest finished one."""
-    labels = {key: name_run(called, key, told) for key, told in name_runs(rows).items()}
+    """Return the key of the run to audit: the one in the address, else the newest; "" where it is none of them."""
     wanted = value("run")
+    known = find_row(wanted)
+    if known is not None and known.status == "finished" and wanted not in {row.key for row in rows}:
+        rows = [*rows, known]
+    labels = {key: name_run(called, key, told) for key, told in name_runs(rows).items()}
     if wanted and wanted not in labels:
-        st.warning(f"Run {plain(wanted)} has not finished or is not in the store; another one is shown.")
-    keys = list(labels)
-    chosen = st.selectbox("Run", keys, **mount_index("run", keys, keys[0]), format_func=labels.__getitem__)
-    return str(keep("run", chosen))
+        st.warning(
+            plain(f"Run {wanted} cannot be audited: it is not among the finished runs of this store."),
+            icon=":material/link_off:",
+        )
+    return choose_run(labels)
 
 
 show()

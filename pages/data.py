@@ -17,8 +17,8 @@ from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.left_out import show_left_out
 from pages.widgets.shared.reference import write_reference
 from pages.widgets.shared.session import find_outline, find_spec
-from pages.widgets.shared.state import choose, enter, keep, mount_default, publish, value
-from pages.widgets.shared.suitable import settle_defaults
+from pages.widgets.shared.state import choose, enter, keep, mount_default, publish, refuse, value
+from pages.widgets.shared.suitable import offer_default, settle_defaults
 
 _SOURCES = {"benchmark": "A benchmark", "file": "Your own file"}
 
@@ -27,7 +27,10 @@ def show() -> None:
     """Draw the page."""
     enter("data")
     st.title("Data", anchor=False)
-    _follow_reference()
+    asked = value("data")
+    is_new = asked != st.session_state.get("data_shown")
+    if is_new and not _follow_reference(asked):
+        return
     source = keep(
         "source",
         st.segmented_control(
@@ -41,19 +44,22 @@ def show() -> None:
     spec = choose_file() if source == "file" else choose_benchmark()
     spec = None if spec is None else choose_fewer(spec)
     if spec is not None:
+        if is_new and asked.partition("?")[0] != write_reference(spec).partition("?")[0]:
+            refuse("data")  # it names columns that are not there
         _describe(spec)
     publish(("data", "source"))
 
 
-def _follow_reference() -> None:
-    """Set the page's widgets from the reference where it was changed elsewhere: by a link, or by another page."""
-    reference = value("data")
-    if reference == st.session_state.get("data_shown"):
-        return
-    st.session_state["data_shown"] = reference
+def _follow_reference(reference: str) -> bool:
+    """Set the page's widgets from a reference that was changed elsewhere: by a link, or by another page.
+
+    Return whether there are such data; where not, that has been said, and no others are shown until they are chosen.
+    """
     spec = find_spec(reference)
     if spec is None:
-        return
+        offer_default(reference)
+        return False
+    st.session_state["data_shown"] = reference
     asked = guess_attributes(spec.sensitive)
     if value("source") != "file" or spec.file is not None:
         choose("source", "benchmark" if spec.file is None else "file")
@@ -79,6 +85,7 @@ def _follow_reference() -> None:
         if one.edges:
             choose(f"edges.{one.column}", ",".join(map(show_number, one.edges)))
         choose(f"groups.{one.column}", one.values)
+    return True
 
 
 def _describe(spec: DataSpec) -> None:

@@ -58,6 +58,8 @@ def _show(card: Card) -> None:
     with st.container(border=True, key="learn_card"):
         st.header(card.title, anchor=False)
         st.markdown(plain(card.sentence))
+        if card.formula:
+            st.latex(card.formula)
         left, right = st.columns([3, 2], gap="large")
         with left:
             show_figure(card.draw(), f"learn_{card.name}")
@@ -84,7 +86,7 @@ def _offer_ways(card: Card) -> None:
             choose("runs", tuple(keys))
             go_to("compare", runs=keys)
         else:
-            st.info("No finished run of it yet.", icon=":material/info:")
+            st.info("No finished run uses it yet.", icon=":material/info:")
 
 
 def _find_runs(store: RunStore, name: str) -> list[str]:

@@ -8,12 +8,12 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.label import offer_ways
 from pages.widgets.run.live import draw_run
-from pages.widgets.shared.access import find_store
+from pages.widgets.shared.access import find_row, find_store
 from pages.widgets.shared.frame import link_to
-from pages.widgets.shared.labels import Labels, list_runs, name_run
+from pages.widgets.shared.labels import Labels, choose_run, list_runs, name_run
 from pages.widgets.shared.names import name_runs
-from pages.widgets.shared.sentences import attempt
-from pages.widgets.shared.state import enter, keep, mount_index, publish, value
+from pages.widgets.shared.sentences import attempt, plain
+from pages.widgets.shared.state import enter, publish, value
 
 _INTERVAL = 1.0
 _MOST_RUNS = 200
@@ -29,7 +29,7 @@ def show() -> None:
         return
     rows, labels = found
     if not rows and not attempt(lambda: store.rows(limit=1)):
-        _warn_of_missing(store, value("run"))
+        _warn_of_missing(value("run"))
         st.info("No run yet. Choose a method and a budget on the Train page, and launch one.", icon=":material/info:")
         link_to("train", "Go to Train")
         return
@@ -43,27 +43,29 @@ def show() -> None:
 
 
 def _choose(store: RunStore, rows: list[RunRow], called: Labels) -> str:
-    """Return the key of the run that is shown: the one in the address, else the first; "" where none is listed."""
+    """Return the key of the run that is shown: the one in the address, else the first; "" where there is none."""
     listed = {row.key: row for row in rows}
     wanted = value("run")
     if wanted not in listed:
-        known = _warn_of_missing(store, wanted)
+        known = _warn_of_missing(wanted)
         listed |= {} if known is None else {known.key: known}
     if not listed:
         st.info("No run matches these filters. Change them above.", icon=":material/filter_alt:")
         return ""
-    labels = {key: name_run(called, key, told) for key, told in name_runs(list(listed.values())).items()}
-    keys = list(labels)
-    mounted = mount_index("run", keys, keys[0])
-    chosen = st.selectbox("Run", keys, **mounted, format_func=labels.__getitem__, label_visibility="collapsed")
-    return str(keep("run", chosen))
+    return choose_run(
+        {key: name_run(called, key, told) for key, told in name_runs([*listed.values()]).items()}, bare=True
+    )
 
 
-def _warn_of_missing(store: RunStore, key: str) -> RunRow | None:
-    """Return the run of that key; where there is none, say so, and how to go on."""
-    row = attempt(lambda: store.row(key)) if key else None
+def _warn_of_missing(key: str) -> RunRow | None:
+    """Return the run of that key; where there is none, say so."""
+    row = find_row(key)
     if key and row is None:
-        st.caption("It may have been deleted, here or in another window, or be in another store. Its ε stays spent.")
+        st.error(
+            plain(f"Run {key} is not in this store. It was deleted, or the link is to another store."),
+            icon=":material/link_off:",
+        )
+        st.caption("What a deleted run released stays in the ledger.")
     return row
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.data.catalog import DEFAULT_DATA, problems
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import methods
 from pages.widgets.shared.epsilon import choose_epsilon
-from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import DEFAULTS, choose, enter, keep, mount, mount_default, publish, value
+from pages.widgets.shared.state import enter, keep, mount, mount_default, publish, value
+from pages.widgets.shared.suitable import offer_default
 from pages.widgets.train.form import choose_network, choose_parameters, fit_batch, list_choices, write_form
 from pages.widgets.train.inverse import offer_inverse
 from pages.widgets.train.launch import show_plan
@@ -54,7 +52,7 @@ def show() -> None:
     st.title("Train", anchor=False)
     recipe = choose_recipe()
     if recipe.spec is None or recipe.dataset is None:
-        _offer_default(recipe.reference)
+        offer_default(recipe.reference)
         return
     left, right = st.columns([1, 1], gap="large")
     data = recipe.spec.to_json()
@@ -63,15 +61,6 @@ def show() -> None:
     with right:
         show_plan(raw | {"data": data, "notion": recipe.notion}, recipe.dataset, slots, expert=bool(value("expert")))
     publish((*_PUBLISHED, *list_choices(methods()[recipe.method])))
-
-
-def _offer_default(reference: str) -> None:
-    """Where data cannot be had, such as a benchmark without a network, offer those that are always here."""
-    usual = DEFAULTS["data"]
-    if reference != usual:
-        take = partial(choose, "data", usual)
-        title = problems()[DEFAULT_DATA["dataset"]].title
-        st.button(f"Use {plain(title)} instead", key="use_default_data", icon=":material/undo:", on_click=take)
 
 
 def _choose_settings(recipe: Recipe, data: dict[str, Any], dataset: Dataset) -> tuple[dict[str, Any], dict[str, Any]]:

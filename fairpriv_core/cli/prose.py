@@ -17,7 +17,7 @@ _BY = {
     "noisy": "gaps with noise, counted in the ledger",
     "raw": "raw numbers on protected data",
 }
-_GIVEN = "What a run's epsilon takes as given, such as which rows were left out, these sums take as given too."
+_GIVEN = "The sums assume what each run's epsilon assumes, such as which rows were left out."
 _LINE_COLUMNS = ("key", "status", "what", "protects", "of", "epsilon alone")
 
 

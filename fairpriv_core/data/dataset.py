@@ -22,7 +22,7 @@ from fairpriv_core.seeds import public_generator
 SPLITS = ("rows", "stratified", "people", "official")
 TEST_SHARE = 0.25
 _SPLIT_ASSUMED = (
-    "Which rows are training rows is taken as given: the split is stratified by the label, so it depends on all labels."
+    "Which rows are training rows is assumed public: the split is stratified by the label, so it depends on all labels."
 )
 
 

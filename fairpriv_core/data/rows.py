@@ -105,10 +105,10 @@ def match_groups(group: np.ndarray, like: np.ndarray, generator: np.random.Gener
 def assume_undersampled(ratio: float) -> str:
     """Return what an epsilon on thinned rows takes as given, whatever it protects."""
     return (
-        f"Which training rows are left out to reach a group ratio of {ratio:g} is taken as given, although it depends "
-        "on everyone's sensitive attribute and on how many rows each group has: epsilon compares data with the same "
-        "rows left out. Whoever is known to be left out is known to be of a larger group, and the number of training "
-        "rows tells the size of the smallest group; epsilon covers neither."
+        f"Which training rows are left out to reach a group ratio of {ratio:g} is assumed public, although it depends "
+        "on everyone's sensitive attribute and on how many rows each group has. Epsilon compares data with the same "
+        "rows left out. A person known to be left out is known to be of a larger group, and the number of training "
+        "rows gives the size of the smallest group; epsilon covers neither."
     )
 
 

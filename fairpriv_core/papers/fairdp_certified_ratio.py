@@ -100,6 +100,6 @@ FIGURE_7 = Preset(
     ),
     privacy=PRIVACY
     + PAID
-    + " Every ε takes as given which training rows were left out, although that depends on who is in which group: it "
+    + " Every ε assumes that the left-out training rows are public, although they depend on who is in which group: it "
     "compares data with the same rows left out.",
 )

@@ -37,7 +37,7 @@ from fairpriv_core.records.source import is_published, without_folders
 from fairpriv_core.text import drop_folders
 
 SPLIT_ASSUMED = (
-    "The private evaluation is on test rows and training on the others; which rows are which is taken as given, and "
+    "The private evaluation is on test rows and training on the others. Which rows are which is assumed public, and "
     "epsilon is the larger of the two costs."
 )
 RAW = "Raw, for the analyst: computed on protected data without noise and not covered by ε. Do not publish."

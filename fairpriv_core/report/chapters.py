@@ -161,7 +161,7 @@ def tell_assumptions(chosen: Sequence[Chosen]) -> Section:
     for each in chosen:
         for sentence in each.record["assumptions"]:
             said.setdefault(sentence, []).append(each.mark)
-    return Section("What is taken as given", (Bullets(mark_runs(said, len(chosen))),))
+    return Section("What is assumed", (Bullets(mark_runs(said, len(chosen))),))
 
 
 def mark_runs(said: dict[str, list[str]], count: int) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from fairpriv_core.report.layout import (
 from fairpriv_core.report.styles import THEMES, Theme, ThemeName, fill
 from fairpriv_core.report.traces import build_traces
 
-FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # metric-compatible: the same on screen and in an export
+FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # of exports: it is where they are drawn; a page has its own
 WIDTH = 900
 TITLE_CHARACTERS = 40  # a row of the title fits a phone
 #: What Plotly is told wherever it draws for a browser. Its own default offers to upload the chart and all its numbers.

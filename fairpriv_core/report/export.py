@@ -196,6 +196,6 @@ def find_browser() -> str:
     if found is None:
         raise BadInput(
             "an image needs Chromium, which is not on this machine: install it (Debian: apt install chromium) or set "
-            "BROWSER_PATH; until then take HTML or CSV, or the chart's camera button, which your own browser serves."
+            "BROWSER_PATH; until then take HTML or CSV."
         )
     return found

@@ -25,7 +25,7 @@ _SCALES = {"Large group": 0.3, "Small group": 0.6}
 
 @dataclass(frozen=True)
 class Idea:
-    """A card's content; `draw` makes its figure, `page` is where the idea is met in the dashboard."""
+    """A card's content; `draw` makes its figure, `page` is where the idea is met; `formula` (TeX) ends the sentence."""
 
     name: str
     title: str
@@ -34,6 +34,7 @@ class Idea:
     source: str
     draw: Callable[[], FigureData]
     page: str
+    formula: str = ""
 
 
 def sureness() -> FigureData:
@@ -44,11 +45,11 @@ def sureness() -> FigureData:
         name="sureness",
         title="What ε allows an attacker, at most",
         x=Axis("Privacy budget ε", log=True),
-        panels=(Panel(Axis("Sure, at most", "in 100", range=(45.0, 102.0))),),
-        series=(line("Sure at most", budgets, sure, style="budget"),),
+        panels=(Panel(Axis("Certain, at most", "%", range=(45.0, 102.0))),),
+        series=(line("Certain, at most", budgets, sure, style="budget"),),
         caption="For someone guessing 50:50 about one person, before δ. At 50 nothing was learnt; near 100 all may be.",
         alt="Someone guessing 50:50 can become at most 53 % certain at ε = 0.1, 74 % at 1 and 96 % at 3.",
-        references=(Reference(50.0, "even odds", axis="y"), Reference(1.0, "ε = 1: 74 in 100")),
+        references=(Reference(50.0, "a 50:50 guess", axis="y"), Reference(1.0, "ε = 1: 74 %")),
     )
 
 
@@ -100,21 +101,21 @@ _OF_PRIVACY = (
     Idea(
         "epsilon",
         "ε and δ",
-        "ε bounds how much anybody can learn about one person from all that is published: an attacker who starts at "
-        "50:50 can become at most e^ε/(1 + e^ε) certain. δ is the chance that the bound fails.",
-        "It bounds what is learnt because one takes part, not what is true of everybody. Two values of ε compare "
-        "only where the same thing is protected, and no value is a promise of safety.",
+        "ε bounds how much anybody can learn about one person from all that is published. δ is the chance that it "
+        "fails. The formula says how certain someone guessing 50:50 can become: at most 74 % at ε = 1.",
+        "It bounds what is learnt because one person takes part, not what the data say about everybody. Two values of "
+        "ε compare only where they protect the same thing. No value is a promise of safety.",
         "Dwork, McSherry, Nissim and Smith (2006), Calibrating noise to sensitivity in private data analysis",
         sureness,
         "start",
+        formula=r"\frac{e^{\varepsilon}}{1 + e^{\varepsilon}}",
     ),
     Idea(
         "attribute",
         "Protecting the attribute",
-        "Only the sensitive attribute of each person is hidden. Features and labels are taken as public, so noise "
-        "is needed only where the groups are looked at.",
-        "Where the features give the group away by themselves, nothing that training does can hide it: the Data "
-        "page lists such features.",
+        "Only the sensitive attribute of each person is hidden. Features and labels are assumed public, so only steps "
+        "that use the groups need noise.",
+        "If the features reveal the group by themselves, training cannot hide it. The Data page lists such features.",
         "Jagielski et al. (2019), Differentially private fair learning",
         lambda: data_flow(Flow("the attribute is protected", "attribute", True, False, _NOISY)),
         "data",
@@ -123,8 +124,8 @@ _OF_PRIVACY = (
         "record",
         "Protecting the whole record",
         "All that a row says is hidden: whatever the model learns passes through noise.",
-        "The same ε hides more than for an attribute, and costs more accuracy: numbers of the two kinds of method "
-        "cannot be set side by side without saying so.",
+        "The same ε hides more than for an attribute, and costs more accuracy. So ε of the two kinds of method cannot "
+        "be compared.",
         "Abadi et al. (2016), Deep learning with differential privacy",
         lambda: data_flow(Flow("the record is protected", "record", True, False, _NOISY)),
         "train",
@@ -134,8 +135,7 @@ _OF_PRIVACY = (
         "Proved against published",
         "A paper's accounting can leave a step out. 'Proved' states an ε that covers everything the code releases; "
         "'as published' runs the paper's algorithm and repeats its ε.",
-        "A claim that no attack has refuted is not thereby proved; and what is proved holds for the stated "
-        "assumptions only.",
+        "A claim that no attack refutes is not yet proved. A proof holds only under the stated assumptions.",
         "Jagielski, Ullman and Oprea (2020), Auditing differentially private machine learning",
         lambda: demonstration_bars(read_audit_results()["demonstration"]),
         "audit",
@@ -143,10 +143,10 @@ _OF_PRIVACY = (
     Idea(
         "clipping",
         "Clipping",
-        "No row may pull the model by more than the bound C: what is longer is scaled down. The noise has to hide "
+        "No row may pull the model by more than the bound C; longer gradients are scaled down. The noise has to hide "
         "one row, so it grows with C.",
-        "A group whose gradients are longer is clipped more, so its interests count less: a bound that suits the "
-        "average can hurt the few.",
+        "A group with longer gradients is clipped more, so it counts less. A bound that suits the average can hurt a "
+        "small group.",
         "Bagdasaryan, Poursaeed and Shmatikov (2019), Differential privacy has disparate impact on model accuracy",
         clipping_example,
         "train",
@@ -154,9 +154,9 @@ _OF_PRIVACY = (
     Idea(
         "ledger",
         "The ledger",
-        "Everything that was launched on the same people adds up, failed and deleted runs too. The ledger says "
-        "what all of it has cost together, and can refuse a launch that goes beyond a cap.",
-        "It knows the runs of this dashboard only. What was released elsewhere about the same people comes on top.",
+        "All runs on the same people add up, failed and deleted ones too. The ledger computes what they cost together, "
+        "and can refuse a launch beyond a cap.",
+        "It knows only the runs of this dashboard. Releases elsewhere about the same people come on top.",
         "Dwork, Rothblum and Vadhan (2010), Boosting and differential privacy",
         adding_up,
         "train",
@@ -166,8 +166,8 @@ _OF_RESULTS = (
     Idea(
         "base_rate",
         "Base rate",
-        "The share of a group that truly has the positive label. Who always gives the more frequent answer is right "
-        "in so many cases without learning anything: the baseline that accuracy has to beat.",
+        "The share of a group that truly has the positive label. Always giving the more frequent answer needs no "
+        "learning; it is the baseline that accuracy has to beat.",
         "Where base rates differ, no useful classifier meets every notion at once, and one that is always right has a "
         "demographic parity gap.",
         "Kleinberg, Mullainathan and Raghavan (2017), Inherent trade-offs in the fair determination of risk scores",
@@ -179,8 +179,8 @@ _OF_RESULTS = (
         "Multiplier λ",
         "How hard a fairness constraint pulls on training. After each epoch it grows in proportion to the gap that is "
         "left, up to λ_max.",
-        "At λ_max the constraint asks for more than it is given. A λ that has come to rest says nothing of the gap on "
-        "people who were not trained on.",
+        "At λ_max the constraint would need more weight than it may get. A λ that has stopped moving says nothing "
+        "about the gap on other people.",
         "Fioretto et al. (2020), Lagrangian duality for constrained deep learning",
         learn.growing_multiplier,
         "run",
@@ -188,10 +188,10 @@ _OF_RESULTS = (
     Idea(
         "seed",
         "Seed",
-        "The number that decides which rows are tested on, where training starts and in which order it sees rows. The "
-        "same settings with another seed give another result.",
-        "One seed can be lucky: a difference between two runs may be one of seeds. The seed is public and never makes "
-        "the noise, which is secret.",
+        "The seed decides which rows are test rows, where training starts and in which order it sees rows. The same "
+        "settings with another seed give another result.",
+        "One seed can be lucky: the seeds alone may make two runs differ. The seed is public; it never makes the "
+        "noise, which is secret.",
         "Bouthillier et al. (2021), Accounting for variance in machine learning benchmarks",
         learn.results_by_seed,
         "compare",
@@ -199,10 +199,10 @@ _OF_RESULTS = (
     Idea(
         "interval",
         "Interval",
-        "The number after ±, a band or a whisker: in 95 of 100 repetitions such an interval holds the mean "
-        "over all seeds. More seeds make it shorter; of one seed there is none.",
-        "It covers the chance of seeds, and for a group's rate that of the test rows; not other data. With two or "
-        "three seeds it is wide, and where two intervals overlap the methods may still differ.",
+        "The number after ±, a band or a whisker. In 95 of 100 repetitions such an interval contains the mean over all "
+        "seeds. More seeds make it shorter; one seed has none.",
+        "It covers the chance of seeds, and for a group's rate that of the test rows, but not other data. With two or "
+        "three seeds it is wide. Two methods can differ although their intervals overlap.",
         "Student (1908), The probable error of a mean",
         learn.interval_by_seeds,
         "compare",
@@ -210,10 +210,10 @@ _OF_RESULTS = (
     Idea(
         "private_evaluation",
         "Private evaluation",
-        "Fairness on the test rows from counts with noise, which the run's ε covers: these numbers may be published, "
-        "with intervals over the noise and the sampling of the rows.",
-        "In a small group the noise drowns the count: its interval is wide and its rate may be undefined. The gap of "
-        "noisy rates tends to be too large.",
+        "Fairness on the test rows, from noisy counts that the run's ε covers. These numbers may be published. Their "
+        "intervals cover the noise and the sampling of the rows.",
+        "In a small group the noise is larger than the count: the interval is wide, and the rate may be undefined. The "
+        "gap of noisy rates tends to be too large.",
         "Dwork, McSherry, Nissim and Smith (2006), Calibrating noise to sensitivity in private data analysis",
         learn.noisy_share,
         "train",

@@ -180,7 +180,7 @@ def _tell_privacy(run: Chosen) -> Step:
         title,
         f"{sure}",
         "% certain, at most",
-        f"At ε = {epsilon_text(record['epsilon'])}, someone guessing 50:50 ends no more certain than that of {what}.",
+        f"At ε = {epsilon_text(record['epsilon'])}, a 50:50 guess about {what} becomes at most {sure} % certain.",
         Odds(record["epsilon"], sure),
         (
             f"It is proved, and can fail with a chance of {delta_text(record['delta'])}.",

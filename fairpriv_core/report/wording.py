@@ -17,7 +17,7 @@ from fairpriv_core.text import delta_text, epsilon_text, number_text
 
 PAID = "From noisy counts that ε covers. Whiskers: 95 % interval over the noise and the sampling of the test rows."
 DECIDED = "decided/"  # and a class's name: the share of a group that is decided for it
-THINNED = "It takes as given which training rows a group ratio left out, although that depends on everyone's group."
+THINNED = "It assumes that the rows left out for a group ratio are public, although they depend on everyone's group."
 ONE_SEED = "One seed: no interval can be given."
 LEARNED = (
     "The guarantee assumes that the columns' ranges, bins and categories are public. Here they come from your rows."

@@ -93,7 +93,7 @@ def describe_certificates(record: RunRecord) -> list[tuple[str, str]]:
             f"all of these together, but for a chance of {100 * found['failure']:.2g} in 100 over rows and noise",
         ),
         ("about", found["about"]),
-        ("takes as given", " ".join(found["assumptions"])),
+        ("assumes", " ".join(found["assumptions"])),
         ("Theorem 2", RANDOMISED),
     ]
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _WIDTH = 20
 _RUN_COLUMNS = ("key", "status", "dataset", "method", "notion", "epsilon", "accuracy", "gap", "steps")
 _LABEL_COLUMNS = ("name", "tags")  # a person's own words
-_THINNED = "epsilon takes as given which training rows a group ratio left out, in"
+_THINNED = "epsilon assumes that the rows left out for a group ratio are public, in"
 
 
 def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
@@ -57,7 +57,7 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     resumed = f", resumed from step {record.resumed_from_step}" if record.resumed_from_step else ""
     pairs.append(("training", f"{record.steps:,} steps in {record.seconds:.1f} s{resumed}"))
     pairs += [("warning", warning) for warning in record.warnings]
-    pairs += [("takes as given", assumption) for assumption in record.assumptions if assumption != needed]
+    pairs += [("assumes", assumption) for assumption in record.assumptions if assumption != needed]
     pairs += [("caveat", caveat) for caveat in record.data["caveats"]]
     if record.error is not None:
         pairs.append(("error", record.error))
@@ -116,7 +116,7 @@ def describe_account(accounted: Mapping[str, Any]) -> str:
     pairs = [("method", accounted["method"]), *describe_epsilon(accounted)]
     pairs += [(name, f"{value:.4f}") for name, value in accounted["noise_multipliers"].items() if value is not None]
     pairs += [("releases", _describe_event(event)) for event in accounted["event"]]
-    pairs += [("takes as given", assumption) for assumption in accounted["assumptions"]]
+    pairs += [("assumes", assumption) for assumption in accounted["assumptions"]]
     return align(pairs)
 
 

@@ -42,7 +42,7 @@ def test_counts_are_the_published_ones_but_for_the_rare_digit(digits: Dataset) -
 def test_the_split_is_the_published_one(digits: Dataset) -> None:
     train, test = split_dataset(digits, seed=5, split="official")
     assert (list(np.bincount(train.y)), list(np.bincount(test.y))) == (TRAIN, TEST)
-    assert not any("taken as given: the split" in said for said in train.assumptions["record"])
+    assert not any("assumed public: the split" in said for said in train.assumptions["record"])
 
 
 def test_a_test_image_is_that_of_the_file(digits: Dataset, real_data: Path) -> None:

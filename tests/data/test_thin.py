@@ -1,4 +1,4 @@
-"""Leaving out training rows of larger groups: exact sizes, training rows alone, repeatable, and taken as given."""
+"""Leaving out training rows of larger groups: exact sizes, training rows alone, repeatable, and assumed public."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_rows_and_not_people_are_counted_where_a_person_has_several() -> None:
 @pytest.mark.parametrize("threat_model", ["attribute", "record"])
 def test_it_is_taken_as_given_under_both_threat_models(threat_model: str) -> None:
     said = split_dataset(make(ratio=0.5), seed=0)[0].assumptions[threat_model][-1]
-    for words in ("group ratio of 0.5 is taken as given", "same rows left out", "size of the smallest group"):
+    for words in ("group ratio of 0.5 is assumed public", "same rows left out", "size of the smallest group"):
         assert words in said
     assert not any("left out" in one for one in split_dataset(make(), seed=0)[0].assumptions.get(threat_model, ()))
 

@@ -41,7 +41,7 @@ PAGES = {
     "learn": ("Learn", "learn_card"),
 }
 COUNT = """() => {
-    const outside = "header, canvas, svg, style, script, .fairpriv-plot, .st-key-strip, " +
+    const outside = "header, canvas, svg, style, script, .fairpriv-plot, .st-key-strip, .st-key-strip_buttons, " +
         "[data-testid=stSkipToContent], [data-testid=stIconMaterial], [translate=no]"
     const walker = document.createTreeWalker(document.querySelector("[data-testid=stApp]"), NodeFilter.SHOW_TEXT)
     const range = document.createRange()
@@ -61,6 +61,8 @@ COUNT = """() => {
     }
     return shown
 }"""
+FONTS = """() => [...new Set([...document.querySelectorAll("h1, .fairpriv-plot text")].map(
+    each => getComputedStyle(each).fontFamily))]"""
 WIDTH = "() => document.querySelector('[data-testid=stMain]').scrollWidth"
 #: a page is empty or a skeleton of Streamlit's when it takes its width, so that nothing to read moves then
 SUM_SHIFTS = """() => new Promise(done => {
@@ -110,6 +112,7 @@ def check_what_is_shown(tab: Page) -> None:
     if tab.locator(CHART).count():
         tab.locator(f"{CHART} .modebar-btn").first.wait_for(state="attached")
         assert_keeps_to_itself(tab)
+        assert len(tab.evaluate(FONTS)) == 1, "a chart has the page's typeface"
 
 
 def check_at_a_glance(tab: Page, site: Any, page: str, address: str) -> None:

@@ -12,7 +12,7 @@ from fairpriv_core.runs import preview
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore, open_store
-from tests.pages.shown import Open, charts, find_key, said, whole
+from tests.pages.shown import Open, buttons, charts, find_key, said, whole
 
 ATTACKERS = ("LR", "MLP", "RF", "KNN")
 
@@ -61,7 +61,10 @@ def test_a_click_asks_a_worker_once_and_the_page_waits_until_it_answers_or_is_ca
     store.previews.finish(asked, error="the file <b> has changed.")
     assert "the file \\<b\\> has changed" in open_page("audit", run=key).error[0].value
     page = open_page("audit", run="0123456789abcdef")
-    assert not page.exception and "another one is shown" in said(page, "warning")
+    assert not page.exception and "0123456789abcdef" in said(page, "warning")
+    assert page.selectbox("run_instead").value is None and "do_audit" not in buttons(page)
+    page.selectbox("run_instead").set_value(key).run()
+    assert page.selectbox("run").value == key and not page.warning
 
 
 def test_an_audit_that_somebody_else_asked_for_is_not_offered_to_be_cancelled(with_runs: Path, open_page: Open) -> None:

@@ -27,6 +27,7 @@ from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.report.document import AUDIENCES
 from fairpriv_core.report.forms import OF_STORY, forms_of, open_report
 from fairpriv_core.report.report_data import gather_report
+from fairpriv_core.report.wording import protected
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore, open_store
@@ -171,16 +172,15 @@ def test_learn_has_a_card_of_everything(store: RunStore, open_page: Open) -> Non
     assert {"toy_method", "toy_notion"} <= set(list_cards())
 
 
-def test_the_strip_names_every_choice(store: RunStore) -> None:
+def test_the_strip_says_of_every_choice_what_is_protected(store: RunStore) -> None:
     def draw() -> None:
         from pages.widgets.app.strip import hold_strip, show_strip
         from pages.widgets.shared.state import enter
 
-        enter("train")
-        show_strip("Train", *hold_strip())
+        enter("tradeoffs")
+        show_strip("Trade-offs", *hold_strip("Trade-offs"))
 
     for name, kind in methods().items():
         page = AppTest.from_function(draw)
-        page.query_params["method"], page.query_params["notion"] = name, TOY_NOTION.name
-        text = read(page.run()).replace("\\", "")
-        assert kind.info.title in text and "Toy notion" in text
+        page.query_params["method"], page.query_params["view"] = name, "explore"
+        assert protected(kind.info.threat_model) in read(page.run()).replace("\\", "")

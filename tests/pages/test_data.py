@@ -12,7 +12,7 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.store.runs import open_store
-from pages.widgets.shared.reference import describe_reference
+from pages.widgets.shared.reference import list_reference
 from tests.pages.shown import HEADER, Open, address_of, buttons, make_csv, said, upload, whole
 from tests.unprepared import write_stays
 
@@ -48,15 +48,15 @@ def test_a_file_of_ones_own_is_guessed_confirmed_used_and_deleted(own: AppTest, 
     assert not page.exception and "sex" not in page.multiselect("attributes").options
     page.selectbox("label").set_value("city").run()
     reference = address_of(page, "data")
-    assert reference.startswith("file-") and describe_reference(reference).startswith("people.csv · ")
+    assert reference.startswith("file-") and list_reference(reference).startswith("people.csv: ")
     upload(page, make_csv(rows=300), "others.csv")
     assert page.selectbox("label").value == "income", "another file starts from its own guesses"
     page.selectbox("label").set_value("city").run()
     assert page.selectbox("label").value == "city"
     upload(page, make_csv(rows=300, header="age,sex,town,income\n"))
     st.cache_data.clear()
-    assert describe_reference(reference).startswith(f"people.csv ({reference.removeprefix('file-')[:6]}) · ")
-    assert describe_reference("file-0123456789ab:sex") == "file-0123456789ab · sex", "nobody's file"
+    assert list_reference(reference).startswith(f"people.csv ({reference.removeprefix('file-')[:6]}): ")
+    assert list_reference("file-0123456789ab:sex").startswith("file-0123456789ab: "), "nobody's file"
     page.button("delete_upload").click().run()
     assert not page.exception and len(list_uploads(own_store)) == 2
 
@@ -182,7 +182,7 @@ def test_many_crossed_groups_are_counted_and_the_furthest_named(open_page: Open)
     page.selectbox("label").set_value("paid").run()
     page.multiselect("attributes").set_value(["sex", "city"]).run()
     assert count_groups(whole(page)) == 18
-    told = next(item.value for item in page.caption if "not drawn" in item.value)
+    told = next(item.value for item in page.caption if "only in the table" in item.value)
     assert told.startswith("6 smaller groups") and "c8" in told and "100.00 % of 100" in told
 
 

@@ -91,7 +91,7 @@ def test_the_point_moves_leaves_its_trail_and_can_be_kept(own_store: Path, open_
         trail = next(trace for trace in chart["figure"]["data"] if trace["name"] == "before")
         assert len(trail["x"]) == 2 and store.rows() == []
         page.button("explore_keep").click().run()
-        assert [row.key for row in store.rows()] == [second] and "among your runs now" in said(page)
+        assert [row.key for row in store.rows()] == [second] and "in your list of runs" in said(page)
         assert store.record(second).epsilon is not None and [row.key for row in store.explored(5)] == [first]
 
 

@@ -42,7 +42,7 @@ def test_a_run_is_deleted_once_it_is_meant_and_the_next_one_is_shown(store: RunS
     page = open_page("run", run=key)
     assert not [each for each in page.button if each.key == "label.delete"]
     page.toggle(f"label.sure.{key}").set_value(True).run()
-    assert "deleting gives no ε back" in said(page, "caption")
+    assert "stays in the ledger" in said(page, "caption")
     page.button("label.delete").click().run()
     assert not page.exception and not page.error
     assert key not in [row.key for row in store.rows()] and page.selectbox("run").value != key

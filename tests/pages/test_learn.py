@@ -46,7 +46,7 @@ def test_a_link_opens_its_card_and_one_that_is_only_cited_offers_no_run(open_pag
         assert cited.name not in methods() and set(cited.cited_by) <= set(papers())
         page = open_page("learn", card=cited.name)
         assert [item.value for item in page.header] == [cited.title]
-        assert "It does not run here." in said(page, "markdown") and not page.button
+        assert "It does not run here" in said(page, "markdown") and not page.button
 
 
 def test_words_find_a_card_of_any_kind_and_unknown_ones_say_so(open_page: Open) -> None:

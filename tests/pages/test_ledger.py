@@ -56,7 +56,7 @@ def test_a_cap_says_what_remains_and_refuses_what_does_not_fit(with_runs: Path, 
         cap_it(store, 2.0)
         page = open_page("train", seed="9", epsilon="3")
         assert "cap 2 at δ = 1 in 100,000, one more run may cost 0.88" in lines_of(page)["group"]
-        assert "The cap does not let this launch through" in said(page, "warning")
+        assert "This launch would exceed the cap" in said(page, "warning")
         page.button("launch").click().run()
         assert "remains, and this would spend 3.00; nothing was launched" in page.error[0].value
         assert len(store.rows()) == 3

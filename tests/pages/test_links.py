@@ -12,7 +12,7 @@ from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from pages.widgets.shared.state import DEFAULTS
 from tests.nasty import TEXTS
-from tests.pages.shown import PAGES, Open, open_frame
+from tests.pages.shown import PAGES, Open, open_frame, said
 
 Link = dict[str, str]
 FIRST = ("data", "notion", "method", "run")  # a page stops at a wrong one, so they are wrong alone
@@ -65,6 +65,34 @@ def test_what_anybody_writes_into_a_link_ends_in_no_traceback(with_runs: Path, o
 )
 def test_a_number_out_of_range_becomes_one_within_it(with_runs: Path, open_page: Open, page: str, link: Link) -> None:
     assert not open_all(open_page, page, iter([link]))
+
+
+@pytest.mark.parametrize(
+    ("page", "wrong"),
+    [
+        ("start", ("epsilon",)),
+        ("train", ("method", "notion", "seed", "reuse", "cloned", "private_evaluation")),
+        ("compare", ("rate", "only.method")),
+        ("tradeoffs", ("view", "of_data", "sweep", "points")),
+        ("papers", ("paper", "preset")),
+        ("learn", ("card",)),
+    ],
+)
+def test_a_page_says_what_of_its_link_is_not_there(with_runs: Path, page: str, wrong: Sequence[str]) -> None:
+    frame = open_frame(page, **dict.fromkeys(wrong, "<b>luck"))
+    told = said(frame, "warning")
+    assert not frame.exception and all(f"{name} = <b>luck" in told for name in wrong), told
+
+
+def test_other_data_than_a_link_asks_for_are_not_shown_as_if_it_asked_for_them(with_runs: Path) -> None:
+    frame = open_frame("data", data="martians:antennae")
+    assert "martians" in said(frame, "error") and not frame.selectbox and not frame.multiselect
+    frame.button("use_default_data").click().run()
+    assert frame.selectbox("dataset").value == "synthetic" and not frame.error
+    assert "data = synthetic:antennae" in said(open_frame("data", data="synthetic:antennae"), "warning")
+    valid = open_frame("data", data="synthetic:region")
+    valid.multiselect("attributes").set_value(["group"]).run()
+    assert not valid.warning
 
 
 def test_a_delta_that_is_none_leaves_the_frame_whole(with_runs: Path) -> None:

@@ -10,7 +10,7 @@ from fairpriv_core.report.public import as_public, say_origin
 from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.store.runs import open_store
 from pages.widgets.shared.names import name_data_of, name_run
-from pages.widgets.shared.reference import describe_reference
+from pages.widgets.shared.reference import list_reference
 from pages.widgets.shared.run_table import name_rows
 from tests.pages.shown import Open
 from tests.report import samples
@@ -49,7 +49,7 @@ def test_a_file_is_called_by_its_name_and_what_is_predicted() -> None:
         .partition(" · ")[2]
         .startswith("Adult: income by 100%?")
     )
-    assert describe_reference("adult:100%25%3F").endswith(" · 100%?")
+    assert list_reference("adult:100%25%3F").endswith(" by 100%?")
 
 
 def test_lists_show_words_and_the_address_keeps_its_ids(with_runs: Path, open_page: Open) -> None:

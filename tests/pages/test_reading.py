@@ -17,12 +17,13 @@ from tests.syntax import Source, read_sources
 PAGES = read_sources(ROOT, "pages", "app.py")
 #: words of ours for what the field or everyday English has words for
 OURS = re.compile(
-    r"\b(picks?|picked|pays?|paid|hand(s|ed)? on|constant answer|stands?|tells? apart|told)\b", re.IGNORECASE
+    r"\b(picks?|picked|pays?|paid|hand(s|ed)? on|constant answer|stands?|tells? apart|told|as given)\b", re.IGNORECASE
 )
 #: of these what the core says is free too
 CORE = read_sources(ROOT, "fairpriv_core")
 OF_CORE = re.compile(
-    r"\b(pa(id|ys?) for|constant answer|told apart|hand(s|ed)? on|as far as the \w+ tells?)\b", re.IGNORECASE
+    r"\b(pa(id|ys?) for|constant answer|told apart|hand(s|ed)? on|as far as the \w+ tells?|tak(es?|en) as given)\b",
+    re.IGNORECASE,
 )
 LABEL = 3  # words of a text at most that names something and is no sentence
 HIGHEST = 9.0

@@ -57,7 +57,7 @@ def test_a_sweep_is_launched_once_its_cost_is_seen_and_followed_to_its_end(store
     page = open_sweep()
     assert list(buttons(page).values()) == [COST] and not store.rows()
     click(page, COST)
-    assert "working out what this costs" in said(page, "info") and store.previews.claim() is not None
+    assert "estimating the cost" in said(page, "info") and store.previews.claim() is not None
     click(page, "Cancel")
     assert store.previews.claim() is None
     click(page, COST)
@@ -81,7 +81,7 @@ def test_a_sweep_is_launched_once_its_cost_is_seen_and_followed_to_its_end(store
     told = {metric.label: metric.value for metric in page.metric}
     assert (told["New"], told["Training time"]) == ("0", "none left")
     assert not {"Cancel", "Resume", LAUNCH} & set(buttons(page).values())
-    assert list(buttons(open_sweep()).values()) == ["Work it out again"]  # after a reload
+    assert list(buttons(open_sweep()).values()) == ["Estimate again"]  # after a reload
 
 
 def test_many_runs_are_confirmed_first(store: RunStore) -> None:

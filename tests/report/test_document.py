@@ -69,7 +69,7 @@ def test_a_report_holds_everything_that_belongs_to_a_result() -> None:
         "The data",
         "What privacy promises",
         "What is not promised",
-        "What is taken as given",
+        "What is assumed",
         "What came out",
         "Groups",
         "Groups, from noisy counts",

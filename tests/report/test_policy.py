@@ -290,5 +290,5 @@ def test_the_methods_own_terms_and_listings_stand_in_the_appendix() -> None:
     for term in ("Lagrangian", "eq. 8", "accounting", "neighbouring", "```"):
         assert term not in text, term
     assert "The method's paper computes a smaller number; we show the one that is proved" in text.replace("\\", "")
-    assert after[-1] == "How to repeat it" and "What is taken as given" in after
+    assert after[-1] == "How to repeat it" and "What is assumed" in after
     assert "their sum need not be 1,000" in text

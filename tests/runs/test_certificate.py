@@ -101,7 +101,7 @@ def test_the_certificate_is_paid_for_on_test_rows_and_not_by_training(made: Made
     assert isinstance(event, Parallel) and event.fixed and event == from_json(record.released)[0]
     training, [counts] = event.branches
     assert isinstance(counts, Gaussian) and record.epsilon == max(epsilon(training, 1e-5), epsilon((counts,), 1e-5))
-    assert record.epsilon <= 1.0 and "which rows are which is taken as given" in record.assumptions[-1]
+    assert record.epsilon <= 1.0 and "Which rows are which is assumed public" in record.assumptions[-1]
     private, found = record.metrics_private, record.notes["certificates"]
     assert (
         private is not None and private["noise"] == counts.noise_multiplier and found["rows"] == record.data["n_test"]

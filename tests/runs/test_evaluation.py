@@ -73,7 +73,7 @@ def test_a_run_pays_for_its_evaluation_beside_its_training(
     assert found["demographic_parity_gap"] == pytest.approx(raw["demographic_parity_gap"], abs=0.06)
     low, high = found["demographic_parity_gap_interval"]
     assert low < found["demographic_parity_gap"] < high
-    assert "which rows are which is taken as given" in record.assumptions[-1]
+    assert "Which rows are which is assumed public" in record.assumptions[-1]
     assert RunRecord.from_json(json.loads(record.to_text())) == record
 
 

@@ -70,15 +70,15 @@ def test_wherever_an_epsilon_is_told_it_is_told_with_what_it_takes_as_given(
 ) -> None:
     (thinned, record), (_, other) = (_train(ratio, method) for ratio in (1.0, None))
     assert record.threat_model == protects and record.data["n_train"] < other.data["n_train"]
-    assert sum("group ratio of 1 is taken as given" in said for said in record.assumptions) == 1
+    assert sum("group ratio of 1 is assumed public" in said for said in record.assumptions) == 1
     for each in (record, other):
         told = " ".join(describe_record(each).split())
-        assert each.assumptions and all(f"takes as given {said}" in told for said in each.assumptions)
+        assert each.assumptions and all(f"assumes {said}" in told for said in each.assumptions)
     with open_store() as store:
         listed = describe_runs([describe_run(*each) for each in store.read_all()[0]])
-    assert listed.endswith(f"takes as given which training rows a group ratio left out, in: {thinned}")
+    assert listed.endswith(f"assumes that the rows left out for a group ratio are public, in: {thinned}")
     told = " ".join(answer_ledger(None, None, None, None).text.split())
-    assert "such as which rows were left out, these sums take as given too" in told
+    assert "assume what each run's epsilon assumes, such as which rows were left out" in told
 
 
 def _train(ratio: float | None, method: str) -> tuple[str, RunRecord]:

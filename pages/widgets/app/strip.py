@@ -1,8 +1,12 @@
-"""The strip that every page carries: the whole recipe in one line, the state of the run, and a link to this view."""
+"""The strip that every page carries: what the ε of the shown runs is worth, where the page itself does not say it.
+
+On a desktop that is one line above the title, on a phone it is folded; the ledger and the link stand beside the menu.
+"""
 
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -12,23 +16,82 @@ from streamlit.delta_generator import DeltaGenerator
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods, name_accounting_of
-from fairpriv_core.notions.catalog import notions
+from fairpriv_core.records.source import name_unit
 from fairpriv_core.report.wording import ACCOUNTED, protected
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.shared.access import find_row, find_store
+from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.ledger import show_gauge
 from pages.widgets.shared.person import find_person, show_person
-from pages.widgets.shared.reference import describe_reference, name_unit_of, write_config
-from pages.widgets.shared.results import shown_results
+from pages.widgets.shared.reference import name_unit_of
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import identify_file, read_spec
-from pages.widgets.shared.state import get_shown, link, value
+from pages.widgets.shared.state import get_refused, get_shown, link, value, write_texts
 
 _OF_RUNS = ("Compare", "Present", "Report")  # pages whose choice "runs" is what they show
+_OF_RUN = ("Run", "Audit")  # pages of one run
+_TELLS = (*_OF_RUNS, "Trade-offs", "Audit")  # pages whose own boxes leave something of an ε unsaid
+_OF_NO_DATA = ("Start", "Papers", "Learn")  # what is chosen for the next run does not matter there
 _FEW = 3
+_LONGEST = 60
 Asked = tuple[Mapping[str, Any], float | None]  # a run's config, and its ε
-_MEASURED = " (measured)"  # of a method that pursues no notion
+
+
+def hold_strip(page: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
+    """Return the strip's parts, still empty: they hold its place while the page below is drawn."""
+    buttons = st.container(horizontal=True, horizontal_alignment="right", key="strip_buttons")
+    return st.container(key="strip") if page in _TELLS else st.empty(), buttons, st.empty()
+
+
+def show_strip(page: str, line: DeltaGenerator, buttons: DeltaGenerator, faults: DeltaGenerator) -> None:
+    """Draw the strip: of the runs that a page shows, on Explore of what is chosen for the next one.
+
+    What of its address the page could not take is said below it.
+    """
+    row = find_row(value("run"))
+    shown, of_shown = _find_shown(page)
+    if page == "Audit" and row is not None:
+        shown = [_ask(row.config, row.epsilon, ended=row.ended)]
+    explores = page == "Trade-offs" and value("view") == "explore"
+    parts = tell_shown(shown) if shown else _tell_choice() if explores else {}
+    if parts:
+        line.markdown(f":small[{_write(parts)}]")
+    with buttons:
+        if parts:
+            _fold(parts)
+        if row is not None and not row.ended and page != "Run":
+            with st.container(key="strip_run"):
+                link_to("run", f"Run {row.status}")
+        if page not in _OF_NO_DATA:
+            _show_gauge_of(row if page in _OF_RUN else of_shown, value("data"))
+        with st.popover("Copy link", icon=":material/link:", key="copy_link"):
+            st.caption("Shows this page with the same choices. It names settings, columns and tags and holds no data.")
+            st.code(link(st.context.url or ""), language=None, wrap_lines=True)
+        if find_person().name:
+            show_person()
+    _say_refused(faults)
+
+
+def _say_refused(place: DeltaGenerator) -> None:
+    refused = [(name, text) for name, item in get_refused().items() for text in write_texts(item)]
+    if refused:
+        said = " and ".join(f"{name} = {textwrap.shorten(text, _LONGEST, placeholder=' …')}" for name, text in refused)
+        place.warning(
+            plain(f"The link asks for {said}. That is not available here, so the page shows its usual choice."),
+            icon=":material/link_off:",
+        )
+
+
+def _write(parts: Mapping[str, str]) -> str:
+    return " &nbsp;·&nbsp; ".join(f"{plain(name)} **{plain(text)}**" for name, text in parts.items())
+
+
+def _fold(parts: Mapping[str, str]) -> None:
+    """Draw the same behind a button, which the rules of style.py show on a phone alone."""
+    name, text = next(iter(parts.items()))
+    with st.popover(f"{plain(name)} {plain(text.partition(' (')[0])}", key="strip_folded"):
+        st.markdown("  \n".join(f"{plain(name)} **{plain(text)}**" for name, text in parts.items()))
 
 
 def _show_gauge_of(row: RunRow | None, reference: str) -> None:
@@ -42,54 +105,6 @@ def _show_gauge_of(row: RunRow | None, reference: str) -> None:
     except FairprivError:
         return
     show_gauge(store, spec.to_json(), file_id, delta=value("delta"))
-
-
-def hold_strip() -> tuple[DeltaGenerator, DeltaGenerator]:
-    """Return the strip's two parts, still empty: they hold its place while the page below is drawn."""
-    with st.container(key="strip"):
-        left, right = st.columns([5, 3], vertical_alignment="center")
-    return left, right
-
-
-def show_strip(page: str, left: DeltaGenerator, right: DeltaGenerator) -> None:
-    """Draw the strip: it tells of the runs that a page shows, elsewhere of what is chosen for the next one."""
-    row = find_row(value("run"))
-    shown, of_shown = _find_shown(page)
-    if page == "Start":
-        about, parts = "shown here: ", _tell_example()
-    elif shown:
-        about, parts = "shown here: ", tell_shown(shown)
-    elif row is not None and page in ("Run", "Audit"):
-        about, parts = "", _tell_run(*_ask(row.config, row.epsilon, ended=row.ended))
-    else:  # what the other pages show is not what is chosen
-        about, parts = "" if page in ("Data", "Train", "Run", "Audit") else "next run: ", _tell_choice()
-    line = about + " &nbsp;·&nbsp; ".join(f"{plain(name)} **{plain(text)}**" for name, text in parts.items())
-    of = "run" if page in ("Run", "Audit") else "last run"
-    state = f" &nbsp;·&nbsp; {of} **{plain(row.status)}**" if row is not None else ""
-    left.markdown(f":small[{line}{state}]")
-    with right.container(horizontal=True, horizontal_alignment="right", key="strip_buttons"):
-        reference = write_config(shown_results().data) if page == "Start" else value("data")
-        _show_gauge_of(row if page in ("Run", "Audit") else of_shown, reference)
-        with st.popover("Copy link", icon=":material/link:", key="copy_link"):
-            st.caption("Shows this page with the same choices. It names settings, columns and tags and holds no data.")
-            st.code(link(st.context.url or ""), language=None, wrap_lines=True)
-        if find_person().name:
-            show_person()
-
-
-def _tell_example() -> dict[str, str]:
-    """Return what the stored results of the first page are of."""
-    results = shown_results()
-    budgets = sorted({run.epsilon for run in results.outcomes if run.epsilon is not None})
-    accounted = _say_accounted({str(run.variant) for run in results.outcomes if run.epsilon is not None})
-    threats = dict.fromkeys(run.threat_model for run in results.outcomes if run.threat_model is not None)
-    return {
-        "data": describe_reference(write_config(results.data)),
-        "notion": notions()[results.notion].title,
-        "methods": str(len({run.method for run in results.outcomes})),
-        "ε": f"{budgets[0]:g} to {budgets[-1]:g} (δ = {delta_text(results.delta)}, {accounted})",
-        "protects": f"{' or '.join(protected(threat) for threat in threats)}, see the legend",
-    }
 
 
 def _find_shown(page: str) -> tuple[list[Asked], RunRow | None]:
@@ -109,14 +124,14 @@ def _ask(config: Mapping[str, Any], spent: float | None, *, ended: bool) -> Aske
 
 
 def tell_shown(asked: Sequence[Asked]) -> dict[str, str]:
-    """Return what runs have in common, and where they differ what each has."""
+    """Return the ε of runs, and what it protects; where they differ, what each has."""
     facts = [_tell_run(*each) for each in asked]
-    facts = [{**each, "notion": each["notion"].removesuffix(_MEASURED)} for each in facts]
-    found = {name: list(dict.fromkeys(each[name] for each in facts)) for name in facts[0]}
-    private = [text for text in found["protects"] if not text.startswith("nothing")]
-    told = {name: _list_few(texts) for name, texts in found.items()}
-    budgets = found["ε"][0] if len(found["ε"]) == 1 else _list_budgets(asked)
-    return {**told, "ε": budgets, "protects": _list_few(private) or "nothing"}
+    budgets, protects = ({each[name]: None for each in facts} for name in ("ε", "protects"))
+    private = [text for text in protects if not text.startswith("nothing")]
+    return {
+        "ε": next(iter(budgets)) if len(budgets) == 1 else _list_budgets(asked),
+        "protects": _list_few(private) or "nothing",
+    }
 
 
 def _list_budgets(asked: Sequence[Asked]) -> str:
@@ -146,32 +161,17 @@ def _list_few(texts: Sequence[str]) -> str:
     return "; ".join(texts[:_FEW]) + (f" and {more} more" if more > 0 else "")
 
 
-def _tell_choice() -> dict[str, str]:
-    name = value("method") if value("method") in methods() else DEFAULT_METHOD
-    paid = value("reuse") != "new" and bool(methods()[name].info.reuses)
-    asked = {"name": name, "variant": value("variant") if value("variant") in methods()[name].info.variants else None}
-    facts = _describe(
-        data=value("data"), notion=value("notion"), method=asked, epsilon=value("epsilon"), delta=value("delta")
-    )
-    return {**facts, "ε": _tell_paid(value("reuse"))} if paid else facts
-
-
-def _tell_paid(key: str) -> str:
-    """Return what the release of the run called `key` cost."""
-    row = find_row(key)
-    return "spent by an earlier run" if row is None else f"{epsilon_text(row.epsilon)}, spent by an earlier run"
-
-
 def _tell_run(config: Mapping[str, Any], epsilon: float | None) -> dict[str, str]:
-    facts = _describe(
-        data=write_config(config["data"]),
-        notion=config["notion"],
-        method=config["method"],
-        epsilon=_find_budget(config, epsilon),
-        delta=config["delta"],
-    )
-    replayed = config.get("replay_noise") is not None
-    return {**facts, "ε": "none: its noise can be repeated", "protects": "nothing"} if replayed else facts
+    if config.get("replay_noise") is not None:
+        return {"ε": "none: its noise can be repeated", "protects": "nothing"}
+    method, budget = config["method"], _find_budget(config, epsilon)
+    threat = methods()[method["name"]].info.threat_model
+    accounted = f"δ = {delta_text(config['delta'])}, {_say_accounted({_find_accounting(method)})}"
+    text = "none is proved" if budget is None else f"{epsilon_text(budget)} ({accounted})"
+    return {
+        "ε": "none" if threat is None else text,
+        "protects": protected(threat, name_unit(config["data"])),
+    }
 
 
 def _find_budget(config: Mapping[str, Any], epsilon: float | None) -> float | None:
@@ -181,17 +181,20 @@ def _find_budget(config: Mapping[str, Any], epsilon: float | None) -> float | No
     return asked if private and config.get("replay_noise") is None else None
 
 
-def _describe(
-    *, data: str, notion: str, method: Mapping[str, Any], epsilon: float | None, delta: float
-) -> dict[str, str]:
-    info = methods()[method["name"]].info
-    title = notions()[notion].title if notion in notions() else notion
-    accounted = _say_accounted({_find_accounting(method)})
-    budget = "none is proved" if epsilon is None else f"{epsilon_text(epsilon)} (δ = {delta_text(delta)}, {accounted})"
-    return {
-        "data": describe_reference(data),
-        "notion": title if info.pursues_notion else f"{title}{_MEASURED}",
-        "method": info.title,
-        "ε": "none" if info.threat_model is None else budget,
-        "protects": protected(info.threat_model, name_unit_of(data)),
-    }
+def _tell_choice() -> dict[str, str]:
+    """Return what the next run's ε is worth, whose size its slider says."""
+    name = value("method") if value("method") in methods() else DEFAULT_METHOD
+    info = methods()[name].info
+    if info.threat_model is None:
+        return {"ε": "none", "protects": protected(None)}
+    variant = value("variant") if value("variant") in info.variants else None
+    accounted = _say_accounted({_find_accounting({"name": name, "variant": variant})})
+    paid = value("reuse") != "new" and info.reuses
+    cost = {"ε": _tell_paid(value("reuse"))} if paid else {"δ": f"{delta_text(value('delta'))} ({accounted})"}
+    return {**cost, "protects": protected(info.threat_model, name_unit_of(value("data")))}
+
+
+def _tell_paid(key: str) -> str:
+    """Return what the release of the run called `key` cost."""
+    row = find_row(key)
+    return "spent by an earlier run" if row is None else f"{epsilon_text(row.epsilon)} (spent by an earlier run)"

@@ -40,7 +40,14 @@ _RULES = """
 .stApp [data-testid="stBottomBlockContainer"] { padding-top: 0.75rem; padding-bottom: 0.75rem; }
 .fairpriv-plot .shapelayer path[style*="stroke-width: 0px"] { pointer-events: none !important; }
 .stElementContainer.st-key-top { position: absolute; width: 1px; overflow: hidden; }
-.st-key-strip { min-height: 2.75rem; }
+.st-key-strip { min-height: 1.5rem; }
+.stMainBlockContainer [data-testid="stLayoutWrapper"]:has(> .st-key-strip_buttons) { position: fixed; top: 0.625rem;
+  right: 1rem; z-index: 999991; width: auto; }
+.st-key-strip_buttons { gap: 0.5rem; }
+.st-key-strip_folded { display: none; }
+.st-key-ledger_gauge { max-width: 13.5rem; }
+[data-testid="stToolbar"] { padding-right: 9.5rem; }
+.stApp:has(.st-key-ledger_gauge, .st-key-strip_run, .st-key-person) [data-testid="stToolbar"] { padding-right: 22rem; }
 .stElementContainer:is(%(labelled)s) { min-height: 4.25rem; }
 .stElementContainer:is(%(buttons)s) { min-height: 3.75rem; }
 .stElementContainer.st-key-card { min-height: 6rem; }
@@ -67,7 +74,9 @@ _RULES = """
 .stMainBlockContainer .st-key-headline h2 { font-size: 1.3rem; padding: 0.25rem 0; }
 @media (max-width: 640px) {
   .stMainBlockContainer h1 { font-size: 1.6rem; }
-  .st-key-strip { min-height: 9.5rem; }
+  [data-testid="stLayoutWrapper"]:has(> .st-key-strip) { display: none; }
+  .st-key-strip_folded { display: block; }
+  .st-key-strip_buttons > :not(.st-key-strip_folded) p { position: absolute; clip-path: inset(50%%); }
   .st-key-headline_place { min-height: 13rem; }
   .st-key-report_bar { min-height: 6rem; }
   .stElementContainer.st-key-view { min-height: 6rem; }

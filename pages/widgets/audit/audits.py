@@ -53,9 +53,9 @@ def _show_demonstration(found: dict[str, Any]) -> None:
     published, proved = (at_own_delta(found[variant]) for variant in ("published", "proved"))
     claimed, found_there = epsilon_text(published["epsilon_published"]), at_least_text(published["lower_bound"])
     st.markdown(
-        f"Yes. As printed, PF-LD has ε = {claimed}. On two tables that differ in **one person's group** the attacks "
-        f"show at least **{found_there}**, with {100 * found['published']['confidence']:g} % confidence: that ε "
-        f"does not hold. Our proved variant shows {at_least_text(proved['lower_bound'])}."
+        f"Yes. The paper states ε = {claimed} for PF-LD. On two tables that differ in **one person's group** attacks "
+        f"show at least **{found_there}**, with {100 * found['published']['confidence']:g} % confidence. So that ε "
+        f"does not hold. On our proved variant they show {at_least_text(proved['lower_bound'])}."
     )
     show_figure(demonstration_bars(found), "audit_demonstration")
     with st.expander("The two tables and the settings", key="audit_pair"):
@@ -74,7 +74,7 @@ def show_audit(store: RunStore, row: RunRow) -> None:
     _offer(store, row, again=audit is not None)
     if audit is not None:
         if audit["code"] is None:
-            st.info("This method is not private: it promises nothing that an attack could be held against.")
+            st.info("This method is not private: there is no ε for an attack to test.")
         else:
             _show_code(audit)
         _show_model(audit["model"], row.config["data"])
@@ -122,8 +122,8 @@ def _wait(store: RunStore, key: str) -> None:
         st.info("Waiting for a worker.", icon=":material/hourglass_empty:")
     else:
         st.info(
-            "A worker is attacking: it trains this method again and again on made-up data, then questions the model. "
-            "This takes a minute or more. You may leave; the result is stored with the run.",
+            "A worker is attacking: it trains this method many times on made-up data, then queries the model. "
+            "This takes a minute or more. You may leave the page; the result is stored with the run.",
             icon=":material/policy:",
         )
     if not store.previews.is_own(key):
@@ -137,14 +137,14 @@ def _show_code(audit: Mapping[str, Any]) -> None:
     code = audit["code"]
     found = code["distinguishing"]
     first = at_own_delta(found)
-    st.header("The method: how much do attacks show?", anchor=False)
+    st.header("What do attacks on the method show?", anchor=False)
     with st.container(horizontal=True, gap="medium", key="audit_numbers"):
         st.metric("Attacks show at least", f"ε = {at_least_text(best_lower_bound(code))}", width=200)
         if (curve := curve_bound(found)) is not None:
             st.metric(CURVE, f"ε = {at_least_text(curve)}", width=220, help=ASSUMED)
-        of_these = "Of the releases that were attacked, on few made-up rows. The run has its own ε."
+        of_these = "This is the ε of the attacked releases, on a few made-up rows. The run has its own."
         st.metric("Proved: at most", _claim(first["epsilon"]), width=200, help=of_these)
-        hint = "What the accounting printed in the method's paper says of the same noise; it need not hold."
+        hint = "The ε that the paper's accounting gives for the same noise. It need not hold."
         st.metric("The paper's formula", _claim(first["epsilon_published"]), width=200, help=hint)
     _judge(found)
     _say_odds(best_lower_bound(code), first["epsilon"])
@@ -155,7 +155,7 @@ def _show_code(audit: Mapping[str, Any]) -> None:
         _show_reach(code)
     epochs = f" and {count_text(code['method']['epochs'], 'epoch')}" if "epochs" in code["method"] else ""
     st.caption(
-        f"Audited: this run's method with its noise, on {code['rows']:,} made-up rows of a table{epochs}, where leaks "
+        f"The attacks ran this run's method, with its noise, on {code['rows']:,} made-up rows{epochs}, where leaks "
         "show best. The ε here is that of these releases, not of the run. "
         f"Made {plain(audit['made'][:10])}, seed {code['plan']['seed']:d}."
     )
@@ -168,10 +168,10 @@ def _claim(epsilon: float | None) -> str:
 def _say_odds(shown: float, proved: float | None) -> None:
     """Say both ends as odds."""
     certain = proved is None or odds(proved) > 99
-    limit = "near certainty" if certain else f"more than {odds(proved or 0.0)}"
+    limit = "near certainty" if certain else f"more than {odds(proved or 0.0)} %"
     st.markdown(
-        "In odds: someone who guesses 50:50 about one person, and sees every release, can become at least "
-        f"{odds_shown(shown)} % certain. What is proved {'does not rule' if certain else 'rules'} out {limit}."
+        "Someone guessing 50:50 about one person, who sees every release, can become at least "
+        f"{odds_shown(shown)} % certain. The proof {'does not rule' if certain else 'rules'} out {limit}."
     )
 
 
@@ -188,7 +188,7 @@ def _judge(found: Mapping[str, Any]) -> None:
 
 
 def _show_reach(code: Mapping[str, Any]) -> None:
-    st.markdown("**What one person adds to each release**, over what the accounting allows (100 % at most)")
+    st.markdown("**What one person changes in each release**, as a share of what the accounting allows")
     rows = [
         {
             "release": one["release"],
@@ -203,13 +203,13 @@ def _show_reach(code: Mapping[str, Any]) -> None:
     noise = code["noise"]
     if noise is not None:
         st.caption(
-            f"Noise: {100 * noise['deviation']:.2f} % of what is counted, measured on {noise['values']:,} values "
-            f"(the truth lies between {100 * noise['low']:.2f} and {100 * noise['high']:.2f} %)."
+            f"The noise is {100 * noise['deviation']:.2f} % of what the accounting assumes "
+            f"({100 * noise['low']:.2f} to {100 * noise['high']:.2f} %, measured on {noise['values']:,} values)."
         )
 
 
 def _show_model(model: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-    st.header("The trained model: what do its answers give away?", anchor=False)
+    st.header("What do the trained model's answers reveal?", anchor=False)
     show_origin(data)
     left, right = st.columns(2, gap="medium")
     with left:

@@ -28,7 +28,7 @@ from pages.widgets.shared.run_table import name_row, name_short
 from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _TITLES = {
-    "released": "By what has been released: costs nothing more",
+    "released": "By released numbers: costs nothing more",
     "noisy": "By gaps with new noise: costs ε",
     "raw": "By raw gaps: no ε is proved for the chosen run",
 }

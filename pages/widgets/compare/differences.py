@@ -42,8 +42,8 @@ TITLES = {
     "share_samples": "Samples shared in the sweep",
 }
 _TESTED = (
-    "Both tests are over the seeds that both ran (split, start and noise), two-sided, and not corrected for asking "
-    "several times; they say nothing of other data."
+    "Both tests are two-sided, over the seeds that both runs have. They are not corrected for several comparisons, and "
+    "say nothing about other data."
 )
 
 
@@ -95,9 +95,9 @@ def show_indices(compared: Sequence[Compared]) -> None:
         table, key="index_table", hide_index=True, alt="Inequality indices of each run, 0 where all are equal."
     )
     st.caption(
-        "0: every group is predicted equally well; v is a group's accuracy, m the mean over the k groups. Times 1,000, "
-        f"mean ± 95 % over seeds.{plain(say_raw_briefly(one.records[0]['config']['data'] for one in compared))} FairDP "
-        "with adaptive clipping compares methods by them (appendix D.4)."
+        "0 means equal accuracy in every group. v is a group's accuracy, m the mean over the k groups. Times "
+        f"1,000, mean ± 95 % over seeds.{plain(say_raw_briefly(one.records[0]['config']['data'] for one in compared))} "
+        "The paper of FairDP with adaptive clipping uses them (appendix D.4)."
     )
 
 

@@ -22,15 +22,13 @@ from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import keep, mount_index
 
 _RATES = ("positive_rate", "true_positive_rate", "false_positive_rate", "accuracy")
-_NO_CURVES = "These runs have no numbers of single epochs."
+_NO_CURVES = "These runs stored no numbers of single epochs."
 
 
 def show_points(compared: Sequence[Compared], plain: TableRow | None) -> None:
     """Draw accuracy against gap, `plain` with the mixing line; a sentence where the runs pursue different notions."""
     if len({one.row.notion for one in compared}) > 1:
-        st.caption(
-            "No picture of accuracy against gap: these runs pursue different notions, so their gaps differ in kind."
-        )
+        st.caption("These runs pursue different notions, so no chart compares their gaps.")
         return
     show_figure(as_public(compare_points(compared, plain), _list_data(compared)), "compare_points")
 

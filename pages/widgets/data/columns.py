@@ -41,8 +41,8 @@ _MOST_NAMED = 6
 _MEMORY = "columns_shown"
 _SOURCES = {"rows": "Taken from the rows", "declared": "Known without the rows", "paid": "Measured with noise"}
 _DECLARED = (
-    "Known without the rows: every range and value below is stated by you. Under a method that protects records, ε "
-    "then takes no more as given. Measured with noise: at launch, for a part of ε."
+    "Known without the rows: you state every range and value below, so an ε for whole records assumes nothing about "
+    "them. Measured with noise: launch measures them for a part of ε."
 )
 _SHARE = "schema_share"
 
@@ -102,7 +102,7 @@ def _declare(now: TableSchema, guessed: TableSchema, hidden: Collection[str | No
     same = [one.name for one in used if _list_values(one) and _list_values(one) == _list_values(read[one.name])]
     if same:
         more = f" and {len(same) - _MOST_NAMED:,} more" if len(same) > _MOST_NAMED else ""
-        words = f"Still taken from the rows: {', '.join(same[:_MOST_NAMED])}{more}. Correct what you do not know."
+        words = f"Still taken from the rows: {', '.join(same[:_MOST_NAMED])}{more}. Correct what you know better."
         st.warning(plain(words), icon=":material/edit_note:")
     return replace(now, columns=tuple(columns))
 
@@ -110,7 +110,7 @@ def _declare(now: TableSchema, guessed: TableSchema, hidden: Collection[str | No
 def _pay(now: TableSchema, guessed: TableSchema, compared: Collection[str], before: Payment | None) -> TableSchema:
     """Return what is stated, and to be measured what is as the rows gave it; as it is where that has been done."""
     if before is not None and before.release:
-        st.caption("Ranges and values were measured with noise; ε of every run on them counts that.")
+        st.caption("Ranges and values were measured with noise. The ε of every run on them includes that.")
         return replace(now, paid=before)
     share = st.slider(
         "Share of ε for the columns",

@@ -101,7 +101,7 @@ def offer_upload(store: RunStore) -> bool:
         "columns are one table.",
         accept_multiple_files=True,
         key=key,
-        help="It stays on this machine, beside the run store, readable by you alone, until you delete it.",
+        help="The file stays on this machine until you delete it. Only you can read it.",
     )
     sent = tuple(each.file_id for each in st.session_state.get(key) or ())  # those that are gone too
     if sent and sent != st.session_state.get("uploaded"):

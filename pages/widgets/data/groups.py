@@ -28,12 +28,12 @@ _TELLING = 0.95
 _MOST_BUTTONS = 5
 _NAME, _ROWS = "group_ratio", "rows"
 _FEW = (
-    "A whole number; empty: all. So many rows are drawn at random with a constant seed, for training and testing; the "
-    "others are left alone. Which ones these are depends on nothing that rows hold, so that ε stays what it is."
+    "A whole number; empty uses all rows. The rows are drawn at random with a constant seed, for training and testing. "
+    "The draw looks at no row, so ε stays the same."
 )
 _HELP = (
-    "In (0, 1]; empty: all rows are used. Rows of larger groups are left out of the training part at random, until the "
-    "smallest group has this share of their size. Every ε then takes as given which rows were left out."
+    "From 0 to 1; empty uses all rows. Training rows of larger groups are left out at random, until the smallest group "
+    "has this share of their size. Every ε then assumes that it is public which rows were left out."
 )
 _MOST_NAMED = 10
 _COUNTED = {"rows": st.column_config.NumberColumn(format="localized")}
@@ -56,7 +56,7 @@ def show_groups(dataset: Dataset, spec: DataSpec) -> None:
         )
         small = [profile for profile in profiles if profile.flag]
         for profile in small[:_MOST_BARS]:
-            words = f"{profile.name}: {profile.flag}. Rates of so few rows say little, and a private run may refuse."
+            words = f"{profile.name}: {profile.flag}. Rates of so few rows are uncertain, and a private run may stop."
             st.warning(plain(words), icon=":material/group_off:")
         if small and len(profiles) > 2:
             st.caption("Put small groups together above, or cut numbers at fewer edges.")
@@ -118,8 +118,8 @@ def _describe_hidden(hidden: Sequence[GroupProfile], profiles: Sequence[GroupPro
     far = sorted((abs(rate - overall), each.name, rate, each.size) for each, rate in known if each in hidden)
     worst = "; ".join(f"{name} ({percent_text(rate)} of {size:,})" for _, name, rate, size in reversed(far[-_WORST:]))
     return (
-        f"{len(hidden)} smaller groups are in the table and not drawn. Of these the furthest from the base rate of "
-        f"everybody, {percent_text(overall)}: {worst}."
+        f"{len(hidden)} smaller groups are only in the table. Furthest from the overall base rate of "
+        f"{percent_text(overall)}: {worst}."
     )
 
 
@@ -180,7 +180,7 @@ def show_counts(outline: Outline, spec: DataSpec, *, seed: int, split: str) -> N
 def show_terms(outline: Outline) -> None:
     """Draw what an epsilon on the data takes as given, and what must be said of them besides what is left out."""
     dataset = outline.dataset
-    with st.expander("What an ε on this data takes as given", key="data_assumptions"):
+    with st.expander("What an ε on this data assumes", key="data_assumptions"):
         for threat, sentences in dataset.assumptions.items():
             for said in sentences:
                 st.markdown(f"- {plain(said)} (methods that protect the {plain(threat)})")

@@ -69,7 +69,7 @@ def choose_person(report: FileReport, image: str | None) -> str | None:
     if guess == _NONE and not value("person"):
         return None
     chosen = st.selectbox(
-        "Person ID (one row of each person is used)",
+        "Person ID (one row per person is kept)",
         options,
         **mount_index("person", options, guess),
         format_func=lambda name: name or "No person ID: ε protects single rows",
@@ -146,7 +146,7 @@ def _ask_encoding(problem: Problem) -> str:
         options,
         **mount_index("encoding", options),
         format_func=_ENCODED.__getitem__,
-        help="No code book has these bins: beside published figures take plain.",
+        help="No code book has these bins. Choose plain to compare with published results.",
     )
     return str(keep("encoding", chosen))
 
@@ -286,7 +286,7 @@ def _ask_apart(name: str, values: Sequence[str]) -> str:
         values,
         **mount_several(f"groups.{name}", values, ()),
         placeholder="every value is a group",
-        help="Name the large ones: all other values are then one group. Too small a group ends a private run.",
+        help="Choose the large ones; all other values become one group. A private run stops at too small a group.",
     )
     kept = keep(f"groups.{name}", chosen)
     return str(Attribute(name, values=tuple(each for each in values if each in kept)))

@@ -40,6 +40,7 @@ class Card:
     source: str
     draw: Callable[[], FigureData]
     page: str = "train"
+    formula: str = ""
 
     def tells(self, words: str) -> bool:
         """Return whether each of `words` stands somewhere on the card."""
@@ -58,9 +59,8 @@ def list_cards() -> dict[str, Card]:
 
 
 def _of_idea(idea: Idea) -> Card:
-    return Card(
-        idea.name, "Ideas", idea.title, idea.sentence, (idea.misleads,), idea.source, draw=idea.draw, page=idea.page
-    )
+    caveats, places = (idea.misleads,), {"page": idea.page, "formula": idea.formula}
+    return Card(idea.name, "Ideas", idea.title, idea.sentence, caveats, idea.source, draw=idea.draw, **places)
 
 
 def _of_notion(notion: Notion) -> Card:
@@ -86,7 +86,7 @@ def _of_cited(cited: Cited) -> Card:
     def draw() -> FigureData:
         return data_flow(Flow(cited.title, cited.protects, True, False, cited.releases))
 
-    caveats = ("It does not run here. The papers say too little to build it from, and print no number of it.",)
+    caveats = ("It does not run here: the papers say too little to build it, and print no number for it.",)
     return Card(cited.name, "Only cited", cited.title, cited.summary, caveats, cited.citation, draw=draw, page="papers")
 
 

@@ -18,7 +18,7 @@ from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _POLL_SECONDS = 1.0
 _WAITING = ("queued", "running")
-_NONE = "No fairness number of this run is covered by ε: it was launched without private evaluation."
+_NONE = "ε covers no fairness number of this run: it was launched without private evaluation."
 _HELP = (
     "It releases how fair the model is on the test rows, with noise. Training never saw these rows, so the run's own ε "
     "stays as it is."
@@ -62,7 +62,7 @@ def _show_cost(store: RunStore, record: RunRecord) -> bool:
             st.caption(f"Ledger, {name_column(effect)}: ε = {now} so far, {after} with this evaluation.")
     fits = all(effect.fits for effect in effects)
     if not fits:
-        st.warning("The cap of this data does not let an evaluation through.", icon=":material/block:")
+        st.warning("An evaluation would exceed the cap of this data.", icon=":material/block:")
     return fits
 
 

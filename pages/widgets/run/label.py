@@ -14,8 +14,8 @@ from pages.widgets.shared.sentences import attempt
 from pages.widgets.shared.state import choose
 from pages.widgets.train.clone import offer_clone
 
-_OWN = "Your own words: no record, file or report of the run holds them."
-_KEPT = "Its curves, model and audit go. The ledger keeps what it released: deleting gives no ε back."
+_OWN = "Only for you: no record, file or report includes it."
+_KEPT = "This deletes its curves, model and audit. Its ε stays in the ledger."
 
 
 def offer_ways(store: RunStore, row: RunRow, labels: Labels) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 
@@ -25,22 +25,15 @@ from pages.widgets.shared.history import find_history
 from pages.widgets.shared.left_out import offer_left_out
 from pages.widgets.shared.sentences import attempt, plain, sentence
 
-_COLORS: dict[str, Literal["blue", "orange", "gray"]] = {
-    "running": "blue",
-    "finished": "blue",
-    "failed": "orange",
-    "lost": "orange",
-    "cancelled": "gray",
-}
 _STATES = {
     "queued": "waiting for a worker",
     "running": "training",
     "stopping": "stopping",
-    "paused": "paused: it goes on where it was when resumed",
+    "paused": "paused: Resume continues from here",
     "finished": "finished",
     "failed": "failed",
     "cancelled": "stopped by hand",
-    "lost": "lost: its process is gone; Resume goes on from the last checkpoint",
+    "lost": "lost: its process ended; Resume continues from the last checkpoint",
 }
 _QUEUE_PATIENCE = 5.0
 
@@ -84,7 +77,7 @@ def _say_broken_off(row: RunRow) -> None:
 
 def _explain_missing(row: RunRow) -> None:
     if row.ended:
-        st.caption("This run has no numbers of single epochs.")
+        st.caption("This run stored no numbers of single epochs.")
     else:
         st.caption("The first numbers appear at the end of the first epoch.")
 
@@ -92,18 +85,17 @@ def _explain_missing(row: RunRow) -> None:
 def _draw_state(store: RunStore, row: RunRow) -> None:
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:
-        asked = f", {plain(row.request)} asked for" if row.request and row.status == "running" else ""
-        st.badge(row.status + asked, color=_COLORS.get(row.status, "gray"))
+        asked = f", {row.request} asked for" if row.request and row.status == "running" else ""
         share = min(1.0, row.step / row.steps) if row.steps and row.status != "finished" else float(row.step > 0)
-        st.progress(share, text=f"{_STATES[row.status]} · {_describe_steps(row)}{_describe_heartbeat(row)}")
+        st.progress(share, text=f"{_STATES[row.status]}{asked} · {_describe_steps(row)}{_describe_heartbeat(row)}")
     with right.container(horizontal=True, horizontal_alignment="right", key="brakes"):
         _offer(store, row, "pause", disabled=row.status not in ("queued", "running") or row.request is not None)
         _offer(store, row, "resume", disabled=not _can_resume(row))
         _offer(store, row, "stop", disabled=row.ended or row.status == "stopping")
     if row.status == "queued" and time.time() - row.created > _QUEUE_PATIENCE:
         st.warning(
-            "No worker has taken this run yet. Others may be ahead of it; if nothing moves, the terminal where the "
-            "dashboard was started says why.",
+            "No worker has started this run yet. Other runs may come first. If nothing happens, look at the terminal "
+            "that started the dashboard.",
             icon=":material/hourglass_empty:",
         )
 

@@ -30,7 +30,7 @@ _FRESH_SECONDS = 60.0  # a page that watches a run need not read all others at e
 def say_reference(store: RunStore, config: Mapping[str, Any]) -> str:
     """Return what the gap of a run of `config` is to be held against; the plain model's gap where a run has it."""
     notion = notions()[config["notion"]]
-    constant = ", and one answer for everybody has 0" if notion.target == "score" else ""
+    constant = ", and one answer for everybody gives 0" if notion.target == "score" else ""
     ideal = f"Fairness gap: 0 is ideal{constant}."
     if config["method"]["name"] == REFERENCE_METHOD:
         return ideal
@@ -137,7 +137,7 @@ def _has_budget(row: RunRow, record: RunRecord | None) -> bool:
 def _say_accounted(row: RunRow, record: RunRecord) -> None:
     """Say how the ε of a run was accounted, and who paid it."""
     paid = row.config.get("reuse")
-    shared = " An earlier run spent it: this one used its release and spent nothing more." if paid else ""
+    shared = " An earlier run spent it; this one reused its release and spent nothing more." if paid else ""
     broken = " The ledger counts what the run released before it broke off." if row.status in _BROKEN_OFF else ""
     st.caption(plain(wording.epsilon_line(record.to_json()) + shared + broken))
 

@@ -12,6 +12,11 @@ const LETTER = 6.5 // how wide a letter is
 const NARROW = 500 // pixels: a phone's drawing
 const LATER = 3000 // milliseconds until one out of sight is redrawn
 
+// Names are measured in the page's typeface, which has to be there first.
+const family = (host) => getComputedStyle(host).fontFamily
+const prepare = (address, host) =>
+  Promise.all([load(address), document.fonts.load(`13px ${family(host)}`)]).then(([plotly]) => plotly)
+
 const load = (address) => {
   if (window.Plotly) return Promise.resolve(window.Plotly)
   window.fairprivPlotly ??= new Promise((resolve, reject) => {
@@ -68,7 +73,8 @@ const draw = (plotly, host) => {
   const axes = Object.entries(figure.layout).filter(([name]) => /^[xy]axis/.test(name))
   host.whole = Object.fromEntries(axes.map(([name, axis]) => [name, `${axis.range}`])) // Plotly overwrites the figure's own
   const own = host.clientWidth < NARROW ? abbreviate(figure.layout) : figure.layout
-  const layout = { ...own, annotations, width: host.clientWidth || undefined, autosize: false }
+  const font = { family: family(host) }
+  const layout = { ...own, font, annotations, width: host.clientWidth || undefined, autosize: false }
   const drawn = plotly.react(host, figure.data, layout, config).then(() => {
     listen(host)
     return fitNames(host)
@@ -206,7 +212,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   host.pick = data.pick ? (key) => setTriggerValue("picked", key) : undefined
   host.drag = data.drag ? (place) => setTriggerValue("dragged", place) : undefined
   host.wanted = { figure: data.figure, config: data.config }
-  load(data.plotly).then((plotly) => {
+  prepare(data.plotly, host).then((plotly) => {
     draw(plotly, host)
     if (host.watcher) return
     host.watcher = new ResizeObserver(() => {

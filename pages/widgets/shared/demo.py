@@ -33,7 +33,7 @@ def show_banner() -> None:
     """Say on every page of a demonstration what it is."""
     if is_demo():
         st.info(
-            "A demonstration: look at everything, move every slider. Nothing can be uploaded, launched, changed or "
-            "deleted here; install fairpriv to use it on your own data.",
+            "This is a demonstration: open every page and move every slider. To launch runs or use your own data, "
+            "install fairpriv.",
             icon=":material/visibility:",
         )

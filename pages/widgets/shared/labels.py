@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ from fairpriv_core.store.labels import Label
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.sentences import attempt
-from pages.widgets.shared.state import keep, mount, mount_several, value
+from pages.widgets.shared.state import choose, keep, mount, mount_index, mount_several, value
 
 Labels = Mapping[str, Label]
 _TAG = "only.tag"
@@ -44,6 +44,22 @@ def list_runs(store: RunStore, *, most: int) -> tuple[list[RunRow], Labels] | No
     rows = attempt(lambda: store.browse(limit=most, archived=value("archived")))
     wanted = {tag for tag in value(_TAG) if tag in tags}
     return None if rows is None else ([row for row in rows if wanted <= {*_find(labels, row.key).tags}], labels)
+
+
+def choose_run(labels: Mapping[str, str], *, bare: bool = False) -> str:
+    """Draw the list of runs by their `labels` and return the chosen one's key.
+
+    Of a link to a run that is not among them another one is not shown until it is chosen: "" until then.
+    """
+    keys, wanted = list(labels), value("run")
+    looks: Any = {"format_func": labels.__getitem__, "label_visibility": "collapsed" if bare else "visible"}
+    if not wanted or wanted in labels:
+        return str(keep("run", st.selectbox("Run", keys, **mount_index("run", keys, keys[0]), **looks)))
+    instead = st.selectbox("Run", keys, index=None, key="run_instead", placeholder="Choose another run", **looks)
+    if instead is not None:
+        choose("run", instead)
+        st.rerun()
+    return ""
 
 
 def name_run(labels: Labels, key: str, described: str) -> str:

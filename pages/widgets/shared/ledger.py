@@ -19,13 +19,12 @@ from pages.widgets.shared.reference import call_files
 from pages.widgets.shared.sentences import attempt, plain
 
 HELP = (
-    "Everything launched on the same people adds up, deleted and failed runs too. Runs that protect another thing "
-    "count as well, as far as they depend on it. What a run's ε takes as given, such as which rows were left out, "
-    "these sums take as given too."
+    "All runs on the same people add up, deleted and failed ones too. Runs that protect something else count as far as "
+    "they depend on it. The sums assume what each run's ε assumes, such as which rows were left out."
 )
 _REFUSED = (
-    "The cap does not let this launch through. Under a cap each run may be chosen after seeing the earlier ones, which "
-    "adds up to more than runs that were fixed beforehand: give this one a smaller ε, or see `fairpriv ledger cap`."
+    "This launch would exceed the cap. Choose a smaller ε, or change the cap with `fairpriv ledger cap`. Under a cap "
+    "runs cost more together than runs that were fixed beforehand: each may be chosen after seeing the earlier ones."
 )
 
 _STALE_SECONDS = 5.0
@@ -130,7 +129,7 @@ def _describe(effect: Effect, *, launched: bool) -> str:
     runs = "1 run" if effect.runs == 1 else f"{effect.runs:,} runs"
     parts = [f"{_show(effect.spent)}, {runs}" if effect.runs else "nothing spent"]
     if effect.planned != effect.spent:
-        parts.append(f"{_show(effect.planned)} with what waits and runs")
+        parts.append(f"{_show(effect.planned)} with queued and running runs")
     if launched:
         same = effect.after == effect.planned
         parts.append("the same with this launch" if same else f"**{_show(effect.after)}** with this launch")

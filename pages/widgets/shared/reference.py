@@ -173,24 +173,8 @@ def list_reference(text: str) -> str:
     return call_files(data_title(data) + _tell_rows(text))
 
 
-def describe_reference(text: str) -> str:
-    """Return the data as the strip names it: title, sensitive attribute, and which rows where these are not all.
-
-    >>> describe_reference("adult:sex+race").split(" · ")[1]
-    'sex + race'
-    """
-    name, _, sensitive = text.partition("?")[0].partition(":")
-    return call_files(f"{_title(name)} · {unquote(sensitive).replace('+', ' + ')}{_tell_rows(text)}")
-
-
 def _tell_rows(text: str) -> str:
     asked = dict(parse_qsl(text.partition("?")[2]))
     ratio = f" · group ratio {asked[_RATIO]}" if _RATIO in asked else ""
     small = f" · {asked[_ROWS]} rows" if _ROWS in asked else ""
     return ratio + small + (f" · {asked[_ENCODING]} encoding" if _ENCODING in asked else "")
-
-
-def _title(name: str) -> str:
-    if name in problems():
-        return problems()[name].title
-    return unquote(name.removeprefix(_FOLDER)) if name.startswith(_FOLDER) else name

@@ -76,7 +76,7 @@ def _choose_look(figure: FigureData, name: str, key: str) -> tuple[FigureData, S
 
 
 def _offer(label: str, make: partial[bytes], name: str, mime: str, key: str) -> None:
-    st.download_button(plain(label), make, name, mime, key=key, on_click="ignore", type="tertiary")
+    st.download_button(plain(label), make, name, mime, key=key, on_click="ignore", icon=":material/download:")
 
 
 def _has_browser() -> bool:

@@ -87,16 +87,34 @@ def enter(page: str) -> None:
     _memory()["page"] = page
     _memory()["shown"] = ()
     if opened or _went_back_or_forward():
+        _memory().update(linked={}, refused={})
         for name in st.query_params:
             if name in DEFAULTS or name.startswith("p."):
                 choose(name, _parse(name, tuple(st.query_params.get_all(name))))
+                _remembered("linked")[name] = _remembered("choices")[name]
 
 
 def value(name: str, default: Any = None) -> Any:
     """Return the choice called `name`; the default where nothing valid was chosen."""
     fallback = DEFAULTS.get(name, default)
-    chosen = _remembered("choices").get(name, fallback)
-    return _like(chosen, fallback)
+    try:
+        return _like(_remembered("choices").get(name, fallback), fallback)
+    except ValueError:
+        refuse(name)
+        return fallback
+
+
+def refuse(name: str) -> None:
+    """Remember that what the address says of `name` is no choice here; nothing where another one was chosen since."""
+    linked = _remembered("linked")
+    if name in linked and linked[name] == _remembered("choices").get(name):
+        _remembered("refused")[name] = linked[name]
+
+
+def get_refused() -> Mapping[str, Any]:
+    """Return what of the address this page cannot take, by its name there."""
+    refused: Mapping[str, Any] = _remembered("refused")
+    return refused
 
 
 def set_shown(rows: Iterable[TableRow]) -> None:
@@ -132,6 +150,7 @@ def settle(name: str, able: Sequence[Any], fallback: Any) -> Any:
     if wanted in able and wanted != value(name):
         choose(name, wanted)
     elif value(name) not in able:
+        refuse(name)
         choose(name, fallback)
         keep(f"{name}.aside", wanted)
     return wanted
@@ -162,6 +181,7 @@ def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) 
     listed = None if options is None else list(options)
     wanted = value(name, default)
     if listed is not None and wanted not in listed:
+        refuse(name)
         wanted = default if default in listed else (listed[0] if listed else None)
     if name in st.session_state:
         held = st.session_state[name]
@@ -182,6 +202,7 @@ def mount_number(name: str, low: float | None = None, high: float | None = None,
     ends = {side: kind(end) for side, end in (("min_value", low), ("max_value", high)) if end is not None}
     inside = min(max(wanted, ends.get("min_value", wanted)), ends.get("max_value", wanted))
     if inside != wanted:
+        refuse(name)
         choose(name, inside)
     return {**mount(name, default=default), **ends}
 
@@ -218,6 +239,8 @@ def mount_several(name: str, options: Iterable[Any], default: Iterable[Any]) -> 
     known = set(options)
     chosen = list(_remembered("choices").get(name, default))
     wanted = [item for item in chosen if item in known]
+    if len(wanted) < len(chosen):
+        refuse(name)
     if chosen and not wanted:
         wanted = [item for item in default if item in known]
     if name in st.session_state:
@@ -266,7 +289,8 @@ def _told(name: str) -> bool:
 
 def _memory() -> dict[str, Any]:
     if "memory" not in st.session_state:
-        st.session_state["memory"] = {"choices": {}, "mounted": set(), "defaults": {}, "page": "", "shown": ()}
+        empty: dict[str, Any] = {"choices": {}, "defaults": {}, "linked": {}, "refused": {}}
+        st.session_state["memory"] = {**empty, "mounted": set(), "page": "", "shown": ()}
     memory: dict[str, Any] = st.session_state["memory"]
     return memory
 
@@ -296,13 +320,16 @@ def _parse(name: str, raw: tuple[str, ...]) -> Any:
 
 
 def _like(chosen: Any, default: Any) -> Any:
-    """Return `chosen`, which may be the address's text, as the kind of thing that `default` is."""
-    if not isinstance(chosen, str) or isinstance(default, str) or default is None:
+    """Return `chosen`, which may be an address's text, as the kind of thing that `default` is; else ValueError.
+
+    >>> _like("True", False), _like("3", 1), _like("0.5", 1.0)
+    (True, 3, 0.5)
+    """
+    if not isinstance(chosen, str) or isinstance(default, str) or not isinstance(default, bool | int | float):
         return chosen
     if isinstance(default, bool):
-        return chosen == "True"
-    try:
-        number = float(chosen)
-    except ValueError:
-        return default
-    return type(default)(number) if isinstance(default, int | float) and abs(number) <= _LARGEST else default
+        return ("False", "True").index(chosen) == 1
+    number = float(chosen)
+    if not abs(number) <= _LARGEST:
+        raise ValueError(chosen)
+    return type(default)(number)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
+from fairpriv_core.data.catalog import DEFAULT_DATA, problems
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import MethodInfo
@@ -14,10 +16,19 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import GAP, explain, say_undefined
 from fairpriv_core.records.plan import check_method
 from pages.widgets.shared.sentences import plain, sentence
-from pages.widgets.shared.state import forget, keep, mount_index, settle, value
+from pages.widgets.shared.state import DEFAULTS, choose, forget, keep, mount_index, settle, value
 
 _PROTECTS = {"attribute": "attribute", "record": "whole record", None: "not private"}
 _METHOD_HELP = "Attribute: who is in which group. Whole record: all that a row says. Their ε cannot be compared."
+
+
+def offer_default(reference: str) -> None:
+    """Where data cannot be had, such as a benchmark without a network, offer those that are always here."""
+    usual = DEFAULTS["data"]
+    if reference != usual:
+        take = partial(choose, "data", usual)
+        title = problems()[DEFAULT_DATA["dataset"]].title
+        st.button(f"Use {plain(title)} instead", key="use_default_data", icon=":material/undo:", on_click=take)
 
 
 def settle_defaults(reference: str, dataset: Dataset) -> None:

@@ -25,8 +25,8 @@ from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _SHOWN = 5
 _HELP = (
-    "What stays with you costs nobody anything. Once some of it is released every run counts, since each may have led "
-    "to the choice: so the ledger counts all that were launched."
+    "Results that you keep to yourself cost nothing. Once you release one, every run counts, since each may have led "
+    "to the choice. So the ledger counts all launched runs."
 )
 _POLL_SECONDS = 1.0
 _QUEUE_PATIENCE = 8.0
@@ -35,7 +35,7 @@ _REASONS = 3
 _WAITING = ("queued", "running")
 _ENDED = ("finished", "failed", "cancelled")
 _WORDS = {"running": "training", "queued": "waiting"}
-_CANCEL = "Finished runs stay, with their points. What is not finished is paused, and Resume goes on with it."
+_CANCEL = "Finished runs and their points stay. The others are paused; Resume continues them."
 Json = Mapping[str, Any]
 
 
@@ -50,7 +50,7 @@ def show_costs_of_sweep(cost: Json) -> None:
         st.markdown("**If all results are released**", help=_HELP)
         st.markdown("\n".join(f"- {line}" for line in lines))
     else:
-        st.markdown("No run of this sweep is private: there is no ε, and to release its results has no bound.")
+        st.markdown("No run of this sweep is private: no ε limits what its results reveal.")
     _say_shared(cost)
     _list_skipped(cost["skipped"])
 
@@ -63,8 +63,8 @@ def _say_time(cost: Json) -> str:
 
 def _help_with_time(cost: Json) -> str:
     cores = "1 process" if cost["workers"] == 1 else f"{cost['workers']:,} processes"
-    untimed = f" {cost['untold']:,} runs are not in it: their time is not known beforehand." if cost["untold"] else ""
-    return f"From a few timed steps, with {cores} and nothing else at work; to start takes some seconds more.{untimed}"
+    untimed = f" {cost['untold']:,} runs are not included: their time is unknown." if cost["untold"] else ""
+    return f"Estimated from a few timed steps, with {cores} and nothing else running, plus seconds to start.{untimed}"
 
 
 def _describe(item: Json) -> str:
@@ -196,8 +196,8 @@ def _name_launch(sweep: _Sweep, preview: Json) -> Json:
 def _draw(sweep: _Sweep, state: _State) -> None:
     if state.asking:
         st.info(
-            "A worker is working out what this costs: it times a few steps of each kind of run. That takes seconds, "
-            "and minutes for thousands of runs.",
+            "A worker is estimating the cost: it times a few steps of each kind of run. That takes seconds, or minutes "
+            "for thousands of runs.",
             icon=":material/hourglass_empty:",
         )
         if st.button("Cancel", key=f"{sweep.own_key}_cancel_cost", icon=":material/stop:"):
@@ -207,7 +207,7 @@ def _draw(sweep: _Sweep, state: _State) -> None:
         _offer_launch(sweep, state)
         if state.counts:
             _show_progress(sweep, state)
-        _offer_cost(sweep, "Work it out again", kind="tertiary")
+        _offer_cost(sweep, "Estimate again", kind="tertiary")
     else:
         if state.preview["error"]:
             st.error(plain(sentence(str(state.preview["error"]))), icon=":material/error:")
@@ -260,9 +260,7 @@ def _show_progress(sweep: _Sweep, state: _State) -> None:
         if state.counts.get("paused") and st.button("Resume", key=f"{own}_resume", icon=":material/play_arrow:"):
             _do(partial(sweeps.go_on, keys))
     if state.counts.get("paused") and not state.training:
-        st.caption(
-            "Cancelled: finished runs and their points stay, and what they released is spent. The rest is paused."
-        )
+        st.caption("Cancelled. Finished runs and their points stay, and their ε is spent. The rest is paused.")
     if state.counts.get("failed"):
         _list_reasons(sweeps, keys)
 

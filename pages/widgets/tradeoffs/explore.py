@@ -52,7 +52,7 @@ from pages.widgets.train.sliders import choose_sliders
 _REST_SECONDS = 0.2
 _POLL_SECONDS = 0.25
 _TRAIL = 8
-_KEPT_TOLD = "Kept: it is among your runs now."
+_KEPT_TOLD = "Kept: it is now in your list of runs."
 _CHOSEN_RAW = (
     "Kept. You chose it among {points} points by their raw gaps, so its ε no longer covers it. Compare can choose with "
     "noise instead."
@@ -61,10 +61,10 @@ _ASKED, _SHOWN, _KEPT = "explore_asked", "explore_shown", "explore_kept"
 _AUTO = "explore.automatic"
 _FREE = "Moves are free: they use an earlier release."
 _NOT_PRIVATE = "This method is not private: no ε limits what it reveals about these people."
-_NOT_RELEASED = "The groups' rates are not among what was released, so they are not shown."
+_NOT_RELEASED = "The groups' rates were not released, so they are not shown."
 _PUBLIC = "Public data: the point follows your moves."
 _AUTOMATIC = "Train at every move"
-_AUTOMATIC_HELP = "Each move that rests is a run. A run that a later move cancels has cost what it released until then."
+_AUTOMATIC_HELP = "Each move that rests starts a run. What it released stays spent, also if a later move cancels it."
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _show_price(store: RunStore, move: Move) -> bool:
             st.markdown(f":small[{so_far}{after}]")
     fits = all(effect.fits for effect in effects)
     if not fits:
-        st.warning("The cap of this data does not let this move through.", icon=":material/block:")
+        st.warning("This move would exceed the cap of this data.", icon=":material/block:")
     if move.plan.method.info.threat_model is None:
         st.caption(_NOT_PRIVATE)
     # no link carries this choice: who opens one would spend without having seen the cost

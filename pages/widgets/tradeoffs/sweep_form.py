@@ -31,6 +31,7 @@ from pages.widgets.shared.state import (
     mount_index,
     mount_number,
     mount_several,
+    refuse,
     tell_apart,
     value,
 )
@@ -181,6 +182,8 @@ def choose_sweep(store: RunStore) -> None:
     A sweep that was launched stands in the address, so that a reload or a link shows how it goes.
     """
     launched = attempt(SweepStore(store).launched) or {}
+    if value("sweep") not in launched:
+        refuse("sweep")
     ways = _WAYS if launched else {name: title for name, title in _WAYS.items() if name != "launched"}
     mounted = mount_default("sweep.way", ways, "launched" if value("sweep") in launched else "form")
     way = st.segmented_control("Sweep", ways, **mounted, required=True, format_func=ways.__getitem__)

@@ -154,7 +154,7 @@ def _show_map(topic: Topic, claims: Claims, answers: Answers) -> None:
     able = {name: rows for name, rows in by_method.items() if len(_list_axes(rows, answers)) > 1}
     if not able:
         st.info(
-            "A map needs runs of one method in which two numbers vary, such as ε and C_p; a sweep makes them.",
+            "A map needs runs of one method with two varying numbers, such as ε and C_p. Make them with a sweep.",
             icon=":material/grid_on:",
         )
         return

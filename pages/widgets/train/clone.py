@@ -18,7 +18,7 @@ from pages.widgets.shared.access import find_row
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.reference import write_config
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import DEFAULTS, choose, forget, keep, value, write_texts
+from pages.widgets.shared.state import DEFAULTS, choose, forget, keep, refuse, value, write_texts
 from pages.widgets.train.form import list_optional
 
 _AIM = "gap_target"
@@ -101,6 +101,8 @@ def _write_points(share: float) -> float:
 def say_cloned(config: RunConfig) -> None:
     """Say which settings on screen are not those of the run that was cloned; nothing of another method or data."""
     row = find_row(value("cloned"))
+    if row is None:
+        refuse("cloned")
     if row is None or (row.config["method"]["name"], row.config["data"]) != _ask(config):
         return
     differing = _compare(config, row)

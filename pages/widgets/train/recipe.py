@@ -22,7 +22,7 @@ from pages.widgets.shared.names import name_notion
 from pages.widgets.shared.reference import list_reference
 from pages.widgets.shared.sentences import attempt
 from pages.widgets.shared.session import find_dataset, find_spec
-from pages.widgets.shared.state import keep, mount_index, tell_apart, value
+from pages.widgets.shared.state import keep, mount_index, refuse, tell_apart, value
 from pages.widgets.shared.suitable import choose_method, choose_notion, explain_notion
 
 _NEW = "new"
@@ -74,6 +74,8 @@ def choose_release(info: MethodInfo, data: dict[str, Any], seed: int) -> str | N
     rows = (attempt(partial(_list_runs, store)) or []) if store is not None else []
     able = {row.key: row for row in rows if _is_able(row, info.name, data, seed)}
     if not able:
+        if value("reuse") != _NEW:
+            refuse("reuse")
         return None
     labels = tell_apart({_NEW: "a new one, within ε"} | {key: _describe(row) for key, row in able.items()})
     options = list(labels)
