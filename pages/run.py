@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.label import offer_ways
@@ -43,7 +44,10 @@ def show() -> None:
 
 
 def _choose(store: RunStore, rows: list[RunRow], called: Labels) -> str:
-    """Return the key of the run that is shown: the one in the address, else the first; "" where none is listed."""
+    """Return the key of the run that is shown: the one in the address, else the first that is not plain training.
+
+    "" where none is listed. Plain training is there beside another run, as what that one is held against.
+    """
     listed = {row.key: row for row in rows}
     wanted = value("run")
     if wanted not in listed:
@@ -54,7 +58,8 @@ def _choose(store: RunStore, rows: list[RunRow], called: Labels) -> str:
         return ""
     labels = {key: name_run(called, key, told) for key, told in name_runs(list(listed.values())).items()}
     keys = list(labels)
-    mounted = mount_index("run", keys, keys[0])
+    first = next((key for key in keys if listed[key].config["method"]["name"] != REFERENCE_METHOD), keys[0])
+    mounted = mount_index("run", keys, first)
     chosen = st.selectbox("Run", keys, **mounted, format_func=labels.__getitem__, label_visibility="collapsed")
     return str(keep("run", chosen))
 

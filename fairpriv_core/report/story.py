@@ -119,7 +119,9 @@ def tell_story(chosen: Sequence[Chosen], beside: ReportData, chosen_number: int 
         _tell_choice(run, about, told, None if told is before else before, beside.ledger),
     )
     said = f"{headline.outcome} {headline.sentence}".strip()
-    return Story(run.first.data.title.removeprefix("an own file, "), said, headline.note, steps)
+    return Story(
+        run.first.data.title.removeprefix("an own file, "), said, " ".join((headline.note, *beside.origins)), steps
+    )
 
 
 def _call(each: Chosen) -> str:

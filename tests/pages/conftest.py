@@ -20,6 +20,7 @@ from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
 from pages.widgets.app import style
 from pages.widgets.shared import state
+from pages.widgets.train import launch
 from tests.pages.shown import ROOT, Open
 
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
@@ -38,6 +39,12 @@ def own_main(monkeypatch: pytest.MonkeyPatch) -> None:
 def nothing_beside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the frame from starting a process that trains: it would outlive its test."""
     monkeypatch.setattr(beside, "train_beside", lambda: None)
+
+
+@pytest.fixture(autouse=True)
+def only_what_is_launched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep Launch from having plain training done too: tests look at the newest run."""
+    monkeypatch.setattr(launch, "train_plain_beside", lambda store, config: None)
 
 
 @pytest.fixture(autouse=True)

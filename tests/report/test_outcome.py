@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def test_a_miss_beyond_its_interval_comes_first_everywhere(method: str) -> None:
     for audience in audiences:
         data = make_data(run)
         chosen, beside = choose_runs(data, audience), cut_beside(data, audience)
-        first = tell_summary(chosen, beside.references, paid=audience == "policy").parts[0]
+        first = tell_summary(chosen, beside, paid=audience == "policy").parts[0]
         assert isinstance(first, Text) and first.text == found.outcome
         assert tell_story(chosen, beside).steps[-1].sentence.startswith(found.outcome)
 
@@ -76,7 +77,7 @@ def test_a_small_group_neither_hides_a_miss_nor_is_judged() -> None:
         found = headline_of(run)
         assert found.failed and "Group 'Other' has too few" in found.outcome
     data = make_data(tell_aim(counts, noise=4.0))
-    first = tell_summary(choose_runs(data, "policy"), (), paid=True).parts[0]
+    first = tell_summary(choose_runs(data, "policy"), replace(data, references=()), paid=True).parts[0]
     assert isinstance(first, Text) and f"{NO} Group 'Other' has too few noisy test rows to say." in first.text
     story = tell_story(choose_runs(data, "policy"), cut_beside(data, "policy"))
     assert "noisy counts that ε covers" in story.source and "a group has too few rows" in story.steps[1].sentence
@@ -84,7 +85,7 @@ def test_a_small_group_neither_hides_a_miss_nor_is_judged() -> None:
 
 def test_for_policy_nothing_is_said_by_raw_numbers() -> None:
     data = make_data(tell_aim(MISSED))
-    first = tell_summary(choose_runs(data, "policy"), (), paid=True).parts[0]
+    first = tell_summary(choose_runs(data, "policy"), replace(data, references=()), paid=True).parts[0]
     assert isinstance(first, Text)
     assert first.text == (
         "You asked for a gap of at most 4 points; no number that may be shown tells whether it was reached."
