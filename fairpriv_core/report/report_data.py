@@ -197,9 +197,13 @@ def gather_report(
     return replace(data, ledger=tuple(_read_ledger(store, chosen, find_spent)))
 
 
-def gather_stored() -> ReportData:
-    """Return what a report tells of the private runs that come with this software; their ledger is nobody's."""
-    chosen = [record for record in read_stored_runs().records if record.threat_model is not None]
+def gather_stored(epsilon: float | None = None) -> ReportData:
+    """Return what a report tells of the private runs that come with this software, at one ε or all.
+
+    Their ledger is nobody's.
+    """
+    private = [record for record in read_stored_runs().records if record.threat_model is not None]
+    chosen = [record for record in private if epsilon in (None, record.config["epsilon"])]
     plain = [find_stored_plain_run(record.config) for record in chosen]
     data = _put_together(chosen, [_tell_run(record, (), None) for record in chosen], plain)
     return replace(data, origins=(say_stored("These runs and plain training are", chosen),))
