@@ -62,3 +62,6 @@ slider?.addEventListener("input", () => {
   })
 })
 show()
+
+// Within a page the keys come here at once, unless a person is writing or choosing there.
+if (parent !== window && !parent.document.activeElement?.matches("input, textarea, select")) window.focus()

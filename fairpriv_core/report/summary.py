@@ -38,7 +38,8 @@ def name_question(record: Json) -> str:
 def tell_summary(chosen: Sequence[Chosen], beside: ReportData, *, paid: bool) -> Section:
     """Return the headlines, what they say as a figure where it can be drawn, and their reasons."""
     found = find_headlines(chosen, beside.references)
-    figure = chosen_trade_off(chosen, paid=paid)
+    before = find_before(chosen, beside.references) if len(found) == 1 else None
+    figure = chosen_trade_off(chosen, paid=paid, before=before)
     parts: list[Part] = [Text(said, strong=True) for each in found for said in (each.outcome, each.sentence) if said]
     parts += [] if figure is None else [figure]
     reasons = [Bullets((*each.reasons, each.note)) for each in found]
