@@ -53,7 +53,8 @@ class Measured:
         source: of the number that may be shown to the fewest people.
         accuracy, gap: means over seeds with 95 % t intervals, or one seed's over its test rows (and noise).
         by_seed: accuracy and gap of each seed that has both.
-        groups: of the first seed, under the first condition of the notion.
+        groups: of the first seed, under the first condition of the notion, where that may be told.
+        sizes: how many test rows each group has, by its name.
         constant: the accuracy of the same answer for everybody.
         reached: whether it came to the gap that it was asked for; None where it was asked for none.
         gaps: those of the notions that were not asked for, by notion.
@@ -74,6 +75,7 @@ class Measured:
     reached: Reached | None = None
     gaps: Mapping[str, Mean] = field(default_factory=dict)
     among_large: Mean = _NOTHING
+    sizes: Mapping[str, float] = field(default_factory=dict)
 
 
 def measure(records: Sequence[Record], name: str = "") -> Measured:
@@ -112,6 +114,7 @@ def measure(records: Sequence[Record], name: str = "") -> Measured:
         reached=judge_aim(records, tables),
         gaps=dict(_list_gaps(records, notion, source)),
         among_large=gap if gap.mean is not None else _measure_large(tables, notion),
+        sizes={str(group["name"]): max(0.0, group["size"]) for group in _find_groups(first)},
     )
 
 
@@ -227,7 +230,13 @@ def _measure_interval(record: Record, metrics: Mapping[str, Any], name: str) -> 
 def _list_groups(record: Record, notion: Notion) -> Iterator[GroupShare]:
     """Yield the groups with the first rate that the notion compares; nothing where none may be told."""
     rate = notion.rates[0]
-    listed = (found["groups"] for _, found in _sources(record) if found.get("groups"))
-    for group in next(listed, ()):
+    for group in _find_groups(record):
         if group.get(rate) is not None:
             yield GroupShare(str(group["name"]), group["size"], group[rate], group.get(f"{rate}_interval"))
+
+
+def _find_groups(record: Record) -> Sequence[Mapping[str, Any]]:
+    """Return what may be told of each group; nothing where none may."""
+    listed = (found["groups"] for _, found in _sources(record) if found.get("groups"))
+    found: Sequence[Mapping[str, Any]] = next(listed, ())
+    return found

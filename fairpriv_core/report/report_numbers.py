@@ -222,9 +222,10 @@ def _add_before(figure: FigureData, before: Measured | None) -> FigureData:
         return figure
     name = method_style(before.method).title
     point = Series(name, "points", (100 * gap.mean,), (100 * accuracy.mean,), style=before.method, text=("plain",))
-    if gap.low is not None and gap.high is not None:
+    whiskers = gap.n > 1 or not figure.raw  # one seed's are not drawn beside raw points without them
+    if whiskers and gap.low is not None and gap.high is not None:
         point = replace(point, x_low=(100 * gap.low,), x_high=(100 * gap.high,))
-    if accuracy.low is not None and accuracy.high is not None:
+    if whiskers and accuracy.low is not None and accuracy.high is not None:
         point = replace(point, low=(100 * accuracy.low,), high=(100 * accuracy.high,))
     said = f" {name}: accuracy {number_text(point.y[0])} % at {number_text(float(point.x[0]))}."
     return replace(figure, series=(*figure.series, point), alt=f"{figure.alt}{said}")

@@ -2,7 +2,10 @@ const steps = [...document.querySelectorAll(".step")]
 const find = (id) => document.getElementById(id)
 let at = 0, lit = 0 // the step; in the curve how many lines were lit, 0 for all
 
-const linesOf = (step) => step.querySelectorAll("g.line").length
+const linesOf = (step) => {
+  const lines = step.querySelectorAll("g.line").length
+  return lines > 1 ? lines : 0 // one alone is lit
+}
 
 const show = () => {
   steps.forEach((step, index) => {

@@ -155,8 +155,8 @@ def _call(each: Chosen) -> str:
 def _tell_people(run: Chosen, about: About, told: Measured) -> Step:
     """Return who is decided about, and how; the groups as people out of 100."""
     data, words = run.record["data"], run.first.data
-    total = sum(group.size for group in told.groups)
-    crowds = [Crowd(about.call(group.name), round(_OF * group.size / total)) for group in told.groups] if total else []
+    total = sum(told.sizes.values())
+    crowds = [Crowd(about.call(name), round(_OF * size / total)) for name, size in told.sizes.items()] if total else []
     unit = f"{name_unit(run.record['config']['data'])}s".replace("persons", "people")
     decided = f"who is {about.predicted}" if about.predicted else f"which {words.label} is theirs"
     label = f" ({words.label})" if words.own_file and about.predicted else ""

@@ -82,7 +82,8 @@ def test_a_small_group_neither_hides_a_miss_nor_is_judged() -> None:
     story = tell_story(choose_runs(data, "policy"), cut_beside(data, "policy"))
     assert "noisy counts that ε covers" in story.source
     people, gap, _, costs, choice = story.steps
-    assert gap.number == choice.number == "20.0" and "too few rows" in gap.sentence and people.number
+    assert gap.number == choice.number == "20.0" and "too few rows" in gap.sentence
+    assert isinstance(people.picture, tuple) and [crowd.filled for crowd in people.picture] == [50, 50, 0]
     assert isinstance(costs.picture, Curve) and costs.picture.lines[0].gap[0] == pytest.approx(20, abs=0.1)
 
 
