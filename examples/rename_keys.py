@@ -16,12 +16,14 @@ from typing import Any
 
 from benchmarks import dp_fermi_settings, pf_ld_settings
 from examples.make_papers_results import in_lines
+from examples.make_stored_runs import write_records
 from fairpriv_core.papers.dp_fermi_settings import CASES
 from fairpriv_core.papers.pf_ld_settings import build_pf_ld
 from fairpriv_core.papers.results import FOLDER as KEPT
 from fairpriv_core.papers.runs import list_configs
 from fairpriv_core.records.config import build_config, name_config
 from fairpriv_core.records.parameters import method_to_json, read_method
+from fairpriv_core.records.stored import PATH as STORED
 from fairpriv_core.report.start import PATH as START
 
 ROOT = Path(__file__).parent.parent
@@ -49,7 +51,7 @@ def main() -> None:
 
 def read_stored() -> dict[Path, Any]:
     """Return what the files hold in which configs are committed, with all their settings said as today."""
-    paths = [RECORDS, START, *sorted(KEPT.glob("*.json"))]
+    paths = [RECORDS, START, STORED, *sorted(KEPT.glob("*.json"))]
     return {path: restate(json.loads(path.read_text("utf-8"))) for path in paths}
 
 
@@ -69,14 +71,17 @@ def restate(value: Any) -> Any:
 
 def write_like(path: Path, content: Any) -> str:
     """Return the text of one of these files."""
+    if path == STORED:
+        return write_records(content["records"], content["made"])
     return in_lines(content) if path.parent == KEPT else json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 def list_named(stored: Mapping[Path, Any]) -> Iterator[Named]:
     """Yield each committed key with its config: those of `stored`, and those that benchmarks build."""
     for path, content in stored.items():
-        if path == RECORDS:
-            yield from ((record["key"], record["config"]) for record in content)
+        if path in (RECORDS, STORED):
+            records = content if path == RECORDS else content["records"]
+            yield from ((record["key"], record["config"]) for record in records)
         elif path == START:
             yield from _list_runs(content["runs"], content["configs"])
         else:

@@ -22,7 +22,7 @@ def show() -> None:
     """Draw the page."""
     enter("compare")
     st.title("Compare", anchor=False)
-    opened = open_rows("it appears here")
+    opened = open_rows()
     if opened is None:
         return
     store, rows = opened

@@ -10,10 +10,10 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report.slides import NO_SLIDES, can_write_slides
 from fairpriv_core.report.story_page import write_story
 from fairpriv_core.report.tables import TableRow
-from pages.widgets.report.report import find_report, offer_forms
-from pages.widgets.shared.finished import open_rows
+from pages.widgets.report.report import find_report, find_stored_story, offer_forms, say_where_stored
+from pages.widgets.shared.finished import list_rows
 from pages.widgets.shared.picks import choose_told
-from pages.widgets.shared.run_table import MOST_CHOSEN, name_rows
+from pages.widgets.shared.run_table import name_rows
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import theme_name
 from pages.widgets.shared.state import enter, keep, mount_index, publish
@@ -26,27 +26,25 @@ def show() -> None:
     """Draw the page."""
     enter("present")
     st.title("Present", anchor=False)
-    opened = open_rows("it can be presented")
+    opened = list_rows()
     if opened is None:
         return
     store, rows = opened
-    place = st.container(height=_PLACE, border=False)  # the story, above the choices that it is made of
+    place = st.container(key="present_story")  # above the choices that it is made of
     chosen = choose_told(rows, "Runs to present")
     choice = _choose_one(chosen) if chosen else 0
     publish(("runs", "decided", "archived"))
-    if not chosen:
-        place.info(f"Choose 1 to {MOST_CHOSEN} runs to present.", icon=":material/slideshow:")
+    if chosen is None:
         return
-    report = find_report(store, chosen, "policy", choice + 1)
+    report = find_report(store, chosen, "policy", choice + 1) if chosen else find_stored_story()
     if report is None:
         return
     with place:
-        st.caption(
-            "Click into the picture, then → and ←. N shows notes, F fills the screen. "
-            "Numbers are public, or ε covers them."
-        )
+        st.caption("→ and ← go on and back. N shows notes, F fills the screen. Numbers are public, or ε covers them.")
         alt = f"A presentation in five steps. {report.story.headline}"
         st.iframe(write_story(report.story, theme=theme_name()), height=_HEIGHT, alt=alt)
+    if not chosen:
+        say_where_stored()
     offer_forms(report, of_story=True)
     if not can_write_slides():
         st.caption(plain(NO_SLIDES[0].upper() + NO_SLIDES[1:]))

@@ -1,15 +1,17 @@
-"""Report: finished runs to take away, for an analyst or for policy; a preview, and then one file."""
+"""Report: finished runs to take away, for an analyst or for policy; a preview, and then one file.
+
+Before there is a private run it reports on one that comes with this software.
+"""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from fairpriv_core.report.document import AUDIENCES, Audience
-from pages.widgets.report.report import find_report, offer_forms, show_document
-from pages.widgets.shared.finished import open_rows
+from pages.widgets.report.report import find_report, find_stored_report, offer_forms, say_where_stored, show_document
+from pages.widgets.shared.finished import list_rows
 from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.picks import choose_told
-from pages.widgets.shared.run_table import MOST_CHOSEN
 from pages.widgets.shared.state import enter, keep, mount_default, publish
 
 _TITLES: dict[Audience, str] = {"analyst": "An analyst", "policy": "Policy: to share"}
@@ -19,7 +21,7 @@ def show() -> None:
     """Draw the page."""
     enter("report")
     st.title("Report", anchor=False)
-    opened = open_rows("it can be reported")
+    opened = list_rows()
     if opened is None:
         return
     store, rows = opened
@@ -29,10 +31,11 @@ def show() -> None:
         place = st.popover("Download", icon=":material/download:", key="report_download")
         link_to("present", "Present these runs")
     publish(("runs", "audience", "archived"))
-    if not chosen:
-        st.info(f"Choose 1 to {MOST_CHOSEN} runs to report.", icon=":material/description:")
+    if chosen is None:
         return
-    report = find_report(store, chosen, audience)
+    report = find_report(store, chosen, audience) if chosen else find_stored_report(audience)
+    if not chosen:
+        say_where_stored()
     if report is not None:
         with place:
             offer_forms(report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.label import offer_ways
@@ -43,7 +44,10 @@ def show() -> None:
 
 
 def _choose(store: RunStore, rows: list[RunRow], called: Labels) -> str:
-    """Return the key of the run that is shown: the one in the address, else the first; "" where there is none."""
+    """Return the key of the run that is shown: the one in the address, else the first that is not plain training.
+
+    "" where none is listed. Plain training is there beside another run, as what that one is held against.
+    """
     listed = {row.key: row for row in rows}
     wanted = value("run")
     if wanted not in listed:
@@ -52,9 +56,9 @@ def _choose(store: RunStore, rows: list[RunRow], called: Labels) -> str:
     if not listed:
         st.info("No run matches these filters. Change them above.", icon=":material/filter_alt:")
         return ""
-    return choose_run(
-        {key: name_run(called, key, told) for key, told in name_runs([*listed.values()]).items()}, bare=True
-    )
+    labels = {key: name_run(called, key, told) for key, told in name_runs([*listed.values()]).items()}
+    fair = (key for key in labels if listed[key].config["method"]["name"] != REFERENCE_METHOD)
+    return choose_run(labels, first=next(fair, None), bare=True)
 
 
 def _warn_of_missing(key: str) -> RunRow | None:

@@ -55,7 +55,7 @@ def judge_aim(records: Sequence[Mapping[str, Any]], tables: Sequence[Table]) -> 
     if not found:
         why = "too few test rows tell" if tables else "no number that may be shown tells"
         return Reached("unknown", f"{asked}; {why} whether it was reached.", asked, "–")
-    gap, small = _fold(found), sorted({names[group] for apart in found for group in apart.small})
+    gap, small = fold_apart(found), sorted({names[group] for apart in found for group in apart.small})
     low, high = (gap.mean if end is None else end for end in (gap.low, gap.high))
     assert gap.mean is not None and low is not None and high is not None
     pairs = {apart.pair for apart in found}
@@ -86,7 +86,7 @@ def _call_gap(notion: Notion) -> str:
     return f"{'an' if title[0] in 'aeiou' else 'a'} {title} gap"
 
 
-def _fold(found: Sequence[Apart]) -> Mean:
+def fold_apart(found: Sequence[Apart]) -> Mean:
     """Return the gap with its interval: one seed's over its rows and noise, of several the mean's over seeds."""
     gap = found[0].gap
     return Mean(gap.value, gap.low, gap.high, 1) if len(found) == 1 else mean_interval(each.gap.value for each in found)

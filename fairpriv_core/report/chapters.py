@@ -427,7 +427,7 @@ def _tell_analyst(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section
     table = run_rows(chosen)
     table = replace(table, rows=(*table.rows, *constant_rows(chosen), *reference_rows(beside.references)))
     return (
-        tell_summary(chosen, beside.references, paid=False),
+        tell_summary(chosen, beside, paid=False),
         tell_question(chosen, plainly=False),
         tell_data(chosen),
         tell_privacy(chosen, beside, plainly=False),
@@ -453,7 +453,7 @@ def _tell_policy(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section,
             missing.setdefault(reason, []).append(each.mark)
     always = "Curves while training, raw group sizes, and attacks on the trained models: no ε covers these numbers."
     return (
-        tell_summary(chosen, beside.references, paid=True),
+        tell_summary(chosen, beside, paid=True),
         _tell_costs(chosen, beside),
         _tell_protected(chosen),
         tell_limits(chosen),

@@ -15,9 +15,9 @@ import numpy as np
 
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.noisy import gap_interval
+from fairpriv_core.notions.noisy import find_apart, gap_interval
 from fairpriv_core.notions.notion import Notion
-from fairpriv_core.records.reached import Reached, Table, count_decisions, judge_aim
+from fairpriv_core.records.reached import Reached, Table, count_decisions, fold_apart, judge_aim
 from fairpriv_core.records.record import accuracy_is_public, is_covered
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.tables import TableRow, read_outcome
@@ -53,10 +53,12 @@ class Measured:
         source: of the number that may be shown to the fewest people.
         accuracy, gap: means over seeds with 95 % t intervals, or one seed's over its test rows (and noise).
         by_seed: accuracy and gap of each seed that has both.
-        groups: of the first seed, under the first condition of the notion.
+        groups: of the first seed, under the first condition of the notion, where that may be told.
+        sizes: how many test rows each group has, by its name.
         constant: the accuracy of the same answer for everybody.
         reached: whether it came to the gap that it was asked for; None where it was asked for none.
         gaps: those of the notions that were not asked for, by notion.
+        among_large: the gap; where a group is too small to tell of all, the largest between the others.
     """
 
     name: str
@@ -72,6 +74,8 @@ class Measured:
     constant: float | None
     reached: Reached | None = None
     gaps: Mapping[str, Mean] = field(default_factory=dict)
+    among_large: Mean = _NOTHING
+    sizes: Mapping[str, float] = field(default_factory=dict)
 
 
 def measure(records: Sequence[Record], name: str = "") -> Measured:
@@ -90,7 +94,7 @@ def measure(records: Sequence[Record], name: str = "") -> Measured:
     pairs = zip(records, *found.values(), strict=True)
     sources = [each[0] for values in (found[notion.metric], found["accuracy"]) for each in values if each]
     aims = first["config"]["method"].get("gap_target") is not None
-    tables = list(_list_tables(records, notion.metric)) if aims else []
+    tables = list(_list_tables(records, notion.metric)) if aims or gap.mean is None else []
     sources += ["paid" for _, noise in tables if noise]
     source: Source = max(sources, key=SOURCES.index, default="public")
     constants = [value for record in records if (value := _read(record, "constant_accuracy"))]
@@ -109,6 +113,8 @@ def measure(records: Sequence[Record], name: str = "") -> Measured:
         constant=constant,
         reached=judge_aim(records, tables),
         gaps=dict(_list_gaps(records, notion, source)),
+        among_large=gap if gap.mean is not None else _measure_large(tables, notion),
+        sizes={str(group["name"]): max(0.0, group["size"]) for group in _find_groups(first)},
     )
 
 
@@ -180,6 +186,12 @@ def _list_tables(records: Sequence[Record], name: str) -> Iterator[Table]:
             yield (np.array(found["counts"]), found["noise"]) if source == "paid" else (count_decisions(found), 0.0)
 
 
+def _measure_large(tables: Sequence[Table], notion: Notion) -> Mean:
+    """Return the largest gap between two groups that are large enough, by counts of which one group is not."""
+    found = [apart for counts, noise in tables if (apart := find_apart(counts, notion, noise))]
+    return fold_apart(found) if found else _NOTHING
+
+
 def _list_gaps(records: Sequence[Record], asked: Notion, source: Source) -> Iterator[tuple[str, Mean]]:
     """Yield the gaps of the notions that were not asked for, as far as they are for as many people as `source`."""
     for name, notion in notions().items():
@@ -218,7 +230,13 @@ def _measure_interval(record: Record, metrics: Mapping[str, Any], name: str) -> 
 def _list_groups(record: Record, notion: Notion) -> Iterator[GroupShare]:
     """Yield the groups with the first rate that the notion compares; nothing where none may be told."""
     rate = notion.rates[0]
-    listed = (found["groups"] for _, found in _sources(record) if found.get("groups"))
-    for group in next(listed, ()):
+    for group in _find_groups(record):
         if group.get(rate) is not None:
             yield GroupShare(str(group["name"]), group["size"], group[rate], group.get(f"{rate}_interval"))
+
+
+def _find_groups(record: Record) -> Sequence[Mapping[str, Any]]:
+    """Return what may be told of each group; nothing where none may."""
+    listed = (found["groups"] for _, found in _sources(record) if found.get("groups"))
+    found: Sequence[Mapping[str, Any]] = next(listed, ())
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,18 @@ from fairpriv_core.privacy.explain import odds, sentence
 from fairpriv_core.records.ledger_entry import call_data, identify_data, list_sensitive
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.source import name_unit
+from fairpriv_core.records.stored import read_stored_runs, say_stored
 from fairpriv_core.report.live import is_overlaid
 from fairpriv_core.runs.certificate import describe_certificates
+from fairpriv_core.runs.plain_run import find_plain_runs, find_stored_plain_run, name_rows
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.sweeps.spec import write_sweep
 
 _CELL = re.compile(r" because of '.*'( in row [^.]*)?\.$", re.DOTALL)
-_MOST_RUNS = 500  # among the newest of which a reference is looked for
 
 Json = Mapping[str, Any]
+Curves = Sequence[tuple[int, str, float | None]]
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class ReportRun:
     """
 
     record: Json
-    curves: Sequence[tuple[int, str, float | None]]
+    curves: Curves
     audit: Json | None
     certificates: Sequence[tuple[str, str]]
     config: str
@@ -149,7 +151,8 @@ class ReportData:
 
     `together` is what all of them spent, for each thing that is protected; `ledger` what everything on the same people
     has spent and will, as the ledger's gauge says it, on `day` (UTC). `sweep` is the TOML of the
-    sweep that trains exactly these runs; None where they are none.
+    sweep that trains exactly these runs; None where they are none. `origins` says of what comes with this software
+    where it is from.
     """
 
     runs: tuple[ReportRun, ...]
@@ -158,6 +161,7 @@ class ReportData:
     day: str
     references: tuple[Reference, ...]
     sweep: str | None = None
+    origins: tuple[str, ...] = ()
 
 
 def read_spent(store: RunStore, data: str, delta: float) -> Sequence[Effect]:
@@ -186,13 +190,40 @@ def gather_report(
             status = store.row(key).status if record is None else record.status
             raise BadInput(f"run {key} is {status}: only finished runs can be reported.", field="key")
     chosen = [records[key] for key in wanted]
+    audits = AuditStore(store.database)
+    told = [_tell_run(record, store.curves(record.key, is_overlaid), audits.find(record.key)) for record in chosen]
+    plain = find_plain_runs(store, [record.config for record in chosen])
+    data = _put_together(chosen, told, plain)
+    return replace(data, ledger=tuple(_read_ledger(store, chosen, find_spent)))
+
+
+def gather_stored(epsilon: float | None = None) -> ReportData:
+    """Return what a report tells of the private runs that come with this software, at one ε or all.
+
+    Their ledger is nobody's.
+    """
+    private = [record for record in read_stored_runs().records if record.threat_model is not None]
+    chosen = [record for record in private if epsilon in (None, record.config["epsilon"])]
+    plain = [find_stored_plain_run(record.config) for record in chosen]
+    data = _put_together(chosen, [_tell_run(record, (), None) for record in chosen], plain)
+    return replace(data, origins=(say_stored("These runs and plain training are", chosen),))
+
+
+def _put_together(
+    chosen: Sequence[RunRecord], told: Sequence[ReportRun], plain: Sequence[RunRecord | None]
+) -> ReportData:
+    """Return what is told of runs and of what stands beside them, but for the ledger."""
+    beside = _find_references(chosen, plain)
+    asked = [replace(each, config={**each.config, "notion": notion}) for notion, each in beside]
+    origin = say_stored("Plain training is", [each for _, each in beside])
     return ReportData(
-        runs=tuple(_tell_run(store, record) for record in chosen),
+        runs=tuple(told),
         together=tuple(Spent(**one) for one in add_up(chosen)),
-        ledger=tuple(_read_ledger(store, chosen, find_spent)),
+        ledger=(),
         day=datetime.now(UTC).date().isoformat(),
-        references=tuple(_find_references(store, chosen)),
+        references=tuple(Reference(record.to_document()) for record in asked),
         sweep=write_sweep([record.config for record in chosen]),
+        origins=(origin,) if origin else (),
     )
 
 
@@ -234,12 +265,12 @@ def tell_odds(record: RunRecord) -> Odds:
     return Odds(said, None if record.epsilon is None else odds(record.epsilon))
 
 
-def _tell_run(store: RunStore, record: RunRecord) -> ReportRun:
+def _tell_run(record: RunRecord, curves: Curves, audit: Json | None) -> ReportRun:
     document = record.to_document()
     return ReportRun(
         record=document,
-        curves=store.curves(record.key, is_overlaid),
-        audit=AuditStore(store.database).find(record.key),
+        curves=curves,
+        audit=audit,
         certificates=describe_certificates(record),
         config=write_toml(document["config"]),
         data=tell_data(record),
@@ -270,17 +301,16 @@ def _read_ledger(
             yield Spent(name, effect.column, effect.runs, effect.planned if bounded else None, reason, delta)
 
 
-def _find_references(store: RunStore, records: Sequence[RunRecord]) -> list[Reference]:
-    """Return the reference method's newest finished run on each question of `records`, without those among them."""
-    asked = [_name_question(record.config) for record in records]
-    found: dict[str, str] = {}
-    for row in store.rows(limit=_MOST_RUNS):
-        question = _name_question(row.config)
-        if row.status == "finished" and row.config["method"]["name"] == REFERENCE_METHOD and question in asked:
-            found.setdefault(question, row.key)
-    others = store.records([key for key in found.values() if key not in {record.key for record in records}])
-    return [Reference(record.to_document()) for record in others.values()]
+def _find_references(records: Sequence[RunRecord], plain: Sequence[RunRecord | None]) -> list[tuple[str, RunRecord]]:
+    """Return runs of plain training on the rows of `records` with the notions that these ask, each once.
 
-
-def _name_question(config: Json) -> str:
-    return repr([config.get(name) for name in ("split", "data", "file_id", "notion", "seed")])
+    `plain` has one for each of `records`, or None. Where `records` have plain training on the rows themselves, none is
+    needed.
+    """
+    told = {name_rows(record.config) for record in records if record.config["method"]["name"] == REFERENCE_METHOD}
+    found: dict[tuple[str, str], RunRecord] = {}
+    for record, other in zip(records, plain, strict=True):
+        alike = other is not None and other.config["data"] == record.config["data"]
+        if other is not None and alike and name_rows(record.config) not in told:
+            found.setdefault((record.config["notion"], other.key), other)
+    return [(notion, other) for (notion, _), other in found.items()]

@@ -16,8 +16,9 @@ from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
 from fairpriv_core.report.figure import Reference as Mark
 from fairpriv_core.report.figures import ACCURACY, EPSILON_AXIS, GroupRates, group_bars
 from fairpriv_core.report.live import fold_curves
-from fairpriv_core.report.measured import measure
+from fairpriv_core.report.measured import Measured, measure
 from fairpriv_core.report.report_data import Reference, ReportRun
+from fairpriv_core.report.styles import method_style
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import number_text, percent_text
 
@@ -168,10 +169,11 @@ def curve_figures(chosen: Sequence[Chosen]) -> list[Part]:
     ]
 
 
-def chosen_trade_off(chosen: Sequence[Chosen], *, paid: bool) -> FigureData | None:
+def chosen_trade_off(chosen: Sequence[Chosen], *, paid: bool, before: Measured | None = None) -> FigureData | None:
     """Return accuracy against gap, one point a run with its 95 % interval; None where no run has both.
 
-    `paid`: from what ε covers alone. Without a gap that was paid for, accuracy stands over ε instead.
+    `paid`: from what ε covers alone. Without a gap that was paid for, accuracy stands over ε instead. `before` is what
+    the runs are held against.
     """
     titles = dict.fromkeys(each.first.notion.title for each in chosen)
     points = [(each, _point(each, "accuracy", paid), _point(each, _gap(each), paid)) for each in chosen]
@@ -179,7 +181,7 @@ def chosen_trade_off(chosen: Sequence[Chosen], *, paid: bool) -> FigureData | No
     both = [point for point in known if point[2].mean is not None]
     if both:
         axis = Axis("Gap" if len(titles) > 1 else f"{next(iter(titles))} gap", "percentage points", with_zero=True)
-        return _scatter(both, axis, chosen, paid=paid)
+        return _add_before(_scatter(both, axis, chosen, paid=paid), before)
     budgets = ((each, accuracy, each.row.epsilon) for each, accuracy, _ in known)
     over = [(each, accuracy, Mean(at / 100, None, None, 1)) for each, accuracy, at in budgets if at is not None]
     return _scatter(over, EPSILON_AXIS, chosen, paid=paid) if over else None
@@ -209,6 +211,24 @@ def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen], *, paid
         references=_mark_constants(chosen),
         raw=not paid,
     )
+
+
+def _add_before(figure: FigureData, before: Measured | None) -> FigureData:
+    """Return a figure with the point of what its runs are held against, where accuracy and gap of that are known."""
+    if before is None:
+        return figure
+    gap, accuracy = before.gap, before.accuracy
+    if gap.mean is None or accuracy.mean is None:
+        return figure
+    name = method_style(before.method).title
+    point = Series(name, "points", (100 * gap.mean,), (100 * accuracy.mean,), style=before.method, text=("plain",))
+    whiskers = gap.n > 1 or not figure.raw  # one seed's are not drawn beside raw points without them
+    if whiskers and gap.low is not None and gap.high is not None:
+        point = replace(point, x_low=(100 * gap.low,), x_high=(100 * gap.high,))
+    if whiskers and accuracy.low is not None and accuracy.high is not None:
+        point = replace(point, low=(100 * accuracy.low,), high=(100 * accuracy.high,))
+    said = f" {name}: accuracy {number_text(point.y[0])} % at {number_text(float(point.x[0]))}."
+    return replace(figure, series=(*figure.series, point), alt=f"{figure.alt}{said}")
 
 
 def _mark_constants(chosen: Sequence[Chosen]) -> tuple[Mark, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
-from fairpriv_core.report.story import Crowd, Curve, Line, Lists, Odds, Picture, Step, Story
+from fairpriv_core.report.story import Bars, Crowd, Curve, Line, Lists, Odds, Picture, Step, Story
 from fairpriv_core.report.styles import THEMES, color_on, style_of
 
 MIME = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
@@ -62,7 +62,9 @@ def _draw(slide: Any, picture: Picture) -> None:
     elif isinstance(picture, Lists):
         lines = [line for head, items in picture.lists for line in (head, *(f"• {item}" for item in items), "")]
         _write(slide, "\n".join(lines), (_MIDDLE, _TOP, 6.3), 20, _THEME.text)
-    elif picture is not None:
+    elif isinstance(picture, Bars):
+        _draw_bars(slide, picture)
+    else:
         for crowd, (left, top), size in _place(picture):
             _draw_dots(slide, ["lit"] * crowd.filled + ["rest"] * (_ACROSS**2 - crowd.filled), (left, top), size)
             _write(slide, crowd.label, (left, top + size, size + 0.3), 14, _THEME.text)
@@ -92,6 +94,25 @@ def _draw_dots(slide: Any, kinds: list[str], corner: tuple[float, float], size: 
             dot.fill.fore_color.rgb = _color(fills[kind])
         else:
             dot.fill.background()
+
+
+def _draw_bars(slide: Any, picture: Bars) -> None:
+    """Draw shares as bars of 100 places, each below what it says."""
+    from pptx.enum.shapes import MSO_SHAPE
+    from pptx.util import Inches
+
+    width, pitch = _WIDTH - _MIDDLE - _MARGIN, min(1.4, 4.6 / len(picture.bars))
+    for index, bar in enumerate(picture.bars):
+        top = _TOP + index * pitch
+        _write(slide, f"{bar.share:.0f} of 100: {bar.label}", (_MIDDLE, top, width), 16, _THEME.text)
+        for share, color in ((100.0, _THEME.grid), (bar.share, color_on(style_of("budget"), _THEME))):
+            at = (_MIDDLE, top + 0.6 * pitch, max(0.01, width * share / 100), 0.3 * pitch)
+            shape = slide.shapes.add_shape(MSO_SHAPE.RECTANGLE, *map(Inches, at))
+            shape.shadow.inherit = False
+            shape.line.fill.background()
+            shape.fill.solid()
+            shape.fill.fore_color.rgb = _color(color)
+    _write(slide, picture.caption, (_MIDDLE, _TOP + len(picture.bars) * pitch + 0.1, width), 14)
 
 
 def _draw_curve(slide: Any, curve: Curve) -> None:

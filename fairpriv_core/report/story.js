@@ -2,7 +2,10 @@ const steps = [...document.querySelectorAll(".step")]
 const find = (id) => document.getElementById(id)
 let at = 0, lit = 0 // the step; in the curve how many lines were lit, 0 for all
 
-const linesOf = (step) => step.querySelectorAll("g.line").length
+const linesOf = (step) => {
+  const lines = step.querySelectorAll("g.line").length
+  return lines > 1 ? lines : 0 // one alone is lit
+}
 
 const show = () => {
   steps.forEach((step, index) => {
@@ -62,3 +65,6 @@ slider?.addEventListener("input", () => {
   })
 })
 show()
+
+// Within a page the keys come here at once, unless a person is writing or choosing there.
+if (parent !== window && !parent.document.activeElement?.matches("input, textarea, select")) window.focus()

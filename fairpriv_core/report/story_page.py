@@ -9,7 +9,7 @@ import html
 import math
 from importlib.resources import files
 
-from fairpriv_core.report.story import Crowd, Curve, Line, Lists, Odds, Picture, Step, Story
+from fairpriv_core.report.story import Bar, Bars, Crowd, Curve, Line, Lists, Odds, Picture, Step, Story
 from fairpriv_core.report.styles import THEMES, ThemeName, color_on, style_of
 from fairpriv_core.text import epsilon_text, hold_numbers
 
@@ -28,17 +28,18 @@ _PAGE = """<!doctype html>
 {style}</style>
 </head>
 <body>
-<header><h1>{title}</h1><p class="headline">{headline}</p></header>
-<main>
-{steps}
-</main>
-<footer>
+<header><h1>{title}</h1><p class="headline">{headline}</p>
+<nav aria-label="Steps">
 <button id="back" aria-label="Back" title="Back (←)">←</button>
 <span id="place" aria-live="polite"></span>
 <button id="on" aria-label="On" title="On (→)">→</button>
 <button id="notes" aria-pressed="false" title="Notes (N)">Notes</button>
 <button id="full" title="Full screen (F)">Full screen</button>
-</footer>
+</nav>
+</header>
+<main>
+{steps}
+</main>
 <aside class="source">{source}</aside>
 <script>{script}</script>
 </body>
@@ -47,7 +48,7 @@ _PAGE = """<!doctype html>
 _STEP = """<section class="step" aria-label="{title}"{hidden}>
 <div class="said">
 <h2>{title}</h2>
-<p class="number"><b>{number}</b> <span>{unit}</span></p>
+{number}
 <p class="sentence">{sentence}</p>
 </div>
 <div class="picture">{picture}</div>
@@ -88,13 +89,16 @@ def _name_colors(name: ThemeName) -> str:
 def _write_step(step: Step, *, hidden: bool) -> str:
     return _STEP.format(
         title=html.escape(step.title),
-        number=html.escape(step.number),
-        unit=html.escape(step.unit),
+        number=_write_number(step) if step.number else "",
         sentence=html.escape(hold_numbers(step.sentence)),
         picture=_draw(step.picture),
         notes="".join(f"<li>{html.escape(note)}</li>" for note in step.notes),
         hidden=" hidden" if hidden else "",
     )
+
+
+def _write_number(step: Step) -> str:
+    return f'<p class="number"><b>{html.escape(step.number)}</b> <span>{html.escape(step.unit)}</span></p>'
 
 
 def _draw(picture: Picture) -> str:
@@ -107,7 +111,10 @@ def _draw(picture: Picture) -> str:
             f"<h3>{html.escape(head)}</h3><ul>{''.join(f'<li>{html.escape(item)}</li>' for item in items)}</ul>"
             for head, items in picture.lists
         )
-    return "" if picture is None else f'<div class="crowds">{"".join(map(_draw_crowd, picture))}</div>'
+    if isinstance(picture, Bars):
+        bars = "".join(map(_draw_bar, picture.bars))
+        return f'<figure class="bars">{bars}<figcaption>{html.escape(picture.caption)}</figcaption></figure>'
+    return f'<div class="crowds">{"".join(map(_draw_crowd, picture))}</div>'
 
 
 def _draw_crowd(crowd: Crowd) -> str:
@@ -117,15 +124,28 @@ def _draw_crowd(crowd: Crowd) -> str:
     return f"<figure>{drawing}<figcaption>{label}</figcaption></figure>"
 
 
+def _draw_bar(bar: Bar) -> str:
+    """Return a bar of 100 places with its interval as a thin line; what it says stands above it."""
+    share = min(max(bar.share, 0.0), 100.0)
+    low, high = (min(max(end, 0.0), 100.0) for end in bar.ends or (share, share))
+    whisker = f'<path class="whisker" d="M{low:.2f} 6H{high:.2f}"/>' if bar.ends else ""
+    said = f"<b>{bar.share:.0f}</b> of 100: {html.escape(bar.label)}"
+    return (
+        f'<p>{said}</p><svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">'
+        f'<path class="track" d="M0 0H100V12H0Z"/><path class="bar" d="M0 0H{share:.2f}V12H0Z"/>{whisker}</svg>'
+    )
+
+
 def _draw_odds(odds: Odds) -> str:
     """Return the dots of one ε with a slider that moves them; the slider is over the logarithm to base 10."""
     kinds = ["even"] * _EVEN + ["lit"] * (odds.sure - _EVEN) + ["rest"] * (_ACROSS**2 - odds.sure)
-    at = min(max(math.log10(odds.epsilon), -2.0), 1.0)
+    at = 1.0 if odds.epsilon is None else min(max(math.log10(odds.epsilon), -2.0), 1.0)
+    shown = "no limit" if odds.epsilon is None else epsilon_text(odds.epsilon)
     return (
         f'<figure><svg id="odds" viewBox="0 0 200 200" role="img" aria-label="{odds.sure} of 100 dots">'
         f"{_draw_dots(kinds)}</svg>"
         "<figcaption>Grey: even odds. Colour: what ε adds at most. Empty: still unsure.</figcaption></figure>"
-        f'<label class="slide">Privacy budget ε = <output id="epsilon">{epsilon_text(odds.epsilon)}</output>, at most '
+        f'<label class="slide">Privacy budget ε = <output id="epsilon">{shown}</output>, at most '
         f'<output id="sure">{odds.sure}</output> % certain'
         f'<input id="slider" type="range" min="-2" max="1" step="0.01" value="{at:.2f}"></label>'
     )
@@ -143,6 +163,7 @@ def _draw_curve(curve: Curve) -> str:
     everything = [*curve.lines, *([curve.before] if curve.before else [])]
     right = 1.08 * max(each.gap[2] for each in everything)
     low, high = min(each.accuracy[1] for each in everything), max(each.accuracy[2] for each in everything)
+    low = low if curve.constant is None else min(low, curve.constant)
     low, high = low - 0.1 * (high - low) - 0.1, min(100.0, high + 0.1 * (high - low) + 0.1)
     scale = _Scale(right or 1.0, low, high)
     start = "" if curve.before is None else _draw_point(curve.before, scale, "before", "0")
@@ -159,7 +180,7 @@ def _draw_curve(curve: Curve) -> str:
     alt = html.escape(" ".join(line.sentence for line in curve.lines))
     return (
         f'<figure><svg viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="Accuracy over gap. {alt}">'
-        f'{scale.draw()}{start}{lines}</svg></figure>{base}<ol class="lines">{said}</ol>'
+        f'{scale.draw()}{scale.level(curve.constant)}{start}{lines}</svg></figure>{base}<ol class="lines">{said}</ol>'
     )
 
 
@@ -191,6 +212,16 @@ class _Scale:
         ends = (self.x(before.gap[0]), self.y(before.accuracy[0])), (self.x(line.gap[0]), self.y(line.accuracy[0]))
         (x1, y1), (x2, y2) = ends
         return f'<path class="way" d="M{x1} {y1}L{x2} {y2}"/>'
+
+    def level(self, constant: float | None) -> str:
+        """Return the line of one answer for everybody; "" without it."""
+        if constant is None:
+            return ""
+        y = self.y(constant)
+        return (
+            f'<path class="level" d="M{_LEFT} {y}H{_WIDE - 12}"/>'
+            f'<text x="{_WIDE - 14}" y="{y - 6}" text-anchor="end">one answer for everybody: {constant:.1f}</text>'
+        )
 
     def draw(self) -> str:
         """Return axes, ticks and titles."""

@@ -9,7 +9,7 @@ from fairpriv_core.report.chosen import Chosen
 from fairpriv_core.report.document import Bullets, Part, Section, Text
 from fairpriv_core.report.headline import Headline, read_about, write_headline
 from fairpriv_core.report.measured import Measured, measure
-from fairpriv_core.report.report_data import Json, Reference, ReportRun
+from fairpriv_core.report.report_data import Json, Reference, ReportData, ReportRun
 from fairpriv_core.report.report_numbers import chosen_trade_off
 from fairpriv_core.text import delta_text, epsilon_text, percent_text
 
@@ -35,13 +35,15 @@ def name_question(record: Json) -> str:
     return repr([config["data"], config["notion"], config["split"]])
 
 
-def tell_summary(chosen: Sequence[Chosen], references: Sequence[Reference], *, paid: bool) -> Section:
+def tell_summary(chosen: Sequence[Chosen], beside: ReportData, *, paid: bool) -> Section:
     """Return the headlines, what they say as a figure where it can be drawn, and their reasons."""
-    found = find_headlines(chosen, references)
-    figure = chosen_trade_off(chosen, paid=paid)
+    found = find_headlines(chosen, beside.references)
+    before = find_before(chosen, beside.references) if len(found) == 1 else None
+    figure = chosen_trade_off(chosen, paid=paid, before=before)
     parts: list[Part] = [Text(said, strong=True) for each in found for said in (each.outcome, each.sentence) if said]
     parts += [] if figure is None else [figure]
-    return Section("In short", (*parts, *(Bullets((*each.reasons, each.note)) for each in found)))
+    reasons = [Bullets((*each.reasons, each.note)) for each in found]
+    return Section("In short", (*parts, *reasons, *([Bullets(beside.origins)] if beside.origins else [])))
 
 
 def say_privacy(run: ReportRun) -> str | None:

@@ -3,28 +3,75 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import REFERENCE_METHOD
+from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.store.runs import RunStore
+from fairpriv_core.records.source import is_published
+from fairpriv_core.records.stored import read_stored_runs
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import GOING_ON, RunStore
 
 _MOST_RUNS = 500  # among the newest of which one is looked for
 _FOR_TRAINING = ("schema", "group_ratio")  # say nothing of which rows are test rows
+_SHAPE = ("network", "hidden_layers", "width")
+Config = Mapping[str, Any]
 
 
-def find_plain_run(store: RunStore, config: Mapping[str, Any]) -> RunRecord | None:
-    """Return the newest finished run of the reference method on the test rows of `config`, JSON; None without one."""
-    wanted = name_rows(config)
+def find_plain_run(store: RunStore, config: Config) -> RunRecord | None:
+    """Return the newest finished run of the reference method on the test rows of `config`, JSON; None without one.
+
+    Where the store has none, it is the one that comes with this software.
+    """
+    return find_plain_runs(store, [config])[0]
+
+
+def find_plain_runs(store: RunStore, configs: Sequence[Config]) -> list[RunRecord | None]:
+    """Return `find_plain_run` of each of `configs`."""
+    found: dict[str, str] = {}
     for row in store.rows(limit=_MOST_RUNS):
-        plain = row.status == "finished" and row.config["method"]["name"] == REFERENCE_METHOD
-        if plain and name_rows(row.config) == wanted:
-            return store.record(row.key)
+        if row.status == "finished" and _is_plain(row.config):
+            found.setdefault(name_rows(row.config), row.key)
+    keys = [found.get(name_rows(config)) for config in configs]
+    records = store.records([*{key for key in keys if key is not None}])
+    pairs = zip(keys, configs, strict=True)
+    return [find_stored_plain_run(config) if key is None else records.get(key) for key, config in pairs]
+
+
+def find_stored_plain_run(config: Config) -> RunRecord | None:
+    """Return the run of the reference method on the test rows of `config` that comes with this software."""
+    wanted = name_rows(config)
+    stored = (record for record in read_stored_runs().records if _is_plain(record.config))
+    return next((record for record in stored if name_rows(record.config) == wanted), None)
+
+
+def train_plain_beside(store: RunStore, config: RunConfig) -> RunRow | None:
+    """Have plain training done on the rows of `config` too, where they are published and no run of it is there.
+
+    Of a person's own rows it would be one more run that protects nothing, which nobody asked for.
+    """
+    asked = config.to_json()
+    if _is_plain(asked) or not is_published(asked["data"]) or find_stored_plain_run(asked) is not None:
+        return None
+    wanted, rows = name_rows(asked), store.rows(limit=_MOST_RUNS)
+    if any(_is_plain(row.config) and row.status in GOING_ON and name_rows(row.config) == wanted for row in rows):
+        return None
+    shape = {name: asked["method"][name] for name in _SHAPE if name in asked["method"]}
+    same = {name: asked[name] for name in ("data", "notion", "split", "seed")}
+    with suppress(BadInput):  # a quota, say: nobody has asked for this run
+        return store.submit(build_config({**same, "method": {"name": REFERENCE_METHOD, **shape}}))
     return None
 
 
-def name_rows(config: Mapping[str, Any]) -> str:
+def name_rows(config: Config) -> str:
     """Return what runs have in common that are measured on the same test rows, by the same features."""
     data = {name: value for name, value in config["data"].items() if name not in _FOR_TRAINING}
     return json.dumps([data, config.get("file_id"), config["split"], config["seed"]], sort_keys=True)
+
+
+def _is_plain(config: Config) -> bool:
+    return bool(config["method"]["name"] == REFERENCE_METHOD)

@@ -17,6 +17,7 @@ from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.reached import count_decisions, judge_aim, say_closed
 from fairpriv_core.records.record import RAW_OF_OWN, RunRecord
 from fairpriv_core.records.source import is_published, name_unit
+from fairpriv_core.records.stored import say_stored
 from fairpriv_core.text import epsilon_text, show_unseen
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     if record.metrics is not None:
         pairs += _describe_metrics(record.metrics, config["notion"])
         compared = [say_one_answer(record.to_json())]
-        compared += [] if plain is None else [_say_closed(record, plain), say_height(record.to_json(), plain.to_json())]
+        compared += [] if plain is None or plain.key == record.key else _hold_against(record, plain)
         pairs += [("", said) for said in compared if said is not None]
         pairs.append(("", record.metrics_note))
     if record.metrics_private is not None:
@@ -94,9 +95,10 @@ def describe_epsilon(stated: Mapping[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def _say_closed(record: RunRecord, plain: RunRecord) -> str | None:
-    """Return that there was no gap for a run to close; None for plain training itself."""
-    return None if record.key == plain.key else say_closed(plain.to_json(), record.config)
+def _hold_against(record: RunRecord, plain: RunRecord) -> list[str | None]:
+    """Return what plain training on the same test rows says of a run, and where it is from."""
+    closed, height = say_closed(plain.to_json(), record.config), say_height(record.to_json(), plain.to_json())
+    return [closed, height, say_stored("Plain training is", [plain]) or None]
 
 
 def _describe_features(config: Mapping[str, Any]) -> str:

@@ -263,25 +263,16 @@ class RunStore:
         return list(islice(self.each_brief(), limit))
 
     def each_brief(
-        self,
-        note: Callable[[str], object] = str,
-        *,
-        keys: Sequence[str] | None = None,
-        method: str | None = None,
-        notion: str | None = None,
+        self, note: Callable[[str], object] = str, *, keys: Sequence[str] | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Return what `briefs` does, one at a time; `note` is told the keys of those that are damaged.
+        """Return what `briefs` does, one at a time, of `keys` alone if given.
 
-        With `keys`, `method` and `notion` those that have it, which the database finds.
+        `note` is told the keys of those that are damaged.
         """
         query = select(run.c.key, run.c.created, run.c.finished, BRIEF)
         query = query.where(run.c.status == "finished").order_by(run.c.created.desc(), run.c.key)
         if keys is not None:
             query = query.where(run.c.key.in_(keys))
-        if method is not None:
-            query = query.where(run.c.config["method"]["name"].as_string() == method)
-        if notion is not None:
-            query = query.where(run.c.config["notion"].as_string() == notion)
         return self._read_briefs(self._listed(query), note)
 
     def finished(self) -> list[str]:

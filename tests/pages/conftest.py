@@ -43,6 +43,12 @@ def nothing_beside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def only_what_is_launched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep Launch from having plain training done too: tests look at the newest run."""
+    monkeypatch.setattr(launch, "train_plain_beside", lambda store, config: None)
+
+
+@pytest.fixture(autouse=True)
 def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pages begin with the small made-up data; `data_at_first` gives back what people begin with."""
     monkeypatch.setitem(state.DEFAULTS, "data", "synthetic:group")

@@ -12,9 +12,10 @@ from fairpriv_core.report import chosen, measured
 from fairpriv_core.report.document import NOTICES
 from fairpriv_core.report.forms import NO_BROWSER
 from fairpriv_core.store.runs import open_store
-from tests.pages.shown import Open, address_of, charts, said, whole
+from tests.pages.shown import Open, address_of, charts, find_key, said, whole
 
 PDF = "Save: Report (PDF)"
+STORED = "stored with this software"
 
 
 def read(page: AppTest) -> str:
@@ -49,7 +50,7 @@ def test_the_analyst_sees_exact_numbers_and_policy_the_headline_first(with_runs:
     assert "What is left out, and why" in "".join(item.value for item in details.markdown)
     assert "What was asked" not in read(page).partition("What is not promised")[0]
     page.multiselect("runs").set_value([]).run()
-    assert "Choose 1 to 6" in said(page, "info")
+    assert "PF-LD at ε = 1 instead of plain training" in read(page) and STORED in read(page)
 
 
 def test_policy_sees_no_raw_number_of_data_that_are_not_public(
@@ -71,17 +72,16 @@ def test_policy_sees_no_raw_number_of_data_that_are_not_public(
     assert not {"overlay_accuracy", "groups_positive_rate"} & set(drawn)
 
 
-def test_the_newest_run_is_offered_where_another_is_chosen(with_runs: Path, open_page: Open) -> None:
-    keys = list_keys(with_runs)
+def test_the_newest_private_run_is_shown_and_offered_where_another_is_chosen(with_runs: Path, open_page: Open) -> None:
+    with open_store(str(with_runs)) as store:
+        newest, plain = find_key(store, "pf_ld"), find_key(store, "none")
     page = open_page("report")
-    assert address_of(page, "runs") in keys
-    newest = page.multiselect("runs").value[0]
+    assert address_of(page, "runs") == newest and page.multiselect("runs").value == [newest]
+    assert "instead of plain training" in read(page) and f"key {plain}" in read(page), "with its reference"
     assert "report_newest" not in {button.key for button in page.button}
-    other = next(key for key in keys if key not in open_page("report", runs=newest).multiselect("runs").value)
-    page = open_page("report", runs=keys[-1] if keys[-1] != newest else other)
-    before = page.multiselect("runs").value
+    page = open_page("report", runs=plain)
     page.button("report_newest").click().run()
-    assert page.multiselect("runs").value == [*before, newest]
+    assert page.multiselect("runs").value == [plain, newest]
     assert "report_newest" not in {button.key for button in page.button}
 
 
@@ -114,7 +114,9 @@ def test_present_tells_of_the_fair_run_until_another_is_chosen(with_runs: Path, 
     offered = list_forms(page)
     assert "Presentation (HTML, arrow keys)" in offered and "Report (HTML, one file)" not in offered
     page.multiselect("runs").set_value([]).run()
-    assert "Choose 1 to 6" in said(page, "info")
+    assert STORED in read_story(page)
+    page = open_page("present", runs=["0123456789abcdef"])
+    assert "not among the finished runs" in said(page, "warning") and not page.get("iframe")
 
 
 def read_story(page: AppTest) -> str:

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 import streamlit as st
 
+from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.records.config import build_config
+from fairpriv_core.records.stored import read_stored_runs
 from fairpriv_core.report import public
+from fairpriv_core.runs.plain_run import train_plain_beside
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.sweeps import SweepStore
@@ -18,6 +21,7 @@ from fairpriv_core.store.work import WorkStore
 from fairpriv_core.text import epsilon_text
 from pages.widgets.run.outcome import offer_files
 from pages.widgets.shared import charts as shared_charts
+from pages.widgets.train import launch
 from tests.launched import config, finish, measured
 from tests.pages.shown import Open, address_of, charts, find_key, said, whole
 
@@ -89,8 +93,9 @@ def test_a_stopped_run_shows_the_epsilon_of_its_planned_length(open_page: Open) 
 
 
 def test_the_newest_run_is_shown_where_the_address_names_none(with_runs: Path, open_page: Open) -> None:
+    """But for plain training, which others are held against."""
     store = open_store()
-    newest, other = (row.key for row in store.rows()[:2])
+    newest, other = (row.key for row in store.rows() if row.config["method"]["name"] != "none")
     page = open_page("run")
     assert page.selectbox("run").value == newest == address_of(page, "run")
     page = open_page("run", run="0123456789abcdef")
@@ -101,6 +106,21 @@ def test_the_newest_run_is_shown_where_the_address_names_none(with_runs: Path, o
     assert not page.exception and newest in said(page, "error") and not page.metric
     page.selectbox("run_instead").set_value(other).run()
     assert page.selectbox("run").value == other == address_of(page, "run") and not page.error
+
+
+def test_what_a_run_is_held_against_is_trained_beside_it_or_comes_with_this_software(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "train_plain_beside", train_plain_beside)
+    page = open_page("train")
+    page.button("launch").click().run()
+    assert [row.config["method"]["name"] for row in open_store().rows()] == ["none", "pf_ld"]
+    kept = next(record for record in read_stored_runs().records if record.threat_model is not None)
+    store = open_store()
+    asked = build_config({**kept.config, "notion": "equalized_odds"})
+    key = finish(store, asked, (Gaussian(10.0),), metrics=kept.metrics, data=kept.data)
+    told = said(whole(open_page("run", run=key)))
+    assert "instead of plain training" in told and "Plain training is stored with this software" in told
 
 
 def test_the_last_run_deleted_elsewhere_leaves_a_way_on(open_page: Open) -> None:

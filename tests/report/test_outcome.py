@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from fairpriv_core.report.document import Audience, Text
 from fairpriv_core.report.headline import Headline, read_about, write_headline
 from fairpriv_core.report.measured import measure
 from fairpriv_core.report.report_data import ReportRun
-from fairpriv_core.report.story import tell_story
+from fairpriv_core.report.story import Curve, tell_story
 from fairpriv_core.report.summary import tell_summary
 from tests.records.test_reached import make_record, selected
 from tests.report.made_up import ADULT, make_data, tell_run
@@ -55,7 +56,7 @@ def test_a_miss_beyond_its_interval_comes_first_everywhere(method: str) -> None:
     for audience in audiences:
         data = make_data(run)
         chosen, beside = choose_runs(data, audience), cut_beside(data, audience)
-        first = tell_summary(chosen, beside.references, paid=audience == "policy").parts[0]
+        first = tell_summary(chosen, beside, paid=audience == "policy").parts[0]
         assert isinstance(first, Text) and first.text == found.outcome
         assert tell_story(chosen, beside).steps[-1].sentence.startswith(found.outcome)
 
@@ -76,15 +77,19 @@ def test_a_small_group_neither_hides_a_miss_nor_is_judged() -> None:
         found = headline_of(run)
         assert found.failed and "Group 'Other' has too few" in found.outcome
     data = make_data(tell_aim(counts, noise=4.0))
-    first = tell_summary(choose_runs(data, "policy"), (), paid=True).parts[0]
+    first = tell_summary(choose_runs(data, "policy"), replace(data, references=()), paid=True).parts[0]
     assert isinstance(first, Text) and f"{NO} Group 'Other' has too few noisy test rows to say." in first.text
     story = tell_story(choose_runs(data, "policy"), cut_beside(data, "policy"))
-    assert "noisy counts that ε covers" in story.source and "a group has too few rows" in story.steps[1].sentence
+    assert "noisy counts that ε covers" in story.source
+    people, gap, _, costs, choice = story.steps
+    assert gap.number == choice.number == "20.0" and "too few rows" in gap.sentence
+    assert isinstance(people.picture, tuple) and [crowd.filled for crowd in people.picture] == [50, 50, 0]
+    assert isinstance(costs.picture, Curve) and costs.picture.lines[0].gap[0] == pytest.approx(20, abs=0.1)
 
 
 def test_for_policy_nothing_is_said_by_raw_numbers() -> None:
     data = make_data(tell_aim(MISSED))
-    first = tell_summary(choose_runs(data, "policy"), (), paid=True).parts[0]
+    first = tell_summary(choose_runs(data, "policy"), replace(data, references=()), paid=True).parts[0]
     assert isinstance(first, Text)
     assert first.text == (
         "You asked for a gap of at most 4 points; no number that may be shown tells whether it was reached."

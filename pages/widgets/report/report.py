@@ -13,14 +13,17 @@ from fairpriv_core.report.export import find_browser
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.forms import NO_BROWSER, OF_STORY, Form, Report, forms_of, open_report
 from fairpriv_core.report.html import write_report_table
-from fairpriv_core.report.report_data import gather_report
+from fairpriv_core.report.report_data import gather_report, gather_stored
 from fairpriv_core.report.tables import TableRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.ledger import find_spent
 from pages.widgets.shared.sentences import attempt, plain
+from pages.widgets.shared.state import DEFAULTS
 
 _MADE = "report_made"
+_USUAL = DEFAULTS["epsilon"]
 
 
 def find_report(store: RunStore, rows: Sequence[TableRow], audience: Audience, choice: int = 1) -> Report | None:
@@ -30,6 +33,27 @@ def find_report(store: RunStore, rows: Sequence[TableRow], audience: Audience, c
     """
     keys = [key for row in rows for key in row.keys]
     return attempt(lambda: open_report(gather_report(store, keys, find_spent=find_spent), audience, choice=choice))
+
+
+@st.cache_resource(show_spinner=False)
+def find_stored_report(audience: Audience) -> Report:
+    """Return the report on the run at the usual ε that comes with this software."""
+    return open_report(gather_stored(_USUAL), audience)
+
+
+@st.cache_resource(show_spinner=False)
+def find_stored_story() -> Report:
+    """Return the report on the runs that come with this software, whose story says that the usual ε was chosen."""
+    data = gather_stored()
+    budgets = list(dict.fromkeys(run.record["config"]["epsilon"] for run in data.runs))
+    return open_report(data, "policy", choice=1 + budgets.index(_USUAL))
+
+
+def say_where_stored() -> None:
+    """Say that what is shown comes with this software, and how to have a run of one's own here."""
+    with st.container(horizontal=True, vertical_alignment="center", key="report_stored"):
+        st.caption("No run of yours is chosen. This is a stored one on Adult, which is public.")
+        link_to("train", "Train your own")
 
 
 def offer_forms(report: Report, *, of_story: bool = False) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,16 +14,14 @@ from fairpriv_core.records.record import RAW, RunRecord
 from fairpriv_core.records.source import is_published, name_unit
 from fairpriv_core.report import live, wording
 from fairpriv_core.report.public import say_raw_briefly
-from fairpriv_core.report.tables import run_table
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text, percent_text, points_text, short_epsilon_text
 from pages.widgets.run.outcome import say_raw
-from pages.widgets.shared.heights import list_heights
-from pages.widgets.shared.sentences import attempt, plain
+from pages.widgets.shared.heights import find_plain, list_heights
+from pages.widgets.shared.sentences import plain
 
 _BROKEN_OFF = ("failed", "cancelled")
-_FRESH_SECONDS = 60.0  # a page that watches a run need not read all others at each look
 
 
 def say_reference(store: RunStore, config: Mapping[str, Any]) -> str:
@@ -34,22 +31,9 @@ def say_reference(store: RunStore, config: Mapping[str, Any]) -> str:
     ideal = f"Fairness gap: 0 is ideal{constant}."
     if config["method"]["name"] == REFERENCE_METHOD:
         return ideal
-    question = json.dumps(_ask(config))
-    gap = _find_plain_gap(str(store.database.url), store.owner, question, store)
+    reference = find_plain(store, config)
+    gap = None if reference is None or reference.metrics is None else reference.metrics.get(notion.metric)
     return ideal if gap is None else f"{ideal} Without privacy and fairness it is {points_text(gap)} on the same data."
-
-
-@st.cache_data(ttl=_FRESH_SECONDS, max_entries=64, show_spinner=False)
-def _find_plain_gap(place: str, owner: str | None, question: str, _store: RunStore) -> float | None:
-    """Return the mean gap of a finished run without privacy and fairness that was asked the same; None without one."""
-    wanted = json.loads(question)
-    found = attempt(lambda: run_table(_store.each_brief(method=REFERENCE_METHOD, notion=wanted["notion"])))
-    return next((row.gap.mean for row in found or () if _ask(json.loads(row.setting)) == wanted), None)
-
-
-def _ask(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what two runs share whose gaps may stand side by side."""
-    return {name: config[name] for name in ("data", "notion", "split")}
 
 
 def draw_numbers(row: RunRow, history: live.History, record: RunRecord | None) -> None:

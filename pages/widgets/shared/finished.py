@@ -10,7 +10,7 @@ from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.labels import leave_out_archived
-from pages.widgets.shared.sentences import attempt, plain
+from pages.widgets.shared.sentences import attempt
 
 
 def find_rows(store: RunStore) -> tuple[TableRow, ...] | None:
@@ -19,11 +19,8 @@ def find_rows(store: RunStore) -> tuple[TableRow, ...] | None:
     return None if found is None else found.rows
 
 
-def open_rows(purpose: str) -> tuple[RunStore, tuple[TableRow, ...]] | None:
-    """Return the store and its finished runs, archived ones if asked for; None after showing why there are none.
-
-    `purpose` is what becomes of a run here, such as "it can be reported".
-    """
+def list_rows() -> tuple[RunStore, tuple[TableRow, ...]] | None:
+    """Return the store and its finished runs, archived ones if asked for; None after showing why they cannot be had."""
     store = find_store()
     found = None if store is None else _find(store)
     if store is None or found is None:
@@ -32,14 +29,20 @@ def open_rows(purpose: str) -> tuple[RunStore, tuple[TableRow, ...]] | None:
         many = "1 run is" if found.damaged == 1 else f"{found.damaged:,} runs are"
         names = "it" if found.damaged == 1 else "them"
         st.caption(f"{many} damaged and left out; `fairpriv check` names {names}.")
-    if not found.rows:
-        st.info(f"No finished run yet. Launch one on the Train page; {plain(purpose)} when it is done.")
-        link_to("train", "Go to Train")
-        return None
-    rows = leave_out_archived(found.rows)
-    if not rows:
+    return store, leave_out_archived(found.rows)
+
+
+def open_rows() -> tuple[RunStore, tuple[TableRow, ...]] | None:
+    """Return `list_rows` where there are any; None after showing why there are none."""
+    opened = list_rows()
+    if opened is None or opened[1]:
+        return opened
+    if find_rows(opened[0]):
         st.info("All finished runs are archived.", icon=":material/archive:")
-    return (store, rows) if rows else None
+        return None
+    st.info("No finished run yet. Launch one on the Train page; it appears here when it is done.")
+    link_to("train", "Go to Train")
+    return None
 
 
 def _find(store: RunStore) -> Finished | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from fairpriv_core.records.stored import say_stored
 from fairpriv_core.report.headline import Headline, read_about, write_headline
 from fairpriv_core.report.measured import measure, measure_row
 from fairpriv_core.report.mixing import find_plain
@@ -61,6 +63,8 @@ def show_run_headline(store: RunStore, record: Record) -> Headline:
     own = reference is None or reference.key == record["key"]
     before = None if own or reference is None else measure([{**reference.to_json(), "config": _ask(reference, record)}])
     found = write_headline([measure([record])], read_about(record), before=before)
+    if before is not None and reference is not None and (origin := say_stored("Plain training is", [reference])):
+        found = replace(found, note=f"{found.note} {origin}")
     with st.container(key="headline", gap="small"):
         _show_sentence(found)
     return found

@@ -30,8 +30,13 @@ def list_heights(store: RunStore, record: Mapping[str, Any]) -> list[str]:
 
 def find_closed(store: RunStore, config: Mapping[str, Any]) -> str | None:
     """Return that there is no gap for a run of `config` (JSON) to close; None where nothing shows it."""
-    reference = attempt(lambda: _find_plain(str(store.database.url), store.payer, name_rows(config), store, config))
+    reference = find_plain(store, config)
     return None if reference is None else say_closed(reference.to_json(), config)
+
+
+def find_plain(store: RunStore, config: Mapping[str, Any]) -> RunRecord | None:
+    """Return `find_plain_run`, as it was some seconds ago; None too where the store cannot be read."""
+    return attempt(lambda: _find_plain(str(store.database.url), store.payer, name_rows(config), store, config))
 
 
 @st.cache_data(ttl=_FRESH_SECONDS, max_entries=32, show_spinner=False)

@@ -46,15 +46,15 @@ def list_runs(store: RunStore, *, most: int) -> tuple[list[RunRow], Labels] | No
     return None if rows is None else ([row for row in rows if wanted <= {*_find(labels, row.key).tags}], labels)
 
 
-def choose_run(labels: Mapping[str, str], *, bare: bool = False) -> str:
-    """Draw the list of runs by their `labels` and return the chosen one's key.
+def choose_run(labels: Mapping[str, str], *, first: str | None = None, bare: bool = False) -> str:
+    """Draw the list of runs by their `labels` and return the chosen one's key, at first that of `first`.
 
     Of a link to a run that is not among them another one is not shown until it is chosen: "" until then.
     """
     keys, wanted = list(labels), value("run")
     looks: Any = {"format_func": labels.__getitem__, "label_visibility": "collapsed" if bare else "visible"}
     if not wanted or wanted in labels:
-        return str(keep("run", st.selectbox("Run", keys, **mount_index("run", keys, keys[0]), **looks)))
+        return str(keep("run", st.selectbox("Run", keys, **mount_index("run", keys, first or keys[0]), **looks)))
     instead = st.selectbox("Run", keys, index=None, key="run_instead", placeholder="Choose another run", **looks)
     if instead is not None:
         choose("run", instead)

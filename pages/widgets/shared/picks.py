@@ -21,8 +21,11 @@ def choose_usual(rows: Sequence[TableRow]) -> None:
     st.session_state["compare_opened"] = True
 
 
-def settle_runs(rows: Sequence[TableRow], most: int) -> None:
-    """Bring the runs that a link or a click chose to rows that are there, at most `most`; say which are not."""
+def settle_runs(rows: Sequence[TableRow], most: int) -> bool:
+    """Bring the runs that a link or a click chose to rows that are there, at most `most`; say which are not.
+
+    Return whether all that were chosen are not.
+    """
     unknown = settle("runs", rows)
     if unknown:
         many = "is" if len(unknown) == 1 else "are"
@@ -36,6 +39,7 @@ def settle_runs(rows: Sequence[TableRow], most: int) -> None:
         st.warning(f"At most {most} runs fit here: these are the first {most}.")
     if known[:most] != tuple(value("runs")):
         choose("runs", known[:most])
+    return bool(unknown) and not known
 
 
 def settle(name: str, rows: Sequence[TableRow]) -> tuple[str, ...]:
@@ -67,28 +71,40 @@ def choose_runs(rows: Sequence[TableRow], shown: Sequence[TableRow]) -> list[Tab
     return [by_key[key] for key in keep("runs", tuple(picked))]
 
 
-def choose_told(rows: Sequence[TableRow], label: str) -> list[TableRow]:
-    """Draw the choice of what is told of, and return it; what was chosen on Compare is chosen here too."""
-    settle_runs(rows, MOST_CHOSEN)
-    by_key, names = {row.keys[0]: row for row in rows}, name_rows(rows)
-    _offer_newest(rows)
+def choose_told(rows: Sequence[TableRow], label: str) -> list[TableRow] | None:
+    """Draw the choice of what is told of, and return it; what was chosen on Compare is chosen here too.
+
+    At first it is the newest private run. None where a link chose only runs that are not there.
+    """
+    lost = settle_runs(rows, MOST_CHOSEN)
+    by_key, names, newest = {row.keys[0]: row for row in rows}, name_rows(rows), _find_newest(rows)
+    if not rows:
+        return None if lost else []
+    _offer_newest(newest)
     picked = st.multiselect(
         plain(label),
         sorted(by_key, key=lambda key: not by_key[key].pinned),
-        **mount_several("runs", by_key, list(by_key)[:1]),
+        **mount_several("runs", by_key, [] if newest is None else [newest.keys[0]]),
         max_selections=MOST_CHOSEN,
         format_func=names.__getitem__,
+        placeholder="none: stored results are shown",
         help=f"1 to {MOST_CHOSEN} settings, each with all its seeds.",
     )
-    return [by_key[name] for name in keep("runs", picked)]
+    kept = keep("runs", picked)
+    return None if lost and not kept else [by_key[name] for name in kept]
 
 
-def _offer_newest(rows: Sequence[TableRow]) -> None:
-    """Draw a button that adds the newest finished run, where another one is chosen and there is room."""
-    chosen, newest = tuple(value("runs")), rows[0]
-    if chosen and newest.keys[0] not in chosen and len(chosen) < MOST_CHOSEN:
+def _find_newest(rows: Sequence[TableRow]) -> TableRow | None:
+    """Return the newest row that protects somebody; None without one."""
+    return next((row for row in rows if row.threat_model is not None), None)
+
+
+def _offer_newest(newest: TableRow | None) -> None:
+    """Draw a button that adds the newest private run, where another one is chosen and there is room."""
+    chosen = tuple(value("runs"))
+    if newest is not None and chosen and newest.keys[0] not in chosen and len(chosen) < MOST_CHOSEN:
         st.button(
-            f"Add the newest finished run: {plain(name_row(newest))}",
+            f"Add the newest private run: {plain(name_row(newest))}",
             key="report_newest",
             icon=":material/add:",
             on_click=lambda: choose("runs", (*chosen, newest.keys[0])),

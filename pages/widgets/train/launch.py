@@ -14,6 +14,7 @@ from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_published
+from fairpriv_core.runs.plain_run import train_plain_beside
 from fairpriv_core.store.runs import GOING_ON, RunStore
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import go_to
@@ -47,6 +48,7 @@ def offer_launch(store: RunStore, config: RunConfig, plan: Plan, *, hopeless: bo
         if _draw_button(disabled=hopeless or not store.database.writable):
             row = attempt(lambda: store.submit(settle_schema(store, config)))
             if row is not None:
+                train_plain_beside(store, config)
                 choose("run", row.key)
                 go_to("run", run=row.key)
         if known is not None and exists:
