@@ -19,7 +19,6 @@ from fairpriv_core.methods.catalog import DEFAULT_METHOD, REFERENCE_METHOD
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.plan import DatasetCache
-from fairpriv_core.records.reached import USUAL_GAP
 from fairpriv_core.records.stored import PATH
 
 BUDGETS = (0.1, 1.0)
@@ -35,10 +34,9 @@ def main() -> None:
 
 def list_configs() -> Iterator[RunConfig]:
     """Yield the config of every run."""
-    fair = {"name": DEFAULT_METHOD, "gap_target": USUAL_GAP}
-    asked: list[tuple[str, dict[str, Any], float | None]] = [
-        *((encoding, {"name": REFERENCE_METHOD}, None) for encoding in ENCODINGS),
-        *((ENCODINGS[0], fair, epsilon) for epsilon in BUDGETS),
+    asked: list[tuple[str, str, float | None]] = [
+        *((encoding, REFERENCE_METHOD, None) for encoding in ENCODINGS),
+        *((ENCODINGS[0], DEFAULT_METHOD, epsilon) for epsilon in BUDGETS),
     ]
     for encoding, method, epsilon in asked:
         for seed in SEEDS:

@@ -30,7 +30,7 @@ RECORD_ASSUMED = (
 #: what whoever uses a model that decides by group takes on
 GROUP_NEEDED = "Predictions need the group of every person: whoever uses the model knows it and may decide by it."
 USUAL_BATCH = 256
-USUAL_GAP = 0.04
+USUAL_GAP = 0.04  # what a person accepts who has set nothing
 USUAL_SAMPLE = 1024  # expected size of a secret sample of whole records, where there are rows enough
 LEAST_STEPS = 1500  # with fewer, training on a small table has not converged
 FEW_STEPS = 300  # with fewer, a model of a small table is hardly better than one answer for everybody

@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.methods.fields import USUAL_GAP
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.noisy import Apart, find_apart, gap_interval
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.notions.rates import TWO
 from fairpriv_core.stats import Mean, mean_interval, number, spread
 
-USUAL_GAP = 0.04  # what a person accepts who has set nothing: where the slider stands on Train
 
 Table = tuple[np.ndarray, float]  # counts (k, l, l) over group, label and decision, and the noise in each
 Verdict = Literal["yes", "maybe", "no", "unknown"]
