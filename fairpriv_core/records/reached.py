@@ -16,7 +16,6 @@ from fairpriv_core.notions.notion import Notion
 from fairpriv_core.notions.rates import TWO
 from fairpriv_core.stats import Mean, mean_interval, number, spread
 
-
 Table = tuple[np.ndarray, float]  # counts (k, l, l) over group, label and decision, and the noise in each
 Verdict = Literal["yes", "maybe", "no", "unknown"]
 VERDICTS: dict[Verdict, str] = {"no": "not reached", "maybe": "perhaps reached", "yes": "reached"}

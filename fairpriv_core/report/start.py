@@ -86,9 +86,10 @@ def say_cost(results: StartResults, epsilon: float) -> str:
 
 
 def draw_costs(results: StartResults, epsilon: float) -> FigureData:
-    """Return accuracy and gap over ε with names at the lines' ends, and a mark at `epsilon`."""
+    """Return accuracy and gap over ε with names at the lines' ends, and a mark at `epsilon` within their range."""
     notion = notions()[results.notion].title
-    drawn = trade_off(fold_outcomes(results.outcomes, {}), dataset=results.title, notion=notion, epsilon=epsilon)
+    mark = epsilon if results.budgets[0] <= epsilon <= results.budgets[-1] else None
+    drawn = trade_off(fold_outcomes(results.outcomes, {}), dataset=results.title, notion=notion, epsilon=mark)
     at = _find_nearest(results, epsilon)
     told = f"{_say_change(results, at)} {say_protected(results)} {drawn.own}"
     accuracy, gap = drawn.panels

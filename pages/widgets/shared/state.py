@@ -16,8 +16,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from fairpriv_core.data.catalog import DEFAULT_DATA
 from fairpriv_core.methods.catalog import DEFAULT_METHOD
-from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.methods.fields import USUAL_GAP
+from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.report.tables import TableRow
 from pages.widgets.shared.frame import ask_for_frame
 
