@@ -31,6 +31,7 @@ def show() -> None:
         return
     store, rows = opened
     place = st.container(key="present_story")  # above the choices that it is made of
+    keys = place.empty()  # a container without anything in it holds no place
     chosen = choose_told(rows, "Runs to present")
     choice = _choose_one(chosen) if chosen else 0
     publish(("runs", "decided", "archived"))
@@ -39,8 +40,8 @@ def show() -> None:
     report = find_report(store, chosen, "policy", choice + 1) if chosen else find_stored_story()
     if report is None:
         return
+    keys.caption("→ and ← go on and back. N shows notes, F fills the screen. Numbers are public, or ε covers them.")
     with place:
-        st.caption("→ and ← go on and back. N shows notes, F fills the screen. Numbers are public, or ε covers them.")
         alt = f"A presentation in five steps. {report.story.headline}"
         st.iframe(write_story(report.story, theme=theme_name()), height=_HEIGHT, alt=alt)
     if not chosen:

@@ -9,7 +9,7 @@ from fairpriv_core import checks
 from fairpriv_core.text import delta_text
 
 _PROTECTED: Mapping[str, str] = {
-    "attribute": "one {unit}'s sensitive attribute; everything else about {it} is taken as public",
+    "attribute": "one {unit}'s sensitive attribute; all else about {it} is taken as public",
     "record": "{whole}",
 }
 _ALMOST_NONE = 8.0
@@ -45,7 +45,7 @@ def sentence(epsilon: float | None, delta: float, threat_model: str, unit: str =
     checks.one_of(_PROTECTED, threat_model=threat_model)
     checks.open_unit(delta=delta)
     it, whole = ("it", "one whole row") if unit == "row" else ("them", f"one {unit}'s whole record")
-    protects = f"What is protected: {_PROTECTED[threat_model].format(unit=unit, it=it, whole=whole)}."
+    protects = f"Protected: {_PROTECTED[threat_model].format(unit=unit, it=it, whole=whole)}."
     if epsilon is None or math.isinf(epsilon):
         return f"No bound on what an attacker can learn is proved. {protects}"
     checks.not_negative(epsilon=epsilon)

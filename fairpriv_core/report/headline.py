@@ -23,7 +23,7 @@ from fairpriv_core.text import count_text, short_epsilon_text
 _FEW, _MANY = 100, 10_000  # of so many people a share is told, by how sure it is
 _SURE = 0.01  # half an interval of a share that is told of many people
 _FROM: dict[Source, str] = {
-    "public": "{title} is a public data set, so these are exact numbers of its test rows.",
+    "public": "{title} is a public data set: exact numbers of its test rows.",
     "paid": "From noisy counts that ε covers.",
     "raw": "Raw, for the analyst: no ε covers these numbers. Do not publish them.",
 }

@@ -36,8 +36,8 @@ PAGES = {
     "papers?paper=pf_ld&preset=pf_ld.figure4": ("Papers", "paper_3"),
     "audit?run={run}": ("Audit", "run"),
     "present?{runs}": ("Present", "report_forms"),
-    "report?{runs}": ("Report", "report_0_1"),
-    "report?{runs}&audience=policy": ("Report", "report_0_1"),
+    "report?{runs}": ("Report", "report_0_2"),
+    "report?{runs}&audience=policy": ("Report", "report_0_2"),
     "learn": ("Learn", "learn_card"),
 }
 COUNT = """() => {

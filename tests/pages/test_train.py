@@ -90,7 +90,8 @@ def test_a_notion_and_a_budget_are_explained_on_the_data(open_page: Open) -> Non
     page = open_page("train", expert="True")
     for name in notions():
         page.selectbox("notion").set_value(name).run()
-        assert "A and B" in said(page, "markdown") and "0 is ideal" in said(page, "markdown"), name
+        [asks] = [each for each in page.markdown if "A and B" in each.value]
+        assert "0 is ideal" in asks.value + asks.help, name
     noise = float(page.metric[0].value)
     assert "at most 74 % certain" in said(page, "markdown") and not page.warning
     page.slider("p.hidden_layers").set_value(2).run()

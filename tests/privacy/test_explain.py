@@ -39,8 +39,8 @@ def test_the_sentence_at_one() -> None:
 
 
 def test_a_row_is_not_called_a_person() -> None:
-    assert sentence(1.0, 1e-5, "record", "row").endswith("What is protected: one whole row.")
-    said = "one row's sensitive attribute; everything else about it is taken as public."
+    assert sentence(1.0, 1e-5, "record", "row").endswith("Protected: one whole row.")
+    said = "one row's sensitive attribute; all else about it is taken as public."
     assert sentence(1.0, 1e-5, "attribute", "row").endswith(said)
 
 

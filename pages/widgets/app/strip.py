@@ -41,7 +41,7 @@ Asked = tuple[Mapping[str, Any], float | None]  # a run's config, and its ε
 def hold_strip(page: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
     """Return the strip's parts, still empty: they hold its place while the page below is drawn."""
     buttons = st.container(horizontal=True, horizontal_alignment="right", key="strip_buttons")
-    return st.container(key="strip") if page in _TELLS else st.empty(), buttons, st.empty()
+    return st.container(key="strip").empty() if page in _TELLS else st.empty(), buttons, st.empty()
 
 
 def show_strip(page: str, line: DeltaGenerator, buttons: DeltaGenerator, faults: DeltaGenerator) -> None:

@@ -39,7 +39,7 @@ def choose_epsilon(*, help: str | None = None, delta: float | None = None) -> fl
     asked = value("epsilon")
     stops = tuple(sorted({*STOPS, asked} if _LEAST <= asked <= _MOST else STOPS))
     nearest = min(stops, key=lambda stop: abs(stop - asked))
-    beside = ": smaller protects more" if delta is None else f", δ = {delta_text(delta)}"
+    beside = "" if delta is None else f", δ = {delta_text(delta)}"
     label = f"Privacy budget ε{beside}"
     chosen = st.select_slider(
         label, stops, **mount("epsilon", stops, nearest), help=help, format_func=lambda stop: write_texts(stop)[0]

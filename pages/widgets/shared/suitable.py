@@ -94,8 +94,7 @@ def explain_notion(name: str, dataset: Dataset) -> None:
     """Say what the notion asks for on this data: which groups, which direction, the ideal value."""
     notion = notions()[name]
     said = explain(notion, dataset.group_names, dataset.label_names)
-    short = said.replace(GAP, "A gap of 0 is ideal, whichever is ahead.")
-    st.markdown(plain(short), help=plain(f"{GAP} {notion.misleads}" if GAP in said else notion.misleads))
+    st.markdown(plain(said.replace(GAP, "").strip()), help=plain(f"{GAP} {notion.misleads}" if GAP in said else notion.misleads))
 
 
 def _say_unsuited(infos: Sequence[MethodInfo], dataset: Dataset) -> str:

@@ -207,10 +207,10 @@ def write_form(number: float | None) -> str:
     return f"%.{count_digits(float(f'{number or 0.0:.12g}'))}g"
 
 
-def describe(shown: Parameter, default: Any, *, ends: bool = True) -> str:
-    """Return the line under a parameter: its range, unless its `ends` are in sight, its default and the paper's."""
+def describe(shown: Parameter, default: Any) -> str:
+    """Return the line under a parameter: its range, its default and the paper's value."""
     parts = []
-    if ends and shown.low is not None and shown.high is not None:
+    if shown.low is not None and shown.high is not None:
         parts.append(plain(f"{_show(shown.low)} to {_show(shown.high)}"))
     parts.append(f"default {'automatic' if default is None else plain(_show(default) + _unit(shown))}")
     if shown.paper:

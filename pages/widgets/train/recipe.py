@@ -53,7 +53,7 @@ def choose_recipe() -> Recipe:
         chosen = st.selectbox("Data", listed, **mount_index("data", listed), format_func=list_reference)
         reference = keep("data", chosen)
         with st.container(key="look_at_data"):
-            link_to("data", "Look at it, or bring your own")
+            link_to("data", "Your own data")
     spec = find_spec(reference)
     dataset = None if spec is None else find_dataset(spec)
     with method:

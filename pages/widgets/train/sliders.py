@@ -78,8 +78,9 @@ def _draw(kind: type[Method], name: str, default: Any, idle: str | None, *, type
     moved = list_moves(kind).get(name)
     chosen = draw_parameter(name, shown, default, typed=typed, disabled=stuck, on_change=moved)
     with st.container(horizontal=True, vertical_alignment="center", key=f"line_{name}"):
-        line = " · ".join(filter(None, (_MEANINGS.get(name), describe(shown, default, ends=typed))))
-        st.caption(idle or line, width="content")
+        paper = "" if shown.paper is None else f"paper {plain(shown.paper)}"
+        line = " · ".join(filter(None, (_MEANINGS.get(name), describe(shown, default) if typed else paper)))
+        st.caption(idle or line or describe(shown, default), width="content")
         if name == "clip_dual" and _OUTPUTS in parameters(kind):
             _offer_outputs(idle)
     if name in list_optional(kind) and (expert or value(f"p.{name}.automatic", default=False)):
