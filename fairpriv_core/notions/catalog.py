@@ -29,8 +29,8 @@ _NOTIONS = (
         target="score",
         ask="Among people who truly are '{positive}', and also among those who are not, the share predicted "
         "'{positive}' should be the same for {groups}.",
-        misleads="It trusts the recorded label: where the label itself was given unfairly, a small gap carries that "
-        "on; and the rare label's rates rest on few people.",
+        misleads="It trusts the recorded label: if the labels were unfair, a small gap repeats that. The rates of a "
+        "rare label come from few people.",
         beside_others=True,
         ask_of_classes="Among people of the same true class, every class should be decided equally often for {groups}.",
     ),

@@ -14,12 +14,12 @@ from fairpriv_core.report.public import as_public_report
 from fairpriv_core.report.report_numbers import class_rows, group_rows, paid_rows, run_rows
 
 _USE = (
-    "Research into privacy and fairness, and decisions about which of several trade-offs to take. It was not made to "
-    "decide about real people by itself, and nothing here shows that it would do so well."
+    "For research into privacy and fairness, and for choosing among trade-offs. It was not made to decide about real "
+    "people by itself, and nothing here shows that it would do that well."
 )
 _ETHICS = (
-    "A classifier repeats what its labels say, wrongs included. A small gap between groups is one question among many: "
-    "another notion of fairness may show a large one for the same model."
+    "A classifier repeats its labels, and their errors too. A small gap in one notion of fairness says nothing about "
+    "another: the same model may have a large one there."
 )
 
 

@@ -55,15 +55,12 @@ from fairpriv_core.report.summary import tell_summary
 from fairpriv_core.report.tables import REPLAYED
 from fairpriv_core.text import at_least_text, delta_text, epsilon_text
 
-_PICKED = "Which runs are reported: if somebody chose them by their raw numbers, no ε covers that choice."
-_ALONE = (
-    "Each ε above is that of one run alone. Whoever sees several runs on the same people learns more than from any "
-    "one of them."
-)
+_PICKED = "The choice of these runs: if somebody chose them by their raw numbers, no ε covers it."
+_ALONE = "Each ε above is of one run alone. Someone who sees several runs on the same people learns more than from one."
 _TOGETHER = "What the reported runs cost together:"
 _LEDGER = (
-    "What all runs on the same people have cost up to {day} (UTC), those that are not in this report, wait or still "
-    "run included:"
+    "What all runs on the same people have cost up to {day} (UTC), including those outside this report, queued or "
+    "running:"
 )
 _GUESSED = "Other columns may give the protected attribute away; ε does not limit that."
 _NOT_FAIR = (
@@ -72,7 +69,7 @@ _NOT_FAIR = (
 )
 _PRIVACY_HEAD = ("run", "protects", "budget asked for", "ε proved", "δ", "ε by the paper's or author's accounting")
 _SEEDS = ("seed", "replay_noise")
-_APPENDIX = "From here on: for whoever checks the runs or repeats them. It uses the methods' own terms."
+_APPENDIX = "The rest is for people who check or repeat the runs. It uses technical terms."
 _NOT_SHOWN = "A run without privacy and fairness is not shown: no ε covers its numbers."
 _NO_GAP = (
     "No fairness number of {runs} may be shown: private evaluation was off. The page Run offers one where an ε can "
@@ -364,9 +361,7 @@ def _tell_audit(each: Chosen) -> list[Part]:
         return []
     parts: list[Part] = []
     if audit["code"] is None:
-        parts.append(
-            Text("Audit: this method is not private; it promises nothing that an attack could be held against.")
-        )
+        parts.append(Text("Audit: this method is not private, so there is no ε for an attack to test."))
     else:
         parts += [Text(_say_audit(audit)), bound_bars(audit["code"])]
     if audit["model"] is not None:

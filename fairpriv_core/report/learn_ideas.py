@@ -102,7 +102,7 @@ _OF_PRIVACY = (
         "epsilon",
         "ε and δ",
         "ε bounds how much anybody can learn about one person from all that is published. δ is the chance that it "
-        "fails. The formula says how certain someone guessing 50:50 can become: at most 74 % at ε = 1.",
+        "fails. The formula says how certain someone guessing 50:50 can become: at most 74\u00a0% at ε = 1.",
         "It bounds what is learnt because one person takes part, not what the data say about everybody. Two values of "
         "ε compare only where they protect the same thing. No value is a promise of safety.",
         "Dwork, McSherry, Nissim and Smith (2006), Calibrating noise to sensitivity in private data analysis",

@@ -82,7 +82,7 @@ def test_a_live_run_from_launch_to_its_end_for_all_who_look(tab: Page, site: Any
     with open_store(str(site.store)) as store:
         store.delete(key)
     tab.reload()
-    expect(tab.locator("[data-testid=stAlert]").first).to_contain_text(f"o run '{key}'")
+    expect(tab.locator("[data-testid=stAlert]").first).to_contain_text(key)
     assert "Traceback" not in tab.locator("body").inner_text()
 
 
@@ -103,7 +103,7 @@ def test_a_run_deleted_while_it_is_watched_gives_a_sentence(tab: Page, site: Any
     wait_for_state(tab, "paused")
     with open_store(str(site.store)) as store:
         store.delete(key)
-    expect(tab.locator("[data-testid=stAlert]").first).to_contain_text(f"o run '{key}'")
+    expect(tab.locator("[data-testid=stAlert]").first).to_contain_text(key)
 
 
 @pytest.mark.long

@@ -240,7 +240,7 @@ def test_a_report_on_rows_that_everybody_has_says_once_whose_they_are() -> None:
 def test_what_all_runs_on_the_people_have_cost_stands_in_a_report_on_one() -> None:
     for audience in AUDIENCES:
         said = list_texts(report_on(tell_run(), audience=audience), "What privacy promises")
-        assert any(text.startswith("Each ε above is that of one run alone.") for text in said)
+        assert any(text.startswith("Each ε above is of one run alone.") for text in said)
         assert any("up to 2026-01-05 (UTC)" in text for text in said)
         assert "adult sex 41 7.31 1 in 100,000" in said
         assert "adult whole records 41 no bound 1 in 100,000" in said
@@ -253,7 +253,7 @@ def test_what_is_not_promised_is_said() -> None:
     assert said[0].startswith("Run 1: Whole records: only sex is protected.")
     assert said[1].startswith("Run 1: Other columns may give the protected attribute away")
     assert said[2] == "Run 3: Nothing is promised: no ε is proved."
-    assert "does not say that the model is fair" in said[3] and "Which runs are reported" in said[4]
+    assert "does not say that the model is fair" in said[3] and "The choice of these runs" in said[4]
 
 
 def test_accuracy_has_something_to_be_held_against_and_a_missing_gap_its_reason() -> None:
