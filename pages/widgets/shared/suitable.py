@@ -94,7 +94,8 @@ def explain_notion(name: str, dataset: Dataset) -> None:
     """Say what the notion asks for on this data: which groups, which direction, the ideal value."""
     notion = notions()[name]
     said = explain(notion, dataset.group_names, dataset.label_names)
-    st.markdown(plain(said.replace(GAP, "").strip()), help=plain(f"{GAP} {notion.misleads}" if GAP in said else notion.misleads))
+    misleads = f"{GAP} {notion.misleads}" if GAP in said else notion.misleads
+    st.markdown(plain(said.replace(GAP, "").strip()), help=plain(misleads))
 
 
 def _say_unsuited(infos: Sequence[MethodInfo], dataset: Dataset) -> str:
