@@ -85,7 +85,7 @@ def test_images_from_several_threads(chromium: str, monkeypatch: pytest.MonkeyPa
 def test_without_chromium_a_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("BROWSER_PATH", raising=False)
-    with pytest.raises(BadInput, match=r"needs Chromium.*apt install chromium.*your own browser"):
+    with pytest.raises(BadInput, match=r"needs Chromium.*apt install chromium.*HTML or CSV"):
         to_image(FIGURES["trade_off"], "png")
 
 
