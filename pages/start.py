@@ -17,6 +17,7 @@ from pages.widgets.shared.epsilon import choose_epsilon, explain_epsilon
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.reference import write_config
 from pages.widgets.shared.results import show_results, shown_results
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, enter, publish
 
 _TITLE = "Train a classifier that is private and fair, watch it happen, and see what each promise costs."
@@ -73,7 +74,9 @@ def _draw_card(
 ) -> bool:
     """Draw a card, which style.py gives its shape, and return whether it was clicked."""
     kind: Literal["primary", "secondary"] = "primary" if first else "secondary"
-    return place.button(f"**{title}** →  \n{text}", key=key, type=kind, disabled=disabled, width="stretch")
+    return place.button(
+        f"**{plain(title)}** →  \n{plain(text)}", key=key, type=kind, disabled=disabled, width="stretch"
+    )
 
 
 show()

@@ -62,7 +62,7 @@ def judge_aim(records: Sequence[Mapping[str, Any]], tables: Sequence[Table]) -> 
     asked_of = config["data"]
     who = _call_pair(one, other, asked_of) if len(pairs) == 1 else f"groups of {asked_of['sensitive']}"
     verdict: Verdict = "yes" if high <= target else "no" if low > target else "maybe"
-    far = f"{number(low)} to {number(high)}" if verdict == "maybe" else spread(gap)
+    far = f"{number(max(low, 0.0))} to {number(high)}" if verdict == "maybe" else spread(gap)
     said = f"{asked}; {who} are {far} apart: {VERDICTS[verdict]}."
     left_out = _name_small(small, noisy=any(noise for _, noise in tables))
     return Reached(verdict, f"{said} {left_out}".strip(), asked, far, left_out)

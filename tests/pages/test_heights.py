@@ -59,7 +59,7 @@ def test_train_and_run_say_where_there_is_no_gap_to_close(
 ) -> None:
     monkeypatch.setattr(launch, "is_published", lambda data: published)
     with open_store() as store:
-        fair = finish(store, config("pf_ld"), (), metrics=of(FAIRER))
+        fair = finish(store, config({"name": "pf_ld", "gap_target": None}), (), metrics=of(FAIRER))
         finish(store, config("none"), (), metrics=of(SAME))
     asked = {"method": "pf_ld", "notion": "demographic_parity", "gap": "4"}
     page = open_page("train", data="synthetic:group", **asked)

@@ -168,7 +168,7 @@ def test_few_images_are_taken_in_batches_that_they_fill(open_page: Open) -> None
         open_page("train", data=FEW, method="dp_fermi")
     )
     launch(open_page("train", data=FEW, method="none"))
-    assert open_store().rows()[0].config["method"].get("batch_size") is None
+    assert open_store().rows()[0].config["method"]["batch_size"] == 4
 
 
 def test_an_mlp_is_asked_for_its_size_and_a_network_that_needs_more_pixels_is_refused(open_page: Open) -> None:

@@ -47,7 +47,7 @@ def test_a_finished_run_shows_numbers_figures_its_log_and_its_gap_beside_that_wi
     assert len(drawn) >= 6 and all(chart["alt"] for chart in drawn.values())
     assert any("clipped" in chart["alt"] for chart in drawn.values())
     over_time = next(chart for chart in drawn.values() if "Share of all gradients" in chart["alt"])
-    shares = [trace["y"] for trace in over_time["figure"]["data"] if trace["yaxis"] == "y3" and trace.get("y")]
+    shares = [trace["y"] for trace in over_time["figure"]["data"] if trace["yaxis"] == "y2" and trace.get("y")]
     assert len(shares) >= 2
     assert "Finished at step" in said(page, "markdown") and "paper's accounting" in said(page, "caption")
     assert "0 is ideal, and one answer for everybody gives 0" in said(page, "caption")
