@@ -140,7 +140,7 @@ def test_sensitive_values_may_be_of_any_kind(kind: Any, rows: Any) -> None:
             "pos_label must be one of the labels ['hired', 'rejected'], got 'promoted'.",
         ),
         (["f", "m"] * 600, {"sensitive_feature_ids": [0]}, "sensitive values are given twice"),
-        (["f", "m"] * 600, {"method": "pfld"}, "unknown method 'pfld'; choose from none"),
+        (["f", "m"] * 600, {"method": "pfld"}, "unknown method 'pfld'; choose from pf_ld"),
         (["f", "m"] * 600, {"notion": "luck"}, "unknown notion 'luck'; choose from"),
         (["f", "m"] * 600, {"epsilon": -1}, "epsilon must be a finite number > 0, got -1.0."),
         (["f", "m"] * 600, {"epsilon": None}, "epsilon is not given: method 'pf_ld' needs a number > 0"),

@@ -92,8 +92,8 @@ def test_a_method_that_pursues_no_notion_needs_none() -> None:
         ({"data": "adult"}, "data must be a table", "data"),
         ({"notion": "fairness"}, "unknown notion 'fairness'; choose from demographic_parity,", "notion"),
         ({"notion": None}, "notion is not given; choose from demographic_parity,", "notion"),
-        ({"method": "magic"}, "unknown method 'magic'; choose from none,", "method"),
-        ({"method": None}, "method is not given; choose from none,", "method"),
+        ({"method": "magic"}, "unknown method 'magic'; choose from pf_ld,", "method"),
+        ({"method": None}, "method is not given; choose from pf_ld,", "method"),
         ({"method": 3}, "method must be a name or a table", "method"),
         ({"method": {"name": "none", "clip": 1}}, "unknown parameter of method 'none' 'clip'; choose from epo", "clip"),
         (
