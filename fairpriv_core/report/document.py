@@ -12,7 +12,7 @@ Audience = Literal["analyst", "policy"]
 AUDIENCES: tuple[Audience, ...] = ("analyst", "policy")
 NOTICES: dict[Audience, str] = {
     "analyst": "For the analyst: it holds numbers computed on protected data without noise. Do not publish it.",
-    "policy": "May be shared: every number is public or protected by noise that ε covers.",
+    "policy": "May be shared: every number is public or protected by noise.",
 }
 #: the title of the section from which on a report goes into detail: what comes after is shown on request
 DETAILS = "Details"

@@ -38,7 +38,7 @@ def test_a_slider_moves_the_point_an_edge_is_dragged_and_a_point_is_kept(tab: Pa
     keep = keyed(tab, "explore_keep", "button")
     expect(keep).to_be_enabled()
     keep.click()
-    expect(tab.get_by_text("it is among your runs now")).to_be_visible()
+    expect(tab.get_by_text("it is now in your list of runs")).to_be_visible()
     expect(keep).to_be_disabled()
 
 

@@ -50,7 +50,8 @@ def make_data(*runs: ReportRun) -> ReportData:
     """Return the report data of `runs`, as `gather_report` returns it: a reference beside them, more in the ledger."""
     plain = tell_run("0" * 16, method="none", threat_model=None, epsilon=None, paid=False).record
     shares = {"accuracy": RAW["reference_accuracy"], "demographic_parity_gap": RAW["reference_gap"]}
-    reference = Reference({**plain, "metrics": {**plain["metrics"], **shares}})
+    asked = {**plain["config"], "data": runs[0].record["config"]["data"]} if runs else plain["config"]
+    reference = Reference({**plain, "config": asked, "metrics": {**plain["metrics"], **shares}})
     spent = Spent("adult", "sex", 41, 7.31, None, _DELTA)
     records = replace(spent, column=None, epsilon=None, reason="run x has none.")
     return ReportData(runs, (), (records, spent), "2026-01-05", (reference,))
