@@ -33,7 +33,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import build_config, build_shape
-from fairpriv_core.records.parameters import method_to_json
+from fairpriv_core.records.parameters import build_method, method_to_json
 from fairpriv_core.records.record import forecast
 
 PATH = Path(__file__).parent.parent / "docs" / "results" / "constant.json"
@@ -71,7 +71,7 @@ def load_parts(data: str) -> list[tuple[Dataset, Dataset]]:
 def run_way(name: str, settings: Mapping[str, Any], data: str) -> dict[str, Any]:
     """Return what a method comes to on a benchmark: accuracies by seed, None of a run that fails, and what was said."""
     parts = load_parts(data)
-    method = methods()[name](**settings).calibrated(epsilon=EPSILON, delta=DELTA, n_train=parts[0][0].n)
+    method = build_method(methods()[name], settings).calibrated(epsilon=EPSILON, delta=DELTA, n_train=parts[0][0].n)
     return {
         "rows": sum(test.n for _, test in parts),
         "constant": round(float(np.mean([np.bincount(test.y).max() / test.n for _, test in parts])), 5),

@@ -18,6 +18,7 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
+from fairpriv_core.records.parameters import build_method
 
 _NOISES = ("noise_primal", "noise_dual", "noise_counts")
 _MULTIPLIERS = {"noise_primal": NOISE, "noise_dual": 5.0, "noise_counts": 5.0}
@@ -39,7 +40,7 @@ class Case:
         network = {"hidden_layers": work.layers, "width": work.width}
         noise = {name: _MULTIPLIERS[name] for name in _NOISES if name in known}
         given = {"variant": self.variant} if self.variant else {}
-        return kind(**{**shared, **network, **noise, **given, **self.settings})
+        return build_method(kind, {**shared, **network, **noise, **given, **self.settings})
 
 
 @dataclass

@@ -62,6 +62,7 @@ from fairpriv_core.notions.metrics import wilson_interval
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.mixing import measure_height
+from fairpriv_core.records.parameters import build_method
 from fairpriv_core.stats import mean_interval
 
 PATH = Path(__file__).parent.parent / "docs" / "results" / "defaults.json"
@@ -150,7 +151,7 @@ def run_reference(data: str, notion: str, seeds: Sequence[int]) -> Iterator[dict
     for seed in seeds:
         train, rest = validation_part(data, seed)
         plain = measure_plain(data, seed)
-        [fair] = fit_all([(methods()[name](**settings), train, seed)], notion)
+        [fair] = fit_all([(build_method(methods()[name], settings), train, seed)], notion)
         yield {
             "seed": seed,
             "rows": rest.n,
@@ -167,7 +168,7 @@ def run_candidate(
     asked, told = [], list(product(EPSILONS, seeds))
     for epsilon, seed in told:
         train = validation_part(data, seed)[0]
-        method = methods()[name](**settings_at(settings, epsilon))
+        method = build_method(methods()[name], settings_at(settings, epsilon))
         asked.append((method.calibrated(epsilon=epsilon, delta=DELTA, n_train=train.n), train, seed))
     for (epsilon, seed), fitted in zip(told, fit_all(asked, notion), strict=True):
         yield {"epsilon": epsilon, **measure(fitted, data, notion, seed)}

@@ -28,6 +28,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.mixing import measure_height
+from fairpriv_core.records.parameters import build_method
 from fairpriv_core.stats import mean_interval
 
 DELTA, SEARCHED, VALIDATION, FRESH = 1e-5, 0, (0, 1, 2), range(9401, 9406)
@@ -77,7 +78,9 @@ def fit(
     name: str, settings: Mapping[str, Any], case: Case, parts: Parts, given: Sequence[Any] | None = None
 ) -> list[Fitted]:
     """Return a method's models of the first of each of `parts`; `given` are the notes of fits that are used again."""
-    method = methods()[name](**settings).calibrated(epsilon=case.epsilon, delta=DELTA, n_train=parts[0][0].n)
+    method = build_method(methods()[name], settings).calibrated(
+        epsilon=case.epsilon, delta=DELTA, n_train=parts[0][0].n
+    )
     trainings = [
         Training(notions()[case.notion], seed, Mechanism(Randomness.fresh()), Unwatched(), given=notes)
         for seed, notes in enumerate(given or [None] * len(parts))
