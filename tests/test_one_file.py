@@ -26,7 +26,7 @@ def test_parameters_have_the_products_bits(sensitive: str, set_by_hand: dict[str
         {
             "data": asked,
             "notion": "demographic_parity",
-            "method": {"name": "pf_ld", **set_by_hand},
+            "method": {"name": "pf_ld", "gap_target": None, **set_by_hand},
             "epsilon": 1.0,
             "seed": SEED,
             "replay_noise": REPLAYED,

@@ -111,7 +111,7 @@ def _choose_move(store: RunStore) -> Move | None:
         budget: dict[str, Any] = {"reuse": reuse}
         if reuse is None and kind.info.threat_model is not None:
             budget = {"epsilon": choose_epsilon()}
-        chosen, _ = choose_sliders(kind, notion)
+        chosen, _ = choose_sliders(kind, notion, lines=False)
         asked = raw | budget | {"method": {"name": name, **chosen, **fit_batch(kind, dataset)}}
     config = attempt(lambda: _build(asked, store))
     source = None if config is None or reuse is None else attempt(lambda: store.source(reuse))

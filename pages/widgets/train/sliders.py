@@ -33,16 +33,17 @@ _PROBABILITIES = "Outputs are probabilities: at most 1."
 
 
 def choose_sliders(
-    kind: type[Method], notion: str, *, columns: int = 1, expert: bool = False, typed: bool = False
+    kind: type[Method], notion: str, *, columns: int = 1, lines: bool = True, expert: bool = False, typed: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Draw the sliders of `kind` in `columns`; return its parameters by name, and the container under each by name.
+
+    `lines` say what each is for.
 
     A gap is aimed at until λ, or another setting that the gap replaces, is moved. `typed` takes numbers as typed.
     """
     known = parameters(kind)
     aims = _AIM in known and not _is_published(kind)
-    moves = list_moves(kind)
-    by_hand = bool(moves and value(_BY_HAND))
+    by_hand = bool(list_moves(kind) and value(_BY_HAND))
     usual = {} if aims and not by_hand else known[_AIM][0].otherwise if _AIM in known else {}
     values: dict[str, Any] = {}
     slots: dict[str, Any] = {}
@@ -51,13 +52,11 @@ def choose_sliders(
     for name, place in zip(shown, places, strict=False):
         with place:
             if name == _AIM:
-                gap = _choose_gap(typed=typed, disabled=by_hand)
-                values[name] = None if by_hand else gap
-                _say_aim(kind, list(moves), by_hand=by_hand)
+                values[name] = _draw_aim(kind, by_hand=by_hand, lines=lines, typed=typed)
             else:
                 idle = _say_idle(kind, notion, aims=aims and not by_hand) if name == "clip_dual" else None
                 default = usual.get(name, known[name][1].default)
-                values[name] = _draw(kind, name, default, idle, typed=typed, expert=expert)
+                values[name] = _draw(kind, name, default, idle, lines=lines, typed=typed, expert=expert)
             slots[name] = st.container()
     if _OUTPUTS in known:
         values |= {} if expert else {_OUTPUTS: value(f"p.{_OUTPUTS}", known[_OUTPUTS][1].default)}
@@ -71,18 +70,20 @@ def list_moves(kind: type[Method]) -> dict[str, Callable[[], None]]:
     return {name: partial(choose, _BY_HAND, True) for name in replaced if name in known}
 
 
-def _draw(kind: type[Method], name: str, default: Any, idle: str | None, *, typed: bool, expert: bool) -> Any:
+def _draw(
+    kind: type[Method], name: str, default: Any, idle: str | None, *, lines: bool, typed: bool, expert: bool
+) -> Any:
     """Draw one slider with a line under it, greyed where it is `idle`, and return what is chosen."""
     shown = parameters(kind)[name][0]
     stuck = idle == _DECISIONS or (idle is not None and not typed and value(f"p.{name}", default) >= 1)
     moved = list_moves(kind).get(name)
     chosen = draw_parameter(name, shown, default, typed=typed, disabled=stuck, on_change=moved)
-    with st.container(horizontal=True, vertical_alignment="center", key=f"line_{name}"):
-        paper = "" if shown.paper is None else f"paper {plain(shown.paper)}"
-        line = " · ".join(filter(None, (_MEANINGS.get(name), describe(shown, default) if typed else paper)))
-        st.caption(idle or line or describe(shown, default), width="content")
-        if name == "clip_dual" and _OUTPUTS in parameters(kind):
-            _offer_outputs(idle)
+    paper = "" if shown.paper is None else f"paper {plain(shown.paper)}"
+    line = " · ".join(filter(None, (_MEANINGS.get(name), describe(shown, default) if typed else paper)))
+    if idle or lines:
+        _draw_line(name, idle or line or describe(shown, default))
+    if name == "clip_dual" and _OUTPUTS in parameters(kind):
+        _offer_outputs(idle)
     if name in list_optional(kind) and (expert or value(f"p.{name}.automatic", default=False)):
         return None if choose_automatic(name, shown) else chosen
     return chosen
@@ -106,20 +107,30 @@ def _choose_gap(*, typed: bool, disabled: bool) -> float:
     return float(keep("gap", points)) / 100
 
 
-def _say_aim(kind: type[Method], replaced: list[str], *, by_hand: bool) -> None:
-    """Say what the gap is for, or that none is aimed at, since a person set what it replaces; offer to aim again."""
-    if not by_hand:
-        with st.container(key="line_gap"):
-            st.caption("Training aims at it")
-        return
+def _draw_aim(kind: type[Method], *, by_hand: bool, lines: bool, typed: bool) -> float | None:
+    """Draw the gap, greyed where none is aimed at, and return it, None there."""
+    gap = _choose_gap(typed=typed, disabled=by_hand)
+    if by_hand:
+        _offer_aim(kind, list(list_moves(kind)))
+    elif lines:
+        _draw_line("gap", "Training aims at it")
+    return None if by_hand else gap
+
+
+def _draw_line(name: str, said: str) -> None:
+    with st.container(key=f"line_{name}"):
+        st.caption(said)
+
+
+def _offer_aim(kind: type[Method], replaced: list[str]) -> None:
+    """Say that no gap is aimed at, since a person set what it replaces, and offer to aim again."""
     known = parameters(kind)
     usual = {name: known[_AIM][0].otherwise.get(name, known[name][1].default) for name in replaced}
     moved = [name for name in replaced if ahead(f"p.{name}", usual[name]) != usual[name]]
     names = " and ".join(dict.fromkeys(_name(known[name][0]) for name in moved or replaced[:1]))
-    with st.container(horizontal=True, vertical_alignment="center", key="line_gap"):
-        st.caption(plain(f"You set {names}. The gap is not aimed at."), width="content")
-        undo = partial(_aim, replaced)
-        st.button("Aim at a gap again", key="aim_again", type="tertiary", icon=":material/undo:", on_click=undo)
+    _draw_line("gap", plain(f"You set {names}. The gap is not aimed at."))
+    undo = partial(_aim, replaced)
+    st.button("Aim at a gap again", key="aim_again", type="tertiary", icon=":material/undo:", on_click=undo)
 
 
 def _aim(replaced: list[str]) -> None:
