@@ -57,7 +57,7 @@ _RULES = """
 .stElementContainer:has([data-testid="stProgress"]) { min-height: 2.5rem; }
 .st-key-run_numbers { min-height: 4.75rem; }
 .st-key-look_at_data { flex: none; height: 1.25rem; }
-[class*="st-key-line_"] { margin-top: -1.25rem; }
+[class*="st-key-line_"] { margin-top: -0.3rem; }
 .stApp .stSlider label[disabled] { color: inherit; opacity: 0.7; }
 .stElementContainer.st-key-paper_scores { min-height: 177px; }
 .stFileChip[aria-invalid="true"] { height: auto; max-width: none; flex-wrap: wrap; }
