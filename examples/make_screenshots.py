@@ -45,7 +45,7 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
     "one_release": {"epochs": 30},
     "dp_sgd": {"epochs": 10},
 }
-SETTLE_MS = 2500
+SETTLE_MS = 5000
 
 
 def main() -> None:
