@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.ledger.paid_schema import settle_schema
+from fairpriv_core.methods.base import parameters
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.records.plan import DatasetCache, fit_batch
@@ -77,6 +78,7 @@ def train(config: RunConfig, reporter: Reporter, *, again: bool = False, said: C
         datasets = DatasetCache(check=store.files.check)
         if said is not None:
             config = _fit_batch(config, said, datasets, reporter)
+            _say_without_gap(config, said, reporter)
         found = None if again else store.find(config.key)
         if found is not None and found.status == "finished":
             reporter.say(f"run {found.key} is finished in this store, so nothing ran; --again makes a new attempt.")
@@ -93,6 +95,15 @@ def _fit_batch(config: RunConfig, said: Collection[str], datasets: DatasetCache,
         rows = count_text(datasets.whole(config).n, "row")
         reporter.say(f"batch_size = {size}: the usual {usual} is too large for {rows}.")
     return fitted
+
+
+def _say_without_gap(config: RunConfig, said: Collection[str], reporter: Reporter) -> None:
+    """Say that no gap is aimed at, where a person set what the gap would replace and nothing of the gap itself."""
+    known, published = parameters(config.method), getattr(config.method, "variant", "proved") == "published"
+    replaced = known["gap_target"][0].replaces if "gap_target" in known and not published else ()
+    moved = [name for name in replaced if name in said]
+    if moved and "gap_target" not in said:
+        reporter.say(f"gap_target = none: you set {' and '.join(moved)}. With gap_target too, a gap is aimed at.")
 
 
 def resume(key: str, reporter: Reporter) -> Ended:

@@ -142,6 +142,9 @@ def test_a_file_of_ones_own_is_trained_on_and_predicted(call: Call, tmp_path: Pa
     outcome = " ".join(call("train", *named, *aimed).out.partition("\nrun ")[0].split())
     assert outcome.startswith("outcome You asked for a gap of at most 4 points; groups 'left' and 'right' are ")
     assert outcome.endswith("(Raw.)")
+    by_hand = call("train", *named, *aimed[:4], "--set", "multiplier_max=1", "--set", "epochs=1", "--json")
+    assert by_hand.json["config"]["method"]["gap_target"] is None
+    assert "gap_target = none: you set multiplier_max." in by_hand.err
     (tmp_path / "short.csv").write_text("side,other\nleft,1\n")
     said = call("predict", key, "--csv", str(tmp_path / "short.csv"), "--out", str(out))
     assert said.code == 2 and "score" in said.err
