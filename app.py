@@ -9,7 +9,6 @@ from pages.widgets.app.strip import hold_strip, show_strip
 from pages.widgets.app.style import ICON, show_mark, show_style, wait_for_style
 from pages.widgets.app.top import begin_at_top
 from pages.widgets.shared.access import wait_for_store
-from pages.widgets.shared.charts import serve_library
 from pages.widgets.shared.demo import show_banner
 from pages.widgets.shared.frame import list_pages, mark_framed, set_aside
 from pages.widgets.shared.person import admit
@@ -23,7 +22,6 @@ if not admit():
     st.set_page_config(page_title="fairpriv")
     st.navigation(list_pages(), position="hidden")
     st.stop()
-serve_library()
 page = st.navigation(list_pages(), position="top")
 wait_for_style()
 st.set_page_config(page_title=f"{page.title} · fairpriv")

@@ -72,6 +72,8 @@ def test_a_live_run_from_launch_to_its_end_for_all_who_look(tab: Page, site: Any
     paused = read_step(tab)
     keyed(tab, "do_resume", "button").click()
     wait_for_state(tab, "training")
+    watch_steps(tab, 3)
+    assert tab.evaluate(READ_RANGE) == zoomed
     tab.reload()
     wait_for_state(tab, "training")
     assert read_step(tab) >= paused

@@ -92,7 +92,7 @@ def _draw_state(store: RunStore, row: RunRow) -> None:
         _offer(store, row, "pause", disabled=row.status not in ("queued", "running") or row.request is not None)
         _offer(store, row, "resume", disabled=not _can_resume(row))
         _offer(store, row, "stop", disabled=row.ended or row.status == "stopping")
-    if row.status == "queued" and time.time() - row.created > _QUEUE_PATIENCE:
+    if row.status == "queued" and row.started is None and time.time() - row.created > _QUEUE_PATIENCE:
         st.warning(
             "No worker has started this run yet. Other runs may come first. If nothing happens, look at the terminal "
             "that started the dashboard.",

@@ -71,11 +71,13 @@ const draw = (plotly, host) => {
   host.figure = figure
   const annotations = placeNames(host) // by what is drawn, where a person may have zoomed
   const axes = Object.entries(figure.layout).filter(([name]) => /^[xy]axis/.test(name))
-  host.whole = Object.fromEntries(axes.map(([name, axis]) => [name, `${axis.range}`])) // Plotly overwrites the figure's own
+  host.whole = Object.fromEntries(axes.map(([name, axis]) => [name, `${axis.range}`]))
   const own = host.clientWidth < NARROW ? abbreviate(figure.layout) : figure.layout
   const font = { family: family(host) }
-  const layout = { ...own, font, annotations, width: host.clientWidth || undefined, autosize: false }
-  const drawn = plotly.react(host, figure.data, layout, config).then(() => {
+  // Plotly writes a person's zoom into what it is given, and forgets it where it is given that once more: a copy each time
+  const { data, layout } = structuredClone({ data: figure.data, layout: { ...own, annotations } })
+  const size = { width: host.clientWidth || undefined, autosize: false }
+  const drawn = plotly.react(host, data, { ...layout, ...size, font }, config).then(() => {
     listen(host)
     return fitNames(host)
   })

@@ -8,6 +8,7 @@ one key. The drawing library is the one that the plotly package brings, served b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -46,7 +47,7 @@ def show_plot(
         "figure": drawing,
         "alt": alt,
         "config": CONFIG,
-        "plotly": st.session_state.get("library") or serve_library(),
+        "plotly": _address_library(),
         "pick": on_pick is not None,
         "drag": on_drag is not None,
     }
@@ -64,17 +65,23 @@ def _report(key: str, what: str, tell: Callable[[Any], None]) -> None:
         tell(told)
 
 
-def serve_library() -> str:
-    """Return the address of the drawing library; the frame asks at each run, which keeps it there for the session."""
+def _address_library() -> str:
+    """Return the address of the drawing library, as a browser asks for it."""
     folder = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    address = get_instance().media_file_mgr.add(_read_library(), "text/javascript", _NAME) if exists() else ""
-    st.session_state["library"] = f"/{folder}{address}" if folder else address
-    return str(st.session_state["library"])
+    address = _serve_library() if exists() else ""
+    return f"/{folder}{address}" if folder else address
 
 
 @st.cache_resource
-def _read_library() -> bytes:
-    return files("plotly").joinpath("package_data/plotly.min.js").read_bytes()
+def _serve_library() -> str:
+    """Serve the drawing library for as long as the pages are, and return where.
+
+    From a thread of its own, so that the file is no session's: Streamlit drops a session's files while its script
+    begins anew, and whoever asks for them then gets none.
+    """
+    library = files("plotly").joinpath("package_data/plotly.min.js").read_bytes()
+    with ThreadPoolExecutor(1) as apart:
+        return str(apart.submit(get_instance().media_file_mgr.add, library, "text/javascript", _NAME).result())
 
 
 def show_figure(
