@@ -7,7 +7,7 @@ import streamlit as st
 from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.roles import guess_attributes
-from fairpriv_core.data.table import show_number
+from fairpriv_core.data.spelling import show_number
 from fairpriv_core.data.table_schema import from_text
 from pages.widgets.data.files import begin_file
 from pages.widgets.data.groups import choose_fewer, show_counts, show_terms

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections.abc import Callable, Collection
 from datetime import date
@@ -9,7 +10,8 @@ from datetime import date
 import numpy as np
 
 from fairpriv_core.data.problem import DatePart
-from fairpriv_core.data.table import Codes, Column, Numbers, show_number
+from fairpriv_core.data.spelling import show_number
+from fairpriv_core.data.table import Codes, Column, Numbers
 
 #: the orders of year, month and day; one that fits all values and stands earlier here is guessed
 ORDERS = ("ymd", "mdy", "dmy")
@@ -19,26 +21,58 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 _DAYS_A_YEAR = 365.2425
 _DATE = re.compile(r"(\d{1,4})([-./])(\d{1,2})\2(\d{1,4})(?:[T ].*)?", re.S)
 _PLAIN = re.compile(r"(\d{4})(\d{2})(\d{2})")
+_ORDINAL = "(?:st|nd|rd|th)?"
+_NAMED = re.compile(  # 31 Dec 1999, Dec. 31, 99
+    rf"(?:(\d{{1,2}})(?:{_ORDINAL}|\.)[ -]([a-z]{{3,9}})\.?,?|([a-z]{{3,9}})\.? (\d{{1,2}}){_ORDINAL},?)"
+    r"[ -](\d{4}|\d{2})(?: .*)?",
+    re.S,
+)
+_NAMES = tuple(name.lower() for name in calendar.month_name[1:])
+_CENTURY = 69  # of two digits: from here on they are of the last century, as in POSIX
 _FIRST_YEAR, _LAST_YEAR = 1800, 2200
 
 
 def read_date(text: str, order: str) -> date | None:
     """Return the day that a text spells, with or without a time behind it; None where it is none.
 
-    >>> read_date("31.12.1999", "dmy"), read_date("1999-02-31", "ymd")
-    (datetime.date(1999, 12, 31), None)
+    >>> read_date("31.12.1999", "dmy"), read_date("31 Dec 99", "ymd"), read_date("1999-02-31", "ymd")
+    (datetime.date(1999, 12, 31), datetime.date(1999, 12, 31), None)
     """
-    found = _DATE.fullmatch(text.strip())
-    parts = found.group(1, 3, 4) if found else ()
-    if not parts and order == "ymd" and (plain := _PLAIN.fullmatch(text.strip())):
-        parts = plain.groups()
-    if not parts or len(parts[order.index("y")]) != 4:
+    parts = _split(text.strip(), order)
+    if parts is None:
         return None
-    year, month, day = (int(parts[order.index(part)]) for part in "ymd")
+    year, month, day = parts
     try:
         return date(year, month, day) if _FIRST_YEAR <= year <= _LAST_YEAR else None
     except ValueError:
         return None
+
+
+def _split(text: str, order: str) -> tuple[int, int, int] | None:
+    """Return year, month and day as numbers; a year of two digits is of the last century from 69 on."""
+    if named := _NAMED.fullmatch(text.casefold()):
+        word = named[2] or named[3]
+        number = next((place for place, name in enumerate(_NAMES, 1) if name.startswith(word)), 0)
+        return _read_year(named[5]), number, int(named[1] or named[4])
+    found = _DATE.fullmatch(text)
+    texts = found.group(1, 3, 4) if found else ()
+    if not texts and order == "ymd" and (plain := _PLAIN.fullmatch(text)):
+        texts = plain.groups()
+    if not texts or len(texts[order.index("y")]) not in (2, 4):
+        return None
+    year, month, day = (texts[order.index(part)] for part in "ymd")
+    if len(year) == 2 and (order == "ymd" or max(len(month), len(day)) > 2):
+        return None
+    return _read_year(year), int(month), int(day)
+
+
+def _read_year(text: str) -> int:
+    return int(text) if len(text) == 4 else int(text) + (1900 if int(text) >= _CENTURY else 2000)
+
+
+def is_date(text: str) -> bool:
+    """Return whether a text spells a day in some order."""
+    return any(read_date(text, order) is not None for order in ORDERS)
 
 
 def guess_order(values: Collection[str]) -> str | None:

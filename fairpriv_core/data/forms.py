@@ -25,7 +25,7 @@ from python_calamine import CalamineError, CalamineWorkbook
 
 from fairpriv_core.data.faults import check_size, fault, find_bad_byte, read_header, read_start
 from fairpriv_core.data.several import SEPARATORS, list_members, read_members
-from fairpriv_core.data.table import MISSING, parse_number
+from fairpriv_core.data.spelling import MISSING, parse_number
 
 _BLOCK = 1 << 20
 _SAMPLE_ROWS = 200

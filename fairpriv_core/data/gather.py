@@ -20,12 +20,12 @@ from fairpriv_core.data.own_file import read_own_file
 from fairpriv_core.data.problem import Categorical, DataSpec, Layout, Numeric, Problem, Source
 from fairpriv_core.data.read import read_csv, read_table
 from fairpriv_core.data.schema import Declared, RawTable, declare_problem
+from fairpriv_core.data.spelling import canonical
 from fairpriv_core.data.table import (
     Codes,
     Column,
     Numbers,
     Table,
-    canonical,
     count_rows,
     find_missing,
     join_tables,

@@ -13,16 +13,8 @@ from fairpriv_core.data.dates import MONTHS, WEEKDAYS, guess_order, take_part
 from fairpriv_core.data.problem import Categorical, DatePart, Numeric
 from fairpriv_core.data.roles import MOST_GROUPS
 from fairpriv_core.data.schema import shape_numbers
-from fairpriv_core.data.table import (
-    Codes,
-    Column,
-    Numbers,
-    find_missing,
-    parse_number,
-    show_number,
-    to_codes,
-    to_numbers,
-)
+from fairpriv_core.data.spelling import parse_number, show_number
+from fairpriv_core.data.table import Codes, Column, Numbers, find_missing, to_codes, to_numbers
 from fairpriv_core.data.table_schema import ColumnSchema
 from fairpriv_core.errors import BadInput
 

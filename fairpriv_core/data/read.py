@@ -21,11 +21,23 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, csv
 
-from fairpriv_core.data.dates import ORDERS, read_date
+from fairpriv_core.data.dates import is_date
 from fairpriv_core.data.faults import check_file, check_header, check_size, explain, no_rows
 from fairpriv_core.data.forms import Form, find_form, open_rows, read_names
 from fairpriv_core.data.problem import Layout
-from fairpriv_core.data.table import MISSING, Codes, Column, Numbers, canonical, parse_number
+from fairpriv_core.data.spelling import (
+    MISSING,
+    Spellings,
+    canonical,
+    fold,
+    group_spellings,
+    parse_amount,
+    parse_number,
+    show_number,
+    spell,
+)
+from fairpriv_core.data.table import Codes, Column, Numbers
+from fairpriv_core.text import count_text
 
 MOST_VALUES = 20_000
 _MOST_DAYS = 150_000  # four centuries, beside texts that are none
@@ -38,6 +50,12 @@ _LARGE_BATCH = 1 << 12  # of rows that may hold images
 _CELL_BYTES = 4  # a value in memory, about
 _THREADS_FROM = 64 << 20
 _PLAIN = Layout()
+_SHOWN, _FEW = 40, 4  # letters of a cell, and cells, that a sentence quotes
+_MOST_JUNK = 3  # different words among numbers that leave the column one of numbers
+_JUNK_SHARE = 0.1  # of its rows that these words may take
+_LEAST_NUMBERS = 13  # different numbers, beside such words: fewer may be codes
+_LACKING = frozenset(MISSING)
+_WHAT = {"number": "number", "text": "known value", "date": "date", "key": "key"}
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _NULLS = [*MISSING, *(f" {word}" for word in MISSING)]
 _NOT_A_NUMBER = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to \w+: invalid value '", re.S)
@@ -48,11 +66,17 @@ class ReadAs:
     """What a column is said to hold: numbers (any other cell is missing), texts, among which `values`, days, or keys.
 
     All are told apart that can be a value: of texts those in `values`, or any where none are stated, of days what
-    spells one in some order, of keys each as it is written. Of other texts only so many are.
+    spells one in some order, of keys each as it is written. Of other texts only so many are. `spellings` are further
+    texts of values (text, value), `missing` the words for no value, None for the usual ones; a value is never missing.
+    `decimal` is the sign before decimals, "" for the file's own. `alone`: no cell is read otherwise because of others.
     """
 
     kind: Literal["number", "text", "date", "key"]
     values: tuple[str, ...] = ()
+    spellings: tuple[tuple[str, str], ...] = ()
+    missing: tuple[str, ...] | None = None
+    decimal: str = ""
+    alone: bool = False
 
     def allows(self, text: str) -> bool:
         """Return whether a text that is not among `values` can be a value: what finds room must not depend on others.
@@ -60,8 +84,62 @@ class ReadAs:
         A text of a list that is open is counted with noise, and one that lost its place to another row's would move it.
         """
         if self.kind == "date":
-            return any(read_date(text, order) is not None for order in ORDERS)
+            return is_date(text)
         return not self.values
+
+    @property
+    def lacking(self) -> frozenset[str]:
+        """The words for no value."""
+        words = {"", *map(spell, MISSING if self.missing is None else self.missing)}
+        return frozenset(words.difference(self.values, (text for text, _ in self.spellings)) | {""})
+
+
+_UNSAID = ReadAs("text")
+
+
+@dataclass(frozen=True)
+class Unread:
+    """Cells that say nothing of what their column holds (`what`): in how many `rows`, and some of their `words`."""
+
+    what: str
+    rows: int
+    words: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return what they are, for the file's owner."""
+        are, none = ("is", f"no {self.what}") if self.rows == 1 else ("are", f"no {self.what}s")
+        missing = "" if self.what == "known value" else f" and {'counts' if self.rows == 1 else 'count'} as missing"
+        return f"{count_text(self.rows, 'cell')} ({quote_some(self.words)}) {are} {none}{missing}."
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """Numbers that are not plain ones: `decimal` is the sign before decimals, with an example and what it is."""
+
+    decimal: str
+    example: str
+    number: float
+
+    def __str__(self) -> str:
+        """Return how they are read, for the file's owner."""
+        return f"'{self.example[:_SHOWN]}' is read as the number {show_number(self.number)}."
+
+
+def quote_some(words: Sequence[str]) -> str:
+    """Return the first few of some cells' texts, quoted."""
+    return ", ".join(f"'{word[:_SHOWN]}'" for word in words[:_FEW]) + (", …" if len(words) > _FEW else "")
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A value, its spellings (the value first), and how many rows have one of them."""
+
+    spellings: tuple[str, ...]
+    rows: int
+
+    def __str__(self) -> str:
+        """Return what became of them, for the file's owner."""
+        return f"{quote_some(self.spellings)} are one value, '{self.spellings[0][:_SHOWN]}', in {self.rows:,} rows."
 
 
 @dataclass(frozen=True)
@@ -70,6 +148,9 @@ class Reading:
 
     `retyped` says of columns in which row a text made texts of their numbers: for the owner alone. `form` is what is
     unusual in how the file is written, as `Form.describe`. `samples` are some texts of columns that have too many.
+    `unread` has the cells of columns that say nothing of what the column holds, and `merged` of columns that nothing is
+    said of, the values that have several spellings, these and how many rows. `amounts` has the columns of numbers that
+    are not plain ones. All three are for the owner alone.
     """
 
     table: dict[str, Column]
@@ -78,11 +159,17 @@ class Reading:
     retyped: Mapping[str, str] = field(default_factory=dict)
     form: str = ""
     samples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unread: Mapping[str, Unread] = field(default_factory=dict)
+    merged: Mapping[str, tuple[Merged, ...]] = field(default_factory=dict)
+    amounts: Mapping[str, Amounts] = field(default_factory=dict)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """One sentence for each thing that the file's owner should know."""
-        return (*self.odd, *self.retyped.values(), *self.unused.values())
+        values = [(name, each) for name, merged in self.merged.items() for each in merged]
+        about = (*self.unread.items(), *self.amounts.items(), *values)
+        told = (f"column '{name}': {said}" for name, said in about)
+        return (*self.odd, *self.retyped.values(), *told, *self.unused.values())
 
 
 class _Taking(Protocol):
@@ -106,17 +193,32 @@ class _Growing:
     rows: int = 0
     values: dict[str, int] = field(default_factory=dict)
     sample: tuple[str, ...] = ()
+    junk: dict[str, int] = field(default_factory=dict)
+    merged: tuple[Merged, ...] = ()
+    amounts: Amounts | None = None
 
     def __post_init__(self) -> None:
+        said = self.read_as or _UNSAID
+        self._lacking, self._spellings = said.lacking, Spellings(said.values, said.spellings)
+        self._listed = tuple(map(canonical, said.values))
+        self.decimal = said.decimal or self.decimal
         if self.read_as is not None:
             self.numeric = self.read_as.kind == "number"
-            for value in self.read_as.values:
-                self.values.setdefault(canonical(value), len(self.values))
+            self.values |= {value: place for place, value in enumerate(dict.fromkeys(self._listed))}
 
     @property
     def full(self) -> bool:
         """Whether it has more texts than are kept."""
         return bool(self.sample)
+
+    @property
+    def unread(self) -> Unread | None:
+        """What cells say nothing of what the column holds."""
+        if not self.junk:
+            return None
+        what = "number" if self.numeric or self.read_as is None else _WHAT[self.read_as.kind]
+        words = tuple(word for word in self.junk if word != _UNLISTED)
+        return Unread(what, sum(self.junk.values()), words)
 
     def add(self, array: pa.Array, number: pa.DataType) -> None:
         if self.full:
@@ -125,10 +227,13 @@ class _Growing:
             number = pa.float64()
         if not self.numeric:
             self._add_texts(array)
-        elif pa.types.is_dictionary(array.type):
-            spelled = (str(text or "").replace(self.decimal, ".") for text in array.dictionary.to_pylist())
-            numbers = np.array([*map(parse_number, spelled), math.nan])
-            self._append(numbers[array.indices.fill_null(len(numbers) - 1).to_numpy(zero_copy_only=False)])
+        elif pa.types.is_dictionary(array.type) or pa.types.is_string(array.type):
+            coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+            texts = [spell(text) for text in coded.dictionary.to_pylist()]
+            numbers = np.array([*(parse_amount(text, self.decimal) for text in texts), math.nan])
+            indices = coded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
+            self._note_junk(texts, np.isnan(numbers[:-1]), indices)
+            self._append(numbers[indices])
         else:
             plain = number if pa.types.is_float32(array.type) else pa.float64()
             part = array.cast(plain, safe=False).to_numpy(zero_copy_only=False)
@@ -136,12 +241,28 @@ class _Growing:
 
     def _add_texts(self, array: pa.Array) -> None:
         coded = array if pa.types.is_dictionary(array.type) else array.cast(pa.string()).dictionary_encode()
-        lookup = [self._find(text) for text in coded.dictionary.to_pylist()]
+        texts = [spell(text) if text is not None else "" for text in coded.dictionary.to_pylist()]
+        lookup = [*map(self._find, texts)]
         if self.read_as is None and len(self.values) > MOST_VALUES:
             self.sample, self.held, self.values = tuple(self.values)[:_SAMPLE], np.empty(0), {}
             return
         indices = coded.indices.fill_null(len(lookup)).to_numpy(zero_copy_only=False)
+        if self.read_as is not None:
+            lost = [not self._knows(text) for text in texts]
+            self._note_junk(texts, np.array(lost, dtype=bool), indices)
         self._append(np.array([*lookup, -1], dtype=np.int16 if self.read_as is None else np.int32)[indices])
+
+    def _note_junk(self, texts: Sequence[str], lost: np.ndarray, indices: np.ndarray) -> None:
+        """Count the rows of texts that are no value, and no word for none either."""
+        if not lost.any():
+            return
+        rows = np.bincount(indices, minlength=len(texts) + 1)
+        for place in np.flatnonzero(lost).tolist():
+            text = texts[place]
+            if rows[place] and text not in self._lacking:
+                known = text in self.junk or len(self.junk) < _SAMPLE
+                key = text if known else _UNLISTED
+                self.junk[key] = self.junk.get(key, 0) + int(rows[place])
 
     def _append(self, part: np.ndarray) -> None:
         """Add `part` to one array that doubles when it is full: what is not written to yet takes no memory."""
@@ -156,13 +277,22 @@ class _Growing:
         self.held[self.rows : rows] = part
         self.rows = rows
 
-    def _find(self, text: str | None) -> int:
-        stripped = "" if text is None else str(text).strip()
-        if stripped in MISSING:
+    def _knows(self, text: str) -> bool:
+        """Return whether a text is a value of the column that is said to hold some."""
+        said = self.read_as or _UNSAID
+        return self._spellings.find(text) >= 0 if said.values else said.kind != "date" or is_date(text)
+
+    def _find(self, text: str) -> int:
+        """Return the code of a spelled text: what it becomes depends on no other cell, but for codes that run out."""
+        if text in self._lacking:
             return -1
         if self.read_as is None or self.read_as.kind == "key":
-            return self.values.setdefault(stripped, len(self.values))
-        key = re.split("[T ]", stripped, maxsplit=1)[0] if self.read_as.kind == "date" else canonical(stripped)
+            return self.values.setdefault(text, len(self.values))
+        if self.read_as.kind == "date":
+            key = re.split("[T ](?=[0-9]{1,2}:)", text, maxsplit=1)[0]
+        else:
+            place = self._spellings.find(text)
+            key = self._listed[place] if place >= 0 else fold(text) if self.read_as.alone else canonical(text)
         most = _MOST_DAYS if self.read_as.kind == "date" else MOST_VALUES + len(self.read_as.values)
         has_room = key in self.values or len(self.values) < most or self.read_as.allows(key)
         return self.values.setdefault(key if has_room else _UNLISTED, len(self.values))
@@ -173,7 +303,47 @@ class _Growing:
         if self.numeric:
             return Numbers(whole)
         coded = Codes(whole, tuple(self.values))
-        return coded if self.read_as is not None else _as_numbers(coded)
+        if self.read_as is None:
+            return self._settle(coded)
+        said = self.read_as
+        return coded if said.alone or said.values or said.kind != "text" else self._merge(coded)
+
+    def _settle(self, column: Codes) -> Column:
+        """Return a column of texts of which nothing is said: as numbers where it holds these, else each value once."""
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+        for sign in (self.decimal, "," if self.decimal == "." else "."):
+            numbers = np.array([*(parse_amount(text, sign) for text in column.values), math.nan])
+            lost = np.isnan(numbers[:-1])
+            if not _are_numbers(lost, counts):
+                continue
+            self.junk = {column.values[place]: int(counts[place]) for place in np.flatnonzero(lost)}
+            odd = next(
+                (place for place in np.flatnonzero(~lost) if math.isnan(parse_number(column.values[place]))), None
+            )
+            if odd is not None:
+                self.amounts = Amounts(sign, column.values[odd], float(numbers[odd]))
+            return Numbers(numbers[column.codes])
+        return self._merge(column)
+
+    def _merge(self, column: Codes) -> Codes:
+        """Return a column in which spellings of one value, which case or blanks tell apart, are one."""
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+        grouped = group_spellings(dict(zip(column.values, counts.tolist(), strict=True)))
+        places = {text: place for place, texts in enumerate(grouped.values()) for text in texts}
+        codes = np.array([*(places[text] for text in column.values), -1], dtype=column.codes.dtype)[column.codes]
+        rows = np.bincount(codes[codes >= 0], minlength=len(grouped)).tolist()
+        self.merged = tuple(
+            Merged(texts, count) for texts, count in zip(grouped.values(), rows, strict=True) if len(texts) > 1
+        )
+        return Codes(codes, tuple(grouped))
+
+
+def _are_numbers(lost: np.ndarray, counts: np.ndarray) -> bool:
+    """Return whether texts are a column of numbers: all are, or all but a few words in a few rows are, and many."""
+    if not len(lost) or lost.all():
+        return False
+    few = lost.sum() <= _MOST_JUNK and counts[lost].sum() <= _JUNK_SHARE * counts.sum()
+    return not lost.any() or bool(few and (~lost).sum() >= _LEAST_NUMBERS)
 
 
 def _is_long(part: np.ndarray) -> bool:
@@ -201,7 +371,8 @@ class _Sealing:
             self._add_numbers(plain.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
             return
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-        values = [_plain_text(text) for text in coded.dictionary.to_pylist()]
+        spelled = [spell("" if text is None else text) for text in coded.dictionary.to_pylist()]
+        values = [None if text in _LACKING else text for text in spelled]
         indices = coded.indices.fill_null(len(values))
         self._try_numbers(values, indices)
         self._add_texts(pa.array([*values, None], pa.large_string()).take(indices))
@@ -301,7 +472,9 @@ def read_csv(
         return _Growing(numeric, kinds.get(name), opener.form.decimal)
 
     growing, retyped = _stream(opener, exact, start, kinds)
-    return replace(_finish(path, growing, {}), retyped=retyped)
+    found = _finish(path, growing, {})
+    texts = {name: said for name, said in retyped.items() if isinstance(found.table.get(name), Codes)}
+    return replace(found, retyped=texts)
 
 
 def _open_named(
@@ -331,8 +504,7 @@ def _stream(
             name = opener.names[int(junk[1])]
             types[name] = _TEXT
             where = f"row {junk[2]}" if junk[2] else "one of its rows"
-            held = "is read as text" if name not in read_as else "has missing values"
-            retyped[name] = f"column '{name}' {held} because {where} holds no number there."
+            retyped[name] = f"column '{name}' is read as text because {where} holds no number there."
 
 
 @dataclass
@@ -375,7 +547,7 @@ class _Opener:
             column_types=types,
             include_columns=self.wanted,
             null_values=_NULLS,
-            strings_can_be_null=True,
+            strings_can_be_null=False,  # of texts each column says itself which words are no value
             timestamp_parsers=[],
             decimal_point=self.form.decimal,
         )
@@ -391,7 +563,7 @@ class _Opener:
 
 def _choose_type(found: pa.DataType, exact: bool, read_as: ReadAs | None) -> pa.DataType:
     if read_as is not None:
-        return pa.float64() if read_as.kind == "number" else _TEXT
+        return pa.float64() if read_as.kind == "number" and not read_as.decimal and not read_as.missing else _TEXT
     if pa.types.is_integer(found):
         return pa.float64()  # longer whole numbers than float32 has
     if pa.types.is_floating(found):
@@ -416,21 +588,15 @@ def _finish(path: Path, growing: dict[str, _Growing], unused: dict[str, str]) ->
         raise no_rows(path)
     pa.default_memory_pool().release_unused()  # Arrow would keep the blocks for a next file
     table = {name: column.finish() for name, column in growing.items() if not column.full}
-    return Reading(table, {**unused, **full}, samples={name: growing[name].sample for name in full})
-
-
-def _plain_text(text: Any) -> str | None:
-    """Return a cell's text as it is compared: truth values as Parquet has them, None where it is missing."""
-    stripped = "" if text is None else str(text).strip()
-    if stripped in MISSING:
-        return None
-    return stripped.lower() if stripped.lower() in ("true", "false") else stripped
-
-
-def _as_numbers(column: Codes) -> Column:
-    """Return a column of texts that are all numbers as numbers (a column that was missing in the first block)."""
-    numbers = np.array([*(parse_number(text) for text in column.values), np.nan])
-    return Numbers(numbers[column.codes]) if np.isfinite(numbers[:-1]).all() and column.values else column
+    seen = {name: column for name, column in growing.items() if not column.full}
+    return Reading(
+        table,
+        {**unused, **full},
+        samples={name: growing[name].sample for name in full},
+        unread={name: column.unread for name, column in seen.items() if column.unread is not None},
+        merged={name: column.merged for name, column in seen.items() if column.merged},
+        amounts={name: column.amounts for name, column in seen.items() if column.amounts is not None},
+    )
 
 
 def _read_parquet(path: Path, exact: str, read_as: Mapping[str, ReadAs], limit_bytes: int | None) -> Reading:

@@ -19,7 +19,8 @@ import numpy as np
 
 from fairpriv_core.data.problem import Categorical, DataSpec, Grouping, Label, Numeric, Schema
 from fairpriv_core.data.schema import Declared, read_schema, write_schema
-from fairpriv_core.data.table import Column, Numbers, Table, canonical, match_values, name_bins, show_number, to_numbers
+from fairpriv_core.data.spelling import canonical, show_number
+from fairpriv_core.data.table import Column, Numbers, Table, match_values, name_bins, to_numbers
 from fairpriv_core.errors import BadInput
 
 #: more groups than this cannot be measured or constrained one by one

@@ -13,7 +13,8 @@ import numpy as np
 from fairpriv_core.data.dates import take_part
 from fairpriv_core.data.images import Pixels
 from fairpriv_core.data.problem import Categorical, DatePart, Grouping, Label, Numeric, Problem, Schema
-from fairpriv_core.data.table import Column, Table, find_missing, match_values, name_bins, show_number, to_numbers
+from fairpriv_core.data.spelling import show_number
+from fairpriv_core.data.table import Column, Table, find_missing, match_values, name_bins, to_numbers
 from fairpriv_core.errors import BadInput
 
 _FORMAT = 1

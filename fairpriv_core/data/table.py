@@ -9,8 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-#: what stands for no value in a file of text
-MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "#N/A", "NaT", "<NA>")
+from fairpriv_core.data.spelling import Spellings, parse_number, show_number
 
 
 @dataclass(frozen=True)
@@ -53,26 +52,6 @@ def join_tables(tables: Sequence[Table]) -> dict[str, Column]:
     return {name: _join([table[name] for table in tables]) for name in tables[0]}
 
 
-def parse_number(text: str) -> float:
-    """Return the finite number that a text spells, else NaN."""
-    try:
-        number = float(text)
-    except ValueError:
-        return math.nan
-    return number if math.isfinite(number) and "_" not in text else math.nan
-
-
-def canonical(value: str) -> str:
-    """Return a value as it is compared: numbers as numbers ("1" is "1.0"), texts without surrounding blanks."""
-    number = parse_number(value)
-    return value.strip() if math.isnan(number) else show_number(number)
-
-
-def show_number(number: float) -> str:
-    """Return a number in its shortest form, without a trailing `.0`; a float32 as float32 shows it."""
-    return str(int(number)) if number == int(number) and abs(number) < 1e15 else str(number)
-
-
 def name_bins(name: str, edges: Sequence[float]) -> tuple[str, ...]:
     """Return how intervals are written: `age < 25`, `25 ≤ age < 60`, `age ≥ 60`."""
     shown = [show_number(edge) for edge in edges]
@@ -102,10 +81,8 @@ def match_values(column: Column, categories: Sequence[str], recode: Mapping[str,
     """Return the position (n,) int32 of each row's value among `categories`; -1 for a missing or unlisted value."""
     coded = to_codes(column)
     assert coded is not None
-    position = {canonical(category): index for index, category in enumerate(categories)}
-    renamed = {canonical(value): canonical(category) for value, category in recode.items()}
-    keys = [canonical(value) for value in coded.values]
-    lookup = np.array([*(position.get(renamed.get(key, key), -1) for key in keys), -1], dtype=np.int32)
+    spellings = Spellings(categories, recode)
+    lookup = np.array([*map(spellings.find, coded.values), -1], dtype=np.int32)
     found: np.ndarray = lookup[coded.codes]
     return found
 

@@ -17,7 +17,7 @@ from fairpriv_core.data.dates import ORDERS, PARTS, read_date
 from fairpriv_core.data.problem import DatePart
 from fairpriv_core.data.read import MOST_VALUES, ReadAs
 from fairpriv_core.data.roles import MOST_GROUPS, Attribute, list_meant
-from fairpriv_core.data.table import canonical, show_number
+from fairpriv_core.data.spelling import canonical, show_number
 from fairpriv_core.errors import BadInput
 from fairpriv_core.plain import check_plain, read_json, read_toml, write_toml
 

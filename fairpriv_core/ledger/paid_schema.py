@@ -26,7 +26,8 @@ from fairpriv_core.data.own_file import read_columns
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.rows import assemble, draw_one_each, draw_row_numbers
 from fairpriv_core.data.schema import shape_numbers
-from fairpriv_core.data.table import Codes, Column, Table, canonical, count_rows, take_rows, to_codes, to_numbers
+from fairpriv_core.data.spelling import canonical
+from fairpriv_core.data.table import Codes, Column, Table, count_rows, take_rows, to_codes, to_numbers
 from fairpriv_core.data.table_schema import (
     ColumnSchema,
     Payment,

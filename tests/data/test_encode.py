@@ -57,11 +57,13 @@ def test_codes_and_missing_values_are_not_quantities() -> None:
 
 
 def test_an_unknown_category_is_all_zeros() -> None:
-    column = Categorical("c", ("a", "b"), recode=(("B", "b"),))
-    values = Codes(np.array([0, 1, 2, 3, -1]), ("b", "a", "B", "new"))
+    column = Categorical("c", ("a", "b"), recode=(("bee", "b"),))
+    values = Codes(np.array([0, 1, 2, 3, -1]), ("b", "A ", "Bee", "new"))
     assert encode(column, values) == [[0, 1], [1, 0], [0, 1], [0, 0], [0, 0]]
     marked = Categorical("c", ("a", "b"), missing=True)
     assert encode(marked, values) == [[0, 1, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]]
+    apart = Categorical("c", ("b", "B"))
+    assert encode(apart, values)[:3] == [[1, 0], [0, 0], [0, 0]], "who lists both means two"
 
 
 def test_categories_compare_numbers_as_numbers() -> None:

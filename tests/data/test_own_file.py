@@ -57,10 +57,13 @@ def test_a_caveat_quotes_no_cell_and_says_nothing_of_the_sensitive_column(
     monkeypatch.setattr("fairpriv_core.data.read._BLOCK", 512)
     odd = [*ROWS, "m,Jane Doe,1"]
     plain = load(path, odd, sensitive="sex")
-    assert plain.caveats[0] == "column 'age' is read as text because of one of its values."
+    assert plain.caveats[0] == "column 'age' has cells that are no numbers and count as missing."
+    assert plain.feature_names[-1] == "age missing"
     assert not any("Jane" in said or "row" in said for said in plain.caveats)
     assert load(path, odd, sensitive="age:40").caveats == ()
-    assert "row 102" in " ".join(inspect_file(path).warnings)
+    assert "'Jane Doe'" in " ".join(inspect_file(path).warnings)
+    words = load(path, [*ROWS, *(f"m,{word},1" for word in ("Jane", "Joe", "Jim", "Jill"))], sensitive="sex")
+    assert words.caveats[0] == "column 'age' is read as text because of one of its values."
 
 
 def test_rows_without_a_group_or_label_are_dropped_and_counted(path: Path) -> None:

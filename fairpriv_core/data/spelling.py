@@ -1,0 +1,147 @@
+"""What a cell says: as one text, as a number however it is written, and which of some values it spells."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+#: what stands for no value in a file, unless its owner says otherwise
+MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "#N/A", "NaT", "<NA>")
+_MONEY = "[$€£¥₹]|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|BRL|CAD|AUD|kr|zł|Fr\\."
+_AMOUNT = re.compile(rf"([-+−]?) ?(?:{_MONEY})? ?([-+−]?)((?:\d[\d.,' ]*|[.,]\d+)) ?(?:{_MONEY}|%)?")
+_LOSS = re.compile(r"\((.*)\)")  # a negative amount, in books
+_BLANKS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "’": "'"})
+_TRUTH = ("true", "false")
+
+
+def spell(text: object) -> str:
+    """Return a cell's text without blanks around it; truth values as one word, whichever file they come from.
+
+    >>> spell(" True "), spell("TRUE"), spell("Yes")
+    ('true', 'true', 'Yes')
+    """
+    stripped = str(text).strip()
+    return stripped.lower() if stripped.lower() in _TRUTH else stripped
+
+
+def parse_number(text: str) -> float:
+    """Return the finite number that a text spells, else NaN."""
+    try:
+        number = float(text)
+    except ValueError:
+        return math.nan
+    return number if math.isfinite(number) and "_" not in text else math.nan
+
+
+def parse_amount(text: str, decimal: str = ".") -> float:
+    """Return the number that a cell of numbers says: with a currency or %, thousands in groups, or in brackets.
+
+    `decimal` is the sign before decimals; the other one of point and comma may part thousands, as blanks and
+    apostrophes may. NaN for anything else: what one cell says depends on no other.
+
+    >>> parse_amount("€ 1.234,50", ","), parse_amount("$12,500"), parse_amount("(980)"), parse_amount("12,5")
+    (1234.5, 12500.0, -980.0, nan)
+    """
+    plain = text.strip().translate(_BLANKS)
+    if decimal == "." or not set(plain) & {".", ","}:
+        number = parse_number(plain)
+        if not math.isnan(number):
+            return number
+    loss = _LOSS.fullmatch(plain)
+    found = _AMOUNT.fullmatch(loss[1].strip() if loss else plain)
+    if found is None:
+        return math.nan
+    whole, _, fraction = found[3].strip().partition(decimal)
+    if not _is_grouped(whole) or (fraction and not fraction.isdecimal()):
+        return math.nan
+    size = float(f"{re.sub('[^0-9]', '', whole) or '0'}.{fraction or '0'}")
+    return -size if loss or "-" in found[1] + found[2] or "−" in found[1] + found[2] else size
+
+
+def _is_grouped(whole: str) -> bool:
+    """Return whether digits have nothing between them, or groups of three one sign."""
+    marks = set(whole) - set("0123456789")
+    if not marks:
+        return whole.isdecimal() or not whole
+    mark = re.escape(marks.pop())
+    return not marks and re.fullmatch(rf"\d{{1,3}}({mark}\d{{3}})+", whole) is not None
+
+
+def show_number(number: float) -> str:
+    """Return a number in its shortest form, without a trailing `.0`; a float32 as float32 shows it."""
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else str(number)
+
+
+def canonical(value: str) -> str:
+    """Return a value as it is written: numbers as numbers ("1" is "1.0"), texts without surrounding blanks."""
+    number = parse_number(value)
+    return spell(value) if math.isnan(number) else show_number(number)
+
+
+def fold(value: str) -> str:
+    """Return what spellings of one value have in common: all but case, blanks and Unicode form.
+
+    >>> fold("  Self  Employed"), fold("１.0"), fold("CAFE\\u0301") == fold("café")
+    ('self employed', '1', True)
+    """
+    plain = unicodedata.normalize("NFKC", value).casefold()
+    return canonical(unicodedata.normalize("NFKC", " ".join(plain.split())))
+
+
+class Spellings:
+    """Finds which of some values a text spells: the value itself, one of its `others`, or one that `fold` makes alike.
+
+    `others` maps further spellings to values. Where two of the values fold alike, neither is found by folding: who
+    lists `a` and `A` means two.
+    """
+
+    def __init__(self, values: Sequence[str], others: Mapping[str, str] | Iterable[tuple[str, str]] = ()) -> None:
+        self._exact = {canonical(value): place for place, value in enumerate(values)}
+        listed = {canonical(text): self._exact.get(canonical(value), -1) for text, value in dict(others).items()}
+        self._exact |= listed
+        folded: dict[str, set[int]] = {}
+        for text, place in self._exact.items():
+            folded.setdefault(fold(text), set()).add(place)
+        self._folded = {text: places.pop() for text, places in folded.items() if len(places) == 1}
+
+    def find(self, text: str) -> int:
+        """Return the place of the value among `values`; -1 for none."""
+        place = self._exact.get(canonical(text))
+        return self._folded.get(fold(text), -1) if place is None else place
+
+
+def group_spellings(counts: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
+    """Return the values that texts are, each with its spellings: the most frequent one, which names it, first.
+
+    `counts` has how many rows have each text.
+    """
+    alike: dict[str, list[str]] = {}
+    for text in counts:
+        alike.setdefault(fold(text), []).append(text)
+    ranked = (sorted(texts, key=lambda text: (-counts[text], text)) for texts in alike.values())
+    return {texts[0]: tuple(texts) for texts in ranked}
+
+
+def suggest_merges(values: Collection[str]) -> dict[str, str]:
+    """Return pairs that are likely one value, short or spelled otherwise -> in full; for a person to decide.
+
+    >>> suggest_merges(["F", "Female", "m", "male", "Self employed", "self-employed", "other"])
+    {'F': 'Female', 'm': 'male', 'Self employed': 'self-employed'}
+    """
+    found: dict[str, str] = {}
+    names = [value for value in values if math.isnan(parse_number(value))]
+    for value in names:
+        others = [other for other in names if other != value and other not in found]
+        same = [other for other in others if _letters(other) == _letters(value) != ""]
+        full = [other for other in others if len(fold(value)) == 1 and fold(other).startswith(fold(value))]
+        if same:
+            found[value] = same[0]
+        elif len(full) == 1 and len(fold(full[0])) > 1:
+            found[value] = full[0]
+    return found
+
+
+def _letters(value: str) -> str:
+    return "".join(letter for letter in fold(value) if letter.isalnum())
