@@ -236,6 +236,8 @@ def answer_prediction(key: str, source: str, target: str) -> Answer:
         key = store.row(key).key
         model = Model.read(partial(store.artifact, key))
     found = {"key": key, **model.predict_file(source, target)}
+    for remark in found["remarks"]:
+        say(remark)
     decided = [f"{count:,} {name}" for name, count in found.get("decided", {"positive": found["positive"]}).items()]
     return Answer(found, f"{found['rows']:,} rows predicted, {', '.join(decided)}, written to {target}")
 

@@ -13,7 +13,7 @@ from fairpriv_core.data.dates import MONTHS, WEEKDAYS, guess_order, take_part
 from fairpriv_core.data.problem import Categorical, DatePart, Numeric
 from fairpriv_core.data.roles import MOST_GROUPS
 from fairpriv_core.data.schema import shape_numbers
-from fairpriv_core.data.spelling import parse_number, show_number
+from fairpriv_core.data.spelling import canonical, parse_number, show_number
 from fairpriv_core.data.table import Codes, Column, Numbers, find_missing, to_codes, to_numbers
 from fairpriv_core.data.table_schema import ColumnSchema
 from fairpriv_core.errors import BadInput
@@ -186,14 +186,22 @@ def measure(said: ColumnSchema, column: Column) -> Numeric | Categorical:
         held = "dates" if said.date else "numbers"
         raise BadInput(f"column '{said.name}' is said to hold {held}, and no row has one.", field="schema")
     found = measure_column(said.name, values, said) if said.is_quantity else _list_categories(said, values)
-    return replace(found, date=said.date, missing=found.missing if said.missing is None else said.missing)
+    missing = found.missing if said.missing is None else said.missing
+    found = replace(found, date=said.date, missing=missing, missing_words=said.missing_words)
+    return replace(found, decimal=said.decimal) if isinstance(found, Numeric) else found
 
 
 def _list_categories(said: ColumnSchema, values: Column) -> Categorical:
     coded = to_codes(values)
     assert coded is not None
     listed = coded.values if said.date else said.categories or _list_most_frequent(coded)
-    return Categorical(said.name, listed, missing=bool((coded.codes < 0).any()))
+    return Categorical(said.name, listed, _keep_recode(said, listed), missing=bool((coded.codes < 0).any()))
+
+
+def _keep_recode(said: ColumnSchema, listed: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """Return the further texts of those values that are listed."""
+    known = {canonical(value): value for value in listed}
+    return tuple((text, known[canonical(value)]) for text, value in said.recode if canonical(value) in known)
 
 
 def declare(said: ColumnSchema) -> Numeric | Categorical:
@@ -204,7 +212,8 @@ def declare(said: ColumnSchema) -> Numeric | Categorical:
     missing = bool(said.missing)
     if not said.is_quantity:
         dated = MONTHS if said.part == "month" else WEEKDAYS
-        return Categorical(said.name, dated if said.date else said.categories, missing=missing, date=said.date)
+        listed = dated if said.date else said.categories
+        return Categorical(said.name, listed, said.recode, missing, said.date, said.missing_words)
     assert said.range is not None
     log = bool(said.log)
     low, high = shape_numbers(np.array(said.range), log=log)
@@ -217,6 +226,8 @@ def declare(said: ColumnSchema) -> Numeric | Categorical:
         edges=said.edges,
         missing=missing,
         date=said.date,
+        decimal=said.decimal,
+        missing_words=said.missing_words,
     )
 
 

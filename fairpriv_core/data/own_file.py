@@ -18,7 +18,7 @@ from fairpriv_core.data.read import ReadAs, Reading, read_table
 from fairpriv_core.data.roles import Attribute, list_meant, parse_label, parse_sensitive
 from fairpriv_core.data.schema import Declared, RawTable
 from fairpriv_core.data.table import Column, Table, find_missing, to_codes
-from fairpriv_core.data.table_schema import ColumnSchema, TableSchema, check_declared, from_text
+from fairpriv_core.data.table_schema import SEEMING, ColumnSchema, TableSchema, check_declared, from_text
 from fairpriv_core.errors import BadInput
 
 _FORM = "the number of rows, and the file's encoding, separator and decimal sign"
@@ -107,7 +107,8 @@ def read_columns(
 
     The column `person` is read as the names that it holds, however many and long they are. Errors as `read_table`.
     """
-    read_as = {} if schema is None else {column.name: column.reading for column in schema.columns}
+    alone = schema is not None and schema.values_from != "rows"
+    read_as = {} if schema is None else {one.name: replace(one.reading, alone=alone) for one in schema.columns}
     read_as |= {} if person is None else {person: ReadAs("key")}
     reading = read_table(path, exact=exact, read_as=read_as, limit_bytes=limit_bytes)
     dates = {name: ReadAs("date") for name, some in reading.samples.items() if guess_order(some) is not None}
@@ -118,9 +119,19 @@ def read_columns(
 
 def state_columns(table: Table, schema: TableSchema | None, *, without: Collection[str]) -> dict[str, ColumnSchema]:
     """Return what a schema says of a table's columns; without one what they seem to be."""
-    if schema is not None:
-        return {column.name: column for column in schema.columns if column.name not in without}
-    return {name: guess_column(name, column) for name, column in table.items() if name not in without}
+    if schema is None:
+        return {name: guess_column(name, column) for name, column in table.items() if name not in without}
+    return {column.name: settle_type(column, table) for column in schema.columns if column.name not in without}
+
+
+def settle_type(column: ColumnSchema, table: Table) -> ColumnSchema:
+    """Return a column of which only its cells are spoken of as what it seems to be, with what is said of them."""
+    if column.type != SEEMING:
+        return column
+    guessed = guess_column(column.name, table[column.name])
+    role = column.role if column.role != "feature" else guessed.role
+    of_cells = {name: getattr(column, name) for name in ("spellings", "missing_words", "decimal")}
+    return replace(guessed, role=role, **of_cells)
 
 
 def _check_schema(schema: TableSchema | None, asked: Sequence[Attribute], reading: Reading) -> None:
@@ -142,9 +153,12 @@ def _check_schema(schema: TableSchema | None, asked: Sequence[Attribute], readin
 def _list_compared(one: Attribute, column: Column, said: ColumnSchema | None, learned: bool) -> Numeric | Categorical:
     """Return the values of a label or sensitive column: declared ones, else those that the rows have."""
     if not one.edges and said is not None and said.categories:
-        return Categorical(one.column, said.categories)
+        return Categorical(one.column, said.categories, said.recode, missing_words=said.missing_words)
     if learned:
-        return list_values(one.column, column, cut=bool(one.edges))
+        found = list_values(one.column, column, cut=bool(one.edges))
+        if said is None or not isinstance(found, Categorical):
+            return found
+        return replace(found, recode=said.recode, missing_words=said.missing_words)
     return Numeric(one.column, low=-math.inf, high=math.inf, center=0.0, scale=1.0)
 
 

@@ -98,7 +98,8 @@ class Numeric:
     f is the identity, or with `log` sign(x) * log(1 + |x|); `center` and `scale` are in the unit of f. `edges` add one
     0/1 feature for each interval between them; each value of `special` (a code, not a quantity) gets a 0/1 feature
     and is encoded as the center, and so is a missing value, with a 0/1 feature of its own if `missing`. With `date` the
-    column holds dates, and x is that part of them.
+    column holds dates, and x is that part of them. In a person's file `decimal` is the sign before decimals, "" for the
+    file's, and `missing_words` stand for no value, None for the usual ones.
     """
 
     name: str
@@ -111,6 +112,8 @@ class Numeric:
     special: tuple[float, ...] = ()
     missing: bool = False
     date: DatePart | None = None
+    decimal: str = ""
+    missing_words: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,8 @@ class Categorical:
     """A column of codes: one 0/1 feature for each category; a value that is not listed is encoded as all zeros.
 
     `recode` maps values of the file to categories (codes without documentation, spellings that differ between files).
-    With `missing` a missing value has a 0/1 feature of its own, else it is all zeros too. `date` as in `Numeric`.
+    With `missing` a missing value has a 0/1 feature of its own, else it is all zeros too. `date` and `missing_words` as
+    in `Numeric`.
     """
 
     name: str
@@ -126,6 +130,7 @@ class Categorical:
     recode: tuple[tuple[str, str], ...] = ()
     missing: bool = False
     date: DatePart | None = None
+    missing_words: tuple[str, ...] | None = None
 
 
 Schema = tuple[Numeric | Categorical, ...]

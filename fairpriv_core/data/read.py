@@ -55,7 +55,7 @@ _MOST_JUNK = 3  # different words among numbers that leave the column one of num
 _JUNK_SHARE = 0.1  # of its rows that these words may take
 _LEAST_NUMBERS = 13  # different numbers, beside such words: fewer may be codes
 _LACKING = frozenset(MISSING)
-_WHAT = {"number": "number", "text": "known value", "date": "date", "key": "key"}
+_WHAT = {"number": "number", "text": "known value", "date": "date", "key": "key", "any": "number"}
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _NULLS = [*MISSING, *(f" {word}" for word in MISSING)]
 _NOT_A_NUMBER = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to \w+: invalid value '", re.S)
@@ -65,13 +65,15 @@ _NOT_A_NUMBER = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversi
 class ReadAs:
     """What a column is said to hold: numbers (any other cell is missing), texts, among which `values`, days, or keys.
 
+    Of "any" nothing is said but how its cells are spelled: it is what it seems to be.
+
     All are told apart that can be a value: of texts those in `values`, or any where none are stated, of days what
     spells one in some order, of keys each as it is written. Of other texts only so many are. `spellings` are further
     texts of values (text, value), `missing` the words for no value, None for the usual ones; a value is never missing.
     `decimal` is the sign before decimals, "" for the file's own. `alone`: no cell is read otherwise because of others.
     """
 
-    kind: Literal["number", "text", "date", "key"]
+    kind: Literal["number", "text", "date", "key", "any"]
     values: tuple[str, ...] = ()
     spellings: tuple[tuple[str, str], ...] = ()
     missing: tuple[str, ...] | None = None
@@ -94,7 +96,7 @@ class ReadAs:
         return frozenset(words.difference(self.values, (text for text, _ in self.spellings)) | {""})
 
 
-_UNSAID = ReadAs("text")
+_UNSAID = ReadAs("any")
 
 
 @dataclass(frozen=True)
@@ -199,12 +201,14 @@ class _Growing:
 
     def __post_init__(self) -> None:
         said = self.read_as or _UNSAID
-        self._lacking, self._spellings = said.lacking, Spellings(said.values, said.spellings)
-        self._listed = tuple(map(canonical, said.values))
+        values = said.values or tuple(dict.fromkeys(value for _, value in said.spellings))
+        self._lacking, self._spellings = said.lacking, Spellings(values, said.spellings)
+        self._listed = tuple(map(canonical, values))
         self.decimal = said.decimal or self.decimal
-        if self.read_as is not None:
-            self.numeric = self.read_as.kind == "number"
-            self.values |= {value: place for place, value in enumerate(dict.fromkeys(self._listed))}
+        self._seems = said.kind == "any"
+        if not self._seems:
+            self.numeric = said.kind == "number"
+            self.values |= {value: place for place, value in enumerate(dict.fromkeys(map(canonical, said.values)))}
 
     @property
     def full(self) -> bool:
@@ -216,14 +220,14 @@ class _Growing:
         """What cells say nothing of what the column holds."""
         if not self.junk:
             return None
-        what = "number" if self.numeric or self.read_as is None else _WHAT[self.read_as.kind]
+        what = "number" if self.numeric or self._seems else _WHAT[(self.read_as or _UNSAID).kind]
         words = tuple(word for word in self.junk if word != _UNLISTED)
         return Unread(what, sum(self.junk.values()), words)
 
     def add(self, array: pa.Array, number: pa.DataType) -> None:
         if self.full:
             return
-        if self.read_as is not None:  # no cell decides how finely another one is read
+        if not self._seems:  # no cell decides how finely another one is read
             number = pa.float64()
         if not self.numeric:
             self._add_texts(array)
@@ -243,14 +247,14 @@ class _Growing:
         coded = array if pa.types.is_dictionary(array.type) else array.cast(pa.string()).dictionary_encode()
         texts = [spell(text) if text is not None else "" for text in coded.dictionary.to_pylist()]
         lookup = [*map(self._find, texts)]
-        if self.read_as is None and len(self.values) > MOST_VALUES:
+        if self._seems and len(self.values) > MOST_VALUES:
             self.sample, self.held, self.values = tuple(self.values)[:_SAMPLE], np.empty(0), {}
             return
         indices = coded.indices.fill_null(len(lookup)).to_numpy(zero_copy_only=False)
-        if self.read_as is not None:
+        if not self._seems:
             lost = [not self._knows(text) for text in texts]
             self._note_junk(texts, np.array(lost, dtype=bool), indices)
-        self._append(np.array([*lookup, -1], dtype=np.int16 if self.read_as is None else np.int32)[indices])
+        self._append(np.array([*lookup, -1], dtype=np.int16 if self._seems else np.int32)[indices])
 
     def _note_junk(self, texts: Sequence[str], lost: np.ndarray, indices: np.ndarray) -> None:
         """Count the rows of texts that are no value, and no word for none either."""
@@ -286,15 +290,17 @@ class _Growing:
         """Return the code of a spelled text: what it becomes depends on no other cell, but for codes that run out."""
         if text in self._lacking:
             return -1
-        if self.read_as is None or self.read_as.kind == "key":
+        said = self.read_as or _UNSAID
+        if said.kind == "key":
             return self.values.setdefault(text, len(self.values))
-        if self.read_as.kind == "date":
+        if said.kind == "date":
             key = re.split("[T ](?=[0-9]{1,2}:)", text, maxsplit=1)[0]
         else:
-            place = self._spellings.find(text)
-            key = self._listed[place] if place >= 0 else fold(text) if self.read_as.alone else canonical(text)
-        most = _MOST_DAYS if self.read_as.kind == "date" else MOST_VALUES + len(self.read_as.values)
-        has_room = key in self.values or len(self.values) < most or self.read_as.allows(key)
+            place = self._spellings.find(text) if self._listed else -1
+            other = text if self._seems else fold(text) if said.alone else canonical(text)
+            key = self._listed[place] if place >= 0 else other
+        most = _MOST_DAYS if said.kind == "date" else MOST_VALUES + len(said.values)
+        has_room = self._seems or key in self.values or len(self.values) < most or said.allows(key)
         return self.values.setdefault(key if has_room else _UNLISTED, len(self.values))
 
     def finish(self) -> Column:
@@ -303,9 +309,9 @@ class _Growing:
         if self.numeric:
             return Numbers(whole)
         coded = Codes(whole, tuple(self.values))
-        if self.read_as is None:
+        said = self.read_as or _UNSAID
+        if self._seems:
             return self._settle(coded)
-        said = self.read_as
         return coded if said.alone or said.values or said.kind != "text" else self._merge(coded)
 
     def _settle(self, column: Codes) -> Column:
@@ -562,20 +568,16 @@ class _Opener:
 
 
 def _choose_type(found: pa.DataType, exact: bool, read_as: ReadAs | None) -> pa.DataType:
-    if read_as is not None:
+    if read_as is not None and (read_as.kind != "any" or read_as != _UNSAID):
         return pa.float64() if read_as.kind == "number" and not read_as.decimal and not read_as.missing else _TEXT
-    if pa.types.is_integer(found):
-        return pa.float64()  # longer whole numbers than float32 has
-    if pa.types.is_floating(found):
-        return pa.float64() if exact else pa.float32()
-    return _TEXT
+    return pa.float64() if pa.types.is_integer(found) or pa.types.is_floating(found) else _TEXT
 
 
 def _grow(taking: Mapping[str, _Taking], batches: Iterable[pa.RecordBatch], exact: Collection[str]) -> None:
     for batch in batches:
         for name, column in taking.items():
             array = batch.column(name)
-            column.add(array, pa.float64() if name in exact else pa.float32())
+            column.add(array, pa.float64())
 
 
 def _finish(path: Path, growing: dict[str, _Growing], unused: dict[str, str]) -> Reading:

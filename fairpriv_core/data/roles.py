@@ -281,6 +281,12 @@ class Groups:
     groupings: tuple[Grouping, ...]
     columns: tuple[Categorical, ...]
 
+    @property
+    def read(self) -> tuple[Numeric | Categorical, ...]:
+        """The columns of the groups, as a file's are read: one that is cut holds numbers."""
+        cut = (each.column for each in self.groupings if each.edges)
+        return (*self.columns, *(Numeric(name, -math.inf, math.inf, center=0.0, scale=1.0) for name in cut))
+
     def assign(self, table: Table) -> np.ndarray:
         """Return the group of each row, (n,) int64; BadInput where a column or a row's value is missing or unknown."""
         missing = [grouping.column for grouping in self.groupings if grouping.column not in table]

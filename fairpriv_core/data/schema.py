@@ -19,6 +19,8 @@ from fairpriv_core.errors import BadInput
 
 _FORMAT = 1
 _KINDS: dict[str, type[Numeric] | type[Categorical]] = {"numeric": Numeric, "categorical": Categorical}
+#: what is written where it is said alone, so that the seals of benchmarks stay
+_UNSAID: Mapping[str, Any] = {"date": None, "decimal": "", "missing_words": None}
 _VALUES = "So are the declared categories and the number of rows."
 _CHOSEN = "{} of the features are this project's choice and taken as public. " + _VALUES
 _CATEGORIES = "Categories of the features are the code book's and taken as public, and so is the number of rows."
@@ -72,7 +74,8 @@ def write_schema(schema: Schema) -> str:
 
 
 def _state(column: Numeric | Categorical) -> dict[str, Any]:
-    return {name: value for name, value in asdict(column).items() if name != "date" or value is not None}
+    stated = asdict(column)
+    return {name: value for name, value in stated.items() if name not in _UNSAID or value != _UNSAID[name]}
 
 
 def read_schema(text: str) -> Schema:

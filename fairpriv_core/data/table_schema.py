@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
-from typing import Any, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 from fairpriv_core import checks
 from fairpriv_core.data.dates import ORDERS, PARTS, read_date
@@ -23,6 +23,8 @@ from fairpriv_core.plain import check_plain, read_json, read_toml, write_toml
 
 ROLES = ("feature", "label", "sensitive", "person", "left out")
 TYPES = ("number", "whole number", "category", "code", "date", "text")
+#: of a column of which nothing else is said than its spellings, missing words or decimal sign: what it seems to be
+SEEMING = ""
 #: where ranges, bins and categories that a schema does not state come from; declared: nowhere, it states all; paid: the
 #: rows, with noise that epsilon covers, and then it states all
 SOURCES = ("rows", "declared", "paid")
@@ -30,6 +32,8 @@ MOST_COLUMNS = 5_000
 _NUMBERS = ("number", "whole number")
 _LISTS = ("category", "code")
 _DEFAULTS: dict[str, Any] = {"role": "feature", "type": "number"}
+_OF_CELLS = {"spellings", "missing_words", "decimal"}
+_OF_TYPES = {"type", "range", "edges", "log", "categories", "part", "order", "at", "cut", "groups", "positive"}
 _HEAD = """\
 # The columns of {name}, as they seem to be. Change what is wrong; then: fairpriv train --file {name} --schema THIS_FILE
 #   role: feature, label, sensitive, person (whose a row is) or left out
@@ -38,6 +42,8 @@ _HEAD = """\
 #   part = year, month, weekday or age (then also at = "YYYY-MM-DD") of a date; order = ymd, mdy or dmy
 #   cut = [...] of a label or sensitive column; positive = the label's value that counts as 1
 #   groups = [...] of a sensitive column: the values that are groups; all others are one more
+#   spellings = {{ female = ["F", "w"] }}: further texts of a value; case and blanks alone never tell values apart
+#   missing_words = ["n/a", "unknown"]: what stands for no value; decimal = "," or "." of a column unlike its file
 # values_from = "rows": what is not stated is read from the rows. Write "declared" where all of it is stated, and known
 # without the rows: then an epsilon that protects records takes no more as given than that. Or measure it with noise:
 # fairpriv train --private-schema 0.1 pays with that share of epsilon.
@@ -49,9 +55,11 @@ class ColumnSchema:
     """What is said of one column; None and () where nothing is.
 
     `role` is one of ROLES, `type` one of TYPES. `range` are the lowest and highest number, or year or age of a date;
-    `edges` those between bins. `cut` are a label's or sensitive column's edges, `groups` the values of a
-    sensitive column that are groups, where all others are one. `reason` is why it is guessed so, for
-    the file's owner, `public` the same for everybody: without a cell of the file, or a count.
+    `edges` those between bins. `spellings` are further texts of values, by value; `missing_words` those that stand for
+    no value, None for the usual ones; `decimal` is the sign before decimals, "" for the file's. `cut` are a label's or
+    sensitive column's edges, `groups` the values of a sensitive column that are groups, where all others are one.
+    `reason` is why it is guessed so, for the file's owner, `public` the same for everybody: without a cell of the file,
+    or a count.
     """
 
     name: str
@@ -61,6 +69,9 @@ class ColumnSchema:
     edges: tuple[float, ...] = ()
     log: bool | None = None
     categories: tuple[str, ...] = ()
+    spellings: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    missing_words: tuple[str, ...] | None = None
+    decimal: str = ""
     missing: bool | None = None
     part: str = ""
     order: str = ""
@@ -82,11 +93,17 @@ class ColumnSchema:
         return self.type in _NUMBERS or (self.type == "date" and self.part in ("", "year", "age"))
 
     @property
+    def recode(self) -> tuple[tuple[str, str], ...]:
+        """The further texts of values, each with its value."""
+        return tuple((text, value) for value, texts in self.spellings for text in texts)
+
+    @property
     def reading(self) -> ReadAs:
-        """How its cells are read, whatever the rows hold."""
-        if self.type in _NUMBERS:
-            return ReadAs("number")
-        return ReadAs("date") if self.type == "date" else ReadAs("text", self.categories)
+        """How its cells are read, whatever the rows hold, or what they hold by what they seem to be."""
+        kind: Literal["number", "text", "date", "any"] = "any"
+        if self.type != SEEMING:
+            kind = "number" if self.type in _NUMBERS else "date" if self.type == "date" else "text"
+        return ReadAs(kind, self.categories, self.recode, self.missing_words, self.decimal)
 
 
 @dataclass(frozen=True)
@@ -166,7 +183,15 @@ def to_text(schema: TableSchema, *, compared: Collection[str]) -> str:
     columns = {}
     for column in schema.columns:
         if column.name in compared:
-            columns[column.name] = _drop_empty({"type": column.type, "categories": list(column.categories)})
+            bare = ColumnSchema(
+                column.name,
+                type=column.type,
+                categories=column.categories,
+                spellings=column.spellings,
+                missing_words=column.missing_words,
+                decimal=column.decimal,
+            )
+            columns[column.name] = {"type": column.type, **_state(bare)}
         elif column.role == "feature":
             columns[column.name] = {"type": column.type, **_state(column)}
     stated = {**_state_source(schema), "columns": columns}
@@ -264,6 +289,7 @@ def _state(column: ColumnSchema) -> dict[str, Any]:
     """Return all that is said of a column beside its name, role and type, as plain values."""
     names = [item.name for item in fields(column) if item.name not in ("name", "role", "type", "reason", "public")]
     values = {name: getattr(column, name) for name in names}
+    values["spellings"] = {value: list(texts) for value, texts in column.spellings}
     return _drop_empty({name: _list(value) if isinstance(value, tuple) else value for name, value in values.items()})
 
 
@@ -273,7 +299,7 @@ def _list(values: tuple[Any, ...]) -> list[Any]:
 
 
 def _drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None and value not in ("", [])}
+    return {name: value for name, value in values.items() if value is not None and value not in ("", [], {})}
 
 
 def _read_schema(raw: Mapping[str, Any]) -> TableSchema:
@@ -326,8 +352,17 @@ def read_column(name: str, said: Any) -> ColumnSchema:
     keys = tuple(item.name for item in fields(ColumnSchema) if item.name not in ("name", "public"))
     checks.known_names(f"key of column '{name}' in the schema", tuple(said), keys)
     check_plain(said)
-    texts = {key: said.get(key, _DEFAULTS.get(key, "")) for key in ("role", "type", "part", "order", "at", "reason")}
-    for key, allowed in (("role", ROLES), ("type", TYPES), ("part", ("", *PARTS)), ("order", ("", *ORDERS))):
+    keys = ("role", "type", "part", "order", "at", "decimal", "reason")
+    usual = _DEFAULTS if _OF_TYPES & set(said) or not _OF_CELLS & set(said) else {**_DEFAULTS, "type": SEEMING}
+    texts = {key: said.get(key, usual.get(key, "")) for key in keys}
+    allowed_texts = {
+        "role": ROLES,
+        "type": (*TYPES, SEEMING),
+        "part": ("", *PARTS),
+        "order": ("", *ORDERS),
+        "decimal": ("", ".", ","),
+    }
+    for key, allowed in allowed_texts.items():
         if texts[key] not in allowed:
             raise _refuse(name, key, f"one of {', '.join(filter(None, allowed))}", texts[key])
     for key in ("log", "missing"):
@@ -340,6 +375,8 @@ def read_column(name: str, said: Any) -> ColumnSchema:
         cut=_read_rising(name, "cut", said.get("cut", ())),
         groups=_read_categories(name, "groups", said.get("groups", ())),
         categories=_read_categories(name, "categories", said.get("categories", ())),
+        spellings=_read_spellings(name, said.get("spellings", {})),
+        missing_words=_read_words(name, said.get("missing_words")),
         positive=_read_value(name, "positive", said.get("positive", "")),
         log=said.get("log"),
         missing=said.get("missing"),
@@ -354,6 +391,9 @@ def _check_column(column: ColumnSchema) -> None:
     name = column.name
     if column.type == "text" and column.role == "feature":
         raise _refuse(name, "role", 'left out: free text is no feature; type = "category" keeps its values', "feature")
+    lost = [value for value, _ in column.spellings if column.categories and value not in column.categories]
+    if lost:
+        raise _refuse(name, "spellings", f"of its categories {list(column.categories)}", lost[0])
     if column.part == "age" and read_date(column.at, "ymd") is None:
         raise _refuse(name, "at", "the day on which the age is taken, such as 2026-01-01", column.at)
     if column.cut and column.role not in ("label", "sensitive"):
@@ -401,6 +441,26 @@ def _read_categories(name: str, key: str, value: Any) -> tuple[str, ...]:
     if len(texts) > MOST_VALUES:
         raise _refuse(name, key, f"at most {MOST_VALUES:,} values", f"{len(texts):,}")
     return texts
+
+
+def _read_spellings(name: str, value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return further texts of values; BadInput where a text is said to be two of them."""
+    if not isinstance(value, Mapping):
+        raise _refuse(name, "spellings", 'a table of values, such as { female = ["F", "w"] }', value)
+    found = tuple((str(each), _read_categories(name, "spellings", texts)) for each, texts in value.items())
+    texts = [canonical(text) for _, listed in found for text in listed]
+    twice = next((text for text in texts if texts.count(text) > 1), None)
+    if twice is not None:
+        raise _refuse(name, "spellings", "texts of one value each", twice)
+    return found
+
+
+def _read_words(name: str, value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list | tuple):
+        raise _refuse(name, "missing_words", 'a list, such as ["n/a", "unknown"]', value)
+    return tuple(_read_value(name, "missing_words", each) for each in value)
 
 
 def _read_value(name: str, key: str, value: Any) -> str:

@@ -18,8 +18,8 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.encode import Encoder
+from fairpriv_core.data.next_file import read_next
 from fairpriv_core.data.own_images import read_images
-from fairpriv_core.data.read import ReadAs, read_table
 from fairpriv_core.data.roles import Groups
 from fairpriv_core.engine.modules import MODULE_KIND
 from fairpriv_core.engine.predict import THRESHOLD, decision_thresholds, is_randomised, needs_group, predict_proba
@@ -92,12 +92,14 @@ class Model:
 
         A model of images takes those of the file's one column of images. Beside each prediction stands a probability:
         that of the positive label, or of more than two labels that of the predicted one. Returns {"rows", "positive",
-        "out"}, where `positive` is None for more than two labels, and `decided` counts each.
+        "out", "remarks"}, where `positive` is None for more than two labels, and `decided` counts each; `remarks` say
+        which cells could not be used.
 
         Raises BadInput for a file that cannot be read or lacks columns (the sensitive one too where the model decides
-        by group), for images of another size, and for a target that cannot be written.
+        by group), for a column no cell of which can be used, for images of another size, and for a target that cannot
+        be written.
         """
-        features, group = self._read_rows(read_path(source))
+        features, group, remarks = self._read_rows(read_path(source))
         score = predict_proba(self.network, self.parameters, features, group)
         names, decided = self.label_names, decide(score, decision_thresholds(self.network, features))
         binary = len(names) == TWO
@@ -111,16 +113,17 @@ class Model:
             raise BadInput(f"out cannot be written: {target} ({error.strerror}).", field="out") from error
         counts = dict(zip(names, np.bincount(decided, minlength=len(names)).tolist(), strict=True))
         found = {"rows": len(decided), "positive": counts[names[1]] if binary else None, "out": target}
+        found |= {"remarks": list(remarks)}
         return found if binary else {**found, "decided": counts}
 
-    def _read_rows(self, path: Path) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return features (n, d) as the model was trained on, and groups (n,) where it decides by them."""
+    def _read_rows(self, path: Path) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
+        """Return features (n, d) as trained on, groups (n,) where it decides by them, and what could not be used."""
         if self.image is not None:  # no network of layers decides by group
-            return read_images(path, self.image).encode(), None
+            return read_images(path, self.image).encode(), None, ()
         encoder = Encoder.from_json(self.encoder)
-        table = read_table(path, read_as={each.name: ReadAs("date") for each in encoder.schema if each.date}).table
-        group = Groups.from_json(self.grouping).assign(table) if needs_group(self.network) else None
-        return encoder.transform(table), group
+        groups = Groups.from_json(self.grouping) if needs_group(self.network) else None
+        table, remarks = read_next(path, (*encoder.schema, *(() if groups is None else groups.read)))
+        return encoder.transform(table), None if groups is None else groups.assign(table), remarks
 
 
 def _write_parameters(network: Mapping[str, Any], parameters: np.ndarray) -> tuple[str, bytes]:

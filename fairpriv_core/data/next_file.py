@@ -1,0 +1,61 @@
+"""A further file for a model: each column is read as the model knows it, and what it cannot use is counted and said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fairpriv_core.data.dates import take_part
+from fairpriv_core.data.faults import fault
+from fairpriv_core.data.problem import Categorical, DatePart, Numeric
+from fairpriv_core.data.read import ReadAs, Reading, Unread, quote_some, read_table
+from fairpriv_core.data.table import Column, Numbers, Table, find_missing, to_codes
+from fairpriv_core.text import count_text
+
+
+def read_next(path: Path, columns: Sequence[Numeric | Categorical]) -> tuple[Table, tuple[str, ...]]:
+    """Return the rows of the file at `path`, and a sentence for each thing that of `columns` could not be used.
+
+    Raises BadInput for a file that cannot be read, and where no cell of a column says what the model knows of it.
+    """
+    reading = read_table(path, read_as={column.name: _read_as(column) for column in columns})
+    told = [_check(path.name, column, reading) for column in columns if column.name in reading.table]
+    return reading.table, (*reading.odd, *filter(None, told))
+
+
+def _read_as(column: Numeric | Categorical) -> ReadAs:
+    if column.date is not None:
+        return ReadAs("date", missing=column.missing_words, alone=True)
+    if isinstance(column, Numeric):
+        return ReadAs("number", missing=column.missing_words, decimal=column.decimal, alone=True)
+    return ReadAs("text", column.categories, column.recode, column.missing_words, alone=True)
+
+
+def _check(name: str, column: Numeric | Categorical, reading: Reading) -> str:
+    """Return what cells of a column could not be used, "" for none; BadInput where that is all of them."""
+    values = reading.table[column.name]
+    unread = reading.unread.get(column.name) if column.date is None else _find_no_dates(values, column.date)
+    lost, rows = 0 if unread is None else unread.rows, len(values)
+    empty = int(find_missing(values).sum()) - (lost if isinstance(values, Numbers) else 0)
+    if unread is not None and lost + empty == rows:
+        raise fault(
+            f"column '{column.name}' of {name} has no {unread.what}: its cells say {quote_some(unread.words)}. "
+            "Write them as in the file that the model was trained on."
+        )
+    if empty == rows and not column.missing:
+        raise fault(f"column '{column.name}' of {name} is empty; the model needs its values.")
+    said = [] if unread is None else [str(unread).rstrip(".")]
+    if empty and not column.missing:
+        said.append(f"{count_text(empty, 'cell')} {'is' if empty == 1 else 'are'} empty")
+    return f"column '{column.name}': {'; '.join(said)}." if said else ""
+
+
+def _find_no_dates(values: Column, part: DatePart) -> Unread | None:
+    """Return the cells of a column that are no date in the order in which its dates are written."""
+    lost = find_missing(take_part(values, part)) & ~find_missing(values)
+    coded = to_codes(values)
+    assert coded is not None
+    words = [coded.values[code] for code in np.unique(coded.codes[lost])]
+    return Unread("date", int(lost.sum()), tuple(words)) if words else None
