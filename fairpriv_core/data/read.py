@@ -23,9 +23,11 @@ from pyarrow import compute, csv
 
 from fairpriv_core.data.dates import ORDERS, read_date
 from fairpriv_core.data.faults import check_file, check_header, check_size, explain, no_rows
-from fairpriv_core.data.forms import Form, find_form, open_rows, read_names
+from fairpriv_core.data.forms import UNSTATED, Form, Stated, find_form, open_rows
 from fairpriv_core.data.problem import Layout
+from fairpriv_core.data.several import open_parts, read_batches
 from fairpriv_core.data.table import MISSING, Codes, Column, Numbers, canonical, parse_number
+from fairpriv_core.errors import BadInput
 
 MOST_VALUES = 20_000
 _MOST_DAYS = 150_000  # four centuries, beside texts that are none
@@ -68,21 +70,21 @@ class ReadAs:
 class Reading:
     """What a file holds; `unused` says why a column is not in `table`, `odd` what else the owner should know.
 
-    `retyped` says of columns in which row a text made texts of their numbers: for the owner alone. `form` is what is
-    unusual in how the file is written, as `Form.describe`. `samples` are some texts of columns that have too many.
+    `retyped` says of columns in which row a text made texts of their numbers: for the owner alone. `form` is how
+    the file is written. `samples` are some texts of columns that have too many.
     """
 
     table: dict[str, Column]
     unused: Mapping[str, str] = field(default_factory=dict)
     odd: tuple[str, ...] = ()
     retyped: Mapping[str, str] = field(default_factory=dict)
-    form: str = ""
+    form: Form = field(default_factory=Form)
     samples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """One sentence for each thing that the file's owner should know."""
-        return (*self.odd, *self.retyped.values(), *self.unused.values())
+        return (*self.odd, *self.form.remarks, *self.retyped.values(), *self.unused.values())
 
 
 class _Taking(Protocol):
@@ -236,47 +238,73 @@ class _Sealing:
         self._bytes.update(memoryview(held)[ends[0] : ends[1]] if held is not None else b"")
 
 
-def digest_content(path: Path) -> str:
+def digest_content(path: Path, stated: Stated = UNSTATED) -> str:
     """Return a SHA-256 of the rows of a person's table as they are parsed: every cell by its column.
+
+    They are parsed as the file seems to be written, whatever is `stated`, so that it is one file under all readings;
+    only one that cannot be read so is parsed as stated.
 
     Line ends, quotes, blanks around values, the order of columns and the kind of file make no difference; the order of
     rows does. It is as secret as the rows: whoever has it can confirm a guess of them. Errors as `read_table`.
     """
     check_file(path)
-    sealing: Mapping[str, _Sealing]
-    form = find_form(path)
-    if form.packing == "parquet":
-        sealing = _seal_parquet(path)
-    else:
-        blank, header = read_names(path, form)
-        check_header(path, header)
-        opener = _open_named(path, header, Layout(skip=blank), form)
-        sealing = _stream(opener, opener.wanted, lambda name, *, numeric: _Sealing(numeric=numeric), {})[0]
+    try:
+        sealing = _seal(path, find_form(path))
+    except BadInput:
+        if not stated:
+            raise
+        sealing = _seal(path, find_form(path, stated=stated))
     pa.default_memory_pool().release_unused()
     seals = sorted((name, column.finish()) for name, column in sealing.items())
     return hashlib.sha256(json.dumps(seals).encode()).hexdigest()
 
 
+def _seal(path: Path, form: Form) -> Mapping[str, _Sealing]:
+    if form.packing == "parquet":
+        return _seal_parquet(path)
+    check_header(path, form.names)
+    opener = _open_named(path, form.names, Layout(columns=form.names, skip=form.skip), form)
+    return _stream(opener, opener.wanted, lambda name, *, numeric: _Sealing(numeric=numeric), {})[0]
+
+
 def read_table(
-    path: Path, *, exact: str = "", read_as: Mapping[str, ReadAs] | None = None, limit_bytes: int | None = None
+    path: Path,
+    *,
+    exact: str = "",
+    read_as: Mapping[str, ReadAs] | None = None,
+    limit_bytes: int | None = None,
+    stated: Stated = UNSTATED,
 ) -> Reading:
     """Return a person's table; columns named in the text `exact` keep float64, those in `read_as` as it says.
+
+    What is `stated` of how it is written wins over what it seems to be.
 
     Raises BadInput for everything that can be wrong with a file, naming the column or row.
     """
     check_file(path, limit_bytes=limit_bytes)
-    form = find_form(path, limit_bytes=limit_bytes)
+    form = find_form(path, stated=stated, limit_bytes=limit_bytes)
     if form.packing == "parquet":
-        return _read_parquet(path, exact, read_as or {}, limit_bytes)
-    blank, header = read_names(path, form)
-    check_header(path, header)
-    known = [name for name in header if name and name in exact]
-    reading = read_csv(path, header=header, layout=Layout(skip=blank), exact=known, read_as=read_as, form=form)
-    nameless = [str(position) for position, name in enumerate(header, 1) if not name]
+        reading = _read_parquet(path, exact, read_as or {}, limit_bytes)
+    else:
+        check_header(path, form.names)
+        known = [name for name in form.names if name and name in exact]
+        layout = Layout(columns=form.names, skip=form.skip)
+        reading = read_csv(path, header=form.names, layout=layout, exact=known, read_as=read_as, form=form)
+    return replace(reading, odd=(*_say_form(form), *reading.odd), form=form)
+
+
+def describe_form(path: Path, stated: Stated = UNSTATED) -> tuple[str, ...]:
+    """Return what the owner of the file at `path` should know of how it is read; errors as `read_table`."""
+    check_file(path)
+    form = find_form(path, stated=stated)
+    return (*_say_form(form), *form.remarks)
+
+
+def _say_form(form: Form) -> tuple[str, ...]:
+    nameless = [str(position) for position, name in enumerate(form.names, 1) if not name and not form.rows_named]
     noted = [f"column {', '.join(nameless)} has no name and is not used."] if nameless else []
     described = form.describe()
-    said = [f"The file is read {described}."] if described else []
-    return replace(reading, odd=(*said, *noted, *reading.odd), form=described)
+    return (*([f"The file is read {described}."] if described else []), *noted)
 
 
 def read_csv(
@@ -369,7 +397,7 @@ class _Opener:
             use_threads=self.path.stat().st_size > _THREADS_FROM,
         )
         parse = csv.ParseOptions(
-            delimiter=self.form.separator, newlines_in_values=True, invalid_row_handler=self._note_row
+            delimiter=self.form.delimiter, newlines_in_values=True, invalid_row_handler=self._note_row
         )
         convert = csv.ConvertOptions(
             column_types=types,
@@ -434,37 +462,34 @@ def _as_numbers(column: Codes) -> Column:
 
 
 def _read_parquet(path: Path, exact: str, read_as: Mapping[str, ReadAs], limit_bytes: int | None) -> Reading:
-    from pyarrow.parquet import ParquetFile
-
     try:
-        file = ParquetFile(path)
-        schema = file.schema_arrow
-        check_header(path, schema.names)
-        size = _CELL_BYTES * file.metadata.num_rows * len(schema)
-        check_size(path.name, size, limit_bytes=limit_bytes, unpacked=True)
-        unused = _find_unused(schema)
-        usable = {found.name: bool(_is_number(found.type)) for found in schema if found.name not in unused}
-        growing = {name: _Growing(numeric, read_as.get(name)) for name, numeric in usable.items()}
-        texts = {name for name, column in growing.items() if not column.numeric}
-        batches = (_plain(_date(batch), texts) for batch in file.iter_batches(batch_size=_BATCH, columns=list(usable)))
-        _grow(growing, batches, [name for name in usable if name in exact])
+        with open_parts(path, limit_bytes) as parts:
+            schema = parts.schema
+            check_header(path, schema.names)
+            size = _CELL_BYTES * parts.count_rows() * len(schema)
+            check_size(path.name, size, limit_bytes=limit_bytes, unpacked=True)
+            unused = _find_unused(schema)
+            usable = {found.name: bool(_is_number(found.type)) for found in schema if found.name not in unused}
+            growing = {name: _Growing(numeric, read_as.get(name)) for name, numeric in usable.items()}
+            texts = {name for name, column in growing.items() if not column.numeric}
+            batches = (_plain(_date(batch), texts) for batch in read_batches(parts, _BATCH, [*usable]))
+            _grow(growing, batches, [name for name in usable if name in exact])
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise explain(error, path, (), row=None) from error
     return _finish(path, growing, unused)
 
 
 def _seal_parquet(path: Path) -> dict[str, _Sealing]:
-    from pyarrow.parquet import ParquetFile
-
     try:
-        file = ParquetFile(path)
-        schema = file.schema_arrow
-        check_header(path, schema.names)
-        kinds = {name: _is_number(schema.field(name).type) for name in schema.names if name not in _list_index(schema)}
-        sealing = {name: _Sealing(numeric=kind is True) for name, kind in kinds.items()}
-        rows = _LARGE_BATCH if None in kinds.values() else _BATCH
-        batches = (_spell(batch) for batch in file.iter_batches(batch_size=rows, columns=list(sealing)))
-        _grow(sealing, batches, sealing)
+        with open_parts(path) as parts:
+            schema = parts.schema
+            check_header(path, schema.names)
+            index = _list_index(schema)
+            kinds = {name: _is_number(schema.field(name).type) for name in schema.names if name not in index}
+            sealing = {name: _Sealing(numeric=kind is True) for name, kind in kinds.items()}
+            rows = _LARGE_BATCH if None in kinds.values() else _BATCH
+            batches = (_spell(batch) for batch in read_batches(parts, rows, [*sealing]))
+            _grow(sealing, batches, sealing)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise explain(error, path, (), row=None) from error
     return sealing

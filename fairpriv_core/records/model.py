@@ -18,6 +18,7 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.encode import Encoder
+from fairpriv_core.data.forms import UNSTATED, Stated
 from fairpriv_core.data.own_images import read_images
 from fairpriv_core.data.read import ReadAs, read_table
 from fairpriv_core.data.roles import Groups
@@ -87,17 +88,18 @@ class Model:
         """Return the scores (n, l) of the labels on encoded data."""
         return predict_proba(self.network, self.parameters, data.X, data.group)
 
-    def predict_file(self, source: str, target: str) -> dict[str, Any]:
+    def predict_file(self, source: str, target: str, stated: Stated = UNSTATED) -> dict[str, Any]:
         """Predict the rows of the table in the file `source`; write their numbers and predictions to `target`.
 
-        A model of images takes those of the file's one column of images. Beside each prediction stands a probability:
-        that of the positive label, or of more than two labels that of the predicted one. Returns {"rows", "positive",
-        "out"}, where `positive` is None for more than two labels, and `decided` counts each.
+        What is `stated` of how the file is written wins over what it seems to be. A model of images takes those of the
+        file's one column of images. Beside each prediction stands a probability: that of the positive label, or of more
+        than two labels that of the predicted one. Returns {"rows", "positive", "out"}, where `positive` is None for
+        more than two labels, and `decided` counts each.
 
         Raises BadInput for a file that cannot be read or lacks columns (the sensitive one too where the model decides
         by group), for images of another size, and for a target that cannot be written.
         """
-        features, group = self._read_rows(read_path(source))
+        features, group = self._read_rows(read_path(source), stated)
         score = predict_proba(self.network, self.parameters, features, group)
         names, decided = self.label_names, decide(score, decision_thresholds(self.network, features))
         binary = len(names) == TWO
@@ -113,12 +115,14 @@ class Model:
         found = {"rows": len(decided), "positive": counts[names[1]] if binary else None, "out": target}
         return found if binary else {**found, "decided": counts}
 
-    def _read_rows(self, path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    def _read_rows(self, path: Path, stated: Stated) -> tuple[np.ndarray, np.ndarray | None]:
         """Return features (n, d) as the model was trained on, and groups (n,) where it decides by them."""
         if self.image is not None:  # no network of layers decides by group
             return read_images(path, self.image).encode(), None
         encoder = Encoder.from_json(self.encoder)
-        table = read_table(path, read_as={each.name: ReadAs("date") for each in encoder.schema if each.date}).table
+        table = read_table(
+            path, read_as={each.name: ReadAs("date") for each in encoder.schema if each.date}, stated=stated
+        ).table
         group = Groups.from_json(self.grouping).assign(table) if needs_group(self.network) else None
         return encoder.transform(table), group
 

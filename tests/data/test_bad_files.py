@@ -58,7 +58,7 @@ FILES = {
     "half a gzip": (gzip.compress(GOOD.encode())[:40], "people.csv cannot be read (Compressed file ended before the"),
     "no gzip": (b"\x1f\x8brest", "people.csv cannot be read (Compressed file ended before the"),
     "packed twice": (gzip.compress(gzip.compress(GOOD.encode())), "people.csv holds a packed file; unpack it first"),
-    "old workbook": (b"\xd0\xcf\x11\xe0rest", "people.csv is an old Excel workbook; save it as .xlsx or its sheet as"),
+    "old workbook": (b"\xd0\xcf\x11\xe0rest", "people.csv cannot be read (Cannot detect file format"),
     "broken parquet": (b"PAR1 and no more", "people.csv cannot be read"),
 }
 
