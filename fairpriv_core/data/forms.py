@@ -329,18 +329,18 @@ def _find_lines(path: Path, form: Form, sample: str, stated: Stated) -> Form:
         other = find_separator(text)[0]
         right = SEPARATORS[other] if other != separator else "another sign"
         raise refuse_stated("separator", separator, f"{right} or left out: '{separator}' parts no value of {path.name}")
-    form = _name_columns(path, replace(form, separator=separator), parted, stated.header, text)
+    form = _name_columns(replace(form, separator=separator), parted, stated.header)
     rows = [line.cells for line in parted.lines if line.start > form.skip]
     return replace(form, decimal=stated.decimal or find_decimal(rows, separator))
 
 
-def _name_columns(path: Path, form: Form, parted: Parted, header: int | None, text: str) -> Form:
+def _name_columns(form: Form, parted: Parted, header: int | None) -> Form:
     """Return `form` with the names of the columns, from the line `header` where it is stated (0: from none)."""
     lines, first = parted.lines, parted.first
     if header:
         at = next((at for at, line in enumerate(lines) if line.start <= header <= line.end), None)
         if at is None:
-            raise refuse_stated("header", header, _explain_line(path, header, text.count("\n") + 1, lines[-1].end))
+            raise refuse_stated("header", header, f"at most {lines[-1].end:,}, and a line with text")
         wide = [len(line.cells) for line in lines[at + 1 :]] or [len(lines[at].cells)]
         parted = replace(parted, first=at, width=max(Counter(wide), key=Counter(wide).__getitem__))
         parted = replace(parted, rows_named=set(wide) == {len(lines[at].cells) + 1} and len(wide) > 1)
@@ -358,12 +358,6 @@ def _name_columns(path: Path, form: Form, parted: Parted, header: int | None, te
     line = lines[first]
     found = replace(form, names=tuple(names), header=line.start, skip=line.end, titles=first)
     return replace(found, rows_named=parted.rows_named)
-
-
-def _explain_line(path: Path, header: int, count: int, last: int) -> str:
-    if header > count:
-        return f"at most {count:,}: {path.name} has no such line"
-    return f"at most {last:,}, and a line with text" if header > last else "a line with text"
 
 
 def _find_names(path: Path, form: Form, sample: str, stated: Stated) -> Form:
@@ -399,7 +393,7 @@ def _find_sheet(path: Path, stated: Stated, limit_bytes: int | None) -> Form:
     assert table is not None
     others = tuple(name for name in tables if name != chosen)
     form = Form("workbook", decimal=stated.decimal or ".", sheet=chosen if len(found) > 1 else "", others=others)
-    return _name_columns(path, form, table, stated.header, "\n" * (len(found[chosen]) - 1))
+    return _name_columns(form, table, stated.header)
 
 
 def _part_sheet(rows: Sequence[Sequence[str]]) -> Parted | None:

@@ -67,6 +67,13 @@ class Parted:
         ragged = sum(len(line.cells) != self.width for line in body)
         return self.width > 1 and ragged <= _MOST_RAGGED * len(body)
 
+    @property
+    def unparted(self) -> float:
+        """Which share of the cells holds what else could part values, and is no number with it."""
+        cells = [cell.strip() for line in self.lines[self.first :] for cell in line.cells]
+        held = [cell for cell in cells if any(sign in cell for sign in SEPARATORS if sign != BLANKS)]
+        return sum(not _is_number(cell) for cell in held) / max(len(cells), 1)
+
 
 def part_lines(lines: list[Line], *, below: bool) -> Parted:
     """Return how rows are parted: by the first of them, or also where the table begins `below` it, or names its rows.
@@ -88,14 +95,14 @@ def part_lines(lines: list[Line], *, below: bool) -> Parted:
 
 
 def find_separator(sample: str) -> tuple[str, Parted]:
-    """Return what parts most rows into as many values as the first has; of several the one with most values.
+    """Return what parts most rows into as many values as the first has: of several what leaves least unparted, or most.
 
     Where none does, the table may begin below the first row, and where none does then, blanks may part its values.
     """
     signs = [sign for sign in SEPARATORS if sign != BLANKS]
     for tried, below in ((signs, False), (signs, True), ([BLANKS], False), ([BLANKS], True)):
         parted = {sign: part_lines(list_lines(sample, sign), below=below) for sign in tried}
-        fitting = {sign: each.width for sign, each in parted.items() if each.fits}
+        fitting = {sign: (-each.unparted, each.width) for sign, each in parted.items() if each.fits}
         if fitting:
             found = max(fitting, key=fitting.__getitem__)
             return _prefer_blanks(sample, found, parted[found])

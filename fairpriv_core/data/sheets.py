@@ -80,21 +80,22 @@ def _count_cells(packed: zipfile.ZipFile) -> Iterator[int]:
     if _CONTENT not in packed.namelist():
         return
     others = high = filled = wide = column = last = 0
-    for event, element in ElementTree.iterparse(packed.open(_CONTENT), events=("start", "end")):
-        kind = element.tag.rpartition("}")[2]
-        if event == "start" and kind == "table":
-            others, high, filled, wide = others + filled * wide, 0, 0, 0
-        elif event == "start" and kind == "table-row":
-            column = last = 0
-        elif event == "end" and kind in ("table-cell", "covered-table-cell"):
-            column += _repeats(element, "columns")
-            last = column if len(element) or any(key.endswith("}value-type") for key in element.attrib) else last
-            element.clear()
-        elif event == "end" and kind == "table-row":
-            high += _repeats(element, "rows")
-            filled, wide = (high, max(wide, last)) if last else (filled, wide)
-            element.clear()
-            yield others + filled * wide
+    with packed.open(_CONTENT) as content:
+        for event, element in ElementTree.iterparse(content, events=("start", "end")):
+            kind = element.tag.rpartition("}")[2]
+            if event == "start" and kind == "table":
+                others, high, filled, wide = others + filled * wide, 0, 0, 0
+            elif event == "start" and kind == "table-row":
+                column = last = 0
+            elif event == "end" and kind in ("table-cell", "covered-table-cell"):
+                column += _repeats(element, "columns")
+                last = column if len(element) or any(key.endswith("}value-type") for key in element.attrib) else last
+                element.clear()
+            elif event == "end" and kind == "table-row":
+                high += _repeats(element, "rows")
+                filled, wide = (high, max(wide, last)) if last else (filled, wide)
+                element.clear()
+                yield others + filled * wide
 
 
 def _repeats(element: ElementTree.Element, what: str) -> int:

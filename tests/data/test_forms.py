@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import xlsxwriter
 
 from fairpriv_core.data.dataset import load_dataset
-from fairpriv_core.data.forms import Form, find_form
+from fairpriv_core.data.forms import Form, Stated, find_form
 from fairpriv_core.data.own_images import read_cells, read_first_row
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import inspect_file
@@ -410,3 +411,126 @@ def test_a_part_that_workbooks_do_not_pack_so_is_refused(tmp_path: Path) -> None
         packed.writestr("xl/sharedStrings.xml", b" " * 1000)
     (told,) = inspect_file(path, limit_bytes=1_000_000).errors
     assert "packed in a way that workbooks do not use" in told
+
+
+PEOPLE = "69,11691,f,yes\n41,16361,f,yes\n72,21006,m,no\n" * 3
+HEADERS: dict[str, tuple[str, int]] = {
+    "numbers and values of the column": (PEOPLE, 0),
+    "after a title": ("Staff of 2025\n" + PEOPLE, 0),
+    "names": ("age,pay,sex,hired\n" + PEOPLE, 1),
+    "names after empty lines": ("\n\nage,pay,sex,hired\n" + PEOPLE, 3),
+    "years": ("town,2019,2020,2021\n" + "A,1,2,3\nB,2,3,4\n", 1),
+    "numbers that count up": ("0,1,2,3\n" + PEOPLE, 1),
+    "one name that is a value": ("age,y\n30,y\n40,n\n", 1),
+    "a name of numbers among texts": ("town,who\nA,x\nB,y\n", 1),
+    "an index without a name": (",a,b\n0,x,1\n1,y,2\n", 1),
+    "missing values": ("?,1,f\n3,NA,m\n4,5,f\n", 0),
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_a_first_line_of_values_names_no_columns(tmp_path: Path, name: str) -> None:
+    text, header = HEADERS[name]
+    path = tmp_path / "people.csv"
+    path.write_text(text)
+    form, reading = find_form(path), read_table(path)
+    assert form.header == header and len(next(iter(reading.table.values()))) == text.count("\n") - header - form.titles
+    assert next(iter(reading.table)) == ("column 1" if header == 0 else next(each for each in form.names if each))
+    assert ("no line that names its columns" in form.describe()) == (header == 0)
+
+
+def write_book(path: Path, **sheets: list[list[object]]) -> Path:
+    with xlsxwriter.Workbook(path) as book:
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for number, row in enumerate(rows):
+                sheet.write_row(number, 0, row)
+    return path
+
+
+TABLE: list[list[object]] = [["age", "sex", "paid"], [30, "f", "no"], [41, "m", "yes"], [52, "f", "no"]]
+
+
+def test_the_sheet_that_holds_a_table_is_found(tmp_path: Path) -> None:
+    path = write_book(
+        tmp_path / "book.xlsx", Notes=[["Read me"]], Data=[["Staff"], [], *TABLE], Old=TABLE[:3], Empty=[]
+    )
+    form = find_form(path)
+    assert (form.sheet, form.others, form.header, form.titles) == ("Data", ("Old",), 3, 1)
+    assert "Further sheets hold a table too: Old." in read_table(path).remarks
+    assert read_cells(path, "age") == ["30", "41", "52"]
+    assert read_cells(path, "age", Stated(sheet="Old")) == ["30", "41"]
+    single = write_book(tmp_path / "one.xlsx", Sheet=TABLE)
+    assert find_form(single).describe() == "" and digest_content(single) == digest_content(path)
+    with pytest.raises(BadInput, match=r"none of its sheets \(A, B\) holds a row of names"):
+        read_table(write_book(tmp_path / "none.xlsx", A=[["x"]], B=TABLE[:1]))
+
+
+STATED: dict[str, tuple[Callable[[Path], Path], Stated, str]] = {
+    "sheet": (to_workbook, Stated(sheet="Data"), "sheet 'Data' of the file must be one that people has: one"),
+    "sheet of a text": (write, Stated(sheet="Data"), "must be left out: people is no workbook"),
+    "encoding": (lambda path: write(path, encoding="cp1252"), Stated(encoding="utf-8"), "encoding 'utf-8' of the file"),
+    "zero bytes": (lambda path: write(path, encoding="utf-16"), Stated(encoding="latin-1"), "has zero bytes in it"),
+    "separator": (write, Stated(separator=";"), "separator ';' of the file must be commas or left out"),
+    "separator of a workbook": (to_workbook, Stated(separator=";"), "separator ';' of the file must be left out"),
+    "header": (write, Stated(header=500), "header '500' of the file must be at most 121, and a line with text"),
+    "header of JSON": (write_json, Stated(header=2), "must be left out: people is JSON, which has none to state"),
+    "header of Parquet": (write_parts, Stated(header=2), "must be left out: people is Parquet"),
+}
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_what_cannot_be_true_of_a_file_is_refused(tmp_path: Path, name: str) -> None:
+    make, stated, says = STATED[name]
+    with pytest.raises(BadInput, match=re.escape(says)):
+        find_form(make(tmp_path / "people"), stated=stated)
+
+
+def test_what_is_stated_wins(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_bytes("Zürich;a;1,5\nDom;b;2,5\nBrno;c;3,5\n".encode("cp1250"))
+    found = read_table(path, stated=Stated(separator=",", header=0)).table
+    assert [*found] == ["column 1", "column 2"] and plain(found["column 1"]) == ["Zürich;a;1", "Dom;b;2", "Brno;c;3"]
+    found = read_table(path, stated=Stated(decimal=".", header=1, encoding="cp1250")).table
+    assert [*found] == ["Zürich", "a", "1,5"] and plain(found["1,5"]) == ["2,5", "3,5"]
+    assert plain(read_table(path, stated=Stated(header=2)).table["2,5"]) == [3.5]
+    assert plain(read_table(path).table["column 3"]) == [1.5, 2.5, 3.5]
+
+
+def test_a_file_that_is_read_only_as_stated_has_the_content_of_its_rows(tmp_path: Path) -> None:
+    """Without a mark UTF-16 is not found; the same rows as another file are the same all the same."""
+    path, stated = write(tmp_path / "wide.csv", encoding="utf-16-le"), Stated(encoding="utf-16-le")
+    with pytest.raises(BadInput, match="zero bytes"):
+        digest_content(path)
+    assert digest_content(path, stated) == digest_content(write(tmp_path / "plain.csv"))
+    other = write(tmp_path / "semicolons.csv", separator=";")
+    assert digest_content(other, Stated(separator=",", header=0)) == digest_content(other)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        '<table:table-row table:number-rows-repeated="99999">{}</table:table-row>',
+        '<table:table-row table:number-rows-repeated="999999"/><table:table-row>{}</table:table-row>',
+    ],
+)
+def test_a_sheet_that_repeats_its_cells_is_refused_for_what_it_comes_to(tmp_path: Path, rows: str) -> None:
+    cell = (
+        '<table:table-cell office:value-type="string" table:number-columns-repeated="999"><text:p>a</text:p>'
+        "</table:table-cell>"
+    )
+    (told,) = inspect_file(pack_ods(tmp_path / "bomb.ods", rows.format(cell)), limit_bytes=1_000_000).errors
+    assert "unpacked and the limit is 1 MB" in told
+
+
+def test_folders_of_parquet_files_say_a_value_of_their_rows(tmp_path: Path) -> None:
+    path, table = tmp_path / "people.zip", pd.DataFrame({"age": [1, 2, 3], "paid": ["n", "y", "n"]})
+    with zipfile.ZipFile(path, "w") as packed:
+        for sex in ("m", "f"):
+            packed.writestr(f"people/sex={sex}/a.parquet", table.to_parquet(index=False))
+    assert plain(read_table(path).table["sex"]) == ["f"] * 3 + ["m"] * 3
+    assert read_first_row(path) == {"age": 1, "paid": "n", "sex": "f"} and read_cells(path, "sex")[-1] == "m"
+    with zipfile.ZipFile(path, "a") as packed:
+        packed.writestr("people/sex=x/a.parquet", table[["age"]].to_parquet(index=False))
+    with pytest.raises(BadInput, match=r"sex=x/a\.parquet has other columns than people/sex=f/a\.parquet"):
+        read_table(path)
