@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Any
+
 import click
 
+from fairpriv_core.data.forms import Stated, read_stated
+from fairpriv_core.errors import BadInput
+
 FILE = (
-    "Your own table in place of a data set: CSV, Excel (.xlsx) or Parquet; a CSV also as .gz, or several in one .zip."
+    "Your own table in place of a data set: CSV, Excel, OpenDocument, Parquet, JSON lines or ARFF; text also as .gz or "
+    ".zip, Parquet also as a folder of files."
 )
 FILES = f"{FILE} Given several times: CSV files with the same columns, which are one table."
 SENSITIVE = (
     "The sensitive attribute: a column, column:edge,edge to cut numbers, column=value,value to make all others one "
     "group, a+b to cross two."
+)
+STATED = ("file_encoding", "separator", "decimal", "sheet", "header")
+_STATED = (
+    click.option("--file-encoding", metavar="NAME", help="Of the file's text, such as cp1252. Default: found."),
+    click.option(
+        "--separator", metavar="SIGN", help='Between values: one sign, tab or blanks, such as ";". Default: found.'
+    ),
+    click.option("--decimal", metavar="SIGN", help='Before decimals, "." or ",". Default: found.'),
+    click.option("--sheet", metavar="NAME", help="Of a workbook, such as Data. Default: the first with a table."),
+    click.option(
+        "--header", metavar="LINE", help="The number of the line that names the columns, or none. Default: found."
+    ),
 )
 json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 out = click.option("--out", help="Write the record here too.")
@@ -25,3 +46,20 @@ set = click.option(
 epsilon = click.option("--epsilon", help="The privacy budget, > 0; a private method needs it.")
 delta = click.option("--delta", help="In (0, 1); default 1e-5.")
 ledger_delta = click.option("--delta", type=float, help="In (0, 1); default 1e-5.")
+
+
+def stated(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that state how a person's file is written."""
+    return reduce(lambda given, option: option(given), reversed(_STATED), command)
+
+
+def take_stated(given: dict[str, Any]) -> Stated:
+    """Return what these options state, which are taken out of `given`; BadInput where one makes no sense."""
+    said: Mapping[str, Any] = {name: given.pop(name, None) for name in STATED}
+    said = {name.removeprefix("file_"): value for name, value in said.items() if value is not None}
+    header = said.get("header")
+    if header is not None:
+        if not re.fullmatch(r"none|[0-9]{1,9}", header):
+            raise BadInput(f"header must be the number of a line or none, got '{header}'.", field="file")
+        said = {**said, "header": 0 if header.isalpha() else int(header)}
+    return read_stated(said)

@@ -8,11 +8,21 @@ from dataclasses import replace
 from tempfile import TemporaryFile
 from typing import Any
 
+from fairpriv_core.cli import options
 from fairpriv_core.cli.output import say
 from fairpriv_core.data.catalog import DEFAULT_DATA, problems
 from fairpriv_core.data.faults import check_file
-from fairpriv_core.data.several import join_files, name_joined
-from fairpriv_core.data.table_schema import find_compared, name_roles, pay_for, read_schema_file, to_text
+from fairpriv_core.data.several import join_files, list_parts, name_joined
+from fairpriv_core.data.table_schema import (
+    TableSchema,
+    find_compared,
+    from_text,
+    name_roles,
+    pay_for,
+    read_schema_file,
+    state_file,
+    to_text,
+)
 from fairpriv_core.errors import BadInput
 from fairpriv_core.paths import read_path, read_text
 from fairpriv_core.plain import read_json, read_toml
@@ -34,7 +44,7 @@ def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
     Where neither names data, they are the default ones, and standard error says so. BadInput as `build_config`.
     """
     base = _read_config_file(given["config"]) if given.get("config") else {}
-    given = _read_schema(given)
+    given = _read_schema(given, (base.get("data") or {}).get("schema"))
     raw = {**base, **{name: value for name, value in given.items() if value is not None}}
     for name in ("config", *DATA_FIELDS, *_METHOD):
         raw.pop(name, None)
@@ -72,17 +82,23 @@ def settle_data(data: Mapping[str, Any], axes: Collection[str] = ()) -> dict[str
 def name_table(files: Sequence[str]) -> str | None:
     """Return the path of the one table that `files` are; several of one shape become an upload of the store's owner.
 
-    None for no file; BadInput, naming file and column, where they are not of one shape.
+    So does a folder of Parquet files. None for no file; BadInput, naming file and column, where they are not of one
+    shape.
     """
-    if len(files) < 2:
-        return next(iter(files), None)
     paths = [read_path(file) for file in files]
-    for path in paths:
+    folder = paths[0] if len(paths) == 1 and paths[0].is_dir() else None
+    parts = [] if folder is None else list_parts(folder)
+    if len(files) < 2 and not parts:
+        return next(iter(files), None)
+    for path in parts or paths:
         check_file(path)
+    names = [path.name if folder is None else path.relative_to(folder).as_posix() for path in parts or paths]
     with ExitStack() as opened, TemporaryFile() as joined, open_store() as store:
-        join_files([(path.name, opened.enter_context(path.open("rb"))) for path in paths], joined)
+        sources = zip(names, parts or paths, strict=True)
+        join_files([(name, opened.enter_context(path.open("rb"))) for name, path in sources], joined)
         joined.seek(0)
-        return str(store.uploads.put(joined, name_joined([path.name for path in paths]), store.payer).path)
+        name = name_joined(names) if folder is None else f"{folder.name}.zip"
+        return str(store.uploads.put(joined, name, store.payer).path)
 
 
 def read_method_options(
@@ -110,10 +126,16 @@ def _read_config_file(path: str) -> dict[str, Any]:
     return {"private_evaluation": False, **of_record} if isinstance(of_record, dict) else found
 
 
-def _read_schema(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options with the text of the schema file that they name, and the roles that it states beneath them."""
+def _read_schema(given: Mapping[str, Any], before: str | None) -> dict[str, Any]:
+    """Return the options with the text of the schema file that they name, and the roles that it states beneath them.
+
+    What they state of the file's form goes into it; without one, into the schema's text `before`, or into a new one.
+    """
     given = dict(given)
-    share = given.pop("private_schema", None)
+    share, stated = given.pop("private_schema", None), options.take_stated(given)
+    if not given.get("schema") and stated and share is None:
+        schema = TableSchema((), others="guessed") if before is None else from_text(before)
+        return {**given, "schema": to_text(state_file(schema, stated), compared=())}
     if not given.get("schema"):
         if share is not None:
             raise BadInput(
@@ -123,6 +145,7 @@ def _read_schema(given: Mapping[str, Any]) -> dict[str, Any]:
             )
         return given
     schema = read_schema_file(read_text(given["schema"], field="schema", what="the schema"))
+    schema = state_file(schema, stated)
     schema = schema if share is None else pay_for(schema, _read_share(share))
     roles = name_roles(schema)
     if given.get("label") not in (None, roles.get("label")):

@@ -12,6 +12,7 @@ import click
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, open_reporter, print_answer, report, say
 from fairpriv_core.cli.request import name_table, read_method_options, read_request
+from fairpriv_core.data.forms import UNSTATED, Stated
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.metrics import violation
 from fairpriv_core.records.ledger_entry import call_data
@@ -35,6 +36,7 @@ _ROWS = "Use so many rows, drawn at random with a constant seed; the others are 
 @click.command()
 @click.option("--dataset", help="A data set of the catalogue; without data: Adult by sex.")
 @click.option("--csv", "--parquet", "--file", "files", multiple=True, help=options.FILES)
+@options.stated
 @click.option("--label", help="The column to predict; a file needs it. score:150 cuts a number in two.")
 @click.option("--positive", help="The label's value that counts as positive.")
 @click.option("--sensitive", help=options.SENSITIVE)
@@ -154,12 +156,14 @@ def check(as_json: bool) -> None:
 @click.command()
 @click.argument("key")
 @click.option("--csv", "--parquet", "--file", "source", required=True, help="A table with the model's columns.")
+@options.stated
 @click.option("--out", "target", required=True, help="Where to write row, probability and prediction.")
 @options.json
-def predict(key: str, source: str, target: str, as_json: bool) -> None:
+def predict(key: str, source: str, target: str, as_json: bool, **given: Any) -> None:
     """Predict the rows of a file with a run's model."""
     check_folder(target)
-    print_answer(answer_prediction(key, source, target), as_json)
+    stated = options.take_stated(given)
+    print_answer(answer_prediction(key, name_table((source,)) or "", target, stated), as_json)
 
 
 @click.command()
@@ -230,12 +234,12 @@ def answer_run(row: RunRow, record: RunRecord | None) -> Answer:
     return Answer(record.to_document(), prose.describe_record(record, plain), failed, row.error or record.error)
 
 
-def answer_prediction(key: str, source: str, target: str) -> Answer:
+def answer_prediction(key: str, source: str, target: str, stated: Stated = UNSTATED) -> Answer:
     """Predict a file's rows with a run's model."""
     with open_store() as store:
         key = store.row(key).key
         model = Model.read(partial(store.artifact, key))
-    found = {"key": key, **model.predict_file(source, target)}
+    found = {"key": key, **model.predict_file(source, target, stated)}
     for remark in found["remarks"]:
         say(remark)
     decided = [f"{count:,} {name}" for name, count in found.get("decided", {"positive": found["positive"]}).items()]

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from fairpriv_core.cli.output import write_out
+from fairpriv_core.cli import options
+from fairpriv_core.cli.output import say, write_out
 from fairpriv_core.cli.request import name_table
 from fairpriv_core.data.profile import propose_schema
+from fairpriv_core.data.read import describe_form
 from fairpriv_core.paths import read_path
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@options.stated
 @click.option("--out", help="Write the schema here; without it, it is printed.")
-def schema(files: tuple[str, ...], out: str | None) -> None:
+def schema(files: tuple[str, ...], out: str | None, **given: Any) -> None:
     """Propose what the columns of a table of your own are, each guess with its reason; correct it, then train.
 
-    Several CSV files with the same columns are one table.
+    Several CSV files with the same columns are one table, and so is a folder of Parquet files.
     """
-    path = read_path(name_table(files) or "")
-    proposed = propose_schema(path).to_toml(" --file ".join(read_path(file).name for file in files))
+    path, stated = read_path(name_table(files) or ""), options.take_stated(given)
+    for remark in describe_form(path, stated):
+        say(remark)
+    proposed = propose_schema(path, stated).to_toml(" --file ".join(read_path(file).name for file in files))
     if out is None:
         click.echo(proposed, nl=False)
     else:

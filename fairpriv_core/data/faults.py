@@ -13,7 +13,10 @@ from typing import BinaryIO
 from fairpriv_core.errors import BadInput
 
 #: what names of tables end with
-ENDINGS = (".csv", ".tsv", ".xlsx", ".parquet", ".gz", ".zip")
+ENDINGS = (
+    *(".csv", ".tsv", ".txt", ".data", ".gz", ".zip", ".xlsx", ".xls", ".xlsb", ".ods", ".parquet"),
+    *(".arff", ".json", ".jsonl", ".ndjson"),
+)
 #: of one file
 MOST_COLUMNS = 2_000
 _BLOCK = 1 << 20
@@ -38,6 +41,8 @@ def check_file(path: Path, *, limit_bytes: int | None = None) -> None:
 
 def _explain_folder(path: Path) -> str:
     """Return the sentence for a folder in place of a file: most likely one of images."""
+    if any(path.rglob("*.parquet")):
+        return f"{path} is a folder of Parquet files; zip it and name the zip, or give it to fairpriv train --file."
     names = sorted(each.name for each in path.iterdir() if each.suffix.lower() in ENDINGS)
     listed = f"give {' or '.join(names[:3])} in it" if names else "put a table into it"
     return f"there is no file {path}, only a folder; {listed} that names each image, its label and sensitive attribute."
@@ -101,7 +106,7 @@ def explain(
             f"{path.name}: {where} has {fields} fields, the header {len(header)}: '{_shorten(content)}'; "
             f"correct that row or quote its text."
         )
-    if "straddling" in text and path.stat().st_size < _BLOCK:
+    if "Could not skip" in text:  # the header is all there is
         return no_rows(path)
     if "straddling" in text:
         return fault(f"{path.name}: a row is longer than a block; look for a quotation mark that is never closed.")
@@ -138,6 +143,11 @@ def find_bad_byte(name: str, file: BinaryIO) -> str:
 def fault(sentence: str) -> BadInput:
     """Return the error that says what is wrong with a file."""
     return BadInput(sentence, field="file")
+
+
+def refuse_stated(name: str, value: object, right: str) -> BadInput:
+    """Return the error for what a file's owner states of its form and cannot be; `right` is what it must be."""
+    return fault(f"{name} '{_shorten(str(value))}' of the file must be {right}.")
 
 
 def _shorten(text: str, most: int = 60) -> str:

@@ -1,6 +1,7 @@
-"""The form of a person's file of rows: packing, encoding, separator and decimal sign; and its rows as plain UTF-8.
+"""The form of a person's file of rows: packing, encoding, what parts values, where its names are; its rows as UTF-8.
 
-A form is found by what the file holds. Reading goes on in blocks, whatever the form; a workbook alone is read whole.
+A form is found by what the file holds, unless its owner states it. Reading goes on in blocks, whatever the form; a
+workbook alone is read whole.
 """
 
 from __future__ import annotations
@@ -9,54 +10,101 @@ import codecs
 import csv
 import gzip
 import io
-import math
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import date, datetime, time
-from itertools import chain, islice, zip_longest
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
+from xml.etree.ElementTree import ParseError
 
-from python_calamine import CalamineError, CalamineWorkbook
+from python_calamine import CalamineError
 
-from fairpriv_core.data.faults import check_size, fault, find_bad_byte, read_header, read_start
-from fairpriv_core.data.several import SEPARATORS, list_members, read_members
-from fairpriv_core.data.spelling import MISSING, parse_number
+from fairpriv_core.data import notations, sheets
+from fairpriv_core.data.characters import PLAIN, check_encoding, find_encoding, is_encoding, name_encoding, recode
+from fairpriv_core.data.faults import fault, read_header, read_start, refuse_stated
+from fairpriv_core.data.lines import (
+    SAMPLE_ROWS,
+    Line,
+    Parted,
+    find_decimal,
+    find_separator,
+    is_header,
+    list_lines,
+    part_lines,
+)
+from fairpriv_core.data.several import BLANKS, SEPARATORS, are_parquet, list_members, read_members
+from fairpriv_core.errors import BadInput
 
-_BLOCK = 1 << 20
-_SAMPLE_ROWS = 200
-_MOST_RAGGED = 0.1  # of the sampled rows: with a separator more are of another length, it is none
-_MARKS = {  # the longest first: a mark of UTF-16 begins one of UTF-32
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-    codecs.BOM_UTF8: "utf-8-sig",
-}
-_WESTERN, _LATIN = "cp1252", "latin-1"
-_NOT_WESTERN = bytes([0x81, 0x8D, 0x8F, 0x90, 0x9D])  # stand for nothing in Windows-1252
-_WHOLE = 2**53
-_NAMES = {"utf-16": "UTF-16", "utf-32": "UTF-32", _WESTERN: "Windows-1252 (Western European)", _LATIN: "Latin-1"}
 _GZIP, _ZIP, _OLD_WORKBOOK, _PARQUET = b"\x1f\x8b", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR1"
-_PART_HEADER = 30  # bytes of a zip's header of a part, before the part's name
-_SHEETS = "xl/workbook"  # a file of this name makes a zip a workbook
-_WITH_COMMA, _WITH_POINT = re.compile(r"[+-]?\d*,\d+"), re.compile(r"[+-]?\d*\.\d+")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # what Excel writes and reads as the first line
 _UNPACKING = (
     *(OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError, CalamineError),
-    UnicodeDecodeError,
+    *(UnicodeDecodeError, ParseError),
 )
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a file's owner states of its form: it wins over what is found; "" and None where nothing is said.
+
+    `header` is the number of the line, from 1, that names the columns, 0 for none; `decimal` is "." or ",".
+    """
+
+    encoding: str = ""
+    separator: str = ""
+    decimal: str = ""
+    sheet: str = ""
+    header: int | None = None
+
+    def __bool__(self) -> bool:
+        return self != UNSTATED
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is said, as a schema file has it."""
+        return {name: value for name, value in vars(self).items() if value not in ("", None)}
+
+
+#: nothing is stated
+UNSTATED = Stated()
+#: words for what may stand between values, beside the sign itself
+SEPARATOR_WORDS: Mapping[str, str] = {
+    **{"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "blanks": BLANKS},
+    **{"commas": ",", "semicolons": ";", "tabs": "\t", "bars": "|", "\\t": "\t"},
+}
+
+
+def read_stated(said: Any) -> Stated:
+    """Return what a mapping, as in a schema file, states of a file's form; BadInput for what makes no sense."""
+    known = [item.name for item in fields(Stated)]
+    if not isinstance(said, Mapping) or not set(said) <= set(known):
+        raise BadInput(f"file in the schema must be a table of {', '.join(known)}, got {said}.", field="schema")
+    texts = {name: str(said.get(name, "")) for name in known if name != "header"}
+    separator = SEPARATOR_WORDS.get(texts["separator"].lower(), texts["separator"])
+    if len(separator) > 1 or not separator.isascii() or separator in ('"', "\n", "\r"):
+        raise refuse_stated("separator", texts["separator"], 'one sign or a word, such as ";" or tab')
+    if texts["decimal"] not in ("", ".", ","):
+        raise refuse_stated("decimal", texts["decimal"], '"." or ","')
+    encoding = texts["encoding"]
+    if encoding and not is_encoding(encoding):
+        raise refuse_stated("encoding", encoding, "one that Python knows, such as utf-8, cp1252 or shift_jis")
+    header = said.get("header")
+    if header is not None and (isinstance(header, bool) or not isinstance(header, int) or header < 0):
+        raise refuse_stated("header", header, "the number of a line from 1 on, or 0 for none")
+    return Stated(codecs.lookup(encoding).name if encoding else "", separator, texts["decimal"], texts["sheet"], header)
 
 
 @dataclass(frozen=True)
 class Form:
     """How a file of rows is written down; `encoding` is one of Python's names, `decimal` the sign in its numbers.
 
-    A zip may hold several `files` of one shape, whose rows follow each other in the order of the files' names.
+    A zip may hold several `files` of one shape, whose rows follow each other in the order of the files' names. `header`
+    is the line that names the columns, 0 where none does; `titles` are lines with text above it. `rows_named` says that
+    each row begins with a name of its own, and `others` are a workbook's other sheets with a table.
     """
 
     packing: Literal["", "gzip", "zip", "workbook", "parquet"] = ""
@@ -64,65 +112,124 @@ class Form:
     separator: str = ","
     decimal: str = "."
     files: int = 1
+    notation: notations.Notation = ""
+    sheet: str = ""
+    others: tuple[str, ...] = ()
+    header: int = 1
+    titles: int = 0
+    rows_named: bool = False
+    names: tuple[str, ...] = field(default=(), compare=False)
+    skip: int = field(default=0, compare=False)  # lines of the stream before the first row
 
     @property
     def is_plain(self) -> bool:
-        """Whether the file's own bytes are its rows as UTF-8."""
-        return not self.packing and self.encoding in ("utf-8", "utf-8-sig")
+        """Whether the file's own bytes are its rows as UTF-8 with one sign between values."""
+        return not (self.packing or self.notation) and self.encoding in PLAIN and self.separator != BLANKS
+
+    @property
+    def delimiter(self) -> str:
+        """What stands between values in the stream of rows."""
+        return "\t" if self.separator == BLANKS else self.separator
 
     def describe(self) -> str:
         """Return what is unusual, such as "as Latin-1, with decimal commas"; "" for nothing."""
-        said = [f"{SEPARATORS[self.separator]} between values"] if self.separator != "," else []
+        between = SEPARATORS.get(self.separator, f"'{self.separator}'")
+        said = [] if self.separator == "," else [f"{between} between values"]
         said += ["decimal commas"] if self.decimal == "," else []
+        said += ["no line that names its columns"] if not self.header else []
+        said += [f"rows from line {self.skip + 1:,} on"] if not self.header and self.titles else []
+        said += [f"line {self.header:,} as the names of its columns"] if self.header and self.titles else []
+        said += ["each row's first value as its name, which is left out"] if self.rows_named else []
         named = [f"as {self.files} files in the order of their names"] if self.files > 1 else []
-        named += [f"as {_NAMES[self.encoding]}"] if self.encoding in _NAMES else []
-        return ", ".join(named + ([f"with {' and '.join(said)}"] if said else []))
+        named += [f"as {self.notation.upper()}"] if self.notation else []
+        named += [f"as {name_encoding(self.encoding)}"] if name_encoding(self.encoding) else []
+        named += [f"from its sheet '{self.sheet}'"] if self.sheet else []
+        return ", ".join(named + ([f"with {_list_words(said)}"] if said else []))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What else the file's owner should know of what was found, a sentence each."""
+        said = [] if self.header else ["No line names the columns, so each is called by its place, such as column 1."]
+        said += [f"Further sheets hold a table too: {', '.join(self.others)}."] if self.others else []
+        return tuple(said)
 
 
-def find_form(path: Path, *, limit_bytes: int | None = None) -> Form:
-    """Return the form of the file at `path`, which has been found to be one.
+def _list_words(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def find_form(path: Path, *, stated: Stated = UNSTATED, limit_bytes: int | None = None) -> Form:
+    """Return the form of the file at `path`, which has been found to be one; what is stated of it wins.
 
     Text that is not UTF-8 is taken for Windows-1252, unless some of it is UTF-8 beyond ASCII. A comma is a decimal sign
-    only in numbers between other separators, and where it does not part thousands.
+    only in numbers between other separators, and where it does not part thousands. A first line that holds what values
+    hold names no columns.
 
-    Raises BadInput for what is no table, cannot be unpacked, or is larger than the limit once it is.
+    Raises BadInput for what is no table, cannot be unpacked, is larger than the limit once it is, or is not as stated.
     """
     packing = _find_packing(path)
     if packing == "parquet":
-        return Form(packing)
+        _check_stated(path, stated, "Parquet", ())
+        return Form(packing, files=_count_files(path))
     if packing == "workbook":
-        _check_unpacked(path, limit_bytes)
-        return Form(packing)
+        _check_stated(path, stated, "a workbook", ("sheet", "header", "decimal"))
+        return _find_sheet(path, stated, limit_bytes)
+    if stated.sheet:
+        raise refuse_stated("sheet", stated.sheet, f"left out: {path.name} is no workbook")
     files = _count_files(path) if packing == "zip" else 1
-    encoding = _find_encoding(path, packing, limit_bytes)
-    with open_rows(path, Form(packing, encoding)) as stream:
+    open_text = partial(_unpack, path, packing)
+    with _explain(path):
+        limits: dict[str, Any] = {"packed": bool(packing), "limit_bytes": limit_bytes}
+        if stated.encoding:
+            check_encoding(path.name, open_text, stated.encoding, **limits)
+        encoding = stated.encoding or find_encoding(path.name, open_text, **limits)
+    form = Form(packing, encoding, files=files)
+    with open_rows(path, form) as stream:
         sample = read_start(stream)
-    separator = _find_separator(sample)
-    return Form(packing, encoding, separator, _find_decimal(_list_rows(sample, separator), separator), files)
+    form = replace(form, notation=notations.find_notation(sample))
+    if form.notation:
+        return _find_names(path, form, sample, stated)
+    form = _find_lines(path, form, sample, stated)
+    if files > 1 and (form.titles or not form.header):
+        raise fault(f"{path.name} holds several files; each must name its columns in its first line.")
+    return form
+
+
+def _check_stated(path: Path, stated: Stated, what: str, allowed: Sequence[str]) -> None:
+    """Raise BadInput where something is stated that files of this kind do not have."""
+    for name, value in stated.to_json().items():
+        if name not in allowed:
+            raise refuse_stated(name, value, f"left out: {path.name} is {what}, which has none to state")
 
 
 @contextmanager
 def open_rows(path: Path, form: Form) -> Iterator[BinaryIO]:
-    """Give a file's rows as a stream of UTF-8; those of a workbook's first sheet as CSV.
+    """Give a file's rows as a stream of UTF-8, `form.delimiter` between values, after `form.skip` lines.
 
     Raises BadInput where the file is damaged, also while the stream is read.
     """
     with _explain(path):
         if form.packing == "workbook":
-            yield io.BytesIO(_write_sheet(path))
+            yield io.BytesIO(_write_sheet(path, form))
             return
-        with _unpack(path, form.packing) as stream:
-            yield (
-                stream
-                if form.encoding in ("utf-8", "utf-8-sig")
-                else cast(BinaryIO, _Joined(_recode(stream, form.encoding)))
-            )
+        with _unpack(path, form.packing) as packed:
+            stream = packed if form.encoding in PLAIN else cast(BinaryIO, _Joined(recode(packed, form.encoding)))
+            if form.notation == "json" and form.names:
+                stream = cast(BinaryIO, _Joined(notations.write_json(path.name, stream, form.names)))
+            elif form.notation == "arff" and form.names:
+                stream = cast(BinaryIO, _Joined(notations.write_arff(path.name, stream)))
+            elif form.separator == BLANKS:
+                stream = cast(BinaryIO, _Joined(notations.write_parted(stream)))
+            yield stream
 
 
-def read_names(path: Path, form: Form) -> tuple[int, list[str]]:
-    """Return how many empty lines a file of text has before its header, and the header's names."""
+def list_rows(path: Path, form: Form) -> Iterator[list[str]]:
+    """Yield the rows of a file that is no Parquet, without those that are empty."""
     with open_rows(path, form) as stream:
-        return read_header(path.name, stream, separator=form.separator)
+        lines = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+        for _ in range(form.skip):
+            lines.readline()
+        yield from (row for row in csv.reader(lines, delimiter=form.delimiter) if row)
 
 
 def _find_packing(path: Path) -> Literal["", "gzip", "zip", "workbook", "parquet"]:
@@ -133,43 +240,13 @@ def _find_packing(path: Path) -> Literal["", "gzip", "zip", "workbook", "parquet
     if start.startswith(_GZIP):
         return "gzip"
     if start == _OLD_WORKBOOK:
-        raise fault(f"{path.name} is an old Excel workbook; save it as .xlsx or its sheet as CSV.")
+        return "workbook"
     if start != _ZIP:
         return ""
     with _explain(path), zipfile.ZipFile(path) as packed:
-        return "workbook" if any(name.startswith(_SHEETS) for name in packed.namelist()) else "zip"
-
-
-def _check_unpacked(path: Path, limit_bytes: int | None) -> None:
-    """Raise BadInput where a workbook is larger than the limit once it is unpacked: by its directory, or in truth.
-
-    What reads workbooks unpacks a part to its end, whatever the directory says of its size.
-    """
-    with _explain(path), zipfile.ZipFile(path) as packed, path.open("rb") as file:
-        parts = packed.infolist()
-        check_size(path.name, sum(part.file_size for part in parts), limit_bytes=limit_bytes, unpacked=True)
-        size = 0
-        for block in chain.from_iterable(_unpack_part(file, part) for part in parts if limit_bytes is not None):
-            size += len(block)
-            check_size(path.name, size, limit_bytes=limit_bytes, unpacked=True)
-
-
-def _unpack_part(file: BinaryIO, part: zipfile.ZipInfo) -> Iterator[bytes]:
-    """Yield the bytes of a zip's part until its packed data end, of which the directory may say less."""
-    if part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise zipfile.BadZipFile("a part is packed in a way that workbooks do not use")
-    if part.compress_type == zipfile.ZIP_STORED:  # such a part is as large as what is read of it
-        return
-    file.seek(part.header_offset)
-    header = file.read(_PART_HEADER)
-    lengths = [int.from_bytes(header[at : at + 2], "little") for at in (26, 28)]  # of its name, and of what it adds
-    file.seek(sum(lengths), io.SEEK_CUR)
-    left, inflate = part.compress_size, zlib.decompressobj(-zlib.MAX_WBITS)
-    while not inflate.eof and left > 0 and (packed := file.read(min(left, _BLOCK))):
-        left -= len(packed)
-        while packed and not inflate.eof:
-            yield inflate.decompress(packed, _BLOCK)
-            packed = inflate.unconsumed_tail
+        if sheets.is_workbook(packed):
+            return "workbook"
+        return "parquet" if are_parquet(packed) else "zip"
 
 
 @contextmanager
@@ -195,6 +272,8 @@ def _unpack(path: Path, packing: str) -> Iterator[BinaryIO]:
 
 
 def _count_files(path: Path) -> int:
+    if not zipfile.is_zipfile(path):
+        return 1
     with _explain(path), zipfile.ZipFile(path) as packed:
         return len(list_members(packed))
 
@@ -210,69 +289,6 @@ def _open_members(path: Path, packed: zipfile.ZipFile) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, member)
         return
     yield cast(BinaryIO, _Joined(read_members(packed, members)))
-
-
-def _find_encoding(path: Path, packing: str, limit_bytes: int | None) -> str:
-    """Return the encoding of a file's text, which is read to its end."""
-    with _explain(path), _unpack(path, packing) as stream:
-        first = stream.read(_BLOCK)
-        if first.startswith((_PARQUET, _ZIP, _GZIP)):
-            raise fault(f"{path.name} holds a packed file; unpack it first.")
-        found = next((name for mark, name in _MARKS.items() if first.startswith(mark)), "utf-8")
-        text = _Text()
-        for block in chain([first], iter(lambda: stream.read(_BLOCK), b"")):
-            text.size += len(block)
-            check_size(path.name, text.size, limit_bytes=limit_bytes, unpacked=bool(packing))
-            if found.startswith("utf-8"):
-                text.look_at(block)
-        if text.is_binary:
-            raise fault(f"{path.name} is no text: it holds zero bytes; save it as CSV in UTF-8.")
-        if text.is_cut or (text.is_broken and text.is_beyond):
-            raise fault(_locate_bad_byte(path, packing))
-    return (_LATIN if text.is_latin else _WESTERN) if text.is_broken else found
-
-
-def _locate_bad_byte(path: Path, packing: str) -> str:
-    with _unpack(path, packing) as stream:
-        return find_bad_byte(path.name, stream)
-
-
-@dataclass
-class _Text:
-    """What is known of a text after its first blocks: whether it is UTF-8 that goes beyond ASCII, or Western."""
-
-    size: int = 0
-    is_binary: bool = False
-    is_broken: bool = False
-    is_beyond: bool = False
-    is_latin: bool = False
-    _decoder: codecs.IncrementalDecoder = field(default_factory=codecs.getincrementaldecoder("utf-8"))
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether the text would be UTF-8 if its last character were whole."""
-        return not self.is_broken and bool(self._decoder.getstate()[0])
-
-    def look_at(self, block: bytes) -> None:
-        self.is_binary = self.is_binary or b"\0" in block
-        if block.isascii() and not self._decoder.getstate()[0]:
-            return
-        self.is_latin = self.is_latin or len(block.translate(None, _NOT_WESTERN)) < len(block)
-        if self.is_broken:
-            return
-        try:
-            self.is_beyond = not self._decoder.decode(block).isascii() or self.is_beyond
-        except UnicodeDecodeError as error:
-            self.is_broken = True
-            self.is_beyond = self.is_beyond or not error.object[: error.start].isascii()
-
-
-def _recode(stream: BinaryIO, encoding: str) -> Iterator[bytes]:
-    """Give a stream of text in another encoding as UTF-8."""
-    decoder = codecs.getincrementaldecoder(encoding)()
-    for block in iter(lambda: stream.read(_BLOCK), b""):
-        yield decoder.decode(block).encode()
-    yield decoder.decode(b"", final=True).encode()
 
 
 class _Joined(io.RawIOBase):
@@ -297,58 +313,103 @@ class _Joined(io.RawIOBase):
         return count
 
 
-def _list_rows(sample: str, separator: str) -> list[list[str]]:
-    """Return the first rows of a text that are not empty; [] where they cannot be parted so."""
-    rows = csv.reader(io.StringIO(sample, newline=""), delimiter=separator)
-    try:
-        return list(islice((row for row in rows if row), _SAMPLE_ROWS))
-    except csv.Error:
-        return []
+def _find_lines(path: Path, form: Form, sample: str, stated: Stated) -> Form:
+    """Return the form of a text of lines: what parts their values, and which of them names the columns."""
+    told = _SEPARATOR_LINE.match(sample)
+    text = sample if told is None else "\n" + sample[told.end() :]
+    separator = stated.separator or (told[1] if told else "")
+    if separator:
+        lines = list_lines(text, separator)
+        parted = min((part_lines(lines, below=below) for below in (False, True)), key=lambda each: not each.fits)
+    else:
+        separator, parted = find_separator(text)
+    if not parted.lines:
+        read_header(path.name, io.BytesIO(sample.encode()), separator=separator)  # says what is wrong with it
+    if stated.separator and max(len(line.cells) for line in parted.lines) < 2:
+        other = find_separator(text)[0]
+        right = SEPARATORS[other] if other != separator else "another sign"
+        raise refuse_stated("separator", separator, f"{right} or left out: '{separator}' parts no value of {path.name}")
+    form = _name_columns(replace(form, separator=separator), parted, stated.header)
+    rows = [line.cells for line in parted.lines if line.start > form.skip]
+    return replace(form, decimal=stated.decimal or find_decimal(rows, separator))
 
 
-def _find_separator(sample: str) -> str:
-    """Return what parts most rows into as many values as the header has names; of several the one with most names."""
-    names: dict[str, int] = {}
-    for separator in SEPARATORS:
-        lengths = [len(row) for row in _list_rows(sample, separator)]
-        ragged = sum(length != lengths[0] for length in lengths)
-        if lengths and lengths[0] > 1 and ragged <= _MOST_RAGGED * len(lengths):
-            names[separator] = lengths[0]
-    return max(names, key=names.__getitem__, default=",")
+def _name_columns(form: Form, parted: Parted, header: int | None) -> Form:
+    """Return `form` with the names of the columns, from the line `header` where it is stated (0: from none)."""
+    lines, first = parted.lines, parted.first
+    if header:
+        at = next((at for at, line in enumerate(lines) if line.start <= header <= line.end), None)
+        if at is None:
+            raise refuse_stated("header", header, f"at most {lines[-1].end:,}, and a line with text")
+        wide = [len(line.cells) for line in lines[at + 1 :]] or [len(lines[at].cells)]
+        parted = replace(parted, first=at, width=max(Counter(wide), key=Counter(wide).__getitem__))
+        parted = replace(parted, rows_named=set(wide) == {len(lines[at].cells) + 1} and len(wide) > 1)
+        first = at
+    cells, below = lines[first].cells, [line.cells for line in lines[first + 1 :]]
+    if header == 0 or (header is None and not parted.rows_named and not is_header(cells, below)):
+        begin = 0 if header == 0 else first
+        names = [f"column {place}" for place in range(1, max(parted.width, len(lines[begin].cells)) + 1)]
+        return replace(form, names=tuple(names), header=0, skip=lines[begin].start - 1, titles=begin)
+    names = [name.strip() for name in cells]
+    if parted.rows_named:
+        trailing = all(not row[-1].strip() for row in below)  # each row ends with a separator
+        names = [*names, ""] if trailing else ["", *names]
+        parted = replace(parted, rows_named=not trailing)
+    line = lines[first]
+    found = replace(form, names=tuple(names), header=line.start, skip=line.end, titles=first)
+    return replace(found, rows_named=parted.rows_named)
 
 
-def _find_decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
-    """Return the sign before decimals: a comma where numbers with it fill a column, and none have a point."""
-    if separator == ",":
-        return "."
-    columns = [[cell.strip() for cell in column if cell.strip()] for column in zip_longest(*rows[1:], fillvalue="")]
-    commas = [cells for cells in columns if any(map(_WITH_COMMA.fullmatch, cells)) and all(map(_is_number, cells))]
-    points = any(_WITH_POINT.fullmatch(cell) for cells in columns for cell in cells)
-    stated = [cell for cells in commas for cell in cells if "," in cell]
-    thousands = separator != ";" and all(map(_THOUSANDS.fullmatch, stated))
-    return "," if stated and not points and not thousands else "."
+def _find_names(path: Path, form: Form, sample: str, stated: Stated) -> Form:
+    """Return the form of ARFF or JSON, which name their columns themselves."""
+    what = "ARFF" if form.notation == "arff" else "JSON"
+    _check_stated(path, stated, what, ("encoding",))
+    if form.files > 1:
+        raise fault(f"{path.name} holds several files of {what}; several files at once must be CSV or Parquet.")
+    if form.notation == "arff":
+        names = notations.read_attributes(path.name, sample)
+    else:
+        with open_rows(path, form) as stream:
+            names = notations.read_keys(path.name, stream)
+    return replace(form, names=names)
 
 
-def _is_number(cell: str) -> bool:
-    return not math.isnan(parse_number(cell.replace(",", "."))) or cell in MISSING
+def _find_sheet(path: Path, stated: Stated, limit_bytes: int | None) -> Form:
+    """Return the form of a workbook: of the sheet that is stated, or else the first that holds a table."""
+    with _explain(path):
+        if zipfile.is_zipfile(path):
+            sheets.check_unpacked(path, limit_bytes)
+        found = sheets.read_sheets(path)
+    listed = ", ".join(found)
+    if stated.sheet and stated.sheet not in found:
+        raise refuse_stated("sheet", stated.sheet, f"one that {path.name} has: {listed}")
+    parted = {name: _part_sheet(rows) for name, rows in found.items()}
+    tables = [name for name, each in parted.items() if each is not None]
+    chosen = stated.sheet or next(iter(tables), "")
+    if chosen not in tables:
+        sheet = f"its sheet '{stated.sheet}' holds" if stated.sheet else f"none of its sheets ({listed}) holds"
+        raise fault(f"{path.name} has no table: {sheet} a row of names with rows below; write both into one sheet.")
+    table = parted[chosen]
+    assert table is not None
+    others = tuple(name for name in tables if name != chosen)
+    form = Form("workbook", decimal=stated.decimal or ".", sheet=chosen if len(found) > 1 else "", others=others)
+    return _name_columns(form, table, stated.header)
 
 
-def _write_sheet(path: Path) -> bytes:
-    """Return the rows of a workbook's first sheet as CSV, without rows that are empty."""
-    rows = CalamineWorkbook.from_path(str(path)).get_sheet_by_index(0).to_python()
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(
-        [_spell(cell) for cell in row] for row in rows if any(cell != "" for cell in row)
-    )
-    return text.getvalue().encode(errors="replace")
+def _part_sheet(rows: Sequence[Sequence[str]]) -> Parted | None:
+    """Return where a sheet's table begins: the first row with more than half as many cells as the fullest one."""
+    filled = [(at, sum(bool(cell.strip()) for cell in row)) for at, row in enumerate(rows, 1)]
+    lines = [Line(at, at, list(rows[at - 1])) for at, count in filled if count][:SAMPLE_ROWS]
+    widest = max((count for at, count in filled if lines and at <= lines[-1].end), default=0)
+    counts = dict(filled)
+    first = next((at for at, line in enumerate(lines) if counts[line.start] > widest / 2), None)
+    if first is None or widest < 2 or first == len(lines) - 1:
+        return None
+    return Parted(lines, first, len(lines[first].cells))
 
 
-def _spell(cell: Any) -> str:
-    """Return a cell as a CSV has it: whole numbers without a point, a day without its time."""
-    if isinstance(cell, bool):
-        return str(cell).lower()
-    if isinstance(cell, float):
-        return str(int(cell)) if cell.is_integer() and abs(cell) < _WHOLE else repr(cell)
-    if isinstance(cell, datetime):
-        return (cell.date() if cell.time() == time() else cell).isoformat()
-    return cell.isoformat() if isinstance(cell, date | time) else str(cell)
+def _write_sheet(path: Path, form: Form) -> bytes:
+    """Return the rows of a workbook's sheet as CSV; those above the table are empty lines."""
+    found = sheets.read_sheets(path, form.decimal)
+    rows = found.get(form.sheet) or next(iter(found.values()))
+    return notations.write_lines(row if at > form.skip and any(row) else () for at, row in enumerate(rows, 1))

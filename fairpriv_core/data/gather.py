@@ -14,7 +14,7 @@ from fairpriv_core.checks import known_names
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.download import check_terms, find_files
 from fairpriv_core.data.encodings import encode_as
-from fairpriv_core.data.forms import Form, read_names
+from fairpriv_core.data.faults import read_header
 from fairpriv_core.data.images import Pictures
 from fairpriv_core.data.own_file import read_own_file
 from fairpriv_core.data.problem import Categorical, DataSpec, Layout, Numeric, Problem, Source
@@ -113,10 +113,15 @@ def _read_file(source: Source, path: Path, wanted: Collection[str]) -> dict[str,
 
 
 def _read_text(path: Path, layout: Layout, wanted: Collection[str], rename: dict[str, str]) -> dict[str, Column]:
-    header = list(layout.columns) or read_names(path, Form(separator=layout.separator))[1]
+    header = list(layout.columns) or _read_header(path, layout)
     unique = [name if name not in header[:position] else f"{name}.{position}" for position, name in enumerate(header)]
     columns = [name for name in unique if rename.get(name, name) in wanted]
     return read_csv(path, header=unique, layout=layout, columns=columns).table
+
+
+def _read_header(path: Path, layout: Layout) -> list[str]:
+    with path.open("rb") as file:
+        return read_header(path.name, file, separator=layout.separator)[1]
 
 
 def _read_sheet(path: Path, layout: Layout) -> dict[str, Column]:

@@ -9,20 +9,23 @@ import numpy as np
 
 from fairpriv_core.data.dates import take_part
 from fairpriv_core.data.faults import fault
+from fairpriv_core.data.forms import UNSTATED, Stated
 from fairpriv_core.data.problem import Categorical, DatePart, Numeric
 from fairpriv_core.data.read import ReadAs, Reading, Unread, quote_some, read_table
 from fairpriv_core.data.table import Column, Numbers, Table, find_missing, to_codes
 from fairpriv_core.text import count_text
 
 
-def read_next(path: Path, columns: Sequence[Numeric | Categorical]) -> tuple[Table, tuple[str, ...]]:
+def read_next(
+    path: Path, columns: Sequence[Numeric | Categorical], stated: Stated = UNSTATED
+) -> tuple[Table, tuple[str, ...]]:
     """Return the rows of the file at `path`, and a sentence for each thing that of `columns` could not be used.
 
     Raises BadInput for a file that cannot be read, and where no cell of a column says what the model knows of it.
     """
-    reading = read_table(path, read_as={column.name: _read_as(column) for column in columns})
+    reading = read_table(path, read_as={column.name: _read_as(column) for column in columns}, stated=stated)
     told = [_check(path.name, column, reading) for column in columns if column.name in reading.table]
-    return reading.table, (*reading.odd, *filter(None, told))
+    return reading.table, (*reading.odd, *reading.form.remarks, *filter(None, told))
 
 
 def _read_as(column: Numeric | Categorical) -> ReadAs:
@@ -49,6 +52,8 @@ def _check(name: str, column: Numeric | Categorical, reading: Reading) -> str:
     said = [] if unread is None else [str(unread).rstrip(".")]
     if empty and not column.missing:
         said.append(f"{count_text(empty, 'cell')} {'is' if empty == 1 else 'are'} empty")
+    if column.name in reading.amounts:
+        said.append(str(reading.amounts[column.name]).rstrip("."))
     return f"column '{column.name}': {'; '.join(said)}." if said else ""
 
 

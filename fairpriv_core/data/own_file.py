@@ -11,6 +11,7 @@ import numpy as np
 
 from fairpriv_core.data.dates import guess_order
 from fairpriv_core.data.download import hash_file
+from fairpriv_core.data.forms import UNSTATED
 from fairpriv_core.data.guess import declare, guess_column, list_values, measure
 from fairpriv_core.data.own_images import attach_images
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
@@ -18,10 +19,17 @@ from fairpriv_core.data.read import ReadAs, Reading, read_table
 from fairpriv_core.data.roles import Attribute, list_meant, parse_label, parse_sensitive
 from fairpriv_core.data.schema import Declared, RawTable
 from fairpriv_core.data.table import Column, Table, find_missing, to_codes
-from fairpriv_core.data.table_schema import SEEMING, ColumnSchema, TableSchema, check_declared, from_text
+from fairpriv_core.data.table_schema import (
+    SEEMING,
+    ColumnSchema,
+    TableSchema,
+    check_declared,
+    find_stated,
+    from_text,
+)
 from fairpriv_core.errors import BadInput
 
-_FORM = "the number of rows, and the file's encoding, separator and decimal sign"
+_FORM = "the number of rows, and the file's encoding, separator, decimal sign, sheet and header line"
 _LEARNED = (
     "Column types, ranges, bins and category lists of the features were read from the file and are taken as public, "
     f"and so are the values of the label, {_FORM}."
@@ -37,7 +45,7 @@ _PAID = (
     f"{_FORM}."
 )
 _ASSUMED = {"rows": _LEARNED, "declared": _DECLARED, "paid": _PAID}
-_WRITTEN = "The file is read {form}: so its rows look, which is taken as public."
+_WRITTEN = "The file is read {form}: as its rows look or its owner states, which is taken as public."
 _USUAL = "in the usual way"  # said too: else a sentence more or less would tell of one value, such as "Café"
 
 
@@ -48,7 +56,7 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
     Raises BadInput for a file or column that cannot be used, naming it.
     """
     schema = None if spec.schema is None else from_text(spec.schema)
-    reading = read_columns(path, schema, exact=f"{spec.sensitive} {spec.label}", person=spec.person)
+    reading = read_columns(path, schema, person=spec.person)
     table = {name: column for name, column in reading.table.items() if name not in (spec.image, spec.person)}
     for field, text in (("label", spec.label or ""), ("sensitive", spec.sensitive)):
         meant = () if text.strip() in table else list_meant(text)
@@ -63,12 +71,11 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
     features = {name: settle(column, table[name]) for name, column in said.items() if column.role == "feature"}
     known = {} if schema is None else {column.name: column for column in schema.columns}
     compared = {one.column: _list_compared(one, table[one.column], known.get(one.column), learned) for one in asked}
-    written = (_WRITTEN.format(form=reading.form or _USUAL),)
     declared = Declared(
         {**features, **compared},
         tuple(features.values()),
         assumed=(_ASSUMED[source],),
-        assumed_by_all=written,
+        assumed_by_all=(_WRITTEN.format(form=reading.form.describe() or _USUAL),),
         learned=learned,
     )
     rows = RawTable(
@@ -76,14 +83,15 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
         table,
         declared,
         hash_file(path),
-        (*reading.odd, *(() if schema else _warn(reading, said))),
+        (*reading.odd, *(_warn(reading, said) if is_guessed(schema) else ())),
         unit=None if spec.person is None else _number_people(spec.person, reading.table),
         unit_name=spec.person or "",
         left_out={**_tell_left_out(said, schema, table), **reading.unused},
     )
     if spec.image is None:
         return rows
-    return attach_images(replace(rows, caveats=reading.odd), path, spec.image, skip=spec.unreadable is not None)
+    rows, stated = replace(rows, caveats=reading.odd), find_stated(spec.schema)
+    return attach_images(rows, path, spec.image, skip=spec.unreadable is not None, stated=stated)
 
 
 def _find_compared(spec: DataSpec, table: Table) -> tuple[Attribute, ...]:
@@ -99,7 +107,6 @@ def read_columns(
     path: Path,
     schema: TableSchema | None,
     *,
-    exact: str = "",
     person: str | None = None,
     limit_bytes: int | None = None,
 ) -> Reading:
@@ -110,18 +117,24 @@ def read_columns(
     alone = schema is not None and schema.values_from != "rows"
     read_as = {} if schema is None else {one.name: replace(one.reading, alone=alone) for one in schema.columns}
     read_as |= {} if person is None else {person: ReadAs("key")}
-    reading = read_table(path, exact=exact, read_as=read_as, limit_bytes=limit_bytes)
+    stated = UNSTATED if schema is None else schema.file
+    reading = read_table(path, read_as=read_as, limit_bytes=limit_bytes, stated=stated)
     dates = {name: ReadAs("date") for name, some in reading.samples.items() if guess_order(some) is not None}
-    if schema is not None or not dates:
+    if not is_guessed(schema) or not dates:
         return reading
-    return read_table(path, exact=exact, read_as={**read_as, **dates}, limit_bytes=limit_bytes)
+    return read_table(path, read_as={**dates, **read_as}, limit_bytes=limit_bytes, stated=stated)
+
+
+def is_guessed(schema: TableSchema | None) -> bool:
+    """Return whether columns that a schema does not name are what they seem to be."""
+    return schema is None or schema.others == "guessed"
 
 
 def state_columns(table: Table, schema: TableSchema | None, *, without: Collection[str]) -> dict[str, ColumnSchema]:
     """Return what a schema says of a table's columns; without one what they seem to be."""
-    if schema is None:
-        return {name: guess_column(name, column) for name, column in table.items() if name not in without}
-    return {column.name: settle_type(column, table) for column in schema.columns if column.name not in without}
+    named = {} if schema is None else {column.name: settle_type(column, table) for column in schema.columns}
+    guessed = {name: guess_column(name, column) for name, column in table.items() if is_guessed(schema)}
+    return {name: column for name, column in {**guessed, **named}.items() if name not in without}
 
 
 def settle_type(column: ColumnSchema, table: Table) -> ColumnSchema:
@@ -182,7 +195,8 @@ def _warn(reading: Reading, said: Mapping[str, ColumnSchema]) -> tuple[str, ...]
 
 def _tell_left_out(said: Mapping[str, ColumnSchema], schema: TableSchema | None, table: Table) -> dict[str, str]:
     """Return the columns that are no feature, label or sensitive attribute, each with its reason."""
-    if schema is None:
-        return {name: column.reason for name, column in said.items() if column.role != "feature"}
-    stated = {column.name for column in schema.columns}
-    return {name: f"column '{name}' is left out by the schema." for name in table if name not in stated}
+    named = {} if schema is None else {column.name: column for column in schema.columns}
+    found = {name: column.reason for name, column in said.items() if column.role != "feature" and name not in named}
+    by_schema = {name for name, column in named.items() if column.role == "left out"}
+    by_schema |= set() if is_guessed(schema) else set(table).difference(named)
+    return {**found, **{name: f"column '{name}' is left out by the schema." for name in table if name in by_schema}}

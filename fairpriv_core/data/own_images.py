@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import errno
 import hashlib
-import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
@@ -14,9 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from fairpriv_core.data.faults import check_file, explain
-from fairpriv_core.data.forms import Form, find_form, open_rows, read_names
+from fairpriv_core.data.forms import UNSTATED, Stated, find_form, list_rows
 from fairpriv_core.data.images import Pixels, Target, decode_images, read_image_file
 from fairpriv_core.data.schema import RawTable
+from fairpriv_core.data.several import open_parts
 from fairpriv_core.data.table import count_rows, take_rows
 from fairpriv_core.errors import BadInput
 from fairpriv_core.paths import read_path
@@ -29,54 +28,36 @@ _LEARNED = (
 _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
 
 
-def read_cells(path: Path, column: str) -> list[Any]:
+def read_cells(path: Path, column: str, stated: Stated = UNSTATED) -> list[Any]:
     """Return one column of a file that can be read: texts, bytes, or None where nothing is written.
 
     Raises BadInput for a file without that column.
     """
-    from pyarrow.parquet import read_schema, read_table
-
     check_file(path)
-    form = find_form(path)
+    form = find_form(path, stated=stated)
     if form.packing != "parquet":
-        header, rows = _read_text(path, form)
-        place = _find(column, header)
-        return [row[place].strip() or None if place < len(row) else None for row in rows if row]
+        place = _find(column, form.names)
+        return [row[place].strip() or None if place < len(row) else None for row in list_rows(path, form)]
     try:
-        _find(column, read_schema(path).names)
-        return [_plain(cell) for cell in read_table(path, columns=[column]).column(column).to_pylist()]
+        with open_parts(path) as parts:
+            _find(column, parts.schema.names)
+            return [_plain(cell) for cell in parts.to_table(columns=[column]).column(column).to_pylist()]
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise explain(error, path, (), row=None) from error
 
 
-def read_first_row(path: Path) -> dict[str, Any]:
+def read_first_row(path: Path, stated: Stated = UNSTATED) -> dict[str, Any]:
     """Return the first row of a file that can be read, by column; without columns that have no name."""
-    from pyarrow.parquet import ParquetFile
-
-    form = find_form(path)
+    form = find_form(path, stated=stated)
     if form.packing != "parquet":
-        header, rows = _read_text(path, form)
-        return {name: cell for name, cell in zip(header, next(rows, []), strict=False) if name}
+        rows = list_rows(path, form)
+        return {name: cell for name, cell in zip(form.names, next(rows, []), strict=False) if name}
     try:
-        batch = next(ParquetFile(path).iter_batches(batch_size=1), None)
+        with open_parts(path) as parts:
+            found = parts.head(1).to_pylist()
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise explain(error, path, (), row=None) from error
-    found = {} if batch is None else batch.to_pylist()[0]
-    return {name: _plain(cell) for name, cell in found.items()}
-
-
-def _read_text(path: Path, form: Form) -> tuple[list[str], Iterator[list[str]]]:
-    """Return the header of a file of text and its rows, empty lines among them."""
-    blank, header = read_names(path, form)
-
-    def read() -> Iterator[list[str]]:
-        with open_rows(path, form) as stream:
-            rows = csv.reader(io.TextIOWrapper(stream, "utf-8-sig", newline=""), delimiter=form.separator)
-            for _ in range(blank + 1):
-                next(rows)
-            yield from rows
-
-    return header, read()
+    return {name: _plain(cell) for name, cell in (found[0] if found else {}).items()}
 
 
 def _find(column: str, known: Sequence[str]) -> int:
@@ -121,13 +102,13 @@ class _Cells:
         return read_image_file(path)
 
 
-def attach_images(rows: RawTable, path: Path, column: str, *, skip: bool) -> RawTable:
+def attach_images(rows: RawTable, path: Path, column: str, *, skip: bool, stated: Stated = UNSTATED) -> RawTable:
     """Return `rows`, read from the file at `path`, with the images that their `column` holds or names.
 
     Rows whose image cannot be read are left out if they are to be skipped; BadInput otherwise, and for images of
     different sizes or outside the file's folder.
     """
-    cells = _Cells(read_cells(path, column), path.parent, path.name)
+    cells = _Cells(read_cells(path, column, stated), path.parent, path.name)
     if len(cells.cells) != count_rows(rows.table):
         raise BadInput(
             f"{path.name}: column '{column}' has other rows than the rest; save the file anew.", field="file"
@@ -165,9 +146,9 @@ def read_images(path: Path, shape: tuple[int, int, int]) -> Pixels:
     return pixels
 
 
-def find_image_columns(path: Path) -> tuple[str, ...]:
+def find_image_columns(path: Path, stated: Stated = UNSTATED) -> tuple[str, ...]:
     """Return the columns of a readable file whose first row holds an image or names one."""
-    first = read_first_row(path)
+    first = read_first_row(path, stated)
     return tuple(name for name, cell in first.items() if isinstance(cell, bytes) or _names_image(cell))
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset, describe_rows
 from fairpriv_core.data.encode import Encoder
+from fairpriv_core.data.forms import UNSTATED, Form, Stated
 from fairpriv_core.data.guess import (
     MOST_CODES,
     count_values,
@@ -125,7 +126,7 @@ class ColumnReport:
 class FileReport:
     """What a file seems to hold. With any of `errors` it cannot be used; `warnings` are worth a look.
 
-    `images` are the columns that seem to hold images, or to name them.
+    `images` are the columns that seem to hold images, or to name them; `form` is how the file is written.
     """
 
     name: str
@@ -134,6 +135,7 @@ class FileReport:
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
+    form: Form = field(default_factory=Form)
 
 
 @dataclass(frozen=True)
@@ -193,12 +195,12 @@ def _rank(areas: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(areas.items(), key=lambda pair: -pair[1]))
 
 
-def inspect_file(path: Path | str, *, limit_bytes: int | None = None) -> FileReport:
-    """Return what a file seems to hold; what is wrong with it is in `errors`, not raised."""
+def inspect_file(path: Path | str, *, limit_bytes: int | None = None, stated: Stated = UNSTATED) -> FileReport:
+    """Return what a file seems to hold, written as `stated`; what is wrong with it is in `errors`, not raised."""
     place = Path(path)
     try:
-        reading = read_columns(place, None, limit_bytes=limit_bytes)
-        images = find_image_columns(place)
+        reading = read_columns(place, _state(stated), limit_bytes=limit_bytes)
+        images = find_image_columns(place, stated)
     except BadInput as error:
         return FileReport(place.name, 0, errors=(str(error),))
     columns = _guess_label([_report(name, column) for name, column in reading.table.items()])
@@ -210,7 +212,12 @@ def inspect_file(path: Path | str, *, limit_bytes: int | None = None) -> FileRep
     warnings = tuple(
         remark for remark in remarks if not remark.startswith(tuple(f"column '{name}' " for name in images))
     )
-    return FileReport(place.name, rows, columns, (), warnings, images)
+    return FileReport(place.name, rows, columns, (), warnings, images, reading.form)
+
+
+def _state(stated: Stated) -> TableSchema:
+    """Return a schema that states a file's form and nothing of its columns."""
+    return TableSchema((), others="guessed", file=stated)
 
 
 def list_labels(columns: Sequence[ColumnReport]) -> list[ColumnReport]:
@@ -318,18 +325,19 @@ def _guess_label(columns: Sequence[ColumnReport]) -> tuple[ColumnReport, ...]:
     return tuple(replace(each, said=replace(each.said, role="label")) if each is guess else each for each in columns)
 
 
-def propose_schema(path: Path) -> TableSchema:
+def propose_schema(path: Path, stated: Stated = UNSTATED) -> TableSchema:
     """Return a schema of a file, to be corrected: what its columns seem to be, their ranges and values in the rows.
 
-    At most one column is the label and one sensitive, and a sensitive one has no range: which it is is nobody's
+    The file is written as `stated`. At most one column is the label and one sensitive, and a sensitive one has no
+    range: which it is is nobody's
     business. Raises BadInput for a file that cannot be used.
     """
-    table = read_columns(path, None).table
+    table = read_columns(path, _state(stated)).table
     columns = _guess_label([_report(name, column) for name, column in table.items()])
     taken: dict[str, str] = {}
     for column in columns:
         taken.setdefault(column.role, column.name)
-    return TableSchema(tuple(_propose(column, table[column.name], taken) for column in columns))
+    return TableSchema(tuple(_propose(column, table[column.name], taken) for column in columns), file=stated)
 
 
 def _propose(report: ColumnReport, column: Column, taken: Mapping[str, str]) -> ColumnSchema:

@@ -1,6 +1,6 @@
 """CSV and Parquet files of any size, read in blocks into growing columns: memory stays near that of the result.
 
-A column of numbers is kept as float32 (float64 where a caller needs it exact, or whole numbers are too long), a column
+A column of numbers is kept as float64, so that no file and no schema makes another number of a cell, a column
 of texts as whole numbers into its values. A column with more than MOST_VALUES different texts (names, free text) is not
 kept, unless a schema says what it holds: then each cell is read by itself, to the last bit, whatever the others hold.
 """
@@ -23,8 +23,9 @@ from pyarrow import compute, csv
 
 from fairpriv_core.data.dates import is_date
 from fairpriv_core.data.faults import check_file, check_header, check_size, explain, no_rows
-from fairpriv_core.data.forms import Form, find_form, open_rows, read_names
+from fairpriv_core.data.forms import UNSTATED, Form, Stated, find_form, open_rows
 from fairpriv_core.data.problem import Layout
+from fairpriv_core.data.several import open_parts, read_batches
 from fairpriv_core.data.spelling import (
     MISSING,
     Spellings,
@@ -37,17 +38,17 @@ from fairpriv_core.data.spelling import (
     spell,
 )
 from fairpriv_core.data.table import Codes, Column, Numbers
+from fairpriv_core.errors import BadInput
 from fairpriv_core.text import count_text
 
 MOST_VALUES = 20_000
 _MOST_DAYS = 150_000  # four centuries, beside texts that are none
-_EXACT = 2**24  # whole numbers beyond it are not all float32
 _UNLISTED = "\0"  # stands for the texts of a declared column that find no place
 _SAMPLE = 100
 _BLOCK = 8 << 20
 _BATCH = 1 << 16
 _LARGE_BATCH = 1 << 12  # of rows that may hold images
-_CELL_BYTES = 4  # a value in memory, about
+_CELL_BYTES = 8  # a value in memory, about
 _THREADS_FROM = 64 << 20
 _PLAIN = Layout()
 _SHOWN, _FEW = 40, 4  # letters of a cell, and cells, that a sentence quotes
@@ -55,6 +56,7 @@ _MOST_JUNK = 3  # different words among numbers that leave the column one of num
 _JUNK_SHARE = 0.1  # of its rows that these words may take
 _LEAST_NUMBERS = 13  # different numbers, beside such words: fewer may be codes
 _LACKING = frozenset(MISSING)
+_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})[T ]\d{2}:")
 _WHAT = {"number": "number", "text": "known value", "date": "date", "key": "key", "any": "number"}
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _NULLS = [*MISSING, *(f" {word}" for word in MISSING)]
@@ -148,8 +150,8 @@ class Merged:
 class Reading:
     """What a file holds; `unused` says why a column is not in `table`, `odd` what else the owner should know.
 
-    `retyped` says of columns in which row a text made texts of their numbers: for the owner alone. `form` is what is
-    unusual in how the file is written, as `Form.describe`. `samples` are some texts of columns that have too many.
+    `retyped` says of columns in which row a text made texts of their numbers: for the owner alone. `form` is how
+    the file is written. `samples` are some texts of columns that have too many.
     `unread` has the cells of columns that say nothing of what the column holds, and `merged` of columns that nothing is
     said of, the values that have several spellings, these and how many rows. `amounts` has the columns of numbers that
     are not plain ones. All three are for the owner alone.
@@ -159,7 +161,7 @@ class Reading:
     unused: Mapping[str, str] = field(default_factory=dict)
     odd: tuple[str, ...] = ()
     retyped: Mapping[str, str] = field(default_factory=dict)
-    form: str = ""
+    form: Form = field(default_factory=Form)
     samples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unread: Mapping[str, Unread] = field(default_factory=dict)
     merged: Mapping[str, tuple[Merged, ...]] = field(default_factory=dict)
@@ -171,14 +173,14 @@ class Reading:
         values = [(name, each) for name, merged in self.merged.items() for each in merged]
         about = (*self.unread.items(), *self.amounts.items(), *values)
         told = (f"column '{name}': {said}" for name, said in about)
-        return (*self.odd, *self.retyped.values(), *told, *self.unused.values())
+        return (*self.odd, *self.form.remarks, *self.retyped.values(), *told, *self.unused.values())
 
 
 class _Taking(Protocol):
     """A column while it is read, block by block."""
 
-    def add(self, array: pa.Array, number: pa.DataType) -> None:
-        """Take a block; its numbers are kept as `number`."""
+    def add(self, array: pa.Array) -> None:
+        """Take a block."""
 
 
 _Taker = TypeVar("_Taker", bound=_Taking)
@@ -191,7 +193,8 @@ class _Growing:
     numeric: bool
     read_as: ReadAs | None = None
     decimal: str = "."
-    held: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+    is_stated: bool = False
+    held: np.ndarray = field(default_factory=lambda: np.empty(0))
     rows: int = 0
     values: dict[str, int] = field(default_factory=dict)
     sample: tuple[str, ...] = ()
@@ -204,7 +207,7 @@ class _Growing:
         values = said.values or tuple(dict.fromkeys(value for _, value in said.spellings))
         self._lacking, self._spellings = said.lacking, Spellings(values, said.spellings)
         self._listed = tuple(map(canonical, values))
-        self.decimal = said.decimal or self.decimal
+        self.decimal, self.is_stated = said.decimal or self.decimal, bool(said.decimal) or self.is_stated
         self._seems = said.kind == "any"
         if not self._seems:
             self.numeric = said.kind == "number"
@@ -224,11 +227,9 @@ class _Growing:
         words = tuple(word for word in self.junk if word != _UNLISTED)
         return Unread(what, sum(self.junk.values()), words)
 
-    def add(self, array: pa.Array, number: pa.DataType) -> None:
+    def add(self, array: pa.Array) -> None:
         if self.full:
             return
-        if not self._seems:  # no cell decides how finely another one is read
-            number = pa.float64()
         if not self.numeric:
             self._add_texts(array)
         elif pa.types.is_dictionary(array.type) or pa.types.is_string(array.type):
@@ -237,11 +238,10 @@ class _Growing:
             numbers = np.array([*(parse_amount(text, self.decimal) for text in texts), math.nan])
             indices = coded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
             self._note_junk(texts, np.isnan(numbers[:-1]), indices)
+            self._note_amounts(texts, numbers, self.decimal)
             self._append(numbers[indices])
         else:
-            plain = number if pa.types.is_float32(array.type) else pa.float64()
-            part = array.cast(plain, safe=False).to_numpy(zero_copy_only=False)
-            self._append(part if number == pa.float64() or _is_long(part) else part.astype(np.float32, copy=False))
+            self._append(_widen(array))
 
     def _add_texts(self, array: pa.Array) -> None:
         coded = array if pa.types.is_dictionary(array.type) else array.cast(pa.string()).dictionary_encode()
@@ -267,6 +267,19 @@ class _Growing:
                 known = text in self.junk or len(self.junk) < _SAMPLE
                 key = text if known else _UNLISTED
                 self.junk[key] = self.junk.get(key, 0) + int(rows[place])
+
+    def _note_amounts(self, texts: Sequence[str], numbers: np.ndarray, sign: str) -> None:
+        """Keep the first text that is read as a number and is no plain one."""
+        values = numbers[: len(texts)].tolist()
+        dotted = [text.replace(",", ".") if sign == "," == self.decimal else text for text in texts]
+        odd = (
+            place
+            for place, text in enumerate(dotted)
+            if math.isnan(parse_number(text)) and not math.isnan(values[place])
+        )
+        first = next(odd, None)
+        if self.amounts is None and first is not None:
+            self.amounts = Amounts(sign, texts[first], values[first])
 
     def _append(self, part: np.ndarray) -> None:
         """Add `part` to one array that doubles when it is full: what is not written to yet takes no memory."""
@@ -317,7 +330,7 @@ class _Growing:
     def _settle(self, column: Codes) -> Column:
         """Return a column of texts of which nothing is said: as numbers where it holds these, else each value once."""
         counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-        for sign in (self.decimal, "," if self.decimal == "." else "."):
+        for sign in (self.decimal,) if self.is_stated else (self.decimal, *{",", "."}.difference(self.decimal)):
             numbers = np.array([*(parse_amount(text, sign) for text in column.values), math.nan])
             lost = np.isnan(numbers[:-1])
             if not _are_numbers(lost, counts):
@@ -352,10 +365,17 @@ def _are_numbers(lost: np.ndarray, counts: np.ndarray) -> bool:
     return not lost.any() or bool(few and (~lost).sum() >= _LEAST_NUMBERS)
 
 
-def _is_long(part: np.ndarray) -> bool:
-    """Return whether numbers are whole and some too long for float32: numbers of rows or people, told apart so."""
-    finite = part[np.isfinite(part)]
-    return bool((np.abs(finite) > _EXACT).any() and (finite == np.floor(finite)).all())
+def _widen(array: pa.Array) -> np.ndarray:
+    """Return numbers as float64 (n,); a float32 as it is written, so that its CSV is the same."""
+    plain = array.cast(pa.string()) if pa.types.is_float32(array.type) else array
+    found: np.ndarray = plain.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _drop_time(text: str) -> str:
+    """Return a day without its time, as one file has it and another has not; any other text as it is."""
+    found = _DAY.match(text)
+    return found[1] if found else text
 
 
 class _Sealing:
@@ -370,15 +390,13 @@ class _Sealing:
         self._numbers: Any = hashlib.sha256()  # None from the first text on that is no number
         self._lengths, self._bytes = hashlib.sha256(), hashlib.sha256()
 
-    def add(self, array: pa.Array, number: pa.DataType) -> None:
+    def add(self, array: pa.Array) -> None:
         if self._numeric:
-            # a float32 as it is written, so that its CSV is the same
-            plain = array.cast(pa.string()) if pa.types.is_float32(array.type) else array
-            self._add_numbers(plain.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+            self._add_numbers(_widen(array))
             return
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         spelled = [spell("" if text is None else text) for text in coded.dictionary.to_pylist()]
-        values = [None if text in _LACKING else text for text in spelled]
+        values = [None if text in _LACKING else _drop_time(text) for text in spelled]
         indices = coded.indices.fill_null(len(values))
         self._try_numbers(values, indices)
         self._add_texts(pa.array([*values, None], pa.large_string()).take(indices))
@@ -413,47 +431,71 @@ class _Sealing:
         self._bytes.update(memoryview(held)[ends[0] : ends[1]] if held is not None else b"")
 
 
-def digest_content(path: Path) -> str:
+def digest_content(path: Path, stated: Stated = UNSTATED) -> str:
     """Return a SHA-256 of the rows of a person's table as they are parsed: every cell by its column.
+
+    They are parsed as the file seems to be written, whatever is `stated`, so that it is one file under all readings;
+    only one that cannot be read so is parsed as stated.
 
     Line ends, quotes, blanks around values, the order of columns and the kind of file make no difference; the order of
     rows does. It is as secret as the rows: whoever has it can confirm a guess of them. Errors as `read_table`.
     """
     check_file(path)
-    sealing: Mapping[str, _Sealing]
-    form = find_form(path)
-    if form.packing == "parquet":
-        sealing = _seal_parquet(path)
-    else:
-        blank, header = read_names(path, form)
-        check_header(path, header)
-        opener = _open_named(path, header, Layout(skip=blank), form)
-        sealing = _stream(opener, opener.wanted, lambda name, *, numeric: _Sealing(numeric=numeric), {})[0]
+    try:
+        sealing = _seal(path, find_form(path))
+    except BadInput:
+        if not stated:
+            raise
+        sealing = _seal(path, find_form(path, stated=stated))
     pa.default_memory_pool().release_unused()
     seals = sorted((name, column.finish()) for name, column in sealing.items())
     return hashlib.sha256(json.dumps(seals).encode()).hexdigest()
 
 
+def _seal(path: Path, form: Form) -> Mapping[str, _Sealing]:
+    if form.packing == "parquet":
+        return _seal_parquet(path)
+    check_header(path, form.names)
+    opener = _open_named(path, form.names, Layout(columns=form.names, skip=form.skip), form)
+    return _stream(opener, lambda name, *, numeric: _Sealing(numeric=numeric), {})[0]
+
+
 def read_table(
-    path: Path, *, exact: str = "", read_as: Mapping[str, ReadAs] | None = None, limit_bytes: int | None = None
+    path: Path,
+    *,
+    read_as: Mapping[str, ReadAs] | None = None,
+    limit_bytes: int | None = None,
+    stated: Stated = UNSTATED,
 ) -> Reading:
-    """Return a person's table; columns named in the text `exact` keep float64, those in `read_as` as it says.
+    """Return a person's table; its columns in `read_as` as that says.
+
+    What is `stated` of how it is written wins over what it seems to be.
 
     Raises BadInput for everything that can be wrong with a file, naming the column or row.
     """
     check_file(path, limit_bytes=limit_bytes)
-    form = find_form(path, limit_bytes=limit_bytes)
+    form = find_form(path, stated=stated, limit_bytes=limit_bytes)
     if form.packing == "parquet":
-        return _read_parquet(path, exact, read_as or {}, limit_bytes)
-    blank, header = read_names(path, form)
-    check_header(path, header)
-    known = [name for name in header if name and name in exact]
-    reading = read_csv(path, header=header, layout=Layout(skip=blank), exact=known, read_as=read_as, form=form)
-    nameless = [str(position) for position, name in enumerate(header, 1) if not name]
+        reading = _read_parquet(path, read_as or {}, limit_bytes)
+    else:
+        check_header(path, form.names)
+        layout = Layout(columns=form.names, skip=form.skip)
+        reading = read_csv(path, header=form.names, layout=layout, read_as=read_as, form=form, stated=stated)
+    return replace(reading, odd=(*_say_form(form), *reading.odd), form=form)
+
+
+def describe_form(path: Path, stated: Stated = UNSTATED) -> tuple[str, ...]:
+    """Return what the owner of the file at `path` should know of how it is read; errors as `read_table`."""
+    check_file(path)
+    form = find_form(path, stated=stated)
+    return (*_say_form(form), *form.remarks)
+
+
+def _say_form(form: Form) -> tuple[str, ...]:
+    nameless = [str(position) for position, name in enumerate(form.names, 1) if not name and not form.rows_named]
     noted = [f"column {', '.join(nameless)} has no name and is not used."] if nameless else []
     described = form.describe()
-    said = [f"The file is read {described}."] if described else []
-    return replace(reading, odd=(*said, *noted, *reading.odd), form=described)
+    return (*([f"The file is read {described}."] if described else []), *noted)
 
 
 def read_csv(
@@ -462,11 +504,13 @@ def read_csv(
     header: Sequence[str],
     layout: Layout = _PLAIN,
     columns: Collection[str] | None = None,
-    exact: Collection[str] = (),
     read_as: Mapping[str, ReadAs] | None = None,
     form: Form | None = None,
+    stated: Stated = UNSTATED,
 ) -> Reading:
     """Return the named `columns` (None: all) of a CSV file whose names are `header`; `form` is that of a person's.
+
+    Numbers of a column of which nothing is said may have either sign before decimals, unless it is `stated`.
 
     Types come from the first block, unless a column is in `read_as`; a column of numbers in which a text turns up later
     is read again as text, and a remark says where.
@@ -475,9 +519,9 @@ def read_csv(
     kinds = read_as or {}
 
     def start(name: str, *, numeric: bool) -> _Growing:
-        return _Growing(numeric, kinds.get(name), opener.form.decimal)
+        return _Growing(numeric, kinds.get(name), opener.form.decimal, is_stated=bool(stated.decimal))
 
-    growing, retyped = _stream(opener, exact, start, kinds)
+    growing, retyped = _stream(opener, start, kinds)
     found = _finish(path, growing, {})
     texts = {name: said for name, said in retyped.items() if isinstance(found.table.get(name), Codes)}
     return replace(found, retyped=texts)
@@ -493,15 +537,15 @@ def _open_named(
 
 
 def _stream(
-    opener: _Opener, exact: Collection[str], start: Callable[..., _Taker], read_as: Mapping[str, ReadAs]
+    opener: _Opener, start: Callable[..., _Taker], read_as: Mapping[str, ReadAs]
 ) -> tuple[dict[str, _Taker], dict[str, str]]:
     """Give each block of a CSV file to what `start(name, numeric=…)` makes of a column; return these, and `retyped`."""
-    types = {name: _choose_type(found, name in exact, read_as.get(name)) for name, found in opener.infer().items()}
+    types = {name: _choose_type(found, read_as.get(name)) for name, found in opener.infer().items()}
     retyped: dict[str, str] = {}
     while True:
         taking = {name: start(name, numeric=types[name] != _TEXT) for name in opener.wanted}
         try:
-            _grow(taking, opener.batches(types), exact)
+            _grow(taking, opener.batches(types))
             return taking, retyped
         except pa.ArrowInvalid as error:
             junk = _NOT_A_NUMBER.match(str(error))
@@ -547,7 +591,7 @@ class _Opener:
             use_threads=self.path.stat().st_size > _THREADS_FROM,
         )
         parse = csv.ParseOptions(
-            delimiter=self.form.separator, newlines_in_values=True, invalid_row_handler=self._note_row
+            delimiter=self.form.delimiter, newlines_in_values=True, invalid_row_handler=self._note_row
         )
         convert = csv.ConvertOptions(
             column_types=types,
@@ -567,17 +611,16 @@ class _Opener:
         return "error"
 
 
-def _choose_type(found: pa.DataType, exact: bool, read_as: ReadAs | None) -> pa.DataType:
+def _choose_type(found: pa.DataType, read_as: ReadAs | None) -> pa.DataType:
     if read_as is not None and (read_as.kind != "any" or read_as != _UNSAID):
         return pa.float64() if read_as.kind == "number" and not read_as.decimal and not read_as.missing else _TEXT
     return pa.float64() if pa.types.is_integer(found) or pa.types.is_floating(found) else _TEXT
 
 
-def _grow(taking: Mapping[str, _Taking], batches: Iterable[pa.RecordBatch], exact: Collection[str]) -> None:
+def _grow(taking: Mapping[str, _Taking], batches: Iterable[pa.RecordBatch]) -> None:
     for batch in batches:
         for name, column in taking.items():
-            array = batch.column(name)
-            column.add(array, pa.float64())
+            column.add(batch.column(name))
 
 
 def _finish(path: Path, growing: dict[str, _Growing], unused: dict[str, str]) -> Reading:
@@ -601,38 +644,35 @@ def _finish(path: Path, growing: dict[str, _Growing], unused: dict[str, str]) ->
     )
 
 
-def _read_parquet(path: Path, exact: str, read_as: Mapping[str, ReadAs], limit_bytes: int | None) -> Reading:
-    from pyarrow.parquet import ParquetFile
-
+def _read_parquet(path: Path, read_as: Mapping[str, ReadAs], limit_bytes: int | None) -> Reading:
     try:
-        file = ParquetFile(path)
-        schema = file.schema_arrow
-        check_header(path, schema.names)
-        size = _CELL_BYTES * file.metadata.num_rows * len(schema)
-        check_size(path.name, size, limit_bytes=limit_bytes, unpacked=True)
-        unused = _find_unused(schema)
-        usable = {found.name: bool(_is_number(found.type)) for found in schema if found.name not in unused}
-        growing = {name: _Growing(numeric, read_as.get(name)) for name, numeric in usable.items()}
-        texts = {name for name, column in growing.items() if not column.numeric}
-        batches = (_plain(_date(batch), texts) for batch in file.iter_batches(batch_size=_BATCH, columns=list(usable)))
-        _grow(growing, batches, [name for name in usable if name in exact])
+        with open_parts(path, limit_bytes) as parts:
+            schema = parts.schema
+            check_header(path, schema.names)
+            size = _CELL_BYTES * parts.count_rows() * len(schema)
+            check_size(path.name, size, limit_bytes=limit_bytes, unpacked=True)
+            unused = _find_unused(schema)
+            usable = {found.name: bool(_is_number(found.type)) for found in schema if found.name not in unused}
+            growing = {name: _Growing(numeric, read_as.get(name)) for name, numeric in usable.items()}
+            texts = {name for name, column in growing.items() if not column.numeric}
+            batches = (_plain(_date(batch), texts) for batch in read_batches(parts, _BATCH, [*usable]))
+            _grow(growing, batches)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise explain(error, path, (), row=None) from error
     return _finish(path, growing, unused)
 
 
 def _seal_parquet(path: Path) -> dict[str, _Sealing]:
-    from pyarrow.parquet import ParquetFile
-
     try:
-        file = ParquetFile(path)
-        schema = file.schema_arrow
-        check_header(path, schema.names)
-        kinds = {name: _is_number(schema.field(name).type) for name in schema.names if name not in _list_index(schema)}
-        sealing = {name: _Sealing(numeric=kind is True) for name, kind in kinds.items()}
-        rows = _LARGE_BATCH if None in kinds.values() else _BATCH
-        batches = (_spell(batch) for batch in file.iter_batches(batch_size=rows, columns=list(sealing)))
-        _grow(sealing, batches, sealing)
+        with open_parts(path) as parts:
+            schema = parts.schema
+            check_header(path, schema.names)
+            index = _list_index(schema)
+            kinds = {name: _is_number(schema.field(name).type) for name in schema.names if name not in index}
+            sealing = {name: _Sealing(numeric=kind is True) for name, kind in kinds.items()}
+            rows = _LARGE_BATCH if None in kinds.values() else _BATCH
+            batches = (_spell(_date(batch)) for batch in read_batches(parts, rows, [*sealing]))
+            _grow(sealing, batches)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise explain(error, path, (), row=None) from error
     return sealing
@@ -662,9 +702,13 @@ def _find_unused(schema: pa.Schema) -> dict[str, str]:
 
 
 def _date(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch whose days and points in time are days, as texts."""
+    """Return a batch whose days and points in time are days, as texts, and whose coded numbers are numbers."""
     columns = [
-        column.cast(pa.date32(), safe=False).cast(pa.string()) if _is_day(column.type) else column
+        column.cast(pa.date32(), safe=False).cast(pa.string())
+        if _is_day(column.type)
+        else column.dictionary_decode()
+        if _is_number(column.type) and pa.types.is_dictionary(column.type)
+        else column
         for column in batch.columns
     ]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
@@ -688,6 +732,6 @@ def _is_number(found: pa.DataType) -> bool | None:
     inner = found.value_type if pa.types.is_dictionary(found) else found
     if pa.types.is_boolean(inner) or pa.types.is_string(inner) or pa.types.is_large_string(inner):
         return False
-    if inner is found and (pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_decimal(found)):
+    if pa.types.is_integer(inner) or pa.types.is_floating(inner) or pa.types.is_decimal(inner):
         return True
     return None

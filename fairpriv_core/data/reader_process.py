@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.data.forms import UNSTATED, Form, Stated
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import ColumnReport, FileReport, Outline, inspect_file, outline_data
 from fairpriv_core.data.table_schema import ColumnSchema
@@ -43,7 +44,9 @@ def answer(request: Mapping[str, Any]) -> bytes:
     arrays: dict[str, np.ndarray] = {}
     try:
         if "inspect" in request:
-            found = asdict(inspect_file(request["inspect"], limit_bytes=request["limit_bytes"]))
+            found = asdict(
+                inspect_file(request["inspect"], limit_bytes=request["limit_bytes"], stated=Stated(**request["stated"]))
+            )
         else:
             found, arrays = _outline(DataSpec(**request["outline"]))
     except FairprivError as error:
@@ -91,11 +94,12 @@ class Reader:
         known |= arrays | {"X": np.empty((len(arrays["y"]), 0), dtype=np.float32)}
         return Outline(Dataset(**known), **{name: _freeze(value) for name, value in found.items()})
 
-    def inspect(self, path: Path, *, limit_bytes: int | None = None) -> FileReport:
+    def inspect(self, path: Path, *, limit_bytes: int | None = None, stated: Stated = UNSTATED) -> FileReport:
         """Return `profile.inspect_file` of `path`. RunFailed where the process dies of it."""
-        found, _ = self._ask({"inspect": str(path), "limit_bytes": limit_bytes})
+        found, _ = self._ask({"inspect": str(path), "limit_bytes": limit_bytes, "stated": vars(stated)})
         columns = tuple(_read_report(each) for each in found.pop("columns"))
-        return FileReport(columns=columns, **{name: _freeze(value) for name, value in found.items()})
+        form = Form(**{name: _freeze(value) for name, value in found.pop("form").items()})
+        return FileReport(columns=columns, form=form, **{name: _freeze(value) for name, value in found.items()})
 
     def close(self) -> None:
         """End the process, if one runs."""

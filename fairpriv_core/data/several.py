@@ -1,24 +1,35 @@
-"""Several files of one shape as one table: a zip of CSV files, whose rows follow each other in the order of names."""
+"""Several files of one shape as one table: a zip of CSV or of Parquet, whose rows follow in the order of names."""
 
 from __future__ import annotations
 
 import codecs
 import csv
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import PurePath
+from functools import partial
+from pathlib import Path, PurePath, PurePosixPath
 from shutil import copyfileobj
+from tempfile import TemporaryDirectory
 from typing import IO
 
-from fairpriv_core.data.faults import fault
+import pyarrow as pa
+from pyarrow import dataset
+
+from fairpriv_core.data.faults import check_size, fault
 
 _BLOCK = 1 << 20
+BLANKS = " "  # any number of blanks and tabs between two values
 #: what may stand between values, and what it is called
-SEPARATORS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+SEPARATORS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", BLANKS: "blanks"}
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR1")
+_PARQUET = b"PAR1"
+_SEPARATOR_LINE = re.compile(rb"sep=.\r?\n", re.IGNORECASE)  # of Excel
+_KEY = re.compile(r"[^/\\=]+=[^/\\=]+")  # a folder that says a value of all rows in it, such as sex=f
 _THE_SAME = "several files need the same columns in the same order"
 
 
@@ -55,13 +66,82 @@ def join_files(sources: Sequence[tuple[str, IO[bytes]]], target: IO[bytes]) -> N
             with packed.open(zipfile.ZipInfo(unique), "w", force_zip64=True) as member:  # a ZipInfo has no date
                 copyfileobj(source, member, _BLOCK)
     with zipfile.ZipFile(target) as packed:
-        for _ in read_members(packed, list_members(packed)):
-            pass
+        if not are_parquet(packed):
+            for _ in read_members(packed, list_members(packed)):
+                pass
+
+
+def list_parts(folder: Path) -> list[Path]:
+    """Return the Parquet files in a folder and those below it, by their names; none that are hidden."""
+    found = sorted(each for each in folder.rglob("*.parquet") if each.is_file())
+    return [each for each in found if not any(part[:1] in "._" for part in each.relative_to(folder).parts)]
+
+
+def are_parquet(packed: zipfile.ZipFile) -> bool:
+    """Return whether the files of a zip are Parquet; BadInput where only some are."""
+    kinds = {each.filename: _is_parquet(packed, each) for each in list_members(packed)}
+    if any(kinds.values()) and not all(kinds.values()):
+        other = next(name for name, kind in kinds.items() if not kind)
+        raise fault(f"{other} is no Parquet, and other files beside it are; put them into files of their own.")
+    return any(kinds.values())
+
+
+def _is_parquet(packed: zipfile.ZipFile, each: zipfile.ZipInfo) -> bool:
+    with packed.open(each) as member:
+        return member.read(len(_PARQUET)) == _PARQUET
+
+
+@contextmanager
+def open_parts(path: Path, limit_bytes: int | None = None) -> Iterator[dataset.Dataset]:
+    """Give a Parquet file, or a zip of several that are one table, in the order of names.
+
+    Folders such as `sex=f` say a value of all rows of the files in them. BadInput where columns differ, or where the
+    files are larger than the limit once they are unpacked.
+    """
+    if not zipfile.is_zipfile(path):
+        yield dataset.dataset([str(path)], format="parquet")
+        return
+    with TemporaryDirectory() as folder, zipfile.ZipFile(path) as packed:
+        members = list_members(packed)
+        _unpack_parts(path.name, packed, members, Path(folder), limit_bytes)
+        parts = dataset.dataset(folder, format="parquet", partitioning="hive")
+        first, *others = [each.physical_schema for each in parts.get_fragments()]
+        for each, schema in zip(members[1:], others, strict=True):
+            if not schema.equals(first):
+                raise fault(f"{each.filename} has other columns than {members[0].filename}; {_THE_SAME}.")
+        yield parts
+
+
+def _unpack_parts(
+    name: str, packed: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo], folder: Path, limit_bytes: int | None
+) -> None:
+    """Write each file into a folder of its own, by its number, below folders that say a value of its rows."""
+    size = 0
+    for number, each in enumerate(members):
+        keys = [part for part in PurePosixPath(each.filename).parts[:-1] if _KEY.fullmatch(part)]
+        place = Path(folder, f"{number:08}", *keys)
+        place.mkdir(parents=True)
+        with (place / "part.parquet").open("wb") as target:
+            for block in _read_blocks(packed, each):
+                size += target.write(block)
+                check_size(name, size, limit_bytes=limit_bytes, unpacked=True)
+
+
+def _read_blocks(packed: zipfile.ZipFile, each: zipfile.ZipInfo) -> Iterator[bytes]:
+    with packed.open(each) as member:
+        yield from iter(lambda: member.read(_BLOCK), b"")
+
+
+def read_batches(parts: dataset.Dataset, rows: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of Parquet files in their order, a few thousand at a time."""
+    yield from parts.to_batches(columns=list(columns), batch_size=rows, batch_readahead=1, fragment_readahead=1)
 
 
 def list_members(packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """Return the files of a zip by their names; what macOS adds to each is none."""
     files = [each for each in packed.infolist() if not each.is_dir() and not each.filename.startswith("__MACOSX/")]
+    plain = [each for each in files if PurePosixPath(each.filename).name[:1] not in "._"]  # as Spark's _SUCCESS
+    files = plain or files
     return sorted(files, key=lambda each: each.filename)
 
 
@@ -73,11 +153,14 @@ def read_members(packed: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo]) ->
     first: _Header | None = None
     for each in members:
         with packed.open(each) as member:
-            line = next((line for line in iter(lambda: member.readline(_BLOCK), b"") if line.strip()), b"")
+            lines = iter(partial(member.readline, _BLOCK), b"")
+            line = next((line for line in lines if line.strip()), b"")
+            told = line if _SEPARATOR_LINE.fullmatch(line.removeprefix(codecs.BOM_UTF8)) else b""
+            line = next((line for line in lines if line.strip()), b"") if told else line
             header = _read_header(each.filename, line)
             if first is None:
                 first = header
-                yield line
+                yield told + line
             elif header != first:
                 raise fault(_tell_difference(members[0].filename, first, each.filename, header))
             last = line
@@ -92,7 +175,9 @@ def _read_header(name: str, line: bytes) -> _Header:
     if not line:
         raise fault(f"{name} is empty; leave it out, or give it the header and rows.")
     if line.startswith(_PACKED):
-        raise fault(f"{name} is no CSV; several files at once must be CSV.")
+        raise fault(f"{name} is no CSV; several files at once must be CSV or Parquet.")
+    if line.lstrip()[:1] in (b"{", b"[", b"@"):
+        raise fault(f"{name} is no CSV; several files at once must be CSV or Parquet.")
     if line.startswith(_WIDE):
         raise fault(f"{name} is in UTF-16 or UTF-32; save several files as UTF-8.")
     try:
@@ -101,7 +186,7 @@ def _read_header(name: str, line: bytes) -> _Header:
         text, is_utf8 = line.decode("latin-1"), False
     if text.count('"') % 2:
         raise fault(f"the first line of {name} opens a quotation mark and does not close it; name columns in one line.")
-    splits = {separator: _split(text, separator) for separator in SEPARATORS}
+    splits = {separator: _split(text, separator) for separator in SEPARATORS if separator != BLANKS}
     separator = max(splits, key=lambda each: len(splits[each]))
     return _Header(splits[separator], separator, is_utf8)
 

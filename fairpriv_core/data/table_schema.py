@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeGuard
 
 from fairpriv_core import checks
 from fairpriv_core.data.dates import ORDERS, PARTS, read_date
+from fairpriv_core.data.forms import UNSTATED, Stated, read_stated
 from fairpriv_core.data.problem import DatePart
 from fairpriv_core.data.read import MOST_VALUES, ReadAs
 from fairpriv_core.data.roles import MOST_GROUPS, Attribute, list_meant
@@ -28,6 +29,8 @@ SEEMING = ""
 #: where ranges, bins and categories that a schema does not state come from; declared: nowhere, it states all; paid: the
 #: rows, with noise that epsilon covers, and then it states all
 SOURCES = ("rows", "declared", "paid")
+#: what columns are that a schema does not name: guessed ones are as they seem
+OTHERS = ("left out", "guessed")
 MOST_COLUMNS = 5_000
 _NUMBERS = ("number", "whole number")
 _LISTS = ("category", "code")
@@ -44,6 +47,9 @@ _HEAD = """\
 #   groups = [...] of a sensitive column: the values that are groups; all others are one more
 #   spellings = {{ female = ["F", "w"] }}: further texts of a value; case and blanks alone never tell values apart
 #   missing_words = ["n/a", "unknown"]: what stands for no value; decimal = "," or "." of a column unlike its file
+# others = "guessed" (above all tables): columns that are not named here are as they seem; else they are left out
+#   [file] states how the file is written: encoding = "cp1252", separator = ";", decimal = ",", sheet = "Data", and
+#   header = the number of the line that names the columns, 0 for none; what is not stated is found
 # values_from = "rows": what is not stated is read from the rows. Write "declared" where all of it is stated, and known
 # without the rows: then an epsilon that protects records takes no more as given than that. Or measure it with noise:
 # fairpriv train --private-schema 0.1 pays with that share of epsilon.
@@ -122,11 +128,16 @@ class Payment:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """What is said of the columns of a table, in its order; `values_from` is one of SOURCES, `paid` for paid ones."""
+    """What is said of the columns of a table, in its order; `values_from` is one of SOURCES, `paid` for paid ones.
+
+    `others` is one of OTHERS, `file` is what is stated of how the file is written.
+    """
 
     columns: tuple[ColumnSchema, ...]
     values_from: str = "rows"
     paid: Payment | None = None
+    others: str = OTHERS[0]
+    file: Stated = UNSTATED
 
     @property
     def is_open(self) -> bool:
@@ -194,6 +205,8 @@ def to_text(schema: TableSchema, *, compared: Collection[str]) -> str:
             columns[column.name] = {"type": column.type, **_state(bare)}
         elif column.role == "feature":
             columns[column.name] = {"type": column.type, **_state(column)}
+        elif schema.others == "guessed":
+            columns[column.name] = {"role": "left out", "type": column.type}
     stated = {**_state_source(schema), "columns": columns}
     return json.dumps(stated, ensure_ascii=False, separators=(",", ":"))
 
@@ -265,7 +278,7 @@ def pay_for(schema: TableSchema, share: float) -> TableSchema:
     columns = schema.columns
     if schema.values_from == "rows":
         columns = tuple(forget_values(column) if column.role == "feature" else column for column in columns)
-    return TableSchema(columns, "paid", Payment(share=share))
+    return replace(schema, columns=columns, values_from="paid", paid=Payment(share=share))
 
 
 def forget_values(column: ColumnSchema) -> ColumnSchema:
@@ -274,11 +287,24 @@ def forget_values(column: ColumnSchema) -> ColumnSchema:
 
 
 def _state_source(schema: TableSchema) -> dict[str, Any]:
-    """Return where values come from, and how they are paid for."""
+    """Return what is said of the whole table: where values come from, how they are paid for, how it is written."""
+    said: dict[str, Any] = {"values_from": schema.values_from}
+    said |= {"others": schema.others} if schema.others != OTHERS[0] else {}
+    said |= {"file": schema.file.to_json()} if schema.file else {}
     if schema.paid is None:
-        return {"values_from": schema.values_from}
+        return said
     paid = {"share": schema.paid.share} if schema.paid.share is not None else _drop_empty({**vars(schema.paid)})
-    return {"values_from": schema.values_from, "paid": paid}
+    return {**said, "paid": paid}
+
+
+def state_file(schema: TableSchema, stated: Stated) -> TableSchema:
+    """Return a schema with what is `stated` of the file's form, over what it says of it."""
+    return replace(schema, file=replace(schema.file, **stated.to_json()))
+
+
+def find_stated(text: str | None) -> Stated:
+    """Return what the schema in a config's text states of how the file is written."""
+    return UNSTATED if text is None else from_text(text).file
 
 
 def _name_cut(column: ColumnSchema) -> str:
@@ -303,16 +329,23 @@ def _drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_schema(raw: Mapping[str, Any]) -> TableSchema:
-    checks.known_names("key of the schema", tuple(raw), ("values_from", "paid", "columns"))
-    source, columns = raw.get("values_from", "rows"), raw.get("columns")
+    checks.known_names("key of the schema", tuple(raw), ("values_from", "paid", "others", "file", "columns"))
+    source, columns, others = raw.get("values_from", "rows"), raw.get("columns"), raw.get("others", OTHERS[0])
     checks.one_of(SOURCES, values_from=source)
-    paid = _read_payment(raw.get("paid"), source)
-    if not isinstance(columns, Mapping) or not 0 < len(columns) <= MOST_COLUMNS:
+    checks.one_of(OTHERS, others=others)
+    if others == "guessed" and source != "rows":
+        raise BadInput(
+            f'others = "guessed" reads columns from the rows, and values_from is "{source}"; name all columns.',
+            field="schema",
+        )
+    paid, stated = _read_payment(raw.get("paid"), source), read_stated(raw.get("file", {}))
+    least, columns = (0, columns or {}) if others == "guessed" else (1, columns)
+    if not isinstance(columns, Mapping) or not least <= len(columns) <= MOST_COLUMNS:
         raise BadInput(
             f"a schema needs a table for each column, such as [columns.age], of 1 to {MOST_COLUMNS:,} columns.",
             field="schema",
         )
-    schema = TableSchema(tuple(read_column(name, said) for name, said in columns.items()), source, paid)
+    schema = TableSchema(tuple(read_column(name, said) for name, said in columns.items()), source, paid, others, stated)
     for role in ("label", "person"):
         if len(several := schema.find(role)) > 1:
             raise BadInput(f"the schema names two columns as {role}, {_quote(several)}; name one.", field="schema")

@@ -11,6 +11,7 @@ from typing import Any
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.read import read_table
 from fairpriv_core.data.roles import parse_sensitive
+from fairpriv_core.data.table_schema import find_stated
 from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
 from fairpriv_core.privacy.event import Events, to_json
 from fairpriv_core.privacy.ledger import LedgerEntry, Total, composable, compose, costs
@@ -56,7 +57,12 @@ def name_columns(data: Data, sensitive: str) -> tuple[str, ...]:
     """
     columns = []
     if data["file"] is not None:
-        columns = [part.column for part in parse_sensitive(sensitive, read_table(Path(data["file"])).table)]
+        columns = [
+            part.column
+            for part in parse_sensitive(
+                sensitive, read_table(Path(data["file"]), stated=find_stated(data.get("schema"))).table
+            )
+        ]
     return list_sensitive({**data, "sensitive": sensitive}, {"sensitive_columns": columns})
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.encode import Encoder
+from fairpriv_core.data.forms import UNSTATED, Stated
 from fairpriv_core.data.next_file import read_next
 from fairpriv_core.data.own_images import read_images
 from fairpriv_core.data.roles import Groups
@@ -87,19 +88,19 @@ class Model:
         """Return the scores (n, l) of the labels on encoded data."""
         return predict_proba(self.network, self.parameters, data.X, data.group)
 
-    def predict_file(self, source: str, target: str) -> dict[str, Any]:
+    def predict_file(self, source: str, target: str, stated: Stated = UNSTATED) -> dict[str, Any]:
         """Predict the rows of the table in the file `source`; write their numbers and predictions to `target`.
 
-        A model of images takes those of the file's one column of images. Beside each prediction stands a probability:
-        that of the positive label, or of more than two labels that of the predicted one. Returns {"rows", "positive",
-        "out", "remarks"}, where `positive` is None for more than two labels, and `decided` counts each; `remarks` say
-        which cells could not be used.
+        What is `stated` of how the file is written wins over what it seems to be. A model of images takes those of the
+        file's one column of images. Beside each prediction stands a probability: that of the positive label, or of more
+        than two labels that of the predicted one. Returns {"rows", "positive", "out", "remarks"}, where `positive` is
+        None for more than two labels, and `decided` counts each; `remarks` say which cells could not be used.
 
         Raises BadInput for a file that cannot be read or lacks columns (the sensitive one too where the model decides
         by group), for a column no cell of which can be used, for images of another size, and for a target that cannot
         be written.
         """
-        features, group, remarks = self._read_rows(read_path(source))
+        features, group, remarks = self._read_rows(read_path(source), stated)
         score = predict_proba(self.network, self.parameters, features, group)
         names, decided = self.label_names, decide(score, decision_thresholds(self.network, features))
         binary = len(names) == TWO
@@ -116,13 +117,13 @@ class Model:
         found |= {"remarks": list(remarks)}
         return found if binary else {**found, "decided": counts}
 
-    def _read_rows(self, path: Path) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
+    def _read_rows(self, path: Path, stated: Stated) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
         """Return features (n, d) as trained on, groups (n,) where it decides by them, and what could not be used."""
         if self.image is not None:  # no network of layers decides by group
             return read_images(path, self.image).encode(), None, ()
         encoder = Encoder.from_json(self.encoder)
         groups = Groups.from_json(self.grouping) if needs_group(self.network) else None
-        table, remarks = read_next(path, (*encoder.schema, *(() if groups is None else groups.read)))
+        table, remarks = read_next(path, (*encoder.schema, *(() if groups is None else groups.read)), stated)
         return encoder.transform(table), None if groups is None else groups.assign(table), remarks
 
 

@@ -19,7 +19,9 @@ from sqlalchemy import delete, insert, select
 
 from fairpriv_core.data.download import hash_file
 from fairpriv_core.data.faults import check_file as check_readable
+from fairpriv_core.data.forms import UNSTATED, Stated
 from fairpriv_core.data.read import digest_content
+from fairpriv_core.data.table_schema import find_stated
 from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import find_published, is_published, name_bytes
@@ -40,16 +42,17 @@ class FileStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def identify(self, path: str | Path) -> str:
+    def identify(self, path: str | Path, stated: Stated = UNSTATED) -> str:
         """Return what this store calls the content of the file at `path`: a new id at random where it is new.
 
-        A copy of a published file is called by its public checksum. BadInput for what cannot be read.
+        It is read as it seems to be written; what is `stated` counts only where it cannot be read so. A copy of a
+        published file is called by its public checksum. BadInput for what cannot be read.
         """
         sealed = _hash(path)
         known = find_published(sealed) or self._find_read(sealed)
         if known is not None:
             return known
-        digests = {BYTES: name_bytes(sealed), CONTENT: digest_content(Path(path))}
+        digests = {BYTES: name_bytes(sealed), CONTENT: digest_content(Path(path), stated)}
         with self._database.ledger() as connection:
             name = next(iter(find_ids(connection, digests)), None) or draw_id()
             add_digests(connection, name, digests)
@@ -89,7 +92,7 @@ class FileStore:
         if path is None:
             return config
         if config.file_id is None:
-            return replace(config, file_id=self.identify(path))
+            return replace(config, file_id=self.identify(path, find_stated(config.data.schema)))
         if not self._knows(config.file_id):
             raise BadInput(
                 f"this store does not know the content '{config.file_id}', so it cannot check that {path} has it; "

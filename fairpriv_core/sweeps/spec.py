@@ -17,6 +17,8 @@ from functools import cache
 from typing import Any, Literal
 
 from fairpriv_core import checks
+from fairpriv_core.data.forms import Stated
+from fairpriv_core.data.table_schema import find_stated
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
@@ -33,7 +35,7 @@ MOST_COMBINATIONS = 30_000
 _INVALID = ("refuse", "skip")
 _FIELDS = tuple(item.name for item in fields(RunConfig) if item.name not in ("file_id", "share_samples"))
 _OPTIONS = ("invalid", "share_samples", "share_release", "max_runs")
-Identify = Callable[[str], str]
+Identify = Callable[[str, Stated], str]
 Fit = Callable[[RunConfig, Collection[str]], RunConfig]
 Axes = Mapping[str, tuple[Any, ...]]
 _TABLES = ("data", "method")
@@ -233,7 +235,7 @@ def _build(sweep: Sweep, values: Mapping[str, Any], identify: Identify | None, f
         raw = _fill(sweep.base, values)
         config = build_config(raw)
         if config.data.file is not None and identify is not None:
-            config = replace(config, file_id=identify(config.data.file))
+            config = replace(config, file_id=identify(config.data.file, find_stated(config.data.schema)))
         if fit is not None:
             config = fit(config, raw["method"])
         if sweep.share_samples and draws_samples(config.method):

@@ -58,7 +58,17 @@ FILES = {
     "half a gzip": (gzip.compress(GOOD.encode())[:40], "people.csv cannot be read (Compressed file ended before the"),
     "no gzip": (b"\x1f\x8brest", "people.csv cannot be read (Compressed file ended before the"),
     "packed twice": (gzip.compress(gzip.compress(GOOD.encode())), "people.csv holds a packed file; unpack it first"),
-    "old workbook": (b"\xd0\xcf\x11\xe0rest", "people.csv is an old Excel workbook; save it as .xlsx or its sheet as"),
+    "old workbook": (b"\xd0\xcf\x11\xe0rest", "people.csv cannot be read (Cannot detect file format"),
+    "sparse ARFF": (
+        b"@relation x\n@attribute sex {f,m}\n@attribute paid numeric\n@data\n{0 f, 1 1}\n",
+        "people.csv is sparse ARFF, whose rows name only some columns; save it as dense ARFF or CSV",
+    ),
+    "ARFF without rows": (b"@relation x\n@attribute sex {f,m}\n", "people.csv is ARFF without a line @data"),
+    "a list in JSON": (b'{"sex": "f", "paid": [1]}\n', "people.csv: row 1 holds a list in column 'paid'; give each"),
+    "half an object": (b'{"sex": "f", "paid": 1}\n{"sex": "m"', "people.csv: row 2 is no JSON; write an object"),
+    "half a list": (b'[{"sex": "f", "paid": 1},', "people.csv ends within its list of rows"),
+    "deep JSON": (b'{"a":' * 100_000, "people.csv: row 1 is no JSON"),
+    "no object": (b'{"sex": "f", "paid": 1}\n12\n', "people.csv: row 2 is no object; write each row as"),
     "broken parquet": (b"PAR1 and no more", "people.csv cannot be read"),
 }
 

@@ -41,7 +41,7 @@ def test_what_was_read_from_the_file_is_said(path: Path) -> None:
     dataset = load(path, ROWS)
     assert dataset.assumptions["attribute"] == (
         "The list of groups of sex (f; m) is read from the file and taken as public.",
-        "The file is read in the usual way: so its rows look, which is taken as public.",
+        "The file is read in the usual way: as its rows look or its owner states, which is taken as public.",
     )
     assert "ranges, bins and category lists of the features were read from the file" in " ".join(
         dataset.assumptions["record"]
