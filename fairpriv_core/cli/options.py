@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Mapping
 from functools import reduce
@@ -10,6 +11,7 @@ from typing import Any
 import click
 
 from fairpriv_core.data.forms import Stated, read_stated
+from fairpriv_core.data.table_schema import ColumnSchema, read_column
 from fairpriv_core.errors import BadInput
 
 FILE = (
@@ -31,6 +33,23 @@ _STATED = (
     click.option("--sheet", metavar="NAME", help="Of a workbook, such as Data. Default: the first with a table."),
     click.option(
         "--header", metavar="LINE", help="The number of the line that names the columns, or none. Default: found."
+    ),
+)
+CELLS = ("spellings", "missing_words")
+_CELLS = (
+    click.option(
+        "--map",
+        "spellings",
+        metavar="COLUMN:TEXT,TEXT=VALUE",
+        multiple=True,
+        help='Texts that are one value, such as "sex:F,w=female"; repeatable. Case and blanks never tell values apart.',
+    ),
+    click.option(
+        "--missing",
+        "missing_words",
+        metavar="COLUMN:WORD,WORD",
+        multiple=True,
+        help='What stands for no value, such as "region:unknown,n/a"; repeatable. Default: NA, ?, null and the like.',
     ),
 )
 json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -63,3 +82,31 @@ def take_stated(given: dict[str, Any]) -> Stated:
             raise BadInput(f"header must be the number of a line or none, got '{header}'.", field="file")
         said = {**said, "header": 0 if header.isalpha() else int(header)}
     return read_stated(said)
+
+
+def cells(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that state what cells of a person's file say."""
+    return reduce(lambda given, option: option(given), reversed(_CELLS), command)
+
+
+def take_cells(given: dict[str, Any]) -> tuple[ColumnSchema, ...]:
+    """Return what these options state, which are taken out of `given`, by column; BadInput where one makes no sense."""
+    found: dict[str, dict[str, Any]] = {}
+    for text in given.pop("spellings", None) or ():
+        name, colon, rest = text.partition(":")
+        texts, equals, value = rest.rpartition("=")
+        if not (colon and equals and name.strip() and value.strip()):
+            raise BadInput(f"--map takes column:text,text=value, such as sex:F,w=female, got '{text}'.", field="schema")
+        told = found.setdefault(name.strip(), {}).setdefault("spellings", {})
+        told[value.strip()] = [*told.get(value.strip(), ()), *_split(texts)]
+    for text in given.pop("missing_words", None) or ():
+        name, colon, words = text.partition(":")
+        if not (colon and name.strip()):
+            raise BadInput(f"--missing takes column:word,word, such as region:unknown, got '{text}'.", field="schema")
+        found.setdefault(name.strip(), {})["missing_words"] = _split(words)
+    return tuple(read_column(name, said) for name, said in found.items())
+
+
+def _split(texts: str) -> list[str]:
+    """Return texts with commas between; one in quotes may hold some."""
+    return [text.strip() for text in next(csv.reader([texts], skipinitialspace=True), [])]

@@ -20,6 +20,7 @@ from fairpriv_core.data.table_schema import (
     name_roles,
     pay_for,
     read_schema_file,
+    state_cells,
     state_file,
     to_text,
 )
@@ -132,10 +133,12 @@ def _read_schema(given: Mapping[str, Any], before: str | None) -> dict[str, Any]
     What they state of the file's form goes into it; without one, into the schema's text `before`, or into a new one.
     """
     given = dict(given)
-    share, stated = given.pop("private_schema", None), options.take_stated(given)
-    if not given.get("schema") and stated and share is None:
+    share, stated, cells = given.pop("private_schema", None), options.take_stated(given), options.take_cells(given)
+    if not given.get("schema") and (stated or cells) and share is None:
         schema = TableSchema((), others="guessed") if before is None else from_text(before)
-        return {**given, "schema": to_text(state_file(schema, stated), compared=())}
+        schema = state_cells(state_file(schema, stated), cells)
+        compared = find_compared(schema, label=given.get("label") or "", sensitive=given.get("sensitive") or "")
+        return {**given, "schema": to_text(schema, compared=compared)}
     if not given.get("schema"):
         if share is not None:
             raise BadInput(
@@ -145,7 +148,7 @@ def _read_schema(given: Mapping[str, Any], before: str | None) -> dict[str, Any]
             )
         return given
     schema = read_schema_file(read_text(given["schema"], field="schema", what="the schema"))
-    schema = state_file(schema, stated)
+    schema = state_cells(state_file(schema, stated), cells)
     schema = schema if share is None else pay_for(schema, _read_share(share))
     roles = name_roles(schema)
     if given.get("label") not in (None, roles.get("label")):

@@ -37,6 +37,7 @@ _ROWS = "Use so many rows, drawn at random with a constant seed; the others are 
 @click.option("--dataset", help="A data set of the catalogue; without data: Adult by sex.")
 @click.option("--csv", "--parquet", "--file", "files", multiple=True, help=options.FILES)
 @options.stated
+@options.cells
 @click.option("--label", help="The column to predict; a file needs it. score:150 cuts a number in two.")
 @click.option("--positive", help="The label's value that counts as positive.")
 @click.option("--sensitive", help=options.SENSITIVE)

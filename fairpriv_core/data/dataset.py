@@ -39,7 +39,8 @@ class Dataset:
     its pixels over 255 in that order; such data have no `encoder` and no names of features. `one_split` says that
     the published split is the only one, `classes_are_groups` that one column is label and sensitive attribute, whatever
     rows hold. `row` (n,) int64 has the rows' numbers among the `rows_read` there were, None where none was left out.
-    `group_ratio` is what `split_dataset` thins the training part to, or None.
+    `group_ratio` is what `split_dataset` thins the training part to, or None. `left_out` says how many rows of a
+    person's file were left out for which reason, and `remarks` how its cells were read: raw, for its owner alone.
     """
 
     X: np.ndarray
@@ -63,6 +64,8 @@ class Dataset:
     classes_are_groups: bool = False
     row: np.ndarray | None = None
     rows_read: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -143,6 +146,8 @@ def describe_rows(rows: LabelledTable, spec: DataSpec, X: np.ndarray) -> Dataset
         one_split=rows.raw_table.one_split,
         row=rows.row,
         rows_read=rows.read,
+        left_out=rows.left_out if spec.file else {},
+        remarks=rows.raw_table.remarks,
         classes_are_groups=[grouping.column for grouping in rows.plan.groupings] == [rows.plan.label.name],
     )
 

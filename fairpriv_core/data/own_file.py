@@ -18,6 +18,7 @@ from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
 from fairpriv_core.data.read import ReadAs, Reading, read_table
 from fairpriv_core.data.roles import Attribute, list_meant, parse_label, parse_sensitive
 from fairpriv_core.data.schema import Declared, RawTable
+from fairpriv_core.data.spelling import suggest_merges
 from fairpriv_core.data.table import Column, Table, find_missing, to_codes
 from fairpriv_core.data.table_schema import (
     SEEMING,
@@ -31,8 +32,8 @@ from fairpriv_core.errors import BadInput
 
 _FORM = "the number of rows, and the file's encoding, separator, decimal sign, sheet and header line"
 _LEARNED = (
-    "Column types, ranges, bins and category lists of the features were read from the file and are taken as public, "
-    f"and so are the values of the label, {_FORM}."
+    "Column types, ranges, bins, category lists, and how cells are spelled, were read from the file and are taken as "
+    f"public: which texts are one value, and which stand for none. So are the values of the label, {_FORM}."
 )
 _DECLARED = (
     "Types, ranges, bins and categories of the features are declared in the schema, not learned from rows, and so are "
@@ -87,6 +88,7 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
         unit=None if spec.person is None else _number_people(spec.person, reading.table),
         unit_name=spec.person or "",
         left_out={**_tell_left_out(said, schema, table), **reading.unused},
+        remarks=(*reading.tell([*features, *compared], lacking=compared), *_suggest(compared)),
     )
     if spec.image is None:
         return rows
@@ -173,6 +175,19 @@ def _list_compared(one: Attribute, column: Column, said: ColumnSchema | None, le
             return found
         return replace(found, recode=said.recode, missing_words=said.missing_words)
     return Numeric(one.column, low=-math.inf, high=math.inf, center=0.0, scale=1.0)
+
+
+def _suggest(compared: Mapping[str, Numeric | Categorical]) -> tuple[str, ...]:
+    """Return which values of label and sensitive columns are likely one, for the owner to decide."""
+    pairs = [
+        (name, text, value)
+        for name, column in compared.items()
+        if isinstance(column, Categorical)
+        for text, value in suggest_merges(column.categories).items()
+    ]
+    return tuple(
+        f"column '{name}': '{text}' may be '{value}'; --map makes them one value." for name, text, value in pairs
+    )
 
 
 def _number_people(person: str, table: Table) -> np.ndarray:

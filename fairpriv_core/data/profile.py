@@ -30,6 +30,7 @@ from fairpriv_core.data.own_file import read_columns
 from fairpriv_core.data.own_images import find_image_columns
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
 from fairpriv_core.data.rows import assemble
+from fairpriv_core.data.spelling import guess_positive
 from fairpriv_core.data.table import Column, Numbers, Table, find_missing, take_rows, to_codes
 from fairpriv_core.data.table_schema import ColumnSchema, TableSchema
 from fairpriv_core.errors import BadInput
@@ -39,23 +40,6 @@ from fairpriv_core.stats import wilson_interval
 TINY, SMALL = 30, 100
 _CELLS = 100
 _MOST_LISTED = 1_000
-_YES = {
-    "yes",
-    "y",
-    "true",
-    "t",
-    "ja",
-    "oui",
-    "si",
-    "sí",
-    "sim",
-    "tak",
-    "positive",
-    "good",
-    "granted",
-    "approved",
-    "hired",
-}
 _SHOWN = 12
 _SENSITIVE_WORDS = frozenset(
     (
@@ -226,16 +210,6 @@ def list_labels(columns: Sequence[ColumnReport]) -> list[ColumnReport]:
     small = [column for column in varied if column.distinct <= MOST_CODES]
     quantities = [column for column in varied if column.is_quantity and column.role != "unused"]
     return [*small, *quantities] or [column for column in varied if column.values]
-
-
-def guess_positive(values: Sequence[str]) -> str:
-    """Return the value of a label that reads as yes, where one alone does; else the last one.
-
-    >>> guess_positive(["ja", "nein"]), guess_positive(["0", "1"])
-    ('ja', '1')
-    """
-    affirmed = [value for value in values if value.casefold() in _YES]
-    return affirmed[0] if len(affirmed) == 1 else values[-1]
 
 
 def _profile(name: str, size: int, positives: int, total: int) -> GroupProfile:

@@ -154,7 +154,7 @@ class Reading:
     the file is written. `samples` are some texts of columns that have too many.
     `unread` has the cells of columns that say nothing of what the column holds, and `merged` of columns that nothing is
     said of, the values that have several spellings, these and how many rows. `amounts` has the columns of numbers that
-    are not plain ones. All three are for the owner alone.
+    are not plain ones, `lacked` the words that stand for no value in columns of texts. All are for the owner alone.
     """
 
     table: dict[str, Column]
@@ -166,14 +166,23 @@ class Reading:
     unread: Mapping[str, Unread] = field(default_factory=dict)
     merged: Mapping[str, tuple[Merged, ...]] = field(default_factory=dict)
     amounts: Mapping[str, Amounts] = field(default_factory=dict)
+    lacked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """One sentence for each thing that the file's owner should know."""
-        values = [(name, each) for name, merged in self.merged.items() for each in merged]
-        about = (*self.unread.items(), *self.amounts.items(), *values)
-        told = (f"column '{name}': {said}" for name, said in about)
+        told = self.tell([*self.table])
         return (*self.odd, *self.form.remarks, *self.retyped.values(), *told, *self.unused.values())
+
+    def tell(self, names: Collection[str], *, lacking: Collection[str] = ()) -> tuple[str, ...]:
+        """Return how the cells of these columns are read, a sentence each; of those `lacking` also which are none."""
+        said: list[tuple[str, object]] = []
+        for name in names:
+            found = (self.unread.get(name), self.amounts.get(name), *self.merged.get(name, ()))
+            said += [(name, each) for each in found if each is not None]
+            if name in lacking and name in self.lacked:
+                said.append((name, f"{quote_some(self.lacked[name])} stands for no value."))
+        return tuple(f"column '{name}': {each}" for name, each in said)
 
 
 class _Taking(Protocol):
@@ -201,6 +210,7 @@ class _Growing:
     junk: dict[str, int] = field(default_factory=dict)
     merged: tuple[Merged, ...] = ()
     amounts: Amounts | None = None
+    lacked: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         said = self.read_as or _UNSAID
@@ -302,6 +312,7 @@ class _Growing:
     def _find(self, text: str) -> int:
         """Return the code of a spelled text: what it becomes depends on no other cell, but for codes that run out."""
         if text in self._lacking:
+            self.lacked.add(text)
             return -1
         said = self.read_as or _UNSAID
         if said.kind == "key":
@@ -641,6 +652,7 @@ def _finish(path: Path, growing: dict[str, _Growing], unused: dict[str, str]) ->
         unread={name: column.unread for name, column in seen.items() if column.unread is not None},
         merged={name: column.merged for name, column in seen.items() if column.merged},
         amounts={name: column.amounts for name, column in seen.items() if column.amounts is not None},
+        lacked={name: tuple(sorted(column.lacked - {""})) for name, column in seen.items() if column.lacked - {""}},
     )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from fairpriv_core.data.problem import Categorical, DataSpec, Grouping, Label, Numeric, Schema
 from fairpriv_core.data.schema import Declared, read_schema, write_schema
-from fairpriv_core.data.spelling import canonical, show_number
+from fairpriv_core.data.spelling import canonical, guess_positive, show_number
 from fairpriv_core.data.table import Column, Numbers, Table, match_values, name_bins, to_numbers
 from fairpriv_core.errors import BadInput
 
@@ -414,7 +414,7 @@ def _choose_label(spec: DataSpec, declared: Declared) -> Label:
     if len(column.categories) < 2:
         only = f" only one value, '{column.categories[0]}'," if column.categories else " no values,"
         raise BadInput(f"label '{column.name}' has{only} so there is nothing to predict.", field="label")
-    return Label(column, column.categories[-1] if len(column.categories) == 2 else "")
+    return Label(column, guess_positive(column.categories))
 
 
 def _cut_label(column: Numeric | Categorical, edge: float) -> Label:

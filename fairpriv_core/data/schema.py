@@ -128,7 +128,8 @@ class RawTable:
     `official_test` (n,) bool marks the published test part, None where there is none. `unit` (n,) int64 says whose each
     row is, -1 for nobody's, None where everyone has one; `unit_name` is what they are called. `one_split` as in
     `Problem`. `pixels` are the images of the rows, None where the features are columns of `table`. `left_out` has the
-    columns of a person's file that are not used, each with its reason, for the file's owner.
+    columns of a person's file that are not used, each with its reason, and `remarks` how the cells of others are read,
+    both for the file's owner.
     """
 
     name: str
@@ -142,6 +143,7 @@ class RawTable:
     one_split: bool = False
     pixels: Pixels | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
 
 def declare_problem(problem: Problem) -> Declared:

@@ -14,6 +14,12 @@ _AMOUNT = re.compile(rf"([-+−]?) ?(?:{_MONEY})? ?([-+−]?)((?:\d[\d.,' ]*|[.,
 _LOSS = re.compile(r"\((.*)\)")  # a negative amount, in books
 _BLANKS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "’": "'"})
 _TRUTH = ("true", "false")
+#: what a good outcome is called, and its opposite
+_GOOD = """yes y true t 1 ja oui si sí sim tak positive pos good granted grant approved approve accepted accept
+admitted admit hired hire selected passed pass paid recovered"""
+_BAD = """no n false f 0 nein non nao não nie negative neg bad denied deny refused refuse rejected reject
+declined decline failed fail unpaid"""
+_YES, _NO = frozenset(_GOOD.split()), frozenset(_BAD.split())
 
 
 def spell(text: object) -> str:
@@ -145,3 +151,16 @@ def suggest_merges(values: Collection[str]) -> dict[str, str]:
 
 def _letters(value: str) -> str:
     return "".join(letter for letter in fold(value) if letter.isalnum())
+
+
+def guess_positive(values: Sequence[str]) -> str:
+    """Return the value of a label that reads as yes, or of two the one beside what reads as no; "" where none does.
+
+    >>> guess_positive(["ja", "nein"]), guess_positive(["0", "1"]), guess_positive(["1", "2"])
+    ('ja', '1', '')
+    """
+    affirmed, denied = ([value for value in values if fold(value) in words] for words in (_YES, _NO))
+    if len(affirmed) == 1 and (len(denied) == 1 or not canonical(affirmed[0]).isdecimal()):
+        return affirmed[0]
+    others = [value for value in values if value not in denied]
+    return others[0] if len(denied) == len(others) == 1 and not canonical(denied[0]).isdecimal() else ""

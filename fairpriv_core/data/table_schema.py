@@ -302,6 +302,24 @@ def state_file(schema: TableSchema, stated: Stated) -> TableSchema:
     return replace(schema, file=replace(schema.file, **stated.to_json()))
 
 
+def state_cells(schema: TableSchema, cells: Sequence[ColumnSchema]) -> TableSchema:
+    """Return a schema with the spellings and missing words that are stated of columns, over what it says of them.
+
+    BadInput for a column that it leaves out.
+    """
+    said = {column.name: column for column in cells}
+    unknown = [name for name in said if name not in {column.name for column in schema.columns}]
+    if unknown and schema.others != "guessed":
+        raise BadInput(f"the schema leaves out '{unknown[0]}', so nothing can be said of its cells.", field="schema")
+    columns = [_over(column, said[column.name]) if column.name in said else column for column in schema.columns]
+    return replace(schema, columns=(*columns, *(said[name] for name in unknown)))
+
+
+def _over(column: ColumnSchema, said: ColumnSchema) -> ColumnSchema:
+    words = column.missing_words if said.missing_words is None else said.missing_words
+    return replace(column, spellings=said.spellings or column.spellings, missing_words=words)
+
+
 def find_stated(text: str | None) -> Stated:
     """Return what the schema in a config's text states of how the file is written."""
     return UNSTATED if text is None else from_text(text).file

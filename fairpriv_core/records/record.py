@@ -136,7 +136,8 @@ class RunRecord:
         metrics: of `notions/metrics.py` on the test split; None unless finished. `metrics_are_raw` and its sentence.
         metrics_private: of `notions/noisy.py`, from noisy counts that epsilon covers; None unless asked for, or needed
             for a certificate.
-        data: name, rows, columns, names, caveats, of a benchmark its digest. `notes`: what the method exports besides
+        data: name, rows, columns, names, caveats, of a benchmark its digest, of a person's file how many rows were
+            left out for which reason (raw: in no export for policy). `notes`: what the method exports besides
             its model.
     """
 
@@ -333,6 +334,7 @@ def _describe(config: RunConfig, train: Dataset, test: Dataset) -> dict[str, Any
         "group_names": list(train.group_names),
         "label_names": list(train.label_names),
         "caveats": list(train.caveats),
+        **({"left_out": dict(train.left_out)} if train.left_out else {}),
     }
 
 

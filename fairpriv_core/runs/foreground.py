@@ -79,6 +79,7 @@ def train(config: RunConfig, reporter: Reporter, *, again: bool = False, said: C
         if said is not None:
             config = _fit_batch(config, said, datasets, reporter)
             _say_without_gap(config, said, reporter)
+            _say_how_read(config, datasets, reporter)
         found = None if again else store.find(config.key)
         if found is not None and found.status == "finished":
             reporter.say(f"run {found.key} is finished in this store, so nothing ran; --again makes a new attempt.")
@@ -95,6 +96,18 @@ def _fit_batch(config: RunConfig, said: Collection[str], datasets: DatasetCache,
         rows = count_text(datasets.whole(config).n, "row")
         reporter.say(f"batch_size = {size}: the usual {usual} is too large for {rows}.")
     return fitted
+
+
+def _say_how_read(config: RunConfig, datasets: DatasetCache, reporter: Reporter) -> None:
+    """Say which rows of a person's file are left out, and how its cells are read: for who launches alone."""
+    if config.data.file is None:
+        return
+    data = datasets.whole(config)
+    rows = data.rows_read or data.n
+    for reason, count in data.left_out.items():
+        reporter.say(f"{count:,} of {rows:,} rows are left out: {reason}.")
+    for remark in data.remarks:
+        reporter.say(remark)
 
 
 def _say_without_gap(config: RunConfig, said: Collection[str], reporter: Reporter) -> None:

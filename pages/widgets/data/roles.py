@@ -11,8 +11,9 @@ from fairpriv_core.data.catalog import DEFAULT_DATA
 from fairpriv_core.data.download import VARIABLE, confirm, is_confirmed
 from fairpriv_core.data.encodings import name_encodings
 from fairpriv_core.data.problem import DataSpec, Numeric, Problem
-from fairpriv_core.data.profile import ColumnReport, FileReport, guess_positive, list_labels
+from fairpriv_core.data.profile import ColumnReport, FileReport, list_labels
 from fairpriv_core.data.roles import Attribute, parse_label
+from fairpriv_core.data.spelling import guess_positive
 from fairpriv_core.data.table import name_bins
 from pages.widgets.data.columns import choose_columns
 from pages.widgets.data.files import choose_given_file, look_into
@@ -187,7 +188,7 @@ def _choose_roles(report: FileReport, path: Path) -> DataSpec | None:
     classes = image is not None and len(values) > 2
     positive = _choose_positive(list(values), guess_positive(values)) if values and not classes else None
     sensitive = _choose_file_attributes(usable, column.name)
-    if (positive is None and not classes) or not sensitive:
+    if (not positive and not classes) or not sensitive:
         return None
     return DataSpec(
         file=str(path),
@@ -213,10 +214,12 @@ def _choose_column(labels: dict[str, ColumnReport]) -> str:
 
 def _choose_positive(categories: Sequence[str], usual: str) -> str:
     options = list(categories)
+    asked = options if usual else ["", *options]
     chosen = st.selectbox(
         "Positive label: the outcome that counts as 1",
-        options,
-        **mount_index("positive", options, usual),
+        asked,
+        **mount_index("positive", asked, usual),
+        format_func=lambda value: value or "Choose one",
         help="The one whose share is compared between groups: hired, granted, above the line.",
     )
     return str(keep("positive", chosen))
