@@ -45,7 +45,8 @@ def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
     Where neither names data, they are the default ones, and standard error says so. BadInput as `build_config`.
     """
     base = _read_config_file(given["config"]) if given.get("config") else {}
-    given = _read_schema(given, (base.get("data") or {}).get("schema"))
+    named = base.get("data")
+    given = _read_schema(given, named.get("schema") if isinstance(named, Mapping) else None)
     raw = {**base, **{name: value for name, value in given.items() if value is not None}}
     for name in ("config", *DATA_FIELDS, *_METHOD):
         raw.pop(name, None)
@@ -127,7 +128,7 @@ def _read_config_file(path: str) -> dict[str, Any]:
     return {"private_evaluation": False, **of_record} if isinstance(of_record, dict) else found
 
 
-def _read_schema(given: Mapping[str, Any], before: str | None) -> dict[str, Any]:
+def _read_schema(given: Mapping[str, Any], before: Any) -> dict[str, Any]:
     """Return the options with the text of the schema file that they name, and the roles that it states beneath them.
 
     What they state of the file's form goes into it; without one, into the schema's text `before`, or into a new one.
@@ -135,7 +136,7 @@ def _read_schema(given: Mapping[str, Any], before: str | None) -> dict[str, Any]
     given = dict(given)
     share, stated, cells = given.pop("private_schema", None), options.take_stated(given), options.take_cells(given)
     if not given.get("schema") and (stated or cells) and share is None:
-        schema = TableSchema((), others="guessed") if before is None else from_text(before)
+        schema = from_text(before) if isinstance(before, str) else TableSchema((), others="guessed")
         schema = state_cells(state_file(schema, stated), cells)
         compared = find_compared(schema, label=given.get("label") or "", sensitive=given.get("sensitive") or "")
         return {**given, "schema": to_text(schema, compared=compared)}

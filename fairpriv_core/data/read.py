@@ -409,12 +409,15 @@ class _Sealing:
         spelled = [spell("" if text is None else text) for text in coded.dictionary.to_pylist()]
         values = [None if text in _LACKING else _drop_time(text) for text in spelled]
         indices = coded.indices.fill_null(len(values))
+        self._empty &= all(text is None for text in values)
         self._try_numbers(values, indices)
         self._add_texts(pa.array([*values, None], pa.large_string()).take(indices))
 
     def finish(self) -> str:
         """Return the digest of the whole column."""
-        if self._numeric or (self._numbers is not None and not self._empty):
+        if self._empty:
+            return "empty"  # of which no file tells whether it would hold numbers
+        if self._numeric or self._numbers is not None:
             return f"numbers {self._numbers.hexdigest()}"
         return f"texts {self._lengths.hexdigest()} {self._bytes.hexdigest()}"
 
@@ -425,11 +428,11 @@ class _Sealing:
         if not np.isfinite(present).all():
             self._numbers = None
             return
-        self._empty &= not present
         numbers = np.array([*(math.nan if text is None else parse_number(text) for text in values), math.nan])
         self._add_numbers(numbers[indices.to_numpy(zero_copy_only=False)])
 
     def _add_numbers(self, numbers: np.ndarray) -> None:
+        self._empty &= bool(np.isnan(numbers).all())
         plain = numbers + 0.0  # -0.0 is 0.0
         plain[np.isnan(plain)] = np.nan  # one pattern of bits
         self._numbers.update(plain.astype("<f8", copy=False).tobytes())

@@ -16,9 +16,9 @@ _BLANKS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "’": "'"
 _TRUTH = ("true", "false")
 #: what a good outcome is called, and its opposite
 _GOOD = """yes y true t 1 ja oui si sí sim tak positive pos good granted grant approved approve accepted accept
-admitted admit hired hire selected passed pass paid recovered"""
+admitted admit hired hire selected passed pass paid recovered resolved solved success"""
 _BAD = """no n false f 0 nein non nao não nie negative neg bad denied deny refused refuse rejected reject
-declined decline failed fail unpaid"""
+declined decline dropped failed fail failure unpaid"""
 _YES, _NO = frozenset(_GOOD.split()), frozenset(_BAD.split())
 
 

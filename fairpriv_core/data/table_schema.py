@@ -334,7 +334,10 @@ def _state(column: ColumnSchema) -> dict[str, Any]:
     names = [item.name for item in fields(column) if item.name not in ("name", "role", "type", "reason", "public")]
     values = {name: getattr(column, name) for name in names}
     values["spellings"] = {value: list(texts) for value, texts in column.spellings}
-    return _drop_empty({name: _list(value) if isinstance(value, tuple) else value for name, value in values.items()})
+    words = {} if column.missing_words is None else {"missing_words": list(column.missing_words)}
+    return words | _drop_empty(
+        {name: _list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    )
 
 
 def _list(values: tuple[Any, ...]) -> list[Any]:

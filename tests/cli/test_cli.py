@@ -136,7 +136,7 @@ def test_a_file_of_ones_own_is_trained_on_and_predicted(call: Call, tmp_path: Pa
     predicted = call("predict", key, "--csv", str(path), "--out", str(out), "--json").json
     rows = list(csv.DictReader(io.StringIO(out.read_text())))
     positive = sum(row["prediction"] == "1" for row in rows)
-    assert predicted == {"key": key, "rows": 400, "positive": positive, "out": str(out)}
+    assert predicted == {"key": key, "rows": 400, "positive": positive, "out": str(out), "remarks": []}
     assert [row["row"] for row in rows[:2]] == ["1", "2"] and all(0 <= float(row["probability"]) <= 1 for row in rows)
     aimed = ("--notion", "demographic_parity", "--method", "f_ld", "--set", "gap_target=0.04", "--set", "epochs=1")
     outcome = " ".join(call("train", *named, *aimed).out.partition("\nrun ")[0].split())

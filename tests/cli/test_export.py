@@ -196,7 +196,7 @@ def test_a_stored_error_names_a_file_without_its_folder(local: RunStore, made: M
 def test_tables_leave_in_one_way() -> None:
     files = [*(ROOT / "fairpriv_core").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
     writing = [path.name for path in files if re.search(r"csv\.(Dict)?[wW]riter\(|\.to_csv\(", path.read_text("utf-8"))]
-    assert sorted(writing) == ["forms.py", "text.py"]  # the first spells a workbook on its way in
+    assert sorted(writing) == ["notations.py", "text.py"]  # the first spells other files on their way in
 
 
 def test_a_run_is_taken_away_as_a_presentation(runs: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,9 +43,7 @@ def test_what_was_read_from_the_file_is_said(path: Path) -> None:
         "The list of groups of sex (f; m) is read from the file and taken as public.",
         "The file is read in the usual way: as its rows look or its owner states, which is taken as public.",
     )
-    assert "ranges, bins and category lists of the features were read from the file" in " ".join(
-        dataset.assumptions["record"]
-    )
+    assert "how cells are spelled, were read from the file" in " ".join(dataset.assumptions["record"])
     cut = load(path, ROWS, sensitive="age:30,60")
     assert "declared, not learned from rows" in cut.assumptions["attribute"][0]
 

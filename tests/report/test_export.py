@@ -44,7 +44,7 @@ def test_every_drawing_for_a_browser_is_told_to_keep_to_itself() -> None:
         calls = re.findall(r"Plotly\.(?:newPlot|react)\(", own)
         assert len(calls) == own.count('"showSendToCloud": false') == 1
     drawn = [path.name for path in (ROOT / "pages").rglob("*") if path.suffix in (".py", ".js") and draws(path)]
-    assert drawn == ["charts.js"] and "layout, config)" in (ROOT / "pages/widgets/shared/charts.js").read_text()
+    assert drawn == ["charts.js"] and "font }, config)" in (ROOT / "pages/widgets/shared/charts.js").read_text()
     assert '"config": CONFIG' in (ROOT / "pages/widgets/shared/charts.py").read_text()
 
 
