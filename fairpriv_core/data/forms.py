@@ -147,6 +147,12 @@ class Form:
         return ", ".join(named + ([f"with {_list_words(said)}"] if said else []))
 
     @property
+    def sentences(self) -> tuple[str, ...]:
+        """All that the file's owner should know of what was found; () where nothing is unusual."""
+        described = self.describe()
+        return (*([f"The file is read {described}."] if described else []), *self.remarks)
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What else the file's owner should know of what was found, a sentence each."""
         said = [] if self.header else ["No line names the columns, so each is called by its place, such as column 1."]
