@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import streamlit as st
 
-from fairpriv_core.data.characters import name_encoding
+from fairpriv_core.data.characters import ENCODINGS, name_encoding
 from fairpriv_core.data.forms import Form, Stated, read_stated
 from fairpriv_core.data.several import SEPARATORS
 from fairpriv_core.errors import BadInput
@@ -15,13 +15,6 @@ from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import ahead, choose, keep, mount, mount_index
 
 _NAMES = tuple(item.name for item in fields(Stated))
-_ENCODINGS = {
-    **{"utf-8": "UTF-8", "cp1252": "Western European (Windows-1252)", "iso8859-15": "Western European (Latin-9)"},
-    **{"cp1250": "Central European (Windows-1250)", "cp1251": "Cyrillic (Windows-1251)"},
-    **{"cp1253": "Greek (Windows-1253)", "cp1254": "Turkish (Windows-1254)", "cp1256": "Arabic (Windows-1256)"},
-    **{"cp1255": "Hebrew (Windows-1255)", "gb18030": "Chinese (GB 18030)", "big5": "Chinese (Big5)"},
-    **{"shift_jis": "Japanese (Shift JIS)", "euc_kr": "Korean (EUC-KR)", "utf-16": "UTF-16", "mac-roman": "Mac Roman"},
-}
 _DECIMALS = {".": "a point, 1.5", ",": "a comma, 1,5"}
 
 
@@ -50,7 +43,7 @@ def show_form(form: Form, stated: Stated, remarks: Sequence[str]) -> None:
         if is_text:
             with left:
                 found = name_encoding(form.encoding) or "UTF-8"
-                _ask("encoding", "Encoding", _ENCODINGS, stated.encoding, found)
+                _ask("encoding", "Encoding", ENCODINGS, stated.encoding, found)
         if is_text and has_lines:
             with right:
                 _ask("separator", "Between values", SEPARATORS, stated.separator, SEPARATORS.get(form.separator, ""))
