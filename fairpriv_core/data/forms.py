@@ -155,7 +155,7 @@ class Form:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What else the file's owner should know of what was found, a sentence each."""
-        said = [] if self.header else ["No line names the columns, so each is called by its place, such as column 1."]
+        said = [] if self.header else ["Its columns are called column 1, column 2 and so on."]
         said += [f"Further sheets hold a table too: {', '.join(self.others)}."] if self.others else []
         return tuple(said)
 

@@ -36,7 +36,9 @@ def show_form(form: Form, stated: Stated, remarks: Sequence[str]) -> None:
     if form.packing == "parquet":
         return
     is_text, has_lines = form.packing != "workbook", not form.notation
-    with st.expander("How the file is read", key="written", expanded=bool(remarks or stated), icon=":material/table:"):
+    is_open = bool(remarks or stated)
+    key = "written_open" if is_open else "written"  # of one key a browser keeps what it was for the file before
+    with st.expander("How the file is read", key=key, expanded=is_open, icon=":material/table:"):
         for remark in remarks:
             st.caption(plain(remark))
         left, right = st.columns(2)
@@ -49,7 +51,7 @@ def show_form(form: Form, stated: Stated, remarks: Sequence[str]) -> None:
                 _ask("separator", "Between values", SEPARATORS, stated.separator, SEPARATORS.get(form.separator, ""))
         if form.sheet or form.others:
             sheets = {name: name for name in sorted({form.sheet, *form.others})}
-            with right:
+            with left:
                 _ask("sheet", "Sheet", sheets, stated.sheet, form.sheet)
         if has_lines:
             with left:
