@@ -109,12 +109,7 @@ def test_what_is_stated_of_a_file_goes_with_its_run(call: Call, tmp_path: Path) 
         parquet.write_table(pa.table({"age": [1, 2, 3], "paid": ["n", "y", "n"]}), parts / f"sex={sex}" / "a.parquet")
     proposed = call("schema", str(parts))
     assert "[columns.sex]" in proposed.out and "as 2 files" in proposed.err
-    for option, value in (
-        ("--header", "first"),
-        ("--separator", "and"),
-        ("--file-encoding", "utf-9"),
-        ("--sheet", "x"),
-    ):
+    for option, value in {"header": "first", "separator": "and", "file-encoding": "utf-9", "sheet": "x"}.items():
         refused = call("train", "--file", str(path), f"--{option}", value, *asked)
         assert refused.code == 2 and value in refused.err
 
