@@ -416,6 +416,5 @@ def _part_sheet(rows: Sequence[Sequence[str]]) -> Parted | None:
 
 def _write_sheet(path: Path, form: Form) -> bytes:
     """Return the rows of a workbook's sheet as CSV; those above the table are empty lines."""
-    found = sheets.read_sheets(path, form.decimal)
-    rows = found.get(form.sheet) or next(iter(found.values()))
+    (rows,) = sheets.read_sheets(path, only=form.sheet, decimal=form.decimal).values()
     return notations.write_lines(row if at > form.skip and any(row) else () for at, row in enumerate(rows, 1))
