@@ -8,10 +8,11 @@ from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.roles import guess_attributes
 from fairpriv_core.data.spelling import show_number
-from fairpriv_core.data.table_schema import from_text
-from pages.widgets.data.files import begin_file
+from fairpriv_core.data.table_schema import find_stated, from_text
+from pages.widgets.data.files import begin_file, begin_reading
 from pages.widgets.data.groups import choose_fewer, show_counts, show_terms
 from pages.widgets.data.roles import choose_benchmark, choose_file
+from pages.widgets.data.written import get_stated, put_stated
 from pages.widgets.shared.charts import show_origin
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.left_out import show_left_out
@@ -67,6 +68,8 @@ def _follow_reference(reference: str) -> bool:
     choose(name, spec.dataset or reference.partition(":")[0].removeprefix("file-"))
     if spec.file is not None:
         begin_file(spec.file, stated=True)
+        put_stated(find_stated(spec.schema))
+        begin_reading(get_stated(), told=True)
         choose("image", spec.image or "")
         choose("person", spec.person or "")
         choose("schema", spec.schema)

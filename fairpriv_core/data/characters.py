@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -19,15 +19,27 @@ _MARKS = {  # the longest first: a mark of UTF-16 begins one of UTF-32
     codecs.BOM_UTF16_BE: "utf-16",
     codecs.BOM_UTF8: "utf-8-sig",
 }
-_WESTERN, _LATIN = "cp1252", "latin-1"
+_WESTERN, _LATIN = "cp1252", "iso8859-1"
 _NOT_WESTERN = bytes([0x81, 0x8D, 0x8F, 0x90, 0x9D])  # stand for nothing in Windows-1252
 _PACKED = (b"PAR1", b"PK\x03\x04", b"\x1f\x8b")
-_NAMES = {
+#: what encodings are called that are offered; by the names that Python's list of encodings has
+ENCODINGS: Mapping[str, str] = {
+    "utf-8": "UTF-8",
+    _WESTERN: "Windows-1252 (Western European)",
+    "iso8859-1": "Latin-1",
+    "cp1250": "Windows-1250 (Central European)",
+    "cp1251": "Windows-1251 (Cyrillic)",
+    "cp1253": "Windows-1253 (Greek)",
+    "cp1254": "Windows-1254 (Turkish)",
+    "cp1255": "Windows-1255 (Hebrew)",
+    "cp1256": "Windows-1256 (Arabic)",
+    "gb18030": "GB 18030 (Chinese)",
+    "big5": "Big5 (Chinese)",
+    "shift_jis": "Shift JIS (Japanese)",
+    "euc_kr": "EUC-KR (Korean)",
+    "mac-roman": "Mac Roman",
     "utf-16": "UTF-16",
     "utf-32": "UTF-32",
-    _WESTERN: "Windows-1252 (Western European)",
-    _LATIN: "Latin-1",
-    "iso8859-1": "Latin-1",  # as Python's list of encodings has it
 }
 #: text in one of these is read as it is
 PLAIN = ("utf-8", "utf-8-sig", "ascii")
@@ -36,7 +48,7 @@ Open = Callable[[], AbstractContextManager[BinaryIO]]
 
 def name_encoding(encoding: str) -> str:
     """Return what an encoding is called in a sentence; "" for UTF-8, which is usual."""
-    return "" if encoding in PLAIN else _NAMES.get(encoding, encoding)
+    return "" if encoding in PLAIN else ENCODINGS.get(encoding, encoding)
 
 
 def is_encoding(name: str) -> bool:

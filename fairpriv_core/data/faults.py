@@ -14,7 +14,7 @@ from fairpriv_core.errors import BadInput
 
 #: what names of tables end with
 ENDINGS = (
-    *(".csv", ".tsv", ".txt", ".data", ".gz", ".zip", ".xlsx", ".xls", ".xlsb", ".ods", ".parquet"),
+    *(".csv", ".tsv", ".data", ".gz", ".zip", ".xlsx", ".xls", ".xlsb", ".ods", ".parquet"),
     *(".arff", ".json", ".jsonl", ".ndjson"),
 )
 #: of one file

@@ -147,9 +147,15 @@ class Form:
         return ", ".join(named + ([f"with {_list_words(said)}"] if said else []))
 
     @property
+    def sentences(self) -> tuple[str, ...]:
+        """All that the file's owner should know of what was found; () where nothing is unusual."""
+        described = self.describe()
+        return (*([f"The file is read {described}."] if described else []), *self.remarks)
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What else the file's owner should know of what was found, a sentence each."""
-        said = [] if self.header else ["No line names the columns, so each is called by its place, such as column 1."]
+        said = [] if self.header else ["Its columns are called column 1, column 2 and so on."]
         said += [f"Further sheets hold a table too: {', '.join(self.others)}."] if self.others else []
         return tuple(said)
 
@@ -410,6 +416,5 @@ def _part_sheet(rows: Sequence[Sequence[str]]) -> Parted | None:
 
 def _write_sheet(path: Path, form: Form) -> bytes:
     """Return the rows of a workbook's sheet as CSV; those above the table are empty lines."""
-    found = sheets.read_sheets(path, form.decimal)
-    rows = found.get(form.sheet) or next(iter(found.values()))
+    (rows,) = sheets.read_sheets(path, only=form.sheet, decimal=form.decimal).values()
     return notations.write_lines(row if at > form.skip and any(row) else () for at, row in enumerate(rows, 1))

@@ -495,21 +495,23 @@ def read_table(
         check_header(path, form.names)
         layout = Layout(columns=form.names, skip=form.skip)
         reading = read_csv(path, header=form.names, layout=layout, read_as=read_as, form=form, stated=stated)
-    return replace(reading, odd=(*_say_form(form), *reading.odd), form=form)
+    return replace(
+        reading,
+        odd=(*(each for each in form.sentences if each not in form.remarks), *_find_nameless(form), *reading.odd),
+        form=form,
+    )
 
 
 def describe_form(path: Path, stated: Stated = UNSTATED) -> tuple[str, ...]:
     """Return what the owner of the file at `path` should know of how it is read; errors as `read_table`."""
     check_file(path)
     form = find_form(path, stated=stated)
-    return (*_say_form(form), *form.remarks)
+    return (*form.sentences, *_find_nameless(form))
 
 
-def _say_form(form: Form) -> tuple[str, ...]:
+def _find_nameless(form: Form) -> tuple[str, ...]:
     nameless = [str(position) for position, name in enumerate(form.names, 1) if not name and not form.rows_named]
-    noted = [f"column {', '.join(nameless)} has no name and is not used."] if nameless else []
-    described = form.describe()
-    return (*([f"The file is read {described}."] if described else []), *noted)
+    return (f"column {', '.join(nameless)} has no name and is not used.",) if nameless else ()
 
 
 def read_csv(

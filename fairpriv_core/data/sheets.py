@@ -29,10 +29,10 @@ def is_workbook(packed: zipfile.ZipFile) -> bool:
     return any(name.startswith("xl/workbook") for name in names) or {"mimetype", _CONTENT} <= names
 
 
-def read_sheets(path: Path, decimal: str = ".") -> dict[str, list[list[str]]]:
-    """Return the cells of each sheet of a workbook by its name, all rows from the first on, as a CSV has them."""
+def read_sheets(path: Path, *, only: str = "", decimal: str = ".") -> dict[str, list[list[str]]]:
+    """Return the cells of each sheet of a workbook by its name, or of one, all rows from the first on, as in a CSV."""
     with CalamineWorkbook.from_path(str(path)) as book:
-        sheets = {name: book.get_sheet_by_name(name) for name in book.sheet_names}
+        sheets = {name: book.get_sheet_by_name(name) for name in book.sheet_names if only in ("", name)}
         return {
             name: [[]] * (sheet.start[0] if sheet.start else 0)
             + [[_spell(cell, decimal) for cell in row] for row in sheet.to_python()]

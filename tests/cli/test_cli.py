@@ -13,7 +13,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from fairpriv_core.cli.request import read_request
 from fairpriv_core.methods.catalog import GROUPS
@@ -83,6 +85,33 @@ def test_several_files_of_one_shape_are_one_table(call: Call, tmp_path: Path) ->
     second.write_text("age,paid\n1,n\n")
     refused = call("train", "--csv", str(first), "--csv", str(second), *asked)
     assert refused.code == 2 and "second.csv has no column 'sex', which first.csv has" in refused.err
+
+
+def test_what_is_stated_of_a_file_goes_with_its_run(call: Call, tmp_path: Path) -> None:
+    """And folders of Parquet files are a table; the next file is read as it is stated too."""
+    lines = [f"{row % 50};{'fm'[row % 2]};{'ny'[row % 3 == 0]}" for row in range(400)]
+    path, parts = tmp_path / "people.txt", tmp_path / "people"
+    path.write_text("\n".join(["age;sex;paid", *lines]))
+    asked = ("--label", "column 3", "--positive", "y", "--sensitive", "column 2", "--method", "none")
+    asked += ("--set", "epochs=1", "--notion", "demographic_parity", "--json")
+    form = ("--header", "none", "--separator", ";", "--file-encoding", "latin-1")
+    made = call("train", "--file", str(path), *form, *asked)
+    assert made.code == 0, made.err
+    stated = {"encoding": "iso8859-1", "separator": ";", "header": 0}
+    assert json.loads(made.json["config"]["data"]["schema"])["file"] == stated
+    out = str(tmp_path / "out.csv")
+    found = call("predict", made.json["key"], "--file", str(path), *form, "--out", out, "--json")
+    assert found.json["rows"] == 401
+    lacking = call("predict", made.json["key"], "--file", str(path), "--out", out)
+    assert lacking.code == 2 and "column 1" in lacking.err
+    for sex in ("f", "m"):
+        (parts / f"sex={sex}").mkdir(parents=True)
+        parquet.write_table(pa.table({"age": [1, 2, 3], "paid": ["n", "y", "n"]}), parts / f"sex={sex}" / "a.parquet")
+    proposed = call("schema", str(parts))
+    assert "[columns.sex]" in proposed.out and "as 2 files" in proposed.err
+    for option, value in {"header": "first", "separator": "and", "file-encoding": "utf-9", "sheet": "x"}.items():
+        refused = call("train", "--file", str(path), f"--{option}", value, *asked)
+        assert refused.code == 2 and value in refused.err
 
 
 def test_a_small_table_gets_a_batch_that_leaves_steps_enough(call: Call, tmp_path: Path) -> None:

@@ -161,6 +161,7 @@ CELLS = st.sampled_from(["a", "A", " b", "True", "false", "NA", "", "é", "E\u03
 def frames(draw: st.DrawFn) -> pd.DataFrame:
     n = draw(st.integers(3, 30))
     whole = st.integers(-(2**40), 2**40)
+    numbers = st.one_of(st.none(), whole.map(float), st.integers(-(10**9), 10**9).map(lambda number: number / 1000))
     days = st.dates(min_value=pd.Timestamp("1900-01-01").date(), max_value=pd.Timestamp("2100-01-01").date())
     return pd.DataFrame(
         {

@@ -10,6 +10,7 @@ import pytest
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.dates import guess_order, read_date, take_part
 from fairpriv_core.data.encode import Encoder
+from fairpriv_core.data.forms import Stated
 from fairpriv_core.data.guess import guess_column
 from fairpriv_core.data.problem import DataSpec, DatePart
 from fairpriv_core.data.profile import inspect_file, outline_data, propose_schema
@@ -47,6 +48,41 @@ def ask(path: Path, schema: TableSchema, **asked: str) -> DataSpec:
     roles = name_roles(schema)
     compared = find_compared(schema, label=roles["label"], sensitive=roles["sensitive"])
     return read_data({"file": str(path), **roles, "schema": to_text(schema, compared=compared), **asked})
+
+
+def test_a_schema_states_how_the_file_is_written_and_leaves_other_columns_to_a_guess(tmp_path: Path) -> None:
+    path = tmp_path / "people.txt"
+    path.write_text(
+        "\n".join(["Made up;2025;;", *(f"{row.replace(',', ';')};{index % 7},5" for index, row in enumerate(ROWS))])
+    )
+    text = 'others = "guessed"\n[file]\nseparator = ";"\ndecimal = ","\nheader = 0\n'
+    schema = read_schema_file(text + '[columns."column 3"]\ntype = "category"\n')
+    assert schema.file == Stated(separator=";", decimal=",", header=0)
+    assert schema == from_text(to_text(schema, compared=())) == read_schema_file(schema.to_toml("people.txt"))
+    spec = DataSpec(
+        file=str(path), label="column 2", positive="yes", sensitive="column 1", schema=to_text(schema, compared=())
+    )
+    data = load_dataset(spec)
+    assert {name[:8] for name in data.feature_names} == {"column 3", "column 4"}
+    assert set(data.group_names) == {"f", "m", "Made up"}
+    assert any("with semicolons between values, decimal commas" in each for each in data.assumptions["record"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[file]\nseparator = ';;'\n", "separator ';;' of the file must be one sign or a word"),
+        ("[file]\nencoding = 'utf-9'\n", "encoding 'utf-9' of the file must be one that Python knows"),
+        ("[file]\nencoding = 'base64'\n", "encoding 'base64' of the file must be one that Python knows"),
+        ("[file]\nheader = -1\n", "header '-1' of the file must be the number of a line"),
+        ("[file]\ndecimal = ';'\n", "decimal ';' of the file must be"),
+        ("[file]\nquote = 'x'\n", "file in the schema must be a table of encoding, separator"),
+        ("values_from = 'declared'\n", "name all columns"),
+    ],
+)
+def test_what_a_schema_states_of_the_file_makes_sense(text: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        read_schema_file(f"others = 'guessed'\n{text}")
 
 
 def write(path: Path, rows: list[str], header: str = "sex,paid,age") -> Path:

@@ -7,12 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import streamlit as st
+import xlsxwriter
 from streamlit.elements.widgets import file_uploader
 from streamlit.runtime.uploaded_file_manager import DeletedFile
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.data.forms import Stated
+from fairpriv_core.data.table_schema import TableSchema, from_text
 from fairpriv_core.store.runs import open_store
-from pages.widgets.shared.reference import list_reference
+from pages.widgets.shared.reference import list_reference, unpack_schema
 from tests.pages.shown import HEADER, Open, address_of, buttons, make_csv, said, upload, whole
 from tests.unprepared import write_stays
 
@@ -102,6 +105,33 @@ def test_a_european_file_is_read_and_says_so(open_page: Open) -> None:
     page = upload(open_page("data", source="file"), content.encode("cp1252"))
     assert not page.error and page.dataframe and page.selectbox("positive").value == "Ja"
     assert "Windows-1252" in said(page) and "semicolons between values" in said(page)
+    page.selectbox("written.encoding").set_value("cp1250").run()
+    assert not page.error and "as Windows-1250 (Central European), with semicolons" in said(page) and page.dataframe
+    schema = from_text(unpack_schema(address_of(page, "data").rpartition("schema=")[2]))
+    assert schema == TableSchema((), others="guessed", file=Stated(encoding="cp1250"))
+    again = whole(open_page("data", data=address_of(page, "data"), source="file"))
+    assert again.selectbox("written.encoding").value == "cp1250" and "as Windows-1250" in said(again)
+    again.text_input("written.header").set_value("0").run()
+    assert not again.error and again.selectbox("label").value == "column 4" and "no line that names" in said(again)
+    again.text_input("written.header").set_value("9000").run()
+    assert "Header '9000' of the file must be at most" in said(again, "error") and not again.dataframe
+    again.text_input("written.header").set_value("").run()
+    again.selectbox("written.separator").set_value(",").run()
+    assert "Separator ',' of the file must be semicolons or left out" in said(again, "error")
+    again.selectbox("written.separator").set_value("").run()
+    assert not again.error and again.selectbox("positive").value == "Ja"
+
+
+def test_a_workbook_of_two_tables_says_which_one_is_read(open_page: Open, tmp_path: Path) -> None:
+    with xlsxwriter.Workbook(path := tmp_path / "book.xlsx") as book:
+        for name, rows in (("Notes", 0), ("May", 60), ("June", 80)):
+            sheet = book.add_worksheet(name)
+            for number, line in enumerate(make_csv(rows).decode().splitlines() if rows else ["Read me"]):
+                sheet.write_row(number, 0, line.split(","))
+    page = upload(open_page("data", source="file"), path.read_bytes(), "book.xlsx")
+    assert "from its sheet 'May'" in said(page) and "**60** rows" in said(page)
+    page.selectbox("written.sheet").set_value("June").run()
+    assert not page.error and "from its sheet 'June'" in said(page) and "**80** rows" in said(page)
 
 
 def test_groups_of_a_benchmark_have_sizes_base_rates_and_intervals(open_page: Open) -> None:

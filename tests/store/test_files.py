@@ -7,10 +7,12 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import xlsxwriter
 from click.testing import CliRunner
 from sqlalchemy import select
 
@@ -19,7 +21,9 @@ from fairpriv_core.cli.main import cli
 from fairpriv_core.cli.request import read_request
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import load_dataset
+from fairpriv_core.data.forms import Stated
 from fairpriv_core.data.read import digest_content
+from fairpriv_core.data.table_schema import TableSchema, to_text
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.ledger_entry import identify_data, name_bytes
@@ -93,6 +97,40 @@ def test_an_added_line_end_keeps_the_ledger_and_its_cap(local: RunStore, tmp_pat
     with pytest.raises(BadInput, match=r"the cap on 'side' is epsilon = 0\.25"):
         local.submit(asked(again, seed=1))
     assert local.submit(asked(again)).status == "finished"  # the same config
+
+
+def test_one_file_under_five_readings_is_on_one_page_and_meets_one_cap(local: RunStore, tmp_path: Path) -> None:
+    lines = [line.split(",") for line in write(tmp_path / "own.csv").read_text().splitlines()]
+    with xlsxwriter.Workbook(own := tmp_path / "own.xlsx") as book:
+        for name in ("May", "Copy"):
+            sheet = book.add_worksheet(name)
+            for number, line in enumerate(lines):
+                sheet.write_row(number, 0, [*line[:1], int(line[1]) if number else line[1], *line[2:]])
+    text, blanks = tmp_path / "own.txt", tmp_path / "blanks.data"
+    text.write_text("\n".join(";".join(line) for line in lines))
+    blanks.write_text("\n".join("  ".join(line) for line in lines))
+    unnamed = {"label": "column 3", "sensitive": "column 1"}
+    readings: list[tuple[Path, Stated, dict[str, str]]] = [
+        (own, Stated(), {}),
+        (own, Stated(sheet="Copy", header=1), {}),
+        (text, Stated(), {}),
+        (text, Stated(separator=";", header=0), unnamed),
+        (text, Stated(separator=";", encoding="cp1250", decimal=","), {}),
+        (blanks, Stated(separator=" "), {}),
+    ]
+
+    def ask(number: int) -> RunConfig:
+        path, stated, data = readings[number]
+        schema = to_text(TableSchema((), others="guessed", file=stated), compared=())
+        return asked(path, "dp_sgd", data={**data, "schema": schema})
+
+    work(local, ask(0))
+    answer_cap(str(own), None, record=True, lift=False, epsilon=1.5, delta=None)
+    names = {local.files.settle(ask(number)).file_id for number in range(len(readings))}
+    assert len(names) == 1 and spent(blanks, None)["epsilon"] == spent(own, None)["epsilon"] > 0
+    for number in range(1, len(readings)):
+        with pytest.raises(BadInput, match=r"the cap on whole records .*is epsilon = 1\.5"):
+            local.submit(replace(ask(number), seed=number))
 
 
 def list_exports(key: str) -> Iterator[bytes]:

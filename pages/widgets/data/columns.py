@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.data.dates import PARTS
+from fairpriv_core.data.forms import Stated
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import ColumnReport, FileReport
 from fairpriv_core.data.roles import parse_label, parse_sensitive
@@ -59,10 +60,16 @@ class _Shown:
     text: str
 
 
-def choose_columns(report: FileReport, spec: DataSpec, *, name: str) -> DataSpec:
+def state_form(stated: Stated) -> str | None:
+    """Return the text of a schema that states how the file is written, and nothing of its columns; None for nothing."""
+    return to_text(TableSchema((), others="guessed", file=stated), compared=()) if stated else None
+
+
+def choose_columns(report: FileReport, spec: DataSpec, stated: Stated, *, name: str) -> DataSpec:
     """Draw the columns of a file called `name` that are features, to be corrected; return `spec` with their schema.
 
-    `spec` has label and sensitive attribute. BadInput, naming column and key, where a correction makes no sense.
+    The file is read as `stated`; `spec` has label and sensitive attribute. BadInput, naming column and key, where a
+    correction makes no sense.
     """
     guessed = TableSchema(tuple(_free(column.said) for column in report.columns))
     compared = frozenset(find_compared(guessed, label=spec.label or "", sensitive=spec.sensitive))
@@ -77,7 +84,7 @@ def choose_columns(report: FileReport, spec: DataSpec, *, name: str) -> DataSpec
         help=_DECLARED,
     )
     source = str(keep("values_from", source))
-    shown = _begin(guessed, spec, compared, source)
+    shown = _begin(guessed, spec, compared, stated)
     before = [column for column in shown.begun.columns if column.name not in hidden]
     known = {column.name: column for column in report.columns}
     rows = _edit([_as_row(column, known[column.name]) for column in before], key=f"columns_{shown.turn}")
@@ -87,7 +94,8 @@ def choose_columns(report: FileReport, spec: DataSpec, *, name: str) -> DataSpec
         now = _declare(now, guessed, hidden)
     if source == "paid":
         now = _pay(now, guessed, compared, shown.begun.paid)
-    text = to_text(now, compared=compared) if now != guessed else ""
+    is_guessed, now = now == guessed, replace(now, file=stated)
+    text = (state_form(stated) or "") if is_guessed else to_text(now, compared=compared)
     st.session_state[_MEMORY] = replace(shown, now=now, text=text)
     choose("schema", text or None)
     _offer_file(now, spec, name)
@@ -189,11 +197,11 @@ def _free(said: ColumnSchema) -> ColumnSchema:
     return replace(said, role="left out" if said.role in ("person", "left out") else "feature")
 
 
-def _begin(guessed: TableSchema, spec: DataSpec, compared: frozenset[str], source: str) -> _Shown:
+def _begin(guessed: TableSchema, spec: DataSpec, compared: frozenset[str], stated: Stated) -> _Shown:
     """Return what the grid starts from: what it started from before, or the schema that came from elsewhere."""
     text_before = str(value("schema") or "")
     shown: _Shown | None = st.session_state.get(_MEMORY)
-    place = str(spec.file)
+    place = f"{spec.file} {stated}"
     same = shown is not None and (shown.file, shown.compared, shown.text) == (place, compared, text_before)
     if shown is not None and same and f"columns_{shown.turn}" in st.session_state:
         return shown
@@ -210,7 +218,8 @@ def _overlay(guessed: TableSchema, said: TableSchema | None, compared: Collectio
     for column in guessed.columns:
         found = stated.get(column.name)
         if found is None:
-            columns.append(column if column.name in compared else replace(column, role="left out"))
+            is_guessed = column.name in compared or said.others == "guessed"
+            columns.append(column if is_guessed else replace(column, role="left out"))
         else:
             columns.append(replace(found, reason=column.reason, public=column.public))
     return TableSchema(tuple(columns), said.values_from, said.paid)
@@ -258,7 +267,7 @@ def _offer_file(now: TableSchema, spec: DataSpec, name: str) -> None:
         if given is not None and given.file_id != st.session_state.get("schema_given"):
             st.session_state["schema_given"] = given.file_id
             attempt(lambda: _take(given.getvalue(), spec))
-        if value("schema") and st.button("Use the guesses", key="drop_schema"):
+        if value("schema") not in (None, state_form(now.file)) and st.button("Use the guesses", key="drop_schema"):
             choose("schema", None)
             choose("values_from", "rows")
             st.rerun()

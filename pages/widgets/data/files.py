@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Lock, Timer
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import streamlit as st
 from streamlit import config
@@ -19,6 +19,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from fairpriv_core.data.folder import find_named, list_names
+from fairpriv_core.data.forms import UNSTATED, Stated
 from fairpriv_core.data.profile import FileReport
 from fairpriv_core.data.reader_process import READER
 from fairpriv_core.data.several import join_files, name_joined
@@ -35,6 +36,10 @@ from pages.widgets.shared.session import stamp_file
 from pages.widgets.shared.state import choose, forget, keep, mount_index, tell_apart
 
 LIMIT_BYTES = 50_000_000
+_ROLES = (
+    *("label", "positive", "image", "unreadable", "attributes", "group_ratio", "rows", "person"),
+    *("schema", "values_from", "schema_share", "label_edge.", "edges.", "groups."),
+)
 HELD_SECONDS = 120.0  # the page takes a file within seconds of its arrival, or never
 HELD_SESSIONS = 10  # that have files on their way
 MOST_AT_ONCE = 50  # files of one table
@@ -97,8 +102,8 @@ def offer_upload(store: RunStore) -> bool:
     turn = st.session_state.get(_TURN, 0)  # another key is an empty uploader
     key = f"uploader_{turn}" if turn else "uploader"
     given = st.file_uploader(
-        "A table, at most 50 MB: CSV (also .gz or .zip), Excel (.xlsx) or Parquet. Several CSV files with the same "
-        "columns are one table.",
+        "A table, at most 50 MB: CSV (also .gz or .zip), Excel, OpenDocument, Parquet, JSON or ARFF. Several CSV or "
+        "Parquet files with the same columns are one table.",
         accept_multiple_files=True,
         key=key,
         help="The file stays on this machine until you delete it. Only you can read it.",
@@ -191,14 +196,16 @@ def _put(store: RunStore, given: Sequence[UploadedFile]) -> Upload:
         return store.uploads.put(joined, name_joined([each.name for each in given]), store.payer)
 
 
-def look_into(path: Path, *, uploaded: bool) -> FileReport:
+def look_into(path: Path, stated: Stated = UNSTATED, *, uploaded: bool) -> FileReport:
     """Return what a file seems to hold, read once while it stays as it is; one that is `uploaded` has a limit."""
-    return _inspect(str(path), stamp_file(str(path)), LIMIT_BYTES if uploaded else None)
+    return _inspect(str(path), stamp_file(str(path)), LIMIT_BYTES if uploaded else None, stated.to_json())
 
 
 @st.cache_data(max_entries=8, show_spinner="Reading the file …")
-def _inspect(path: str, stamp: tuple[int, int] | None, limit_bytes: int | None) -> FileReport:
-    return READER.inspect(Path(path), limit_bytes=limit_bytes)
+def _inspect(
+    path: str, stamp: tuple[int, int] | None, limit_bytes: int | None, stated: Mapping[str, Any]
+) -> FileReport:
+    return READER.inspect(Path(path), limit_bytes=limit_bytes, stated=Stated(**stated))
 
 
 def _let_in() -> None:
@@ -260,20 +267,14 @@ def begin_file(path: str, *, stated: bool = False) -> None:
     """Start from the guesses about the file at `path` where another was shown; unless a link has `told` its roles."""
     before, st.session_state["roles_of"] = st.session_state.get("roles_of"), path
     if before not in (None, path) and not stated:
-        forget(
-            "label",
-            "positive",
-            "image",
-            "unreadable",
-            "attributes",
-            "group_ratio",
-            "rows",
-            "person",
-            "schema",
-            "values_from",
-            "schema_share",
-        )
-        forget("label_edge.", "edges.", "groups.")
+        forget("written.", *_ROLES)
+
+
+def begin_reading(stated: Stated, *, told: bool = False) -> None:
+    """Start from the guesses where the file was read in another way before; unless a link has `told` its roles."""
+    before, st.session_state["reading_of"] = st.session_state.get("reading_of"), stated
+    if before not in (None, stated) and not told:
+        forget(*_ROLES)
 
 
 def _list_files(store: RunStore) -> list[GivenFile]:

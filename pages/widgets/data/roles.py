@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import streamlit as st
@@ -10,13 +11,15 @@ import streamlit as st
 from fairpriv_core.data.catalog import DEFAULT_DATA
 from fairpriv_core.data.download import VARIABLE, confirm, is_confirmed
 from fairpriv_core.data.encodings import name_encodings
+from fairpriv_core.data.forms import Stated
 from fairpriv_core.data.problem import DataSpec, Numeric, Problem
 from fairpriv_core.data.profile import ColumnReport, FileReport, list_labels
 from fairpriv_core.data.roles import Attribute, parse_label
 from fairpriv_core.data.spelling import guess_positive
 from fairpriv_core.data.table import name_bins
-from pages.widgets.data.columns import choose_columns
-from pages.widgets.data.files import choose_given_file, look_into
+from pages.widgets.data.columns import choose_columns, state_form
+from pages.widgets.data.files import GivenFile, begin_reading, choose_given_file, look_into
+from pages.widgets.data.written import get_stated, show_form
 from pages.widgets.shared.demo import offered_problems
 from pages.widgets.shared.person import find_person
 from pages.widgets.shared.sentences import attempt, plain, sentence
@@ -157,18 +160,32 @@ def choose_file() -> DataSpec | None:
     given = choose_given_file()
     if given is None:
         return None
-    report = attempt(lambda: look_into(given.path, uploaded=given.upload is not None))
-    if report is None:
+    looked = attempt(lambda: _look(given))
+    if looked is None:
         return None
+    report, stated = looked
     above = st.container()
     spec = None if report.errors else _choose_roles(report, given.path)
     gridded = spec is not None and spec.image is None
     said = {column.said.reason for column in report.columns} if gridded else set()
-    for warning in (each for each in report.warnings if each not in said):
+    for warning in (each for each in report.warnings if each not in said.union(report.form.sentences)):
         above.warning(plain(sentence(warning)), icon=":material/info:")
     for error in report.errors:
         above.error(plain(sentence(error.replace(given.path.name, given.name))), icon=":material/error:")
-    return attempt(lambda: choose_columns(report, spec, name=given.name)) if spec and gridded else spec
+    if spec is None:
+        return None
+    spec = replace(spec, schema=state_form(stated))
+    return attempt(lambda: choose_columns(report, spec, stated, name=given.name)) if gridded else spec
+
+
+def _look(given: GivenFile) -> tuple[FileReport, Stated]:
+    """Return what a file seems to hold as it is stated to be written, and that, which can be changed here."""
+    stated, uploaded = get_stated(), given.upload is not None
+    begin_reading(stated)
+    report = look_into(given.path, stated, uploaded=uploaded)
+    form = look_into(given.path, uploaded=uploaded).form if report.errors and stated else report.form
+    show_form(form, stated, form.sentences)
+    return report, stated
 
 
 def _choose_roles(report: FileReport, path: Path) -> DataSpec | None:

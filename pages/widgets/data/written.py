@@ -1,0 +1,83 @@
+"""How a person's file is written: what was found, and what its owner states instead; it goes with the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+import streamlit as st
+
+from fairpriv_core.data.characters import ENCODINGS, name_encoding
+from fairpriv_core.data.forms import Form, Stated, read_stated
+from fairpriv_core.data.several import SEPARATORS
+from fairpriv_core.errors import BadInput
+from pages.widgets.shared.sentences import plain
+from pages.widgets.shared.state import ahead, choose, keep, mount, mount_index
+
+_NAMES = tuple(item.name for item in fields(Stated))
+_DECIMALS = {".": "a point, 1.5", ",": "a comma, 1,5"}
+
+
+def put_stated(stated: Stated) -> None:
+    """Show what a link or a schema file states of how the file is written."""
+    for name, given in vars(stated).items():
+        choose(f"written.{name}", "" if given is None else str(given))
+
+
+def get_stated() -> Stated:
+    """Return what is stated; a header line that is no number counts as not stated, and its field says so."""
+    said = {name: str(ahead(f"written.{name}", "") or "").strip() for name in _NAMES}
+    header = said.pop("header")
+    return read_stated(said | ({"header": int(header)} if header.isascii() and header.isdigit() else {}))
+
+
+def show_form(form: Form, stated: Stated, remarks: Sequence[str]) -> None:
+    """Draw what was found of the file's form, `form`, and let it be stated; open where it is unusual or stated."""
+    if form.packing == "parquet":
+        return
+    is_text, has_lines = form.packing != "workbook", not form.notation
+    is_open = bool(remarks or stated)
+    key = "written_open" if is_open else "written"  # of one key a browser keeps what it was for the file before
+    with st.expander("How the file is read", key=key, expanded=is_open, icon=":material/table:"):
+        for remark in remarks:
+            st.caption(plain(remark))
+        left, right = st.columns(2)
+        if is_text:
+            with left:
+                found = name_encoding(form.encoding) or "UTF-8"
+                _ask("encoding", "Encoding", ENCODINGS, stated.encoding, found)
+        if is_text and has_lines:
+            with right:
+                _ask("separator", "Between values", SEPARATORS, stated.separator, SEPARATORS.get(form.separator, ""))
+        if form.sheet or form.others:
+            sheets = {name: name for name in sorted({form.sheet, *form.others})}
+            with left:
+                _ask("sheet", "Sheet", sheets, stated.sheet, form.sheet)
+        if has_lines:
+            with left:
+                _ask("decimal", "Before decimals", _DECIMALS, stated.decimal, _DECIMALS[form.decimal])
+            with right:
+                _ask_header(form)
+
+
+def _ask(name: str, label: str, options: Mapping[str, str], stated: str, found: str) -> None:
+    """Draw a list of what can be stated; the first entry leaves it to what was `found`."""
+    known = {"": "as found", **options}
+    known |= {stated: stated} if stated not in known else {}
+    known[""] = known[""] if stated else f"as found: {found}"
+    chosen = st.selectbox(
+        label, list(known), **mount_index(f"written.{name}", known, ""), format_func=lambda each: known[each]
+    )
+    keep(f"written.{name}", chosen)
+
+
+def _ask_header(form: Form) -> None:
+    typed = st.text_input(
+        "Line that names the columns",
+        **mount("written.header", default=""),
+        placeholder=f"as found: {form.header or 'none'}",
+        help="Its number, from 1. Type 0 where no line names them: then they are called column 1, column 2 and so on.",
+    )
+    said = str(keep("written.header", typed) or "").strip()
+    if said and not (said.isascii() and said.isdigit()):
+        raise BadInput(f"the line that names the columns must be a number, such as 1, or 0 for none, got '{said}'.")
