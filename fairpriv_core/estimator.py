@@ -26,6 +26,7 @@ from sklearn.utils.validation import (
 )
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.data.roles import MOST_CLASSES, MOST_GROUPS
 from fairpriv_core.engine.modules import Held, hold, name_held
 from fairpriv_core.engine.predict import decision_thresholds, needs_group, predict_proba
 from fairpriv_core.errors import BadInput
@@ -366,6 +367,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         if most is not None and len(self.classes_) > most:
             kind = type_of_target(y, input_name="y")
             raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        if len(self.classes_) > MOST_CLASSES:
+            raise ValueError(f"y has {len(self.classes_):,} classes; at most {MOST_CLASSES} can be told apart.")
         check_notion(config.notion, config.method.info, len(self.classes_))
         self.pos_label_ = None if len(self.classes_) > TWO else self._find_positive()
         if self.pos_label is None and self.pos_label_ is not None and self.classes_.dtype.kind not in "biuf":
@@ -398,6 +401,12 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         if len(self.groups_) < 2:
             raise BadInput(
                 f"sensitive_features must have at least two groups, got {list(self.groups_)}.",
+                field="sensitive_features",
+            )
+        if len(self.groups_) > MOST_GROUPS:
+            raise BadInput(
+                f"sensitive_features has {len(self.groups_):,} groups; at most {MOST_GROUPS} can be compared: cut "
+                "numbers into ranges, as with pandas.cut(age, [0, 25, 60, 120]), or merge values.",
                 field="sensitive_features",
             )
         origin = "read from the rows given to fit and" if learned else "declared, not learned from rows, and"

@@ -28,6 +28,8 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.record import RunRecord
+from fairpriv_core.runs import in_memory
+from fairpriv_core.warnings import PrivacyWarning
 
 QUICK = {"epochs": 3, "batch_size": 100}
 Hiring = partial(FairPrivateClassifier, pos_label="hired")
@@ -108,7 +110,8 @@ def test_random_state_repeats_what_is_public_and_never_the_noise(rows: Any) -> N
 
 def test_what_a_failed_fit_released_is_said(rows: Any) -> None:
     X, y, sex = rows
-    with pytest.raises(RunFailed, match=r"at least 30 are needed.*\. It costs epsilon = 10\.0, that of its planned"):
+    said = r"at least 30 are needed.*\. It costs epsilon = 10\.0, that of its planned"
+    with pytest.raises(RunFailed, match=said), pytest.warns(PrivacyWarning, match=r"'nobody' .* most runs will fail"):
         groups = ("f", "m", "nobody")  # at this epsilon their noisy count is below 30 for certain
         Hiring("pf_ld", epsilon=10, settings=QUICK, groups=groups).fit(X, y, sensitive_features=sex)
 
@@ -147,10 +150,16 @@ def test_sensitive_values_may_be_of_any_kind(kind: Any, rows: Any) -> None:
         (["f", "m"] * 600, {"settings": {"epoch": 3}}, "unknown parameter of method 'pf_ld' 'epoch'"),
         (["f", "m"] * 600, {"settings": {"batch_size": 5_000}}, "batch_size"),
         (["f", "m"] * 600, {"random_state": -1}, "seed must be a whole number from 0"),
+        (range(1_200), {"method": "f_ld"}, "sensitive_features has 1,200 groups; at most 50 can be compared"),
+        (np.arange(1_200) % 49, {}, "1,200 training rows are too few for 49 counts: each must reach 30, beside noise"),
+        (np.arange(1_200) % 49, {"method": "one_release"}, "49 counts: each must reach 30, so most runs would stop"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_a_sentence(given: Any, settings: Any, says: str, rows: Any) -> None:
+def test_what_cannot_be_used_is_refused_in_a_sentence(
+    given: Any, settings: Any, says: str, rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     X, y, _ = rows
+    monkeypatch.setattr(in_memory, "Mechanism", None)  # nothing may be released before
     with pytest.raises(BadInput) as caught:
         FairPrivateClassifier(**{"pos_label": "hired", **settings}).fit(X, y, sensitive_features=given)
     assert says in str(caught.value) and str(caught.value).endswith(".")

@@ -12,6 +12,7 @@ from fairpriv_core.engine.networks import AnyShape, count_known, estimate_memory
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.methods.base import Method, MethodInfo
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.cell_counts import Counts, count_needed
 from fairpriv_core.methods.fields import TrainsNetwork, count_batch, fit_batch_size
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import say_undefined
@@ -54,6 +55,7 @@ def plan_run(config: RunConfig, key: str, *, datasets: DatasetCache, find_record
     notes: dict[str, Any] = {}
     if source is None:
         method = calibrate_method(config, train.n)
+        find_counts(config, method, train)
     else:
         method, notes = use_release(config.method, source, config.to_json(), train.digest)
     evaluation = plan_evaluation(config, method, train.n)
@@ -81,6 +83,17 @@ def calibrate_method(config: RunConfig, n_train: int) -> Method:
         return (*price, *fit(divisor).event(n_train))
 
     return fit(calibrate(events_for, epsilon=target, delta=delta, start=_DIVISOR))
+
+
+def find_counts(config: RunConfig, method: Method, train: Dataset) -> Counts | None:
+    """Return the sizes that a run of `method` (calibrated) must find large enough; None where there are none.
+
+    BadInput where public numbers alone show that most runs would end there, with their epsilon spent.
+    """
+    counts = None if config.reuse is not None else count_needed(method, notions()[config.notion], train)
+    if counts is not None:
+        counts.require_possible()
+    return counts
 
 
 def fit_batch(config: RunConfig, said: Collection[str], datasets: DatasetCache) -> RunConfig:

@@ -18,13 +18,14 @@ from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import identify_data, record_posting
-from fairpriv_core.records.plan import calibrate_method
-from fairpriv_core.records.record import RunRecord, draft_record, finished_record
+from fairpriv_core.records.plan import calibrate_method, find_counts
+from fairpriv_core.records.record import RAW, RunRecord, draft_record, finished_record, list_warnings
 from fairpriv_core.runs.execute import UNSTORED, Outcome
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.identity import draw_id
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.text import epsilon_text
+from fairpriv_core.warnings import PrivacyWarning, warn
 
 #: what the config of such a run has in place of a data set
 IN_MEMORY = DataSpec(dataset="in memory", sensitive="sensitive_features")
@@ -62,9 +63,16 @@ def run_in_memory(
     planned against the data called `ledger`: BadInput, and nothing is trained, where that is beyond a cap.
     """
     method = calibrate_method(config, train.n)
+    counts = find_counts(config, method, train)
     journal = MemoryJournal()
     nobody = train.take(train.y[:0])
     draft = draft_record(key=UNSTORED, config=config, method=method, train=train, test=nobody)
+    risk = None if counts is None else counts.say_risk(draft.epsilon)
+    for warning in (
+        *list_warnings(config, method, train),
+        *([] if risk is None else [PrivacyWarning(f"{risk} {RAW}")]),
+    ):
+        warn(warning)
     if ledger is not None:
         _count(draft, ledger)
     mechanism = Mechanism(Randomness.fresh())
