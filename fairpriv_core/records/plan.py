@@ -21,7 +21,7 @@ from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.config import RunConfig, build_shape
 from fairpriv_core.records.ledger_entry import Posting, record_posting
 from fairpriv_core.records.paid import price_schema
-from fairpriv_core.records.record import RunRecord, draft_record, plan_evaluation
+from fairpriv_core.records.record import RunRecord, doubt_network, draft_record, plan_evaluation
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.records.source import find_seed
 
@@ -61,6 +61,12 @@ def plan_run(config: RunConfig, key: str, *, datasets: DatasetCache, find_record
     evaluation = plan_evaluation(config, method, train.n)
     draft = draft_record(key=key, config=config, method=method, train=train, test=test, evaluation=evaluation)
     return Plan(config, replace(draft, notes=notes), method, evaluation, train, test, source)
+
+
+def with_doubts(plan: Plan) -> Plan:
+    """Return `plan` with a warning of what is likely wrong with a person's own network, which is opened."""
+    doubts = tuple(map(str, doubt_network(plan.method, plan.train)))
+    return replace(plan, draft=replace(plan.draft, warnings=(*plan.draft.warnings, *doubts)))
 
 
 def calibrate_method(config: RunConfig, n_train: int) -> Method:

@@ -17,7 +17,7 @@ from typing import Any
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.roles import Groups
 from fairpriv_core.data.schema import read_schema
-from fairpriv_core.engine.modules import hash_sources, is_module
+from fairpriv_core.engine.modules import ModuleShape, hash_sources, is_module
 from fairpriv_core.engine.networks import count_known
 from fairpriv_core.engine.training import CPU, find_device
 from fairpriv_core.errors import BadInput
@@ -389,6 +389,13 @@ def list_warnings(config: RunConfig, method: Method, train: Dataset) -> list[Fai
         (TrainingWarning, forecast(config, method, n_train=train.n, parameters=size) if private else None),
     ]
     return [kind(sentence) for kind, sentence in said if sentence is not None]
+
+
+def doubt_network(method: Method, train: Dataset) -> list[FairprivWarning]:
+    """Return what is likely wrong with the network that `method` trains; it opens one of a person's own."""
+    shape = build_shape(method, train)
+    doubt = shape.doubt if isinstance(shape, ModuleShape) else None
+    return [] if doubt is None else [TrainingWarning(doubt)]
 
 
 def forecast(config: RunConfig, method: Method, *, n_train: int, parameters: int | None) -> str | None:
