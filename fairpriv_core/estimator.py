@@ -64,6 +64,10 @@ _SETTING = "settings__"
 #: with metadata routing on, sensitive_features go where they are given without a further request
 _GIVEN = {"sensitive_features": True}
 _TWICE_FITTED = ("check_classifier_data_not_an_array", "check_supervised_y_2d", "check_fit_idempotent")
+_MANY_VALUES = (
+    "check_classifiers_train", "check_decision_proba_consistency", "check_dtype_object", "check_fit_check_is_fitted",
+    "check_fit_idempotent", "check_n_features_in",
+)  # fmt: skip
 _FITTED = (
     "check_classifiers_classes", "check_classifiers_train", "check_decision_proba_consistency", "check_dict_unchanged",
     "check_dont_overwrite_parameters", "check_dtype_object", "check_estimators_dtypes",
@@ -524,6 +528,8 @@ def expected_failed_checks(estimator: FairPrivateClassifier) -> dict[str, str]:
     grouped = info.uses_groups and estimator.sensitive_feature_ids is None
     needed = "Fits without sensitive_features, which this method needs."
     failed = dict.fromkeys(_TWICE_FITTED, private) if info.threat_model else {}
+    if estimator.sensitive_feature_ids is not None:
+        failed |= dict.fromkeys(_MANY_VALUES, "Has more values in every column than there may be groups.")
     return {**failed, **(dict.fromkeys((*_TWICE_FITTED, *_FITTED), needed) if grouped else {})}
 
 
