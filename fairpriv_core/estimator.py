@@ -413,7 +413,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             kind = type_of_target(y, input_name="y")
             raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
         if len(self.classes_) > MOST_CLASSES:
-            raise ValueError(f"y has {len(self.classes_):,} classes; at most {MOST_CLASSES} can be told apart.")
+            raise ValueError(f"y has {len(self.classes_):,} classes; at most {MOST_CLASSES} can be learned.")
         check_notion(config.notion, config.method.info, len(self.classes_))
         self.pos_label_ = None if len(self.classes_) > TWO else self._find_positive()
         if self.pos_label is None and self.pos_label_ is not None and self.classes_.dtype.kind not in "biuf":

@@ -80,10 +80,10 @@ class Counts:
             return
         rows, cells, what = min(self.among, key=lambda each: each[0] / each[1])
         beside = f", beside noise of about {self.deviation:,.0f} rows" if self.deviation else ""
-        merge, more = "merge groups, or " * (cells > 2), "a larger epsilon" if self.deviation else "more rows"
+        merge, more = "merge groups, or " * (cells > 2), "a larger epsilon" if rows >= FLOOR * cells else "more rows"
         raise BadInput(
-            f"{rows:,} training rows{what} are too few for {cells} counts: each must reach {FLOOR:.0f}{beside}, so "
-            f"most runs would stop there and their epsilon would be spent; {merge}take {more}.",
+            f"{rows:,} training rows{what} are too few for {cells} counts: each must reach {FLOOR:.0f}{beside}. Most "
+            f"runs would stop there, with their ε spent; {merge}take {more}.",
             field="epsilon",
         )
 

@@ -104,7 +104,7 @@ def accept_risk(config: RunConfig, plan: Plan) -> bool:
         return True
     raw = "" if is_published(config.data.to_json()) else f" {RAW}"
     st.warning(plain(risk + raw), icon=":material/groups:")
-    accepted = f"Launch all the same: ε = {epsilon_text(epsilon)} is spent even if the run fails."
+    accepted = f"Spend ε = {epsilon_text(epsilon)} even if the run fails"
     return bool(st.checkbox(plain(accepted), key=f"accept_{config.key}"))
 
 
