@@ -55,7 +55,7 @@ def offer_launch(store: RunStore, config: RunConfig, plan: Plan, *, hopeless: bo
         if known is not None and exists:
             st.caption(f"These settings have a run ({plain(known.status)}). Launch opens it; nothing runs twice.")
         elif not accepted:
-            st.caption("Accept the risk that is marked, then launch.")
+            st.caption("Accept the risk, then launch.")
         else:
             say_duration(config, plan, attempt(lambda: store.rows(limit=50)) or [])
     return exists
