@@ -165,6 +165,20 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(
     assert says in str(caught.value) and str(caught.value).endswith(".")
 
 
+def test_a_label_of_too_few_rows_is_refused_where_labels_are_public(rows: Any) -> None:
+    X, _, sex = rows
+    rare = np.where(np.arange(len(X)) < 40, "hired", "rejected")
+    with pytest.raises(BadInput, match=r"40 training rows of label 'hired' are too few for 2 counts.*take more rows"):
+        Hiring("one_release", "equal_opportunity", settings=QUICK).fit(X, rare, sensitive_features=sex)
+
+
+def test_a_delta_that_is_too_large_is_a_warning_and_in_the_record(rows: Any) -> None:
+    X, y, sex = rows
+    with pytest.warns(PrivacyWarning, match="not below 1/n") as caught:
+        model = Hiring("dp_sgd", delta=0.01, settings=QUICK).fit(X, y)
+    assert caught[0].filename == __file__ and "not below 1/n" in model.record_["warnings"][0]
+
+
 @pytest.mark.parametrize("ids", [None, ["sex"]])
 def test_text_among_the_features_is_refused_with_what_would_encode_it(ids: list[str] | None) -> None:
     frame = pd.DataFrame({"ward": ["east", "west"] * 50, "sex": ["f", "m"] * 50, "age": range(100)})
