@@ -173,7 +173,7 @@ def test_a_label_of_too_few_rows_is_refused_where_labels_are_public(rows: Any) -
 
 
 def test_a_delta_that_is_too_large_is_a_warning_and_in_the_record(rows: Any) -> None:
-    X, y, sex = rows
+    X, y, _ = rows
     with pytest.warns(PrivacyWarning, match="not below 1/n") as caught:
         model = Hiring("dp_sgd", delta=0.01, settings=QUICK).fit(X, y)
     assert caught[0].filename == __file__ and "not below 1/n" in model.record_["warnings"][0]
