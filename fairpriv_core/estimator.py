@@ -1,14 +1,15 @@
 """The methods behind scikit-learn's interface: fit, predict, and what epsilon covers as attributes.
 
-Whoever calls `fit` has encoded and scaled the features already. That those steps (means, ranges, categories) and the
-lists of labels and groups are public is what epsilon takes as given; `record_["assumptions"]` says so.
+Whoever calls `fit` has encoded the features already; columns on another scale are standardised where features are
+public. That those steps (means, ranges, categories) and the lists of labels and groups are public is what epsilon takes
+as given; `record_["assumptions"]` says so.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -18,14 +19,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import (
     check_array,
-    check_consistent_length,
     check_is_fitted,
     check_random_state,
     check_X_y,
     validate_data,
 )
 
+from fairpriv_core.data.arrays import as_groups, find_column, name_group, read_values, require_exact, to_exact
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.data.roles import MOST_CLASSES, MOST_GROUPS
+from fairpriv_core.data.scaling import Scaling, find_scaling
 from fairpriv_core.engine.modules import Held, hold, name_held
 from fairpriv_core.engine.predict import decision_thresholds, needs_group, predict_proba
 from fairpriv_core.errors import BadInput
@@ -38,6 +41,7 @@ from fairpriv_core.records.config import OF_MLP, RunConfig, build_config
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.plan import check_notion
 from fairpriv_core.runs.in_memory import IN_MEMORY, run_in_memory
+from fairpriv_core.warnings import DataWarning, warn
 
 _EVERYONE = "everyone"
 _LABELS = "The list of labels ({}) was read from y and is taken as public, and so is the number of rows."
@@ -50,10 +54,20 @@ _POSITIVE = (
     "Of the labels {0} and {1} the second one, {1!r}, counts as positive, because it comes later in sorted order; "
     "pos_label says which one should."
 )
+_UNSCALED = (
+    "{0}: of another scale than a network learns on, which is numbers near 0 that differ by about 1; {1}. Divide by a "
+    "range that is declared, such as that of a code book, before fit."
+)
+_SCALED = "Features on another scale ({0}) were standardised by the rows given to fit, which are public but for groups."
+_NAMED = 3  # columns, in a warning
 _SETTING = "settings__"
 #: with metadata routing on, sensitive_features go where they are given without a further request
 _GIVEN = {"sensitive_features": True}
 _TWICE_FITTED = ("check_classifier_data_not_an_array", "check_supervised_y_2d", "check_fit_idempotent")
+_MANY_VALUES = (
+    "check_classifiers_train", "check_decision_proba_consistency", "check_dtype_object", "check_fit_check_is_fitted",
+    "check_fit_idempotent", "check_n_features_in",
+)  # fmt: skip
 _FITTED = (
     "check_classifiers_classes", "check_classifiers_train", "check_decision_proba_consistency", "check_dict_unchanged",
     "check_dont_overwrite_parameters", "check_dtype_object", "check_estimators_dtypes",
@@ -127,6 +141,9 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Empty without a `callback`. With one, each epoch's loss, accuracy and gaps on the training rows, and the
         epsilon spent by then.
         Raw, for the analyst: computed on protected rows without noise, and so in no pickle and no saved file.
+    scaling_ : Scaling or None
+        What features on another scale were standardised by, where epsilon takes features as public; `predict` does the
+        same. None where rows are used as they are.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Examples
@@ -188,9 +205,10 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         of the ledger. Raises ValueError for X or y that cannot be used, BadInput for a setting or sensitive values that
         cannot, RunFailed where training cannot go on (what was released by then is spent).
         """
-        rows, y, values = self._read_rows(X, y, sensitive_features)
+        given, y, values = self._read_rows(X, y, sensitive_features)
         self._network, self._held = _read_module(self.module)
-        config = self._build_config(len(rows))
+        config = self._build_config(len(given))
+        rows = self._scale(given, config)
         labels = self._read_labels(y, config)
         if values is None and config.method.info.uses_groups:
             raise BadInput(
@@ -252,6 +270,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             "dtype": self.classes_.dtype.str,
             "groups": self.groups_,
             "features": self.n_features_in_,
+            "scaling": None if self.scaling_ is None else asdict(self.scaling_),
             "record": self.record_,
         }
         write_archive(path, Model(self.network_, self.parameters_, "", None, *names), _to_plain(fitted))
@@ -269,8 +288,9 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         loaded.network_, loaded.parameters_ = dict(model.network), model.parameters
         loaded.classes_ = np.array(fitted["classes"], dtype=fitted["dtype"])
         loaded.pos_label_ = loaded._find_positive() if len(loaded.classes_) == TWO else None
-        loaded.groups_ = _as_groups(fitted["groups"])
-        loaded.n_features_in_ = fitted["features"]
+        loaded.groups_ = as_groups(fitted["groups"])
+        loaded.n_features_in_, scaling = fitted["features"], fitted["scaling"]
+        loaded.scaling_ = None if scaling is None else Scaling.from_json(scaling)
         if model.feature_names:
             loaded.feature_names_in_ = np.array(model.feature_names, dtype=object)
         loaded.record_, loaded.history_ = fitted["record"], []
@@ -330,8 +350,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """Return features (n, d), labels and the sensitive value of each row, None where there is none."""
         if self.sensitive_feature_ids is None:
             with _naming_an_encoder():
-                rows, y = validate_data(self, X, y, dtype=np.float32)
-            return rows, y, None if given is None else _read_values(given, rows)
+                rows, y = validate_data(self, X, to_exact(y), dtype=np.float64)
+            return rows, y, None if given is None else read_values(given, rows)
         if given is not None:
             raise BadInput(
                 "sensitive values are given twice; leave out sensitive_features or sensitive_feature_ids.",
@@ -339,19 +359,44 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             )
         rest, values = self._take_sensitive(X, reset=True)
         with _naming_an_encoder():
-            rows, y = check_X_y(rest, y, dtype=np.float32, estimator=self)
+            rows, y = check_X_y(rest, to_exact(y), dtype=np.float64, estimator=self)
         return rows, y, values
 
     def _take_sensitive(self, X: Any, *, reset: bool) -> tuple[Any, list[Hashable]]:
         """Return X without the columns of `sensitive_feature_ids`, and the value that each row has there."""
         named = isinstance(X, pd.DataFrame)
-        checked = validate_data(self, X, dtype=np.float32, skip_check_array=named, reset=reset)
+        checked = validate_data(self, X, dtype=np.float64, skip_check_array=named, reset=reset)
         frame = X if named else pd.DataFrame(checked)
-        taken = [_find_column(frame, each) for each in self.sensitive_feature_ids]
+        taken = [find_column(frame, each) for each in self.sensitive_feature_ids]
         rest = frame.drop(columns=taken)
         if not rest.shape[1]:
             raise ValueError(f"X has {frame.shape[1]} feature(s), and sensitive_feature_ids leaves none to learn from.")
-        return (rest if named else rest.to_numpy()), _read_values(frame[taken], frame)
+        return (rest if named else rest.to_numpy()), read_values(frame[taken], frame)
+
+    def _scale(self, rows: np.ndarray, config: RunConfig) -> np.ndarray:
+        """Set `scaling_`; return rows (n, d) as the network is given them.
+
+        Where rows are protected nothing of theirs may go into the model for free, and a module of one's own may know
+        its rows' scale: columns on another scale are warned of.
+        """
+        found, self.scaling_ = find_scaling(rows), None
+        if found is not None and config.method.info.threat_model != "record" and self._network is None:
+            self.scaling_ = found
+        elif found is not None:
+            names = self._name_features(rows.shape[1])
+            few = ", ".join(f"'{names[column]}'" for column in found.columns[:_NAMED])
+            more = f" and {len(found.columns) - _NAMED} more" if len(found.columns) > _NAMED else ""
+            why = (
+                "the module takes rows as they are"
+                if self._network is not None
+                else "epsilon covers no scaling by rows"
+            )
+            warn(DataWarning(_UNSCALED.format(few + more, why)))
+        return _apply(self.scaling_, rows)
+
+    def _name_features(self, columns: int) -> tuple[str, ...]:
+        known = getattr(self, "feature_names_in_", ())
+        return tuple(known) if len(known) == columns else tuple(f"x{index}" for index in range(columns))
 
     def _read_labels(self, y: Any, config: RunConfig) -> np.ndarray:
         """Set `classes_` and `pos_label_`; return the number of each row's label (n,), of two 1 for the positive one.
@@ -360,16 +405,19 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
+        require_exact(self.classes_, "y")
         most = config.method.info.max_labels
         if len(self.classes_) < TWO:
             raise ValueError(f"y must have two classes, got one class: {self.classes_.tolist()}.")
         if most is not None and len(self.classes_) > most:
             kind = type_of_target(y, input_name="y")
             raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        if len(self.classes_) > MOST_CLASSES:
+            raise ValueError(f"y has {len(self.classes_):,} classes; at most {MOST_CLASSES} can be learned.")
         check_notion(config.notion, config.method.info, len(self.classes_))
         self.pos_label_ = None if len(self.classes_) > TWO else self._find_positive()
         if self.pos_label is None and self.pos_label_ is not None and self.classes_.dtype.kind not in "biuf":
-            warnings.warn(_POSITIVE.format(*self.classes_.tolist()), stacklevel=3)
+            warn(DataWarning(_POSITIVE.format(*self.classes_.tolist())))
         turned = self.pos_label_ is not None and self.pos_label_ != self.classes_[1]
         return (1 - labels if turned else labels).astype(np.int64)
 
@@ -394,14 +442,21 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             self.groups_: tuple[Hashable, ...] = (_EVERYONE,)
             return np.zeros(n, dtype=np.int64), "No sensitive attribute was given: everyone is one group."
         learned = self.groups is None
-        self.groups_ = tuple(sorted(set(values), key=str)) if learned else _as_groups(self.groups)
+        self.groups_ = tuple(sorted(set(values), key=str)) if learned else as_groups(self.groups)
+        require_exact(self.groups_, "sensitive_features")
         if len(self.groups_) < 2:
             raise BadInput(
                 f"sensitive_features must have at least two groups, got {list(self.groups_)}.",
                 field="sensitive_features",
             )
+        if len(self.groups_) > MOST_GROUPS:
+            raise BadInput(
+                f"sensitive_features has {len(self.groups_):,} groups; at most {MOST_GROUPS} can be compared: cut "
+                "numbers into ranges, as with pandas.cut(age, [0, 25, 60, 120]), or merge values.",
+                field="sensitive_features",
+            )
         origin = "read from the rows given to fit and" if learned else "declared, not learned from rows, and"
-        names = "; ".join(map(_name_group, self.groups_))
+        names = "; ".join(map(name_group, self.groups_))
         return self._find_groups(values), f"The list of groups ({names}) is {origin} taken as public."
 
     def _find_groups(self, values: list[Hashable]) -> np.ndarray:
@@ -415,34 +470,40 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return np.array([position[value] for value in values], dtype=np.int64)
 
     def _build_dataset(self, rows: np.ndarray, labels: np.ndarray, group: np.ndarray, listed: str) -> Dataset:
-        known = getattr(self, "feature_names_in_", ())
-        names = known if len(known) == rows.shape[1] else [f"x{index}" for index in range(rows.shape[1])]
+        names = self._name_features(rows.shape[1])
         classes = tuple(str(label) for label in self._in_order(self.classes_))
         return Dataset(
             X=rows,
             y=labels,
             group=group,
-            feature_names=tuple(names),
+            feature_names=names,
             label_names=classes,
-            group_names=tuple(map(_name_group, self.groups_)),
+            group_names=tuple(map(name_group, self.groups_)),
             name=str(IN_MEMORY.dataset),
             sensitive=IN_MEMORY.sensitive,
             digest="",  # one of protected values would let anyone who guesses them know that they are right
             assumptions={
-                "attribute": (listed, _FEATURES["attribute"]),
+                "attribute": (listed, _FEATURES["attribute"], *self._tell_scaling(names)),
                 "record": (listed, _LABELS.format("; ".join(classes)), _FEATURES["record"]),
             },
         )
+
+    def _tell_scaling(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return what is assumed of features that were standardised."""
+        if self.scaling_ is None:
+            return ()
+        return (_SCALED.format("; ".join(names[column] for column in self.scaling_.columns)),)
 
     def _score_rows(self, X: Any, given: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows as they are predicted (n, d) and their scores (n, l), of two labels the positive one last."""
         check_is_fitted(self)
         if self.sensitive_feature_ids is None:
-            rows = validate_data(self, X, dtype=np.float32, reset=False)
-            values = None if given is None or len(self.groups_) < 2 else _read_values(given, rows)
+            rows = validate_data(self, X, dtype=np.float64, reset=False)
+            values = None if given is None or len(self.groups_) < 2 else read_values(given, rows)
         else:
             rest, values = self._take_sensitive(X, reset=False)
-            rows, values = check_array(rest, dtype=np.float32), values if needs_group(self.network_) else None
+            rows, values = check_array(rest, dtype=np.float64), values if needs_group(self.network_) else None
+        rows = _apply(self.scaling_, rows)
         group = None if values is None else self._find_groups(values)
         with self._hold_module():
             return rows, predict_proba(self.network_, self.parameters_, rows, group)
@@ -467,6 +528,8 @@ def expected_failed_checks(estimator: FairPrivateClassifier) -> dict[str, str]:
     grouped = info.uses_groups and estimator.sensitive_feature_ids is None
     needed = "Fits without sensitive_features, which this method needs."
     failed = dict.fromkeys(_TWICE_FITTED, private) if info.threat_model else {}
+    if estimator.sensitive_feature_ids is not None:
+        failed |= dict.fromkeys(_MANY_VALUES, "Has more values in every column than there may be groups.")
     return {**failed, **(dict.fromkeys((*_TWICE_FITTED, *_FITTED), needed) if grouped else {})}
 
 
@@ -499,42 +562,10 @@ def _naming_an_encoder() -> Iterator[None]:
         raise ValueError(message) from None
 
 
-def _read_values(given: Any, rows: Any) -> list[Hashable]:
-    """Return one value for each row, a tuple where `given` has several columns; BadInput where one is missing."""
-    values = np.asarray(given, dtype=object)
-    if values.ndim == 1:
-        values = values[:, None]
-    if values.ndim != 2:
-        raise BadInput(
-            f"sensitive_features must be one column or several, got an array of shape {values.shape}.",
-            field="sensitive_features",
-        )
-    check_consistent_length(rows, values)
-    missing = int(pd.isna(values).any(axis=1).sum())
-    if missing:
-        raise BadInput(f"sensitive_features lacks the value of {missing} rows.", field="sensitive_features")
-    return list(values[:, 0]) if values.shape[1] == 1 else [tuple(row) for row in values]
-
-
-def _find_column(frame: pd.DataFrame, wanted: Any) -> Hashable:
-    """Return the name of a column that is named, or counted from 0; BadInput where there is none."""
-    if wanted in frame.columns:
-        return str(wanted) if isinstance(wanted, str) else wanted
-    if isinstance(wanted, int | np.integer) and 0 <= wanted < frame.shape[1]:
-        found: Hashable = frame.columns[int(wanted)]
-        return found
-    raise BadInput(
-        f"sensitive_feature_ids names the column {wanted!r}, and X has {list(frame.columns)}.",
-        field="sensitive_feature_ids",
-    )
-
-
-def _as_groups(listed: Any) -> tuple[Hashable, ...]:
-    return tuple(tuple(each) if isinstance(each, list) else each for each in listed)
-
-
-def _name_group(group: Hashable) -> str:
-    return ", ".join(map(str, group)) if isinstance(group, tuple) else str(group)
+def _apply(scaling: Scaling | None, rows: np.ndarray) -> np.ndarray:
+    """Return rows (n, d) as a network is given them, float32; ValueError for numbers that it cannot be given."""
+    scaled: np.ndarray = check_array(rows if scaling is None else scaling.apply(rows), dtype=np.float32)
+    return scaled
 
 
 def _to_plain(value: Any) -> Any:

@@ -12,6 +12,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
 from typing import TextIO
 
+from fairpriv_core.warnings import PrivacyWarning, warn
+
 #: characters of a sentence that tells of an error
 MOST_OF_SENTENCE = 400
 _MOST_OF_WORD = 150
@@ -25,10 +27,14 @@ _FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":;,()]+/)+")
 
 @dataclass(frozen=True)
 class Reporter:
-    """How what takes long speaks to a person: sentences, and a line that each commit replaces."""
+    """How what takes long speaks to a person: sentences, a line that each commit replaces, and a risk to be accepted.
+
+    `accept` ends the command where a person who is asked declines; a script is warned.
+    """
 
     say: Callable[[str], None]
     show: Callable[[str], None]
+    accept: Callable[[str], None] = lambda risk: warn(PrivacyWarning(risk))
 
 
 def epsilon_text(value: float | None) -> str:

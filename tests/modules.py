@@ -54,6 +54,11 @@ def mlp(size: Size, outputs: int) -> nn.Module:
     )
 
 
+def squashed(size: Size, outputs: int) -> nn.Module:
+    """Build a network that ends in a sigmoid, as some losses want."""
+    return nn.Sequential(nn.Linear(size[0], outputs), nn.Sigmoid())
+
+
 def normed(size: Size, outputs: int) -> nn.Module:
     """Build a dense network with layer norm."""
     return nn.Sequential(nn.Linear(math.prod(size), 16), nn.LayerNorm(16), nn.Tanh(), nn.Linear(16, outputs))

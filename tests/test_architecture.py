@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 CODE = read_sources(ROOT, "fairpriv_core", "pages", "app.py", "benchmarks", "examples")
 TESTS = read_sources(ROOT, "tests")
 
-BASE = ("errors", "checks", "paths", "plain", "plugins", "seeds", "stats", "text")
+BASE = ("errors", "checks", "paths", "plain", "plugins", "seeds", "stats", "text", "warnings")
 LOWER = (*BASE, "data", "notions", "privacy")
 # The rooms of a run, each of which may import those before it.
 _LATER = ("methods", "audit", "records", "store", "ledger", "runs", "sweeps", "papers", "report", "cli")
@@ -34,7 +34,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "plugins": ("errors", "text"),
     "seeds": ("errors",),
     "stats": (),
-    "text": (),
+    "text": ("warnings",),
+    "warnings": (),
     "data": BASE,
     "notions": BASE,
     "privacy": BASE,

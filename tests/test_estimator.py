@@ -28,6 +28,8 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.record import RunRecord
+from fairpriv_core.runs import in_memory
+from fairpriv_core.warnings import DataWarning, PrivacyWarning
 
 QUICK = {"epochs": 3, "batch_size": 100}
 Hiring = partial(FairPrivateClassifier, pos_label="hired")
@@ -108,7 +110,8 @@ def test_random_state_repeats_what_is_public_and_never_the_noise(rows: Any) -> N
 
 def test_what_a_failed_fit_released_is_said(rows: Any) -> None:
     X, y, sex = rows
-    with pytest.raises(RunFailed, match=r"at least 30 are needed.*\. It costs epsilon = 10\.0, that of its planned"):
+    said = r"at least 30 are needed.*\. It costs epsilon = 10\.0, that of its planned"
+    with pytest.raises(RunFailed, match=said), pytest.warns(PrivacyWarning, match=r"'nobody' .* most runs will fail"):
         groups = ("f", "m", "nobody")  # at this epsilon their noisy count is below 30 for certain
         Hiring("pf_ld", epsilon=10, settings=QUICK, groups=groups).fit(X, y, sensitive_features=sex)
 
@@ -147,13 +150,33 @@ def test_sensitive_values_may_be_of_any_kind(kind: Any, rows: Any) -> None:
         (["f", "m"] * 600, {"settings": {"epoch": 3}}, "unknown parameter of method 'pf_ld' 'epoch'"),
         (["f", "m"] * 600, {"settings": {"batch_size": 5_000}}, "batch_size"),
         (["f", "m"] * 600, {"random_state": -1}, "seed must be a whole number from 0"),
+        (range(1_200), {"method": "f_ld"}, "sensitive_features has 1,200 groups; at most 50 can be compared"),
+        (np.arange(1_200) % 49, {}, "1,200 training rows are too few for 49 counts: each must reach 30, beside noise"),
+        (np.arange(1_200) % 49, {"method": "one_release"}, "49 counts: each must reach 30, so most runs would stop"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_a_sentence(given: Any, settings: Any, says: str, rows: Any) -> None:
+def test_what_cannot_be_used_is_refused_in_a_sentence(
+    given: Any, settings: Any, says: str, rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     X, y, _ = rows
+    monkeypatch.setattr(in_memory, "Mechanism", None)  # nothing may be released before
     with pytest.raises(BadInput) as caught:
         FairPrivateClassifier(**{"pos_label": "hired", **settings}).fit(X, y, sensitive_features=given)
     assert says in str(caught.value) and str(caught.value).endswith(".")
+
+
+def test_a_label_of_too_few_rows_is_refused_where_labels_are_public(rows: Any) -> None:
+    X, _, sex = rows
+    rare = np.where(np.arange(len(X)) < 40, "hired", "rejected")
+    with pytest.raises(BadInput, match=r"40 training rows of label 'hired' are too few for 2 counts.*take more rows"):
+        Hiring("one_release", "equal_opportunity", settings=QUICK).fit(X, rare, sensitive_features=sex)
+
+
+def test_a_delta_that_is_too_large_is_a_warning_and_in_the_record(rows: Any) -> None:
+    X, y, _ = rows
+    with pytest.warns(PrivacyWarning, match="not below 1/n") as caught:
+        model = Hiring("dp_sgd", delta=0.01, settings=QUICK).fit(X, y)
+    assert caught[0].filename == __file__ and "not below 1/n" in model.record_["warnings"][0]
 
 
 @pytest.mark.parametrize("ids", [None, ["sex"]])
@@ -187,10 +210,10 @@ def test_cross_validation_hands_each_fold_its_sensitive_features(rows: Any, rout
     X, y, sex = rows
     model = make_pipeline(StandardScaler(), Hiring("pf_ld", settings=QUICK, groups=["f", "m"]))
     scores = cross_val_score(model, X, y, cv=3, params={"sensitive_features": sex}, error_score="raise")
-    assert scores.shape == (3,) and scores.min() > 0.7
+    assert scores.shape == (3,) and scores.min() > 0.65
     with sklearn.config_context(enable_metadata_routing=False):
         scores = cross_val_score(model[-1], X, y, cv=3, params={"sensitive_features": sex}, error_score="raise")
-        assert scores.min() > 0.7
+        assert scores.min() > 0.65
 
 
 def test_a_grid_search_varies_settings_and_methods(rows: Any, routing: None) -> None:
@@ -347,7 +370,9 @@ def test_a_row_that_overflows_ends_no_fit_that_is_watched(rows: Any) -> None:
     odd = np.asarray(X, dtype=np.float32).copy()
     odd[0] = 3e38
     settings = {**QUICK, "hidden_layers": 1, "width": 4}
-    model = Hiring("dp_sgd", settings=settings, callback=lambda _: None).fit(odd, y, sensitive_features=sex)
+    model = Hiring("dp_sgd", settings=settings, callback=lambda _: None)
+    with pytest.warns(DataWarning, match="'x0', 'x1'"):
+        model.fit(odd, y, sensitive_features=sex)
     assert len(model.history_) == 3 and np.isfinite(model.parameters_).all()
 
 
@@ -384,6 +409,58 @@ def test_a_saved_model_decides_and_says_the_same(method: str, rows: Any, tmp_pat
     )
     with pytest.raises(ValueError, match="feature names"):
         again.predict(X.rename(columns={"club": "clubs"}), sensitive_features=sex)
+
+
+def add_odd_columns(X: pd.DataFrame) -> pd.DataFrame:
+    """Return X with what tables have: a running number, a column that never varies, a share of a million, a slip."""
+    n, slip = len(X), X["test"].to_numpy() * 12 + 40
+    slip[3] = 99_999_999
+    odd = {"id": 1e9 + np.arange(n), "year": np.full(n, 2_026), "share": X["club"] * 1e-6, "typed": slip}
+    return X.assign(**odd, flag=np.arange(n) % 50 == 0)
+
+
+@pytest.mark.parametrize("method", ["none", "f_ld", "pf_ld", "one_release", "reductions"])
+def test_columns_of_any_scale_are_standardised_where_they_are_public(method: str, rows: Any, tmp_path: Path) -> None:
+    X, y, sex = rows
+    odd = add_odd_columns(X)[["id", "year", "share", "typed", "flag"]]
+    settings = {} if method == "reductions" else {"epochs": 20, "batch_size": 100, "learning_rate": 0.01}
+    model = Hiring(method, settings=settings, groups=["f", "m"], random_state=0).fit(odd, y, sensitive_features=sex)
+    plain = Hiring(method, settings=settings, groups=["f", "m"], random_state=0).fit(X, y, sensitive_features=sex)
+    assert model.score(odd, y) > plain.score(X, y) - 0.1 and plain.scaling_ is None
+    assert model.scaling_.columns == (0, 1, 2, 3), "a flag stays as it is"
+    told = " ".join(model.record_["assumptions"])
+    assert ("(id; year; share; typed) were standardised" in told) == (model.record_["threat_model"] == "attribute")
+    model.save(tmp_path / "model.zip")
+    for again in (FairPrivateClassifier.load(tmp_path / "model.zip"), pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(again.predict_proba(odd), model.predict_proba(odd))
+    assert not hasattr(clone(model), "scaling_")
+    other = odd.assign(id=0, year=1e300)  # no row of training was like that
+    assert np.isfinite(model.predict_proba(other)).all()
+
+
+def test_columns_of_protected_rows_are_never_scaled_by_them(rows: Any) -> None:
+    X, y, sex = rows
+    model = Hiring("one_release_record", epsilon=10, settings={"epochs": 3})
+    with pytest.warns(DataWarning, match=r"'id', 'year', 'share' and 1 more: of another scale"):
+        model.fit(add_odd_columns(X), y, sensitive_features=sex)
+    assert model.scaling_ is None and not any("scale" in said for said in model.record_["warnings"]), "it read rows"
+
+
+def test_labels_and_groups_of_many_digits_stay_apart(rows: Any) -> None:
+    X, y, sex = rows
+    first, hired = 12_345_678_901_234_567, y == "hired"
+    numbers = first + hired
+    model = FairPrivateClassifier("f_ld", settings=QUICK, random_state=0)
+    groups = first + (sex == "f")
+    for given in (numbers, pd.Series(numbers), pd.Series(numbers).astype("Int64"), numbers.tolist()):
+        model.fit(X, given, sensitive_features=groups)
+        assert model.classes_.tolist() == [first, first + 1] and model.groups_ == (first, first + 1)
+        assert np.mean(model.predict(X) == numbers) > 0.6
+    table = X.assign(code=1_234_567_890.0 + (sex == "f"))  # as float32 they are one number
+    assert len(clone(model).set_params(sensitive_feature_ids=["code"]).fit(table, hired).groups_) == 2
+    for told in ({"y": numbers.astype(float) + 4 * (sex == "f")}, {"sensitive_features": groups + 0.0}):
+        with pytest.raises(BadInput, match="a float stands for several whole numbers; give them as text"):
+            model.fit(X, **{"y": hired, "sensitive_features": sex, **told})
 
 
 def test_another_file_is_no_model(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.estimator import FairPrivateClassifier
+from fairpriv_core.warnings import TrainingWarning
 
 QUICK = {"epochs": 10, "learning_rate": 0.02}
 
@@ -116,3 +117,30 @@ def test_what_cannot_be_trained_is_said_in_a_sentence(given: dict[str, Any], say
     X, y, _ = make_rows(300)
     with pytest.raises(BadInput, match=says):
         FairPrivateClassifier("dp_sgd", pos_label="hired", **given).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("head", "says"),
+    [
+        ((nn.Linear(8, 1), nn.Sigmoid()), "ends in a sigmoid or softmax"),
+        ((nn.Linear(8, 2), nn.Softmax(dim=1)), "ends in a sigmoid or softmax"),
+        ((nn.Linear(8, 1), nn.Softplus()), "outputs of one sign alone"),
+        ((nn.Linear(8, 1), nn.LogSigmoid()), "outputs of one sign alone"),
+    ],
+)
+def test_a_module_whose_outputs_are_no_logits_is_warned_of(head: tuple[nn.Module, ...], says: str) -> None:
+    X, y, _ = make_rows(300)
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), *head)
+    model = FairPrivateClassifier("none", module=module, settings={"epochs": 1}, pos_label="hired")
+    with pytest.warns(TrainingWarning, match=f"{says}.*Leave out its last layer"):
+        model.fit(X, y)
+    assert says in " ".join(model.record_["warnings"])
+
+
+@pytest.mark.parametrize("head", [(nn.Linear(8, 2), nn.LogSoftmax(dim=1)), (nn.Linear(8, 1), nn.Tanh())])
+def test_outputs_that_can_be_logits_are_not(head: tuple[nn.Module, ...]) -> None:
+    X, y, _ = make_rows(300)
+    module = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), *head)
+    model = FairPrivateClassifier("none", module=module, settings={"epochs": 1}, pos_label="hired").fit(X, y)
+    assert model.record_["warnings"] == []

@@ -9,14 +9,18 @@ import os
 import signal
 import sys
 import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from fairpriv_core.cli.output import Failed, say
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.text import to_sentence
+from fairpriv_core.warnings import FairprivWarning
 
 #: a fault of this program, as sysexits.h has it
 FAULT = 70
@@ -72,11 +76,29 @@ def cli() -> None:
     """Train differentially private and fair classifiers, and see what each epsilon covers."""
 
 
+@contextmanager
+def _saying_warnings() -> Iterator[None]:
+    """Say this package's warnings as sentences on standard error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", FairprivWarning)
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, FairprivWarning):
+                say(f"Warning: {message}")
+            else:
+                others(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
+
+
 def main() -> NoReturn:
     """Run the command line; every error that a person can cause is one sentence on standard error."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        cli.main(prog_name="fairpriv", standalone_mode=False)
+        with _saying_warnings():
+            cli.main(prog_name="fairpriv", standalone_mode=False)
         sys.stdout.flush()
         code = 0
     except FairprivError as error:

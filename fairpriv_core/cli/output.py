@@ -68,14 +68,17 @@ def check_folder(out: str | None) -> None:
 
 
 def open_reporter() -> Reporter:
-    """Return how a command that takes long speaks: lines that replace each other on a terminal alone."""
+    """Return how a command that takes long speaks: on a terminal alone lines replace each other, and it asks."""
     live = sys.stderr.isatty()
 
     def show(line: str) -> None:
         if live:
             click.echo(f"\r\033[K{line}", err=True, nl=False)
 
-    return Reporter(say=say, show=show)
+    def ask(risk: str) -> None:
+        click.confirm(f"{risk} Go on?", abort=True, err=True)
+
+    return Reporter(say, show, ask) if sys.stdin.isatty() else Reporter(say, show)
 
 
 def say(text: str) -> None:

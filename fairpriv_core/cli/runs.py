@@ -111,7 +111,7 @@ def account_command(
 ) -> None:
     """Say what noise a budget asks for; needs no data."""
     named = read_method_options(method, None, variant, assignments)
-    print_answer(answer_account(named, **sizes), as_json)
+    report(answer_account(named, **sizes), None, as_json)
 
 
 @click.group(invoke_without_command=True)

@@ -14,7 +14,7 @@ from fairpriv_core.data.problem import Categorical, DatePart, Numeric
 from fairpriv_core.data.roles import MOST_GROUPS
 from fairpriv_core.data.schema import shape_numbers
 from fairpriv_core.data.spelling import canonical, parse_number, show_number
-from fairpriv_core.data.table import Codes, Column, Numbers, find_missing, to_codes, to_numbers
+from fairpriv_core.data.table import Codes, Column, Numbers, find_missing, require_exact, to_codes, to_numbers
 from fairpriv_core.data.table_schema import ColumnSchema
 from fairpriv_core.errors import BadInput
 
@@ -162,7 +162,10 @@ def list_values(name: str, column: Column, *, cut: bool = False) -> Numeric | Ca
     if cut and np.isfinite(to_numbers(column)).any():
         return measure_column(name, column)
     coded = to_codes(column, limit=MOST_GROUPS if isinstance(column, Numbers) else None)
-    return measure_column(name, column) if coded is None else Categorical(name, sort_values(coded.values))
+    if coded is None:
+        return measure_column(name, column)
+    require_exact(column, f"column '{name}'")
+    return Categorical(name, sort_values(coded.values))
 
 
 def sort_values(values: Collection[str]) -> tuple[str, ...]:

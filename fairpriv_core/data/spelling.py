@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 #: what stands for no value in a file, unless its owner says otherwise
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "#N/A", "NaT", "<NA>")
+#: from here on a float stands for several whole numbers
+EXACT = 2**53
 _MONEY = "[$€£¥₹]|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|BRL|CAD|AUD|kr|zł|Fr\\."
 _AMOUNT = re.compile(rf"([-+−]?) ?(?:{_MONEY})? ?([-+−]?)((?:\d[\d.,' ]*|[.,]\d+)) ?(?:{_MONEY}|%)?")
 _LOSS = re.compile(r"\((.*)\)")  # a negative amount, in books
@@ -77,13 +79,19 @@ def _is_grouped(whole: str) -> bool:
 
 def show_number(number: float) -> str:
     """Return a number in its shortest form, without a trailing `.0`; a float32 as float32 shows it."""
-    return str(int(number)) if number == int(number) and abs(number) < 1e15 else str(number)
+    return str(int(number)) if number == int(number) and abs(number) < EXACT else str(number)
 
 
 def canonical(value: str) -> str:
-    """Return a value as it is written: numbers as numbers ("1" is "1.0"), texts without surrounding blanks."""
+    """Return a value as it is written: numbers as numbers ("1" is "1.0"), texts without surrounding blanks.
+
+    Whole numbers of more digits than a float keeps are texts.
+
+    >>> canonical("1.0"), canonical(" 12345678901234567"), canonical("12345678901234568")
+    ('1', '12345678901234567', '12345678901234568')
+    """
     number = parse_number(value)
-    return spell(value) if math.isnan(number) else show_number(number)
+    return show_number(number) if abs(number) < EXACT else spell(value)
 
 
 def fold(value: str) -> str:

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from fairpriv_core.data.spelling import Spellings, parse_number, show_number
+from fairpriv_core.errors import BadInput
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,22 @@ def to_codes(column: Column, *, limit: int | None = None) -> Codes | None:
     return Codes(codes, tuple(show_number(value) for value in values))
 
 
+def require_exact(column: Column, what: str) -> None:
+    """Raise BadInput where numbers that are to be kept apart are so large that neighbours share one float."""
+    if not isinstance(column, Numbers):
+        return
+    exact = 2 ** (int(np.finfo(column.values.dtype).nmant) + 1)
+    if (np.abs(column.values[~find_missing(column)]) >= exact).any():
+        raise BadInput(
+            f"{what} holds numbers from {exact:,} on, whose last digits are lost: say in a schema that its type is "
+            "category, and they are read as text.",
+            field="file",
+        )
+
+
 def match_values(column: Column, categories: Sequence[str], recode: Mapping[str, str]) -> np.ndarray:
     """Return the position (n,) int32 of each row's value among `categories`; -1 for a missing or unlisted value."""
+    require_exact(column, "a column of categories")
     coded = to_codes(column)
     assert coded is not None
     spellings = Spellings(categories, recode)

@@ -232,5 +232,11 @@ class ModuleShape:
         return ModuleShape(network["reference"], tuple(network["size"]), network["labels"], expected)
 
     @property
+    def doubt(self) -> str | None:
+        """What is likely wrong with the module's outputs; None where nothing is."""
+        found: str | None = self._opened.doubt
+        return found
+
+    @property
     def _opened(self) -> Any:
         return import_module(_OPENED).open_module(self, "cpu")

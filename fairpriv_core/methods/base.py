@@ -45,7 +45,7 @@ class MethodInfo:
     where `pursues_notion` is False it only reports the chosen one, and where `uses_groups` is False training does not
     look at the sensitive attribute at all. `needs_group_at_prediction` is True where predictions of any of its models
     do. Of one that `certifies` runs bound the gaps of the model that they export, but for its `certified_failure` (see
-    runs/certificate.py).
+    runs/certificate.py). The sizes that it needs are those of groups, whatever the notion, where it `counts_groups`.
     `reuses` names the parameters that belong to a release which later fits can be given (see Training); () where a
     method makes no such release. `source` says whose it is: of a "paper" that Papers repeats, "ours", or any "other".
     """
@@ -65,6 +65,7 @@ class MethodInfo:
     pursues_notion: bool = True
     uses_groups: bool = True
     certifies: bool = False
+    counts_groups: bool = False
     reuses: tuple[str, ...] = ()
     source: Source = "other"
 
@@ -170,10 +171,10 @@ class Method(Protocol):
     def idle_reason(self) -> str | None:
         """Return why a method that pursues a notion pursues none with these settings; None where it does."""
 
-    def count_deviation(self) -> float:
-        """Return the standard deviation of the noise on a cell's size, in rows; 0 where sizes are not released so.
+    def count_deviation(self) -> float | None:
+        """Return the standard deviation of the noise on a cell's size, in rows; 0 where another release tells sizes.
 
-        A run that finds a noisy size below `cell_counts.FLOOR` ends, and has spent what it released.
+        A run that finds a size below `cell_counts.FLOOR` ends, and has spent what it released; None where none does.
         """
 
     def decides_by_group(self) -> bool:
@@ -229,9 +230,9 @@ class Pursuing:
         """Nothing is switched off."""
         return None
 
-    def count_deviation(self) -> float:
-        """No cell's size is released by itself."""
-        return 0.0
+    def count_deviation(self) -> float | None:
+        """No cell must have a least size."""
+        return None
 
     def decides_by_group(self) -> bool:
         """Whether predictions need the group, whatever the settings are."""

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fairpriv_core.errors import RunFailed
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.errors import BadInput, RunFailed
+from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.cells import NO_CELL, build_cells
 from fairpriv_core.notions.notion import Notion
+from fairpriv_core.text import epsilon_text
 
 FLOOR = 30.0  # noisy records that a cell must have
+_HOPELESS = 0.5  # a chance at best that is not worth the epsilon of a run
+_UNLIKELY = 0.005  # a chance that is not worth a warning
 
 
 MOVED = math.sqrt(2.0)  # how far a person who moves from one cell to another moves their sizes, in L2
@@ -53,12 +59,74 @@ def chance_of_refusal(size: float, deviation: float) -> float:
     return 0.5 * math.erfc((size - FLOOR) / (math.sqrt(2.0) * deviation)) if deviation > 0 else float(size < FLOOR)
 
 
-def best_chance(rows: int, cells: int, deviation: float) -> float:
-    """Return the chance that no noisy count falls below FLOOR where `rows` fall into `cells` as well as they can.
+@dataclass(frozen=True)
+class Counts:
+    """The sizes that a run has to find large enough, beside noise of standard deviation `deviation`.
 
-    That is evenly: the logarithm of the normal distribution function is concave, so no other sizes do better.
+    `sizes` (cells,) are raw. `even` (cells,) are those where public numbers allow the best chance: rows fall into cells
+    evenly, and the logarithm of the normal distribution function is concave, so no other sizes do better. `among` has
+    the public number of rows that a cell shares with so many others, and what these rows are.
     """
-    return (1.0 - chance_of_refusal(rows / cells, deviation)) ** cells
+
+    names: tuple[str, ...]
+    sizes: np.ndarray
+    even: np.ndarray
+    among: tuple[tuple[int, int, str], ...]
+    deviation: float
+
+    def require_possible(self) -> None:
+        """Raise BadInput where public numbers alone show that most runs would end at these sizes, paid for in vain."""
+        if _pass(self.even, self.deviation) >= _HOPELESS:
+            return
+        rows, cells, what = min(self.among, key=lambda each: each[0] / each[1])
+        beside = f", beside noise of about {self.deviation:,.0f} rows" if self.deviation else ""
+        merge, more = "merge groups, or " * (cells > 2), "a larger epsilon" if rows >= FLOOR * cells else "more rows"
+        raise BadInput(
+            f"{rows:,} training rows{what} are too few for {cells} counts: each must reach {FLOOR:.0f}{beside}. Most "
+            f"runs would stop there, with their ε spent; {merge}take {more}.",
+            field="epsilon",
+        )
+
+    def say_risk(self, epsilon: float | None) -> str | None:
+        """Return how likely a run of `epsilon` is to end at these sizes; None where unlikely, or not known. Raw."""
+        chance = 1.0 - _pass(self.sizes, self.deviation)
+        if not self.deviation or chance < _UNLIKELY:
+            return None
+        least = int(self.sizes.argmin())
+        spent = "its ε" if epsilon is None else f"ε = {epsilon_text(epsilon)}"
+        often = "most runs" if chance > _HOPELESS else f"about 1 of {round(1 / chance):,} runs"
+        return (
+            f"Group '{self.names[least]}' is small ({self.sizes[least]:,.0f} training rows; their count gets noise of "
+            f"about {self.deviation:,.0f}). So {often} will fail at the count, with {spent} spent. Merge small groups, "
+            "or choose a larger ε."
+        )
+
+
+def count_needed(method: Method, notion: Notion, train: Dataset) -> Counts | None:
+    """Return the sizes that a fit of `method` (calibrated) on `train` needs; None where it needs none."""
+    deviation = method.count_deviation()
+    if deviation is None:
+        return None
+    if method.info.counts_groups:
+        names, label = train.group_names, np.full(train.groups, NO_CELL)
+        sizes = np.bincount(train.group, minlength=train.groups).astype(np.float64)
+    else:
+        cells = build_cells(notion, train.group_names, train.labels)
+        names, label, sizes = cells.names, cells.label, cells.sizes(train.group, train.y)
+    public = method.info.threat_model == "attribute"  # how many rows have a label is public then
+    among = {}
+    for each in np.unique(label).tolist():
+        told = public and each != NO_CELL
+        rows = int((train.y == each).sum()) if told else train.n
+        own = int((label == each).sum()) if public else len(label)
+        among[each] = rows, own, f" of label '{train.label_names[each]}'" if told else ""
+    even = np.array([among[each][0] / among[each][1] for each in label.tolist()])
+    return Counts(tuple(names), sizes, even, tuple(among.values()), deviation)
+
+
+def _pass(sizes: np.ndarray, deviation: float) -> float:
+    """Return the chance that no noisy count of cells of these `sizes` falls below FLOOR."""
+    return math.prod(1.0 - chance_of_refusal(float(size), deviation) for size in sizes)
 
 
 def require_rows(table: np.ndarray, notion: Notion, group_names: Sequence[str], *, floor: float = FLOOR) -> np.ndarray:

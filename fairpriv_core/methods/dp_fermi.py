@@ -164,9 +164,9 @@ class DpFermi(TrainsByRule):
             return (steps,)
         return (Gaussian(self.noise("noise_counts")), *count_gaps(self), steps)
 
-    def count_deviation(self) -> float:
-        """That of the shift √2 of a person who moves; 0 of the published variant, which counts in clear."""
-        return MOVED * self.noise("noise_counts") if self.variant == "proved" else 0.0
+    def count_deviation(self) -> float | None:
+        """That of the shift √2 of a person who moves; None of the published variant, which counts in clear."""
+        return MOVED * self.noise("noise_counts") if self.variant == "proved" else None
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return half the sensitivity of theta's sum, W at its norm D, and of W's, groups of one size; and the counts'.

@@ -81,6 +81,7 @@ class FairDpCertified(NoisySums):
         calibrates="noise_primal",
         pursues_notion=False,
         certifies=True,
+        counts_groups=True,
     )
 
     batch_size: int = fields.batch_size(1024)
@@ -175,6 +176,10 @@ class FairDpCertified(NoisySums):
         if not self.proved:
             return (steps, Laplace(self.noise_of("noise_certificate")))
         return (Gaussian(self.noise_of("noise_counts")), *certificate_looks.looks_event(self), steps)
+
+    def count_deviation(self) -> float | None:
+        """A record zeroed out leaves one size; the published variant needs none."""
+        return self.noise_of("noise_counts") if self.proved else None
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return C, and what a record adds to counts, and to those of a look."""

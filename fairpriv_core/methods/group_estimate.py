@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.special import logsumexp
 
 from fairpriv_core.data.dataset import Dataset
@@ -238,9 +238,25 @@ def _move_weights(fit: _Fit, chances: np.ndarray, noise: np.ndarray) -> np.ndarr
             block = (fit.rows * curvature[:, None]).T @ fit.rows
             hessian[one, :, other], hessian[other, :, one] = block, block
         hessian[one, :, one] += np.diag(fit.ridge)
-    factor = cho_factor(hessian.reshape(groups * features, -1), lower=True)
-    steps: np.ndarray = cho_solve(factor, noise.reshape(len(noise), -1).T).T.reshape(noise.shape)
+    factor = _factorise(hessian.reshape(groups * features, -1))
+    steps: np.ndarray = cho_solve((factor, True), noise.reshape(len(noise), -1).T).T.reshape(noise.shape)
     return steps
+
+
+def _factorise(matrix: np.ndarray) -> np.ndarray:
+    """Return the lower Cholesky factor of a matrix that is positive definite but for rounding.
+
+    Its ridge may be lost beside large curvatures, or lie below what is known of them; then the diagonal grows until
+    there is a factor: what was released is spent, and has to be used.
+    """
+    more = max(np.finfo(np.float64).eps * float(np.trace(matrix)), np.finfo(np.float64).tiny)
+    while True:
+        try:
+            factor: np.ndarray = cholesky(matrix, lower=True)
+            return factor
+        except LinAlgError:
+            matrix = matrix + more * np.eye(len(matrix))
+            more *= 10.0
 
 
 def add_up_to(everyone: np.ndarray, sums: np.ndarray, groups: int) -> np.ndarray:
@@ -272,7 +288,7 @@ def _fit(rows: np.ndarray, sums: np.ndarray, gram: np.ndarray, ridge: np.ndarray
     """
     from scipy.optimize import minimize
 
-    factor = cholesky(gram + np.diag(ridge), lower=True)
+    factor = _factorise(gram + np.diag(ridge))
     turned = solve_triangular(factor, rows.T, lower=True).T
     targets = solve_triangular(factor, sums.T, lower=True).T
     penalty = solve_triangular(factor, np.diag(np.sqrt(ridge)), lower=True)

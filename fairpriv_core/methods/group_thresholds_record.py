@@ -70,6 +70,10 @@ class GroupThresholdsRecord(AveragedSums, FitsMany):
         """Return one sampled Gaussian a step, and one Gaussian for the counts."""
         return (self.steps_event(n_train), Gaussian(fields.known_noise(noise_counts=self.noise_counts)))
 
+    def count_deviation(self) -> float | None:
+        """Sizes are sums of the running counts."""
+        return 0.0
+
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return C, and how far one row moves the running counts' release."""
         return {"gradients": self.clip_primal, "counts": cumulative_sensitivity(PLACES)}

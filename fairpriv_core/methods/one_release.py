@@ -150,6 +150,10 @@ class OneRelease(FitsMany):
         """Return the one release, whatever the training after it."""
         return (Gaussian(self.noise()),)
 
+    def count_deviation(self) -> float | None:
+        """Sizes are estimated from the statistic."""
+        return 0.0
+
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return the statistic's shift over C: features are divided by C before they are summed."""
         return {"statistic": statistic_sensitivity(groups)}

@@ -103,6 +103,10 @@ class OneReleaseRecord(AveragedSums, FitsMany):
         counts = Gaussian(fields.known_noise(noise_counts=self.noise_counts))
         return (self.joint().steps_event(n_train), counts, Gaussian(fields.known_noise(noise_flips=self.noise_flips)))
 
+    def count_deviation(self) -> float | None:
+        """Sizes are sums of the counts."""
+        return 0.0
+
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return C; 1: a record counts once; and how far one flip moves the running sums' release."""
         return {"gradients": self.clip_primal, "counts": 1.0, "flips": cumulative_sensitivity(PLACES)}

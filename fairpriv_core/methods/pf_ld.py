@@ -184,9 +184,9 @@ class PfLd(TrainsByRule):
         primal = SampledGaussian(self.noise("noise_primal"), self.rate(n_train), steps, "replace")
         return (*counts, Gaussian(self.noise("noise_dual"), self.dual_steps), primal)
 
-    def count_deviation(self) -> float:
-        """That of the shift √2 of a person who moves; 0 of the published variant, which counts in clear."""
-        return MOVED * self.noise("noise_counts") if self.variant == "proved" else 0.0
+    def count_deviation(self) -> float | None:
+        """That of the shift √2 of a person who moves; None of the published variant, which counts in clear."""
+        return MOVED * self.noise("noise_counts") if self.variant == "proved" else None
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return r C_p, half the sensitivity of a step with multipliers at +-lambda_max, a dual step's and the counts'.

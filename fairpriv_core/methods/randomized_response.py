@@ -89,6 +89,10 @@ class ResponseReductions(FitsAlone):
         """The response's epsilon; BadInput before calibration."""
         return fields.known_noise(response_epsilon=self.response_epsilon)
 
+    def count_deviation(self) -> float | None:
+        """Sizes are estimated from the answers."""
+        return 0.0
+
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return 1: a person's attribute moves their own answer alone."""
         return {"answers": 1.0}

@@ -12,6 +12,7 @@ from fairpriv_core.engine.networks import AnyShape, count_known, estimate_memory
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.methods.base import Method, MethodInfo
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.cell_counts import Counts, count_needed
 from fairpriv_core.methods.fields import TrainsNetwork, count_batch, fit_batch_size
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import say_undefined
@@ -20,7 +21,7 @@ from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.config import RunConfig, build_shape
 from fairpriv_core.records.ledger_entry import Posting, record_posting
 from fairpriv_core.records.paid import price_schema
-from fairpriv_core.records.record import RunRecord, draft_record, plan_evaluation
+from fairpriv_core.records.record import RunRecord, doubt_network, draft_record, plan_evaluation
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.records.source import find_seed
 
@@ -54,11 +55,18 @@ def plan_run(config: RunConfig, key: str, *, datasets: DatasetCache, find_record
     notes: dict[str, Any] = {}
     if source is None:
         method = calibrate_method(config, train.n)
+        find_counts(config, method, train)
     else:
         method, notes = use_release(config.method, source, config.to_json(), train.digest)
     evaluation = plan_evaluation(config, method, train.n)
     draft = draft_record(key=key, config=config, method=method, train=train, test=test, evaluation=evaluation)
     return Plan(config, replace(draft, notes=notes), method, evaluation, train, test, source)
+
+
+def with_doubts(plan: Plan) -> Plan:
+    """Return `plan` with a warning of what is likely wrong with a person's own network, which is opened."""
+    doubts = tuple(map(str, doubt_network(plan.method, plan.train)))
+    return replace(plan, draft=replace(plan.draft, warnings=(*plan.draft.warnings, *doubts)))
 
 
 def calibrate_method(config: RunConfig, n_train: int) -> Method:
@@ -81,6 +89,17 @@ def calibrate_method(config: RunConfig, n_train: int) -> Method:
         return (*price, *fit(divisor).event(n_train))
 
     return fit(calibrate(events_for, epsilon=target, delta=delta, start=_DIVISOR))
+
+
+def find_counts(config: RunConfig, method: Method, train: Dataset) -> Counts | None:
+    """Return the sizes that a run of `method` (calibrated) must find large enough; None where there are none.
+
+    BadInput where public numbers alone show that most runs would end there, with their epsilon spent.
+    """
+    counts = None if config.reuse is not None else count_needed(method, notions()[config.notion], train)
+    if counts is not None:
+        counts.require_possible()
+    return counts
 
 
 def fit_batch(config: RunConfig, said: Collection[str], datasets: DatasetCache) -> RunConfig:

@@ -17,7 +17,7 @@ from typing import Any
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.roles import Groups
 from fairpriv_core.data.schema import read_schema
-from fairpriv_core.engine.modules import hash_sources, is_module
+from fairpriv_core.engine.modules import ModuleShape, hash_sources, is_module
 from fairpriv_core.engine.networks import count_known
 from fairpriv_core.engine.training import CPU, find_device
 from fairpriv_core.errors import BadInput
@@ -35,6 +35,7 @@ from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.records.source import is_published, without_folders
 from fairpriv_core.text import drop_folders
+from fairpriv_core.warnings import FairprivWarning, PrivacyWarning, TrainingWarning
 
 SPLIT_ASSUMED = (
     "The private evaluation is on test rows and training on the others. Which rows are which is assumed public, and "
@@ -232,7 +233,7 @@ def draft_record(
         calibrated=method_to_json(method),
         data=_describe(config, train, test),
         versions={**library_versions(), **name_plugin(method), **name_sources(network_of(method)), **_name_device()},
-        warnings=_warn(config, method, train),
+        warnings=tuple(map(str, list_warnings(config, method, train))),
         author=name_author(method),
     )
     return _state(draft, method, with_evaluation(method.event(train.n), evaluation))
@@ -379,12 +380,22 @@ def _name_device() -> dict[str, str]:
     return {} if find_device() == CPU else {"device": find_device()}
 
 
-def _warn(config: RunConfig, method: Method, train: Dataset) -> tuple[str, ...]:
-    idle, private = method.idle_reason(), method.info.threat_model is not None
-    large = warn_of_delta(config.delta, train.n) if private else None
-    size = count_known(build_shape(method, train))
-    little = forecast(config, method, n_train=train.n, parameters=size) if private else None
-    return tuple(warning for warning in (idle, large, little) if warning is not None)
+def list_warnings(config: RunConfig, method: Method, train: Dataset) -> list[FairprivWarning]:
+    """Return what settings and the number of rows alone warn of before a run of `method` (calibrated)."""
+    private, size = method.info.threat_model is not None, count_known(build_shape(method, train))
+    said = [
+        (TrainingWarning, method.idle_reason()),
+        (PrivacyWarning, warn_of_delta(config.delta, train.n) if private else None),
+        (TrainingWarning, forecast(config, method, n_train=train.n, parameters=size) if private else None),
+    ]
+    return [kind(sentence) for kind, sentence in said if sentence is not None]
+
+
+def doubt_network(method: Method, train: Dataset) -> list[FairprivWarning]:
+    """Return what is likely wrong with the network that `method` trains; it opens one of a person's own."""
+    shape = build_shape(method, train)
+    doubt = shape.doubt if isinstance(shape, ModuleShape) else None
+    return [] if doubt is None else [TrainingWarning(doubt)]
 
 
 def forecast(config: RunConfig, method: Method, *, n_train: int, parameters: int | None) -> str | None:

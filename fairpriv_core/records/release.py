@@ -90,6 +90,7 @@ BESIDE = (
     Piece("measured schema", "released", "ranges, bins and values that passed their noise; see a paid schema"),
     Piece("outline and proposed schema", "raw", "of a file, for who holds it: rows left out and why, ranges, values"),
     Piece("name, tags and note", "raw", "a person's own words about a run; in no record, file, figure or report of it"),
+    Piece("warnings before a launch", "raw", "of small groups, scales and labels, for who launches; in no record"),
     Piece("measure of a paper", "raw", "attacks on training rows and how many of them are clipped"),
 )
 

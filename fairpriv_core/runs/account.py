@@ -7,10 +7,12 @@ from dataclasses import asdict
 from typing import Any
 
 from fairpriv_core import checks
+from fairpriv_core.data.roles import MOST_GROUPS
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import name_accounting
 from fairpriv_core.privacy import event as events_of
+from fairpriv_core.privacy.explain import warn_of_delta
 from fairpriv_core.records.config import DEFAULT_DELTA, read_delta, read_epsilon
 from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.records.record import name_author, published_epsilon, state_epsilon
@@ -30,7 +32,7 @@ def account(
     if budget is not None:
         method = method.calibrated(epsilon=budget, delta=least, n_train=dataset_size)
     events = method.event(dataset_size)
-    settings = method_to_json(method)
+    settings, large = method_to_json(method), warn_of_delta(least, dataset_size)
     return {
         "method": method.info.name,
         "threat_model": method.info.threat_model,
@@ -44,13 +46,14 @@ def account(
         "noise_multipliers": {name: value for name, value in settings.items() if name.startswith("noise_")},
         "steps": method.steps(dataset_size),
         "event": events_of.to_json(events),
+        "warnings": [large] if method.info.threat_model is not None and large is not None else [],
         "assumptions": list(method.assumptions()),
         "calibrated": settings,
     }
 
 
 def _check_groups(method: Method, groups: int) -> None:
-    checks.whole(low=2, groups=groups)
+    checks.whole(low=2, high=MOST_GROUPS, groups=groups)
     most = method.info.max_groups
     if most is not None and groups > most:
         raise BadInput(f"groups must be at most {most} for method '{method.info.name}', got {groups}.", field="groups")

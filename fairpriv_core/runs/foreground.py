@@ -10,8 +10,9 @@ from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.parameters import method_to_json
-from fairpriv_core.records.plan import DatasetCache, fit_batch
-from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.plan import DatasetCache, calibrate_method, find_counts, fit_batch
+from fairpriv_core.records.record import RAW, RunRecord, doubt_network
+from fairpriv_core.records.source import is_published
 from fairpriv_core.runs.children import use_one_thread
 from fairpriv_core.runs.prose import describe_progress
 from fairpriv_core.runs.worker import work_on
@@ -20,6 +21,7 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
 from fairpriv_core.text import Reporter, count_text
+from fairpriv_core.warnings import warn
 
 _POLL_SECONDS = 0.2
 Ended = tuple[RunRow, RunRecord | None]
@@ -86,6 +88,7 @@ def train(config: RunConfig, reporter: Reporter, *, again: bool = False, said: C
             return found, store.record(found.key)
         if found is not None and found.status in ("paused", "lost"):
             return _go_on(store, found, reporter)
+        _accept_risk(config, datasets, reporter)
         return _work(store, store.submit(config, again=again).key, reporter, datasets)
 
 
@@ -117,6 +120,20 @@ def _say_without_gap(config: RunConfig, said: Collection[str], reporter: Reporte
     moved = [name for name in replaced if name in said]
     if moved and "gap_target" not in said:
         reporter.say(f"gap_target = none: you set {' and '.join(moved)}. With gap_target too, a gap is aimed at.")
+
+
+def _accept_risk(config: RunConfig, datasets: DatasetCache, reporter: Reporter) -> None:
+    """Have it accepted before launch that a run may end at its noisy counts, and warn of a network that learns little.
+
+    Which sizes rows have is raw.
+    """
+    train, _ = datasets.parts(config)
+    for doubt in doubt_network(config.method, train):
+        warn(doubt)
+    counts = find_counts(config, calibrate_method(config, train.n), train)
+    risk = None if counts is None else counts.say_risk(config.epsilon)
+    if risk is not None:
+        reporter.accept(risk if is_published(config.data.to_json()) else f"{risk} {RAW}")
 
 
 def resume(key: str, reporter: Reporter) -> Ended:

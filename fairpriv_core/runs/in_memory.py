@@ -12,19 +12,21 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Snapshot, Training, Unwatched, find_device
 from fairpriv_core.errors import RunFailed
+from fairpriv_core.methods.base import Method
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.curve import LiveEpsilon
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import identify_data, record_posting
-from fairpriv_core.records.plan import calibrate_method
-from fairpriv_core.records.record import RunRecord, draft_record, finished_record
+from fairpriv_core.records.plan import calibrate_method, find_counts
+from fairpriv_core.records.record import RAW, RunRecord, doubt_network, draft_record, finished_record, list_warnings
 from fairpriv_core.runs.execute import UNSTORED, Outcome
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.identity import draw_id
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.text import epsilon_text
+from fairpriv_core.warnings import PrivacyWarning, warn
 
 #: what the config of such a run has in place of a data set
 IN_MEMORY = DataSpec(dataset="in memory", sensitive="sensitive_features")
@@ -62,9 +64,13 @@ def run_in_memory(
     planned against the data called `ledger`: BadInput, and nothing is trained, where that is beyond a cap.
     """
     method = calibrate_method(config, train.n)
+    counts = find_counts(config, method, train)
     journal = MemoryJournal()
     nobody = train.take(train.y[:0])
     draft = draft_record(key=UNSTORED, config=config, method=method, train=train, test=nobody)
+    draft = _warn(draft, config, method, train)
+    if counts is not None and (risk := counts.say_risk(draft.epsilon)) is not None:
+        warn(PrivacyWarning(f"{risk} {RAW}"))
     if ledger is not None:
         _count(draft, ledger)
     mechanism = Mechanism(Randomness.fresh())
@@ -80,6 +86,14 @@ def run_in_memory(
         raise
     made = {"metrics": None, "steps": fitted.steps, "notes": dict(fitted.notes), **journal.spent(0)}
     return Outcome(finished_record(draft, method, events=fitted.events, **made), fitted, train)
+
+
+def _warn(draft: RunRecord, config: RunConfig, method: Method, train: Dataset) -> RunRecord:
+    """Warn of what public values tell; return the draft with all of it."""
+    said = [*list_warnings(config, method, train), *doubt_network(method, train)]
+    for warning in said:
+        warn(warning)
+    return replace(draft, warnings=tuple(map(str, said)))
 
 
 def _count(draft: RunRecord, name: str) -> None:

@@ -118,6 +118,7 @@ def describe_account(accounted: Mapping[str, Any]) -> str:
     pairs = [("method", accounted["method"]), *describe_epsilon(accounted)]
     pairs += [(name, f"{value:.4f}") for name, value in accounted["noise_multipliers"].items() if value is not None]
     pairs += [("releases", _describe_event(event)) for event in accounted["event"]]
+    pairs += [("warning", warning) for warning in accounted["warnings"]]
     pairs += [("assumes", assumption) for assumption in accounted["assumptions"]]
     return align(pairs)
 

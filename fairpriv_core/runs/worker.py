@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from fairpriv_core.errors import BadInput, FairprivError, StoreError
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.model import Model
-from fairpriv_core.records.plan import DatasetCache, Plan, plan_run
+from fairpriv_core.records.plan import DatasetCache, Plan, plan_run, with_doubts
 from fairpriv_core.records.record import failed_record
 from fairpriv_core.runs.children import live_with_parent
 from fairpriv_core.runs.execute import Outcome, train_together
@@ -110,6 +110,7 @@ def _plan_each(work: WorkStore, journal: StoreJournal, datasets: DatasetCache) -
             plan = plan_run(
                 build_config(session.claim.config), session.claim.key, datasets=datasets, find_record=work.find_record
             )
+            plan = with_doubts(plan)
             session.bind(plan, work.files.seal)
             plans.append(plan)
         except OtherVersion as error:

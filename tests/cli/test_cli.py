@@ -211,6 +211,11 @@ def test_account_needs_no_data_and_its_event_gives_its_epsilon(call: Call) -> No
     assert call(*command, "--set", "epochs=40", "--json").json["noise_multipliers"] != found["noise_multipliers"]
     assert ", proved" in call(*command).out
     assert call("account", "--method", "none", "--dataset-size", "1000", "--json").json["epsilon"] is None
+    assert found["warnings"] == [] and "1/n" not in call(*command).out
+    for large in (("--delta", "0.01"), ("--dataset-size", "1000000")):
+        said = call(*command, *large, "--json")
+        assert "is not below 1/n" in said.json["warnings"][0] and "is not below 1/n" in said.err
+        assert "is not below 1/n" in call(*command, *large).out.replace("\n", " ")
 
 
 @pytest.mark.parametrize(
@@ -246,7 +251,16 @@ def test_bad_input_is_a_sentence_and_exit_code_2(call: Call, arguments: tuple[st
         assert store.rows() == []
 
 
-def test_a_failed_run_is_exit_code_1_with_its_record(call: Call, tmp_path: Path) -> None:
+class Terminal(io.StringIO):
+    """What a person at a terminal types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_failed_run_is_exit_code_1_with_its_record(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "own.csv"
     lines = [f"{'few' if row % 60 == 0 else 'many'},{row % 3},{row % 2}" for row in range(600)]
     path.write_text("\n".join(["side,size,label", *lines]) + "\n")
@@ -255,6 +269,15 @@ def test_a_failed_run_is_exit_code_1_with_its_record(call: Call, tmp_path: Path)
     assert said.code == 1 and said.json["status"] == "failed" and said.json["event"]
     *warned, error = said.err.splitlines()
     assert "'few'" in error and error.startswith("Error: ") and "those planned" in " ".join(warned)
+    assert "Warning: Group 'few' is small" in said.err and "Do not publish" in said.err, "a script goes on"
+    with open_store() as store:
+        stored = store.rows()
+    assert not any("'few' is small" in str(row.to_json()) for row in stored), "raw: for who launches alone"
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    said = call("train", *named, "--notion", "demographic_parity", "--method", "pf_ld", "--epsilon", "9")
+    assert (said.code, said.out) == (1, "") and "most runs will fail at the count, with ε = 9.00 spent" in said.err
+    with open_store() as store:
+        assert len(store.rows()) == len(stored)
 
 
 def test_a_store_of_something_else_is_a_sentence(call: Call, own_store: Path) -> None:

@@ -14,6 +14,8 @@ from fairpriv_core.data.guess import guess_column, measure, measure_column
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
 from fairpriv_core.data.profile import inspect_file
 from fairpriv_core.data.table import Codes, Numbers
+from fairpriv_core.data.table_schema import find_compared, read_schema_file, to_text
+from fairpriv_core.errors import BadInput
 
 
 def load(path: Path, rows: list[str], *, header: str = "sex,age,paid", **asked: str) -> Dataset:
@@ -35,6 +37,26 @@ def test_rows_labels_and_groups(path: Path) -> None:
     assert dataset.group.tolist() == [row % 2 for row in range(100)]
     assert dataset.y.tolist() == [int(row % 5 > 2) for row in range(100)]
     assert dataset.name == "people.csv" and set(dataset.encoder and dataset.feature_names) == {"age"}
+
+
+def test_labels_of_many_digits_stay_apart_or_are_refused(path: Path) -> None:
+    """From 2**53 on neighbours are one float: two of these three labels would be one."""
+    codes = [12345678901234560, 12345678901234567, 12345678901234568]
+    long = [f"{'fm'[row % 2]},{20 + row % 47},{codes[row % 3]}" for row in range(90)]
+    with pytest.raises(BadInput, match=r"'paid' holds numbers from 9,007,199,254,740,992 on.*type is category"):
+        load(path, long, positive=str(codes[1]))
+    stated = {"paid": ("label", "category"), "sex": ("sensitive", "category"), "age": ("feature", "number")}
+    text = "".join(f'[columns.{name}]\nrole = "{role}"\ntype = "{kind}"\n' for name, (role, kind) in stated.items())
+    said = read_schema_file(text)
+    schema = to_text(said, compared=find_compared(said, label="paid", sensitive="sex"))
+    exact = load(path, long, positive=str(codes[1]), schema=schema)
+    assert exact.y.tolist() == [int(row % 3 == 1) for row in range(90)] and exact.label_names[1] == str(codes[1])
+    short = load(
+        path,
+        [f"{'fm'[row % 2]},{row},{1234567890123456 + row % 2}" for row in range(90)],
+        positive=str(1234567890123456),
+    )
+    assert short.label_names == ("1234567890123457", "1234567890123456")
 
 
 def test_what_was_read_from_the_file_is_said(path: Path) -> None:

@@ -258,6 +258,17 @@ def test_one_label_alone_can_be_trained_on() -> None:
     assert fitted.notes["released_gaps"]["equal_opportunity_gap"] is None
 
 
+@pytest.mark.parametrize("groups", [2, 3])
+@pytest.mark.parametrize("learner", ["network", "linear"])
+def test_what_was_released_is_used_whatever_the_features_are(learner: str, groups: int) -> None:
+    """Curvatures of 1e60 beside a ridge of 1e-60, columns that repeat each other, and columns without any size."""
+    data = _ordinary(groups)
+    for rows in (data.X * np.float32(1e30), np.tile(data.X, 3), data.X * np.float32(1e-38), np.zeros_like(data.X)):
+        method = dataclasses.replace(METHOD, learner=learner)
+        (fitted,) = train(method, [dataclasses.replace(data, X=rows)], [RecordingMechanism(seed=2)])
+        assert len(fitted.events) == 1 and np.isfinite(fitted.parameters).all()
+
+
 def test_bad_settings_are_refused() -> None:
     for setting, says in [
         ({"gap_target": 1.5}, "gap_target must lie in"),

@@ -117,7 +117,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
     found: list[RunConfig] = []
     draw = launch.offer_launch
 
-    def offer(store: RunStore, config: RunConfig, plan: Plan, *, hopeless: bool) -> bool:
+    def offer(store: RunStore, config: RunConfig, plan: Plan, *, hopeless: bool, accepted: bool) -> bool:
         found.append(config)
         return draw(store, config, plan, hopeless=hopeless)
 

@@ -270,13 +270,15 @@ def test_settings_that_pursue_or_learn_nothing_are_said_and_offered_to_experts_a
     given: dict[str, str], words: str, is_offered: bool, open_page: Open
 ) -> None:
     page = open_page("train", **given)
-    told = said(page, "caption", "warning")
+    told = said(page, "caption", "warning", "error")
     warned = ("no fairness is pursued", "next to nothing to learn", "are too few")
     assert words in told and any(each in told for each in warned) is bool(words)
-    assert page.button("launch").disabled is not is_offered and ("Expert mode launches them" in told) is not is_offered
+    doomed = "too few for" in words  # for experts too: most runs would spend their ε for nothing
+    assert page.button("launch").disabled is not is_offered
+    assert ("Expert mode launches them" in told) is not (is_offered or doomed)
     if not is_offered:
-        fits = {"p__batch_size": "8" if "rows=60" in given["data"] else "50"}
-        assert not open_page("train", **given, expert="True", **fits).button("launch").disabled
+        fits = {"p__batch_size": "8" if doomed else "50"}
+        assert open_page("train", **given, expert="True", **fits).button("launch").disabled is doomed
     elif "rows=1000" in given.get("data", ""):
         assert "1,500 steps" in " ".join(item.help or "" for item in page.caption)
 
@@ -288,6 +290,12 @@ def test_a_group_that_noise_may_hide_is_told_before_launch(open_page: Open) -> N
         return [item.value for item in page.warning if "their count gets noise" in item.value]
 
     [text] = told(epsilon="0.01")
+    page = open_page("train", method="pf_ld", epsilon="0.01")
+    assert page.button("launch").disabled and "Accept the risk" in said(page, "caption")
+    [accept] = page.checkbox
+    assert "ε = 0.0100" in accept.label
+    accept.check().run()
+    assert launch(page)["epsilon"] == 0.01
     assert re.search(r"Group '[AB]' is small \([\d,]+ training rows; their count gets noise of about [\d,]+\)", text)
     assert re.search(r"about 1 of \d+ runs will fail at the count", text)
     assert "do not publish" not in text.lower(), "everybody has these rows"

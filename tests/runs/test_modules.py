@@ -165,6 +165,13 @@ def test_a_network_that_is_none_ends_a_run_before_anything_is_released(
     assert any(part in row.error for part in says.split("|"))
 
 
+def test_outputs_that_are_no_logits_are_told_in_the_record(local: RunStore) -> None:
+    config = ask("squashed")
+    finish(local, local.submit(config).key)
+    record = local.record(config.key)
+    assert record is not None and "ends in a sigmoid" in " ".join(record.warnings)
+
+
 def test_what_pages_ask_of_a_run_runs_no_code_of_its_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairpriv_core.engine.modules.import_build", lambda reference: pytest.fail("it was imported"))
     config = ask("normed")

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from fairpriv_core.engine.modules import ModuleShape, find_held, hash_sources, import_build
 from fairpriv_core.engine.torch.device import open_device
 from fairpriv_core.engine.torch.model import Learnt, Seed
-from fairpriv_core.engine.torch.module_checks import check_layers, check_module
+from fairpriv_core.engine.torch.module_checks import check_layers, check_module, find_doubt
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.privacy.sums import BLOCK
 from fairpriv_core.seeds import public_generator
@@ -73,6 +73,7 @@ class OpenModule:
         self._owner: object = None
         self._versions = self._read_versions()
         check_module(self)
+        self.doubt = find_doubt(self)
 
     def require(self, expected: tuple[str, str] | None) -> None:
         """Raise BadInput where a stored model was trained with another module, by its hashes."""
@@ -117,6 +118,13 @@ class OpenModule:
             scores = self._forward(rows)
         self._require_unchanged()
         return scores
+
+    def give(self, rows: Tensor) -> Tensor:
+        """Return what the module itself gives for `rows` (b, d), as (b, …)."""
+        with torch.no_grad():
+            found: Tensor = self._gradients(rows.view(-1, *self.shape.size_in)).reshape(len(rows), -1)
+        self._require_unchanged()
+        return found
 
     def differentiate(self, row: Tensor, delta: Tensor) -> Tensor:
         """Return the gradient (P,) of sum(delta * outputs) of one row (1, d), by autograd without Opacus."""

@@ -28,6 +28,7 @@ _BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm
 _ROWS = 8
 _MOVED = 0.1  # how far parameters are moved: what starts at 0 would hide what is behind it
 _LARGE = 1e3
+_FAR = 10.0  # how far parameters are moved where outputs are to show what bounds them
 _CLOSE = 1e-3  # of a gradient's norm: float32, in products of other sizes
 
 
@@ -40,6 +41,7 @@ class Opened(Protocol):
 
     def load(self, flat: Tensor, owner: object) -> None: ...
     def score(self, rows: Tensor) -> Tensor: ...
+    def give(self, rows: Tensor) -> Tensor: ...
     def learn(self, rows: Tensor, seed: Seed) -> Learnt: ...
     def differentiate(self, row: Tensor, delta: Tensor) -> Tensor: ...
     def hash_state(self) -> str: ...
@@ -149,6 +151,40 @@ def _check_alone(opened: Opened, rows: Tensor, delta: Tensor) -> None:
         alone = opened.score(rows[index : index + 1])[0]
         close = torch.allclose(alone, scores[index], rtol=_CLOSE, atol=_CLOSE)
         _require(opened, close, "gives a row another output alone than among others")
+
+
+def find_doubt(opened: Opened) -> str | None:
+    """Return what is likely wrong with an open module's outputs, which are taken as logits; None where nothing is.
+
+    Tried on rows of both signs, near and far out, with parameters as built and moved far: what ends in a sigmoid stays
+    within 0 and 1 all the same, and what gives one logit of one sign alone decides one label alone.
+    """
+    built, draw = opened.read(), public_generator(0, "outputs of a network")
+    rows = draw.normal(size=(_ROWS // 2, opened.shape.inputs)) * np.geomspace(0.1, 100.0, _ROWS // 2)[:, None]
+    signed = torch.from_numpy(np.concatenate([rows, -rows]).astype(np.float32)).to(opened.place)
+    moved = draw.uniform(-_FAR, _FAR, (_ROWS, opened.size)).astype(np.float32)
+    found = []
+    try:
+        for flat in (built, *torch.from_numpy(moved).to(opened.place)):
+            opened.load(flat, flat)
+            found.append(opened.give(signed))
+    except (IndexError, RuntimeError, RunFailed):  # a number that is no word of its vocabulary
+        return None
+    finally:
+        opened.load(built, built)
+    outputs = torch.cat(found)
+    low, high, name = float(outputs.min()), float(outputs.max()), opened.shape.reference
+    if low >= 0 and high <= 1:
+        return (
+            f"Network '{name}' ends in a sigmoid or softmax: its outputs lie within 0 and 1 and are taken as logits, "
+            "which have any sign. Leave out its last layer."
+        )
+    if outputs.shape[1] == 1 and (low >= 0 or high <= 0):
+        return (
+            f"Network '{name}' gives outputs of one sign alone, and its output is taken as the logit of label 1, which "
+            "is below 0 for the other label. Leave out its last layer."
+        )
+    return None
 
 
 def _learn(opened: Opened, rows: Tensor, delta: Tensor) -> list[Tensor]:

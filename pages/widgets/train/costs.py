@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import streamlit as st
@@ -10,7 +9,6 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.networks import count_known
 from fairpriv_core.ledger.launch import Effect, foresee_launch
-from fairpriv_core.methods.cell_counts import best_chance, chance_of_refusal
 from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.privacy import explain
 from fairpriv_core.privacy.ledger import LedgerEntry
@@ -29,9 +27,6 @@ from pages.widgets.shared.epsilon import explain_epsilon
 from pages.widgets.shared.ledger import HELP, call_people, find_page, list_effects
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.train.plan import Plan
-
-_UNLIKELY = 0.005  # a chance that is not worth a warning
-_HOPELESS = 0.5  # a chance at best that is not worth the ε of a run
 
 
 def show_costs(config: RunConfig, plan: Plan, *, levels: bool) -> None:
@@ -98,38 +93,19 @@ def warn_of_noise(config: RunConfig, plan: Plan) -> bool:
     return little is not None
 
 
-def warn_of_small_cells(config: RunConfig, plan: Plan) -> bool:
-    """Warn where noise may take a group's count below what training needs, which ends the run after it was spent.
+def accept_risk(config: RunConfig, plan: Plan) -> bool:
+    """Warn where noise may take a group's count below what training needs; return whether that is accepted.
 
-    Return whether public numbers alone show that it will.
+    It ends the run after its ε was spent. Which sizes the rows have is raw.
     """
-    deviation, count = plan.method.count_deviation(), len(plan.cells)
-    if not plan.cells or deviation <= 0:
-        return False
-    if best_chance(plan.n_train, count, deviation) < _HOPELESS:
-        st.warning(
-            plain(
-                f"{plan.n_train:,} training rows are too few for {count} counts, which get noise of about "
-                f"{deviation:,.0f} each. Even if all were equally large, most runs would stop at the counts, whose ε "
-                "is then spent. Put groups together on Data, or choose a larger ε."
-            ),
-            icon=":material/groups:",
-        )
+    epsilon = plan.epsilon[-1] if plan.epsilon else config.epsilon
+    risk = None if plan.counts is None else plan.counts.say_risk(epsilon)
+    if risk is None:
         return True
-    name, size = min(plan.cells.items(), key=lambda cell: cell[1])
-    chance = 1.0 - math.prod(1.0 - chance_of_refusal(each, deviation) for each in plan.cells.values())
-    if chance >= _UNLIKELY:
-        raw = "" if is_published(config.data.to_json()) else f" {RAW}"
-        often = "most runs" if chance > 0.5 else f"about 1 of {round(1 / chance):,} runs"
-        st.warning(
-            plain(
-                f"Group '{name}' is small ({size:,.0f} training rows; their count gets noise of about "
-                f"{deviation:,.0f}). So {often} will fail at the count, and its ε stays spent. Put small "
-                f"groups together on Data, or choose a larger ε.{raw}"
-            ),
-            icon=":material/groups:",
-        )
-    return False
+    raw = "" if is_published(config.data.to_json()) else f" {RAW}"
+    st.warning(plain(risk + raw), icon=":material/groups:")
+    accepted = f"Spend ε = {epsilon_text(epsilon)} even if the run fails"
+    return bool(st.checkbox(plain(accepted), key=f"accept_{config.key}"))
 
 
 def warn_of_delta(config: RunConfig, plan: Plan) -> None:

@@ -25,6 +25,7 @@ from pages.widgets.shared.state import choose
 from pages.widgets.train.clipping import show_clipping
 from pages.widgets.train.clone import say_cloned
 from pages.widgets.train.costs import (
+    accept_risk,
     say_duration,
     say_what_predicting_needs,
     show_costs,
@@ -32,20 +33,20 @@ from pages.widgets.train.costs import (
     warn_of_delta,
     warn_of_idling,
     warn_of_noise,
-    warn_of_small_cells,
 )
 from pages.widgets.train.plan import Plan, make_plan
 
 
-def offer_launch(store: RunStore, config: RunConfig, plan: Plan, *, hopeless: bool) -> bool:
+def offer_launch(store: RunStore, config: RunConfig, plan: Plan, *, hopeless: bool, accepted: bool) -> bool:
     """Draw the button, in sight wherever the page is; return whether these settings have a run, which it opens.
 
-    `hopeless` settings cannot be launched.
+    `hopeless` settings and those whose risk is not `accepted` cannot be launched; a run that is there can be opened.
     """
     known = attempt(lambda: store.find(config.key))
     exists = known is not None and known.status in GOING_ON
+    off = (hopeless or not accepted) and not exists
     with st.bottom, _bar():
-        if _draw_button(disabled=hopeless or not store.database.writable):
+        if _draw_button(disabled=off or not store.database.writable):
             row = attempt(lambda: store.submit(settle_schema(store, config)))
             if row is not None:
                 train_plain_beside(store, config)
@@ -53,6 +54,8 @@ def offer_launch(store: RunStore, config: RunConfig, plan: Plan, *, hopeless: bo
                 go_to("run", run=row.key)
         if known is not None and exists:
             st.caption(f"These settings have a run ({plain(known.status)}). Launch opens it; nothing runs twice.")
+        elif not accepted:
+            st.caption("Accept the risk, then launch.")
         else:
             say_duration(config, plan, attempt(lambda: store.rows(limit=50)) or [])
     return exists
@@ -78,10 +81,10 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         _say_closed(store, config)
     say_what_predicting_needs(plan)
     warn_of_idling(plan)
-    hopeless = any([warn_of_small_cells(config, plan), warn_of_noise(config, plan)]) and not expert
+    accepted, hopeless = accept_risk(config, plan), warn_of_noise(config, plan) and not expert
     if hopeless:
         st.caption("Launch is off for these settings. Expert mode launches them all the same.")
-    known = store is not None and offer_launch(store, config, plan, hopeless=hopeless)
+    known = store is not None and offer_launch(store, config, plan, hopeless=hopeless, accepted=accepted)
     show_costs(config, plan, levels=expert)
     if store is not None:
         show_effect(store, config, plan, dataset, runs_already=known)

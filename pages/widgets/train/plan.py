@@ -12,14 +12,13 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset, split_dataset
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import why_unproved
-from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.cells import build_cells
+from fairpriv_core.methods.cell_counts import Counts
 from fairpriv_core.privacy import accountants
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.curve import epsilon_over
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.paid import price_schema
-from fairpriv_core.records.plan import calibrate_method, check_settings
+from fairpriv_core.records.plan import calibrate_method, check_settings, find_counts
 from fairpriv_core.records.record import plan_evaluation, published_epsilon, with_evaluation
 from fairpriv_core.records.reuse import use_release
 
@@ -43,7 +42,7 @@ class Plan:
         at_once: whether ε is proved and each release is made once, so that more epochs cost nothing more.
         notes: by which the ledger knows a release that an earlier run has paid for.
         shape: the network that it trains.
-        cells: raw training rows of each cell of the notion; none where the method pursues none.
+        counts: raw sizes that it must find large enough beside noise; None where there are none.
     """
 
     method: Method
@@ -59,7 +58,7 @@ class Plan:
     at_once: bool
     notes: Mapping[str, Any] = field(default_factory=dict)
     shape: Any = None
-    cells: Mapping[str, float] = field(default_factory=dict)
+    counts: Counts | None = None
 
 
 def make_plan(config: RunConfig, dataset: Dataset, source: Mapping[str, Any] | None) -> Plan:
@@ -75,15 +74,7 @@ def make_plan(config: RunConfig, dataset: Dataset, source: Mapping[str, Any] | N
         method, notes = use_release(config.method, source, config.to_json(), train.digest)
         asked = replace(asked, method=method, reuse=None)
     plan = _make(json.dumps(asked.to_json(), sort_keys=True), train.n, dataset.groups)
-    return replace(plan, notes=notes, shape=shape, cells=_count_cells(config, train))
-
-
-def _count_cells(config: RunConfig, train: Dataset) -> dict[str, float]:
-    """Return the rows of each cell of the notion; none where the method has nothing to do with them."""
-    if not config.method.info.pursues_notion or config.reuse is not None:
-        return {}
-    cells = build_cells(notions()[config.notion], train.group_names, train.labels)
-    return dict(zip(cells.names, cells.sizes(train.group, train.y).tolist(), strict=True))
+    return replace(plan, notes=notes, shape=shape, counts=find_counts(config, plan.method, train))
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
