@@ -8,7 +8,7 @@ from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.roles import guess_attributes
 from fairpriv_core.data.spelling import show_number
-from fairpriv_core.data.table_schema import find_stated, from_text
+from fairpriv_core.data.table_schema import UNSAID, from_text, take_statement
 from pages.widgets.data.files import begin_file, begin_reading
 from pages.widgets.data.groups import choose_fewer, show_counts, show_terms
 from pages.widgets.data.roles import choose_benchmark, choose_file
@@ -68,12 +68,12 @@ def _follow_reference(reference: str) -> bool:
     choose(name, spec.dataset or reference.partition(":")[0].removeprefix("file-"))
     if spec.file is not None:
         begin_file(spec.file, stated=True)
-        put_stated(find_stated(spec.schema))
+        schema = None if spec.schema is None else from_text(spec.schema)
+        put_stated(UNSAID if schema is None else take_statement(schema))
         begin_reading(get_stated(), told=True)
         choose("image", spec.image or "")
         choose("person", spec.person or "")
         choose("schema", spec.schema)
-        schema = None if spec.schema is None else from_text(spec.schema)
         choose("values_from", "rows" if schema is None else schema.values_from)
         if schema is not None and schema.paid is not None and schema.paid.share is not None:
             choose("schema_share", schema.paid.share)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from fairpriv_core.cli.output import say, write_out
 from fairpriv_core.cli.request import name_table
 from fairpriv_core.data.profile import propose_schema
 from fairpriv_core.data.read import describe_form
+from fairpriv_core.data.table_schema import UNSAID
 from fairpriv_core.paths import read_path
 
 
@@ -26,7 +28,9 @@ def schema(files: tuple[str, ...], out: str | None, **given: Any) -> None:
     path, stated = read_path(name_table(files) or ""), options.take_stated(given)
     for remark in describe_form(path, stated):
         say(remark)
-    proposed = propose_schema(path, stated).to_toml(" --file ".join(read_path(file).name for file in files))
+    proposed = propose_schema(path, replace(UNSAID, file=stated)).to_toml(
+        " --file ".join(read_path(file).name for file in files)
+    )
     if out is None:
         click.echo(proposed, nl=False)
     else:

@@ -14,11 +14,10 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset, describe_rows
 from fairpriv_core.data.encode import Encoder
-from fairpriv_core.data.forms import UNSTATED, Form, Stated
+from fairpriv_core.data.forms import Form
 from fairpriv_core.data.guess import (
     MOST_CODES,
     count_values,
-    guess_column,
     list_values,
     measure,
     sort_values,
@@ -26,13 +25,14 @@ from fairpriv_core.data.guess import (
     state,
 )
 from fairpriv_core.data.mapped import ROWS_AT_ONCE
-from fairpriv_core.data.own_file import read_columns
+from fairpriv_core.data.own_file import read_columns, settle_type
 from fairpriv_core.data.own_images import find_image_columns
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
+from fairpriv_core.data.roles import MOST_GROUPS
 from fairpriv_core.data.rows import assemble
-from fairpriv_core.data.spelling import guess_positive
-from fairpriv_core.data.table import Column, Numbers, Table, find_missing, take_rows, to_codes
-from fairpriv_core.data.table_schema import ColumnSchema, TableSchema
+from fairpriv_core.data.spelling import guess_positive, show_number
+from fairpriv_core.data.table import Codes, Column, Numbers, Table, find_missing, take_rows, to_codes
+from fairpriv_core.data.table_schema import SEEMING, UNSAID, ColumnSchema, TableSchema
 from fairpriv_core.errors import BadInput
 from fairpriv_core.stats import wilson_interval
 
@@ -40,7 +40,8 @@ from fairpriv_core.stats import wilson_interval
 TINY, SMALL = 30, 100
 _CELLS = 100
 _MOST_LISTED = 1_000
-_SHOWN = 12
+_SHOWN = MOST_GROUPS
+_PREVIEW = 10
 _SENSITIVE_WORDS = frozenset(
     (
         "sex",
@@ -110,7 +111,8 @@ class ColumnReport:
 class FileReport:
     """What a file seems to hold. With any of `errors` it cannot be used; `warnings` are worth a look.
 
-    `images` are the columns that seem to hold images, or to name them; `form` is how the file is written.
+    `images` are the columns that seem to hold images, or to name them; `form` is how the file is written, `shown` has
+    the first cells of each column as they are used, `lacked` the words that stand for no value in columns of texts.
     """
 
     name: str
@@ -120,6 +122,8 @@ class FileReport:
     warnings: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
     form: Form = field(default_factory=Form)
+    shown: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    lacked: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -179,15 +183,18 @@ def _rank(areas: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(areas.items(), key=lambda pair: -pair[1]))
 
 
-def inspect_file(path: Path | str, *, limit_bytes: int | None = None, stated: Stated = UNSTATED) -> FileReport:
-    """Return what a file seems to hold, written as `stated`; what is wrong with it is in `errors`, not raised."""
+def inspect_file(path: Path | str, *, limit_bytes: int | None = None, stated: TableSchema = UNSAID) -> FileReport:
+    """Return what a file seems to hold, read as `stated` (`take_statement`); what is wrong is in `errors`, not raised.
+
+    A statement that the file contradicts is wrong with it, too.
+    """
     place = Path(path)
     try:
-        reading = read_columns(place, _state(stated), limit_bytes=limit_bytes)
-        images = find_image_columns(place, stated)
+        reading = read_columns(place, stated, limit_bytes=limit_bytes)
+        images = find_image_columns(place, stated.file)
     except BadInput as error:
         return FileReport(place.name, 0, errors=(str(error),))
-    columns = _guess_label([_report(name, column) for name, column in reading.table.items()])
+    columns = _guess_label([_report(name, reading.table, stated) for name in reading.table])
     if not list_labels(columns):
         said = f"{place.name} has no column with two different values, so nothing can be predicted; check the file."
         return FileReport(place.name, 0, errors=(said,))
@@ -196,12 +203,18 @@ def inspect_file(path: Path | str, *, limit_bytes: int | None = None, stated: St
     warnings = tuple(
         remark for remark in remarks if not remark.startswith(tuple(f"column '{name}' " for name in images))
     )
-    return FileReport(place.name, rows, columns, (), warnings, images, reading.form)
+    shown = tuple((name, _show(column)) for name, column in reading.table.items())
+    return FileReport(
+        place.name, rows, columns, (), warnings, images, reading.form, shown, tuple(reading.lacked.items())
+    )
 
 
-def _state(stated: Stated) -> TableSchema:
-    """Return a schema that states a file's form and nothing of its columns."""
-    return TableSchema((), others="guessed", file=stated)
+def _show(column: Column) -> tuple[str, ...]:
+    """Return the first cells of a column as they are used, "" for those that are missing."""
+    first = take_rows({"": column}, slice(_PREVIEW))[""]
+    if isinstance(first, Codes):
+        return tuple("" if code < 0 else first.values[code] for code in first.codes)
+    return tuple(show_number(value) if math.isfinite(value) else "" for value in first.values.tolist())
 
 
 def list_labels(columns: Sequence[ColumnReport]) -> list[ColumnReport]:
@@ -269,8 +282,9 @@ def _area(inside: np.ndarray, outside: np.ndarray, *, by: np.ndarray) -> float:
     return float((np.bincount(rank, weights=inside) * below).sum() / pairs) if pairs else 0.5
 
 
-def _report(name: str, column: Column) -> ColumnReport:
-    guessed = guess_column(name, column)
+def _report(name: str, table: Table, stated: TableSchema) -> ColumnReport:
+    column, known = table[name], {each.name: each for each in stated.columns}
+    guessed = settle_type(known.get(name, ColumnSchema(name, type=SEEMING)), table)
     said = state(guessed, measure(guessed, column)) if guessed.role == "feature" else guessed
     coded = to_codes(column, limit=_MOST_LISTED)
     values = sort_values(coded.values)[:_SHOWN] if coded is not None else ()
@@ -299,19 +313,18 @@ def _guess_label(columns: Sequence[ColumnReport]) -> tuple[ColumnReport, ...]:
     return tuple(replace(each, said=replace(each.said, role="label")) if each is guess else each for each in columns)
 
 
-def propose_schema(path: Path, stated: Stated = UNSTATED) -> TableSchema:
+def propose_schema(path: Path, stated: TableSchema = UNSAID) -> TableSchema:
     """Return a schema of a file, to be corrected: what its columns seem to be, their ranges and values in the rows.
 
-    The file is written as `stated`. At most one column is the label and one sensitive, and a sensitive one has no
-    range: which it is is nobody's
-    business. Raises BadInput for a file that cannot be used.
+    The file is read as `stated` (`take_statement`). At most one column is the label and one sensitive, and a sensitive
+    one has no range: which it is is nobody's business. Raises BadInput for a file that cannot be used.
     """
-    table = read_columns(path, _state(stated)).table
-    columns = _guess_label([_report(name, column) for name, column in table.items()])
+    table = read_columns(path, stated).table
+    columns = _guess_label([_report(name, table, stated) for name in table])
     taken: dict[str, str] = {}
     for column in columns:
         taken.setdefault(column.role, column.name)
-    return TableSchema(tuple(_propose(column, table[column.name], taken) for column in columns), file=stated)
+    return TableSchema(tuple(_propose(column, table[column.name], taken) for column in columns), file=stated.file)
 
 
 def _propose(report: ColumnReport, column: Column, taken: Mapping[str, str]) -> ColumnSchema:
@@ -321,7 +334,7 @@ def _propose(report: ColumnReport, column: Column, taken: Mapping[str, str]) -> 
         said = replace(said, role="left out" if said.role == "person" else "feature")
     if said.role not in ("label", "sensitive"):
         return said
-    bare = ColumnSchema(said.name, said.role, said.type, reason=said.reason, public=said.public)
+    bare = replace(said, range=None, edges=(), log=None, categories=(), missing=None, part="", order="", at="")
     if report.is_quantity:
         return bare
     listed = list_values(said.name, column)

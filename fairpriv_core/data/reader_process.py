@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.data.forms import UNSTATED, Form, Stated
+from fairpriv_core.data.forms import Form
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import ColumnReport, FileReport, Outline, inspect_file, outline_data
-from fairpriv_core.data.table_schema import ColumnSchema
+from fairpriv_core.data.table_schema import UNSAID, ColumnSchema, from_text
 from fairpriv_core.errors import BadInput, DataUnavailable, FairprivError, RunFailed
 
 IDLE_SECONDS = 60.0
@@ -44,9 +44,8 @@ def answer(request: Mapping[str, Any]) -> bytes:
     arrays: dict[str, np.ndarray] = {}
     try:
         if "inspect" in request:
-            found = asdict(
-                inspect_file(request["inspect"], limit_bytes=request["limit_bytes"], stated=Stated(**request["stated"]))
-            )
+            stated = UNSAID if request["stated"] is None else from_text(request["stated"])
+            found = asdict(inspect_file(request["inspect"], limit_bytes=request["limit_bytes"], stated=stated))
         else:
             found, arrays = _outline(DataSpec(**request["outline"]))
     except FairprivError as error:
@@ -94,9 +93,9 @@ class Reader:
         known |= arrays | {"X": np.empty((len(arrays["y"]), 0), dtype=np.float32)}
         return Outline(Dataset(**known), **{name: _freeze(value) for name, value in found.items()})
 
-    def inspect(self, path: Path, *, limit_bytes: int | None = None, stated: Stated = UNSTATED) -> FileReport:
-        """Return `profile.inspect_file` of `path`. RunFailed where the process dies of it."""
-        found, _ = self._ask({"inspect": str(path), "limit_bytes": limit_bytes, "stated": vars(stated)})
+    def inspect(self, path: Path, *, limit_bytes: int | None = None, stated: str | None = None) -> FileReport:
+        """Return `profile.inspect_file` of `path`, `stated` as in a config. RunFailed where the process dies of it."""
+        found, _ = self._ask({"inspect": str(path), "limit_bytes": limit_bytes, "stated": stated})
         columns = tuple(_read_report(each) for each in found.pop("columns"))
         form = Form(**{name: _freeze(value) for name, value in found.pop("form").items()})
         return FileReport(columns=columns, form=form, **{name: _freeze(value) for name, value in found.items()})

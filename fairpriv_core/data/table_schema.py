@@ -99,6 +99,11 @@ class ColumnSchema:
         return self.type in _NUMBERS or (self.type == "date" and self.part in ("", "year", "age"))
 
     @property
+    def says_cells(self) -> bool:
+        """Whether anything is stated of how its cells are spelled."""
+        return bool(self.spellings or self.decimal) or self.missing_words is not None
+
+    @property
     def recode(self) -> tuple[tuple[str, str], ...]:
         """The further texts of values, each with its value."""
         return tuple((text, value) for value, texts in self.spellings for text in texts)
@@ -318,6 +323,26 @@ def state_cells(schema: TableSchema, cells: Sequence[ColumnSchema]) -> TableSche
 def _over(column: ColumnSchema, said: ColumnSchema) -> ColumnSchema:
     words = column.missing_words if said.missing_words is None else said.missing_words
     return replace(column, spellings=said.spellings or column.spellings, missing_words=words)
+
+
+#: says nothing: each column is what it seems to be
+UNSAID = TableSchema((), others="guessed")
+
+
+def take_statement(schema: TableSchema) -> TableSchema:
+    """Return of a schema what is stated of the file's form and cells, whatever columns are for and hold."""
+    said = (
+        ColumnSchema(
+            one.name, type=SEEMING, spellings=one.spellings, missing_words=one.missing_words, decimal=one.decimal
+        )
+        for one in schema.columns
+    )
+    return replace(UNSAID, columns=tuple(one for one in said if one.says_cells), file=schema.file)
+
+
+def write_statement(said: TableSchema) -> str | None:
+    """Return the text for a config of what is stated of form and cells alone; None for nothing."""
+    return None if said == UNSAID else to_text(said, compared=())
 
 
 def find_stated(text: str | None) -> Stated:

@@ -39,8 +39,8 @@ def test_a_file_of_ones_own_is_guessed_confirmed_used_and_deleted(own: AppTest, 
     assert page.selectbox("label").value == "income" and page.multiselect("attributes").value == ["sex"]
     [stored] = list_uploads(own_store)
     assert stored.stat().st_mode & 0o777 == 0o600
-    page.selectbox("positive").set_value("high").run()
-    assert "**400** rows" in said(page) and "**high**" in said(page) and "do not publish" in said(page)
+    page.selectbox("positive").set_value("granted").run()
+    assert "**400** rows" in said(page) and "**granted**" in said(page) and "do not publish" in said(page)
     page.multiselect("attributes").set_value(["age"]).run()
     assert not page.error and "say where to cut" in said(page, "info")
     page.text_input("edges.age").set_value("30, 60").run()
@@ -78,7 +78,7 @@ def test_several_files_of_one_shape_are_one_table_or_one_sentence(open_page: Ope
     page = open_page("data", source="file")
     page.file_uploader[0].upload("b.csv", make_csv(100), "text/csv").upload("a.csv", make_csv(300), "text/csv")
     assert whole(page.run()).selectbox("label").value == "income"
-    assert page.selectbox("file").options == ["a.csv and 1 more.zip (5 kB)"] and "**400** rows" in said(page)
+    assert page.selectbox("file").options == ["a.csv and 1 more.zip (7 kB)"] and "**400** rows" in said(page)
     assert not page.file_uploader[0].value, "the place for files is empty again"
     page.file_uploader[0].upload("c.csv", make_csv(), "text/csv").upload("d.csv", b"age,city\n1,X\n", "text/csv")
     [error] = page.run().error
@@ -101,7 +101,7 @@ def test_files_of_which_some_are_lost_are_not_taken_for_a_table(
 
 
 def test_a_european_file_is_read_and_says_so(open_page: Open) -> None:
-    content = make_csv().decode().replace(",", ";").replace("f;", "née;").replace("high", "Ja").replace("low", "Nein")
+    content = make_csv().decode().replace(",", ";").replace("f;", "née;").replace("granted", "Ja").replace("refused", "Nein")
     page = upload(open_page("data", source="file"), content.encode("cp1252"))
     assert not page.error and page.dataframe and page.selectbox("positive").value == "Ja"
     assert "Windows-1252" in said(page) and "semicolons between values" in said(page)

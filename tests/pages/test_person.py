@@ -150,7 +150,7 @@ def test_what_was_left_out_of_a_run_is_for_its_owner_alone(see: See, own_store: 
     database = open_store(str(own_store)).database
     anas, bos = (RunStore(database, f"https://id.example.org#{name}") for name in ("ana", "bo"))
     stored = anas.uploads.put(BytesIO(make_csv()), "people.csv", anas.payer)
-    data = {"file": str(stored.path), "label": "income", "positive": "high", "sensitive": "sex"}
+    data = {"file": str(stored.path), "label": "income", "positive": "granted", "sensitive": "sex"}
     keys = {}
     for seed, store in enumerate((anas, bos)):
         asked = build_config({**CONFIG, "data": data, "file_id": stored.id, "seed": seed})

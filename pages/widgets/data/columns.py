@@ -12,11 +12,11 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.data.dates import PARTS
-from fairpriv_core.data.forms import Stated
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import ColumnReport, FileReport
 from fairpriv_core.data.roles import parse_label, parse_sensitive
 from fairpriv_core.data.table_schema import (
+    SEEMING,
     TYPES,
     ColumnSchema,
     Payment,
@@ -29,7 +29,9 @@ from fairpriv_core.data.table_schema import (
     pay_for,
     read_column,
     read_schema_file,
+    take_statement,
     to_text,
+    write_statement,
 )
 from fairpriv_core.errors import BadInput
 from pages.widgets.shared.reference import write_reference
@@ -60,12 +62,7 @@ class _Shown:
     text: str
 
 
-def state_form(stated: Stated) -> str | None:
-    """Return the text of a schema that states how the file is written, and nothing of its columns; None for nothing."""
-    return to_text(TableSchema((), others="guessed", file=stated), compared=()) if stated else None
-
-
-def choose_columns(report: FileReport, spec: DataSpec, stated: Stated, *, name: str) -> DataSpec:
+def choose_columns(report: FileReport, spec: DataSpec, stated: TableSchema, *, name: str) -> DataSpec:
     """Draw the columns of a file called `name` that are features, to be corrected; return `spec` with their schema.
 
     The file is read as `stated`; `spec` has label and sensitive attribute. BadInput, naming column and key, where a
@@ -94,8 +91,8 @@ def choose_columns(report: FileReport, spec: DataSpec, stated: Stated, *, name: 
         now = _declare(now, guessed, hidden)
     if source == "paid":
         now = _pay(now, guessed, compared, shown.begun.paid)
-    is_guessed, now = now == guessed, replace(now, file=stated)
-    text = (state_form(stated) or "") if is_guessed else to_text(now, compared=compared)
+    is_guessed, now = now == guessed, replace(now, file=stated.file)
+    text = (write_statement(stated) or "") if is_guessed else to_text(now, compared=compared)
     st.session_state[_MEMORY] = replace(shown, now=now, text=text)
     choose("schema", text or None)
     _offer_file(now, spec, name)
@@ -161,6 +158,7 @@ def read_row(row: Mapping[str, Any], before: ColumnSchema) -> ColumnSchema:
         said |= {"part": row["part"] or "year", "order": before.order, "at": row["at"] or ""}
     if row["empty"]:
         said["missing"] = True
+    said |= {"spellings": dict(before.spellings), "missing_words": before.missing_words, "decimal": before.decimal}
     if kind == before.type and said.get("range") == _list(before.range):
         said |= {"edges": before.edges, "log": before.log}
     return read_column(before.name, said)
@@ -197,11 +195,11 @@ def _free(said: ColumnSchema) -> ColumnSchema:
     return replace(said, role="left out" if said.role in ("person", "left out") else "feature")
 
 
-def _begin(guessed: TableSchema, spec: DataSpec, compared: frozenset[str], stated: Stated) -> _Shown:
+def _begin(guessed: TableSchema, spec: DataSpec, compared: frozenset[str], stated: TableSchema) -> _Shown:
     """Return what the grid starts from: what it started from before, or the schema that came from elsewhere."""
     text_before = str(value("schema") or "")
     shown: _Shown | None = st.session_state.get(_MEMORY)
-    place = f"{spec.file} {stated}"
+    place = f"{spec.file} {write_statement(stated)}"
     same = shown is not None and (shown.file, shown.compared, shown.text) == (place, compared, text_before)
     if shown is not None and same and f"columns_{shown.turn}" in st.session_state:
         return shown
@@ -217,9 +215,9 @@ def _overlay(guessed: TableSchema, said: TableSchema | None, compared: Collectio
     columns = []
     for column in guessed.columns:
         found = stated.get(column.name)
-        if found is None:
-            is_guessed = column.name in compared or said.others == "guessed"
-            columns.append(column if is_guessed else replace(column, role="left out"))
+        if found is None or found.type == SEEMING:
+            stays = found is not None or column.name in compared or said.others == "guessed"
+            columns.append(column if stays else replace(column, role="left out"))
         else:
             columns.append(replace(found, reason=column.reason, public=column.public))
     return TableSchema(tuple(columns), said.values_from, said.paid)
@@ -267,7 +265,9 @@ def _offer_file(now: TableSchema, spec: DataSpec, name: str) -> None:
         if given is not None and given.file_id != st.session_state.get("schema_given"):
             st.session_state["schema_given"] = given.file_id
             attempt(lambda: _take(given.getvalue(), spec))
-        if value("schema") not in (None, state_form(now.file)) and st.button("Use the guesses", key="drop_schema"):
+        if value("schema") not in (None, write_statement(take_statement(now))) and st.button(
+            "Use the guesses", key="drop_schema"
+        ):
             choose("schema", None)
             choose("values_from", "rows")
             st.rerun()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Lock, Timer
-from typing import IO, Any, cast
+from typing import IO, cast
 
 import streamlit as st
 from streamlit import config
@@ -19,10 +19,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from fairpriv_core.data.folder import find_named, list_names
-from fairpriv_core.data.forms import UNSTATED, Stated
 from fairpriv_core.data.profile import FileReport
 from fairpriv_core.data.reader_process import READER
 from fairpriv_core.data.several import join_files, name_joined
+from fairpriv_core.data.table_schema import UNSAID, TableSchema, write_statement
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.runs.beside import is_demo
 from fairpriv_core.store.runs import RunStore
@@ -196,16 +196,14 @@ def _put(store: RunStore, given: Sequence[UploadedFile]) -> Upload:
         return store.uploads.put(joined, name_joined([each.name for each in given]), store.payer)
 
 
-def look_into(path: Path, stated: Stated = UNSTATED, *, uploaded: bool) -> FileReport:
+def look_into(path: Path, stated: TableSchema = UNSAID, *, uploaded: bool) -> FileReport:
     """Return what a file seems to hold, read once while it stays as it is; one that is `uploaded` has a limit."""
-    return _inspect(str(path), stamp_file(str(path)), LIMIT_BYTES if uploaded else None, stated.to_json())
+    return _inspect(str(path), stamp_file(str(path)), LIMIT_BYTES if uploaded else None, write_statement(stated))
 
 
 @st.cache_data(max_entries=8, show_spinner="Reading the file …")
-def _inspect(
-    path: str, stamp: tuple[int, int] | None, limit_bytes: int | None, stated: Mapping[str, Any]
-) -> FileReport:
-    return READER.inspect(Path(path), limit_bytes=limit_bytes, stated=Stated(**stated))
+def _inspect(path: str, stamp: tuple[int, int] | None, limit_bytes: int | None, stated: str | None) -> FileReport:
+    return READER.inspect(Path(path), limit_bytes=limit_bytes, stated=stated)
 
 
 def _let_in() -> None:
@@ -267,10 +265,10 @@ def begin_file(path: str, *, stated: bool = False) -> None:
     """Start from the guesses about the file at `path` where another was shown; unless a link has `told` its roles."""
     before, st.session_state["roles_of"] = st.session_state.get("roles_of"), path
     if before not in (None, path) and not stated:
-        forget("written.", *_ROLES)
+        forget("written.", "cells", *_ROLES)
 
 
-def begin_reading(stated: Stated, *, told: bool = False) -> None:
+def begin_reading(stated: TableSchema, *, told: bool = False) -> None:
     """Start from the guesses where the file was read in another way before; unless a link has `told` its roles."""
     before, st.session_state["reading_of"] = st.session_state.get("reading_of"), stated
     if before not in (None, stated) and not told:

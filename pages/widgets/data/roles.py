@@ -11,13 +11,14 @@ import streamlit as st
 from fairpriv_core.data.catalog import DEFAULT_DATA
 from fairpriv_core.data.download import VARIABLE, confirm, is_confirmed
 from fairpriv_core.data.encodings import name_encodings
-from fairpriv_core.data.forms import Stated
 from fairpriv_core.data.problem import DataSpec, Numeric, Problem
 from fairpriv_core.data.profile import ColumnReport, FileReport, list_labels
-from fairpriv_core.data.roles import Attribute, parse_label
+from fairpriv_core.data.roles import Attribute, list_meant, parse_label
 from fairpriv_core.data.spelling import guess_positive
 from fairpriv_core.data.table import name_bins
-from pages.widgets.data.columns import choose_columns, state_form
+from fairpriv_core.data.table_schema import UNSAID, TableSchema, write_statement
+from pages.widgets.data.cells import offer_merges, show_first
+from pages.widgets.data.columns import choose_columns
 from pages.widgets.data.files import GivenFile, begin_reading, choose_given_file, look_into
 from pages.widgets.data.written import get_stated, show_form
 from pages.widgets.shared.demo import offered_problems
@@ -166,6 +167,9 @@ def choose_file() -> DataSpec | None:
     report, stated = looked
     above = st.container()
     spec = None if report.errors else _choose_roles(report, given.path)
+    if not report.errors:
+        offer_merges(report, () if spec is None else list_meant(f"{spec.label}+{spec.sensitive}"))
+        show_first(report)
     gridded = spec is not None and spec.image is None
     said = {column.said.reason for column in report.columns} if gridded else set()
     for warning in (each for each in report.warnings if each not in said.union(report.form.sentences)):
@@ -174,17 +178,17 @@ def choose_file() -> DataSpec | None:
         above.error(plain(sentence(error.replace(given.path.name, given.name))), icon=":material/error:")
     if spec is None:
         return None
-    spec = replace(spec, schema=state_form(stated))
+    spec = replace(spec, schema=write_statement(stated))
     return attempt(lambda: choose_columns(report, spec, stated, name=given.name)) if gridded else spec
 
 
-def _look(given: GivenFile) -> tuple[FileReport, Stated]:
+def _look(given: GivenFile) -> tuple[FileReport, TableSchema]:
     """Return what a file seems to hold as it is stated to be written, and that, which can be changed here."""
     stated, uploaded = get_stated(), given.upload is not None
     begin_reading(stated)
     report = look_into(given.path, stated, uploaded=uploaded)
-    form = look_into(given.path, uploaded=uploaded).form if report.errors and stated else report.form
-    show_form(form, stated, form.sentences)
+    form = look_into(given.path, uploaded=uploaded).form if report.errors and stated != UNSAID else report.form
+    show_form(form, stated.file, form.sentences)
     return report, stated
 
 
@@ -203,7 +207,8 @@ def _choose_roles(report: FileReport, path: Path) -> DataSpec | None:
     label = ask_cut(column.name) if column.is_quantity else column.name
     values = name_labels(label, labels) if column.is_quantity else column.values
     classes = image is not None and len(values) > 2
-    positive = _choose_positive(list(values), guess_positive(values)) if values and not classes else None
+    usual = values[-1] if column.is_quantity and values else guess_positive(values)
+    positive = _choose_positive(list(values), usual) if values and not classes else None
     sensitive = _choose_file_attributes(usable, column.name)
     if (not positive and not classes) or not sensitive:
         return None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import streamlit as st
 
 from fairpriv_core.data.characters import ENCODINGS, name_encoding
 from fairpriv_core.data.forms import Form, Stated, read_stated
 from fairpriv_core.data.several import SEPARATORS
+from fairpriv_core.data.table_schema import UNSAID, TableSchema
 from fairpriv_core.errors import BadInput
+from pages.widgets.data.cells import get_cells, put_cells
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import ahead, choose, keep, mount, mount_index
 
@@ -18,14 +20,20 @@ _NAMES = tuple(item.name for item in fields(Stated))
 _DECIMALS = {".": "a point, 1.5", ",": "a comma, 1,5"}
 
 
-def put_stated(stated: Stated) -> None:
-    """Show what a link or a schema file states of how the file is written."""
-    for name, given in vars(stated).items():
+def put_stated(stated: TableSchema) -> None:
+    """Show what a link or a schema file states of how the file is written, and of its cells."""
+    for name, given in vars(stated.file).items():
         choose(f"written.{name}", "" if given is None else str(given))
+    put_cells(stated.columns)
 
 
-def get_stated() -> Stated:
-    """Return what is stated; a header line that is no number counts as not stated, and its field says so."""
+def get_stated() -> TableSchema:
+    """Return what is stated of how the file is written, and of its cells."""
+    return replace(UNSAID, columns=get_cells(), file=_get_form())
+
+
+def _get_form() -> Stated:
+    """Return what is stated of the form; a header line that is no number counts as not stated: its field says so."""
     said = {name: str(ahead(f"written.{name}", "") or "").strip() for name in _NAMES}
     header = said.pop("header")
     return read_stated(said | ({"header": int(header)} if header.isascii() and header.isdigit() else {}))

@@ -1,0 +1,132 @@
+"""What a file's cells say: values that are one, words for none, and the first rows as they are used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.data.profile import ColumnReport, FileReport
+from fairpriv_core.data.spelling import MISSING, suggest_merges
+from fairpriv_core.data.table_schema import ColumnSchema, read_column
+from pages.widgets.shared.charts import mark_raw
+from pages.widgets.shared.sentences import attempt, plain
+from pages.widgets.shared.state import ahead, choose
+
+_STATE = "cells"
+_ONE, _NONE = "are one value", "stand for no value"
+
+
+def get_cells() -> tuple[ColumnSchema, ...]:
+    """Return the spellings and missing words that are stated, by column."""
+    return tuple(read_column(name, said) for name, said in _read().items())
+
+
+def put_cells(columns: Sequence[ColumnSchema]) -> None:
+    """Show what a link or a schema file states of cells."""
+    _write({column.name: _describe(column) for column in columns})
+
+
+def _describe(column: ColumnSchema) -> dict[str, Any]:
+    words = {} if column.missing_words is None else {"missing_words": list(column.missing_words)}
+    sign = {"decimal": column.decimal} if column.decimal else {}
+    return {"spellings": {value: list(texts) for value, texts in column.spellings}, **words, **sign}
+
+
+def _read() -> dict[str, dict[str, Any]]:
+    return dict(json.loads(str(ahead(_STATE, "") or "{}")))
+
+
+def _write(said: Mapping[str, Mapping[str, Any]]) -> None:
+    told = {name: each for name, each in said.items() if any(value != {} for value in each.values())}
+    choose(_STATE, json.dumps(told, ensure_ascii=False) if told else "")
+
+
+def offer_merges(report: FileReport, compared: Collection[str]) -> None:
+    """Offer likely pairs of label and groups with one click, and any other merge below; list what is merged."""
+    columns = {column.name: column for column in report.columns if not column.numeric and column.values}
+    for name in (each for each in columns if each in compared):
+        pairs = suggest_merges(columns[name].values)
+        if pairs:
+            said = ", ".join(f"{text} → {value}" for text, value in pairs.items())
+            label = plain(f"Merge in {name}: {said}")
+            st.button(label, key=f"merge.{name}", icon=":material/merge:", on_click=_merge, args=(name, pairs))
+    for name, words in report.lacked:
+        if name in compared:
+            label = plain(f"{name}: {', '.join(words)} is a value")
+            tip = "These cells count as missing now, and their rows are left out."
+            st.button(label, key=f"value.{name}", icon=":material/undo:", help=tip, on_click=_keep, args=(name, words))
+    if not columns:
+        return
+    with st.expander("Merge values, or say which stand for none", key="cells", icon=":material/merge:"):
+        _list_said()
+        _ask(columns, compared)
+
+
+def _list_said() -> None:
+    """Draw what is stated, each column with its way back."""
+    for name, said in _read().items():
+        merges = [f"{', '.join(texts)} → {value}" for value, texts in said.get("spellings", {}).items()]
+        words = [f"no value: {', '.join(said['missing_words']) or 'empty cells alone'}"] * ("missing_words" in said)
+        left, right = st.columns([5, 1], vertical_alignment="center")
+        left.markdown(plain(f"{name}: {'; '.join([*merges, *words])}"))
+        right.button("Undo", key=f"unmerge.{name}", on_click=_undo, args=(name,))
+
+
+def _ask(columns: Mapping[str, ColumnReport], compared: Collection[str]) -> None:
+    ordered = sorted(columns, key=lambda name: name not in compared)
+    name = st.selectbox("Column", ordered, key="merge_column")
+    texts = st.multiselect("Values", columns[name].values, key=f"merge_values.{name}")
+    what = st.segmented_control("They", [_ONE, _NONE], default=_ONE, key="merge_what", required=True)
+    key = f"merge_name.{name}.{texts}"
+    value = "" if what == _NONE else st.text_input("Called", texts[0] if texts else "", key=key)
+    if st.button("Apply", key="do_merge", disabled=not texts or (what != _NONE and not value.strip())):
+        if what == _NONE:
+            _lack(name, texts)
+        else:
+            _merge(name, {text: value.strip() for text in texts if text != value.strip()})
+        st.rerun()
+
+
+def _merge(name: str, pairs: Mapping[str, str]) -> None:
+    """State that texts are values; what was merged into one of these texts goes along."""
+    said, column = _read(), _read().get(name, {})
+    owner = {text: value for value, texts in column.get("spellings", {}).items() for text in texts}
+    owner = {text: pairs.get(value, value) for text, value in owner.items()} | dict(pairs)
+    spellings: dict[str, list[str]] = {}
+    for text, value in owner.items():
+        spellings.setdefault(value, []).append(text)
+    _state(said | {name: {**column, "spellings": spellings}})
+
+
+def _lack(name: str, texts: Sequence[str]) -> None:
+    said, column = _read(), _read().get(name, {})
+    before = column.get("missing_words", [word for word in MISSING if word])
+    _state(said | {name: {**column, "missing_words": [*before, *texts]}})
+
+
+def _keep(name: str, words: Sequence[str]) -> None:
+    """State that words are values, and no longer stand for none."""
+    said, column = _read(), _read().get(name, {})
+    before = column.get("missing_words", MISSING)
+    _state(said | {name: {**column, "missing_words": [word for word in before if word and word not in words]}})
+
+
+def _undo(name: str) -> None:
+    _write({each: said for each, said in _read().items() if each != name})
+
+
+def _state(said: Mapping[str, Mapping[str, Any]]) -> None:
+    """Keep what is stated, if it can be so of one column."""
+    if attempt(lambda: [read_column(name, each) for name, each in said.items()]) is not None:
+        _write(said)
+
+
+def show_first(report: FileReport) -> None:
+    """Draw the first rows as they are used."""
+    with st.expander("The first ten rows as they are read", key="first_rows", icon=":material/table_rows:"):
+        mark_raw()
+        rows = {name: list(cells) for name, cells in report.shown}
+        st.dataframe(rows, key="first_rows_table", hide_index=True, alt="The first rows of the file as they are used.")
