@@ -70,7 +70,7 @@ def _follow_reference(reference: str) -> bool:
         begin_file(spec.file, stated=True)
         schema = None if spec.schema is None else from_text(spec.schema)
         put_stated(UNSAID if schema is None else take_statement(schema))
-        begin_reading(get_stated(), told=True)
+        begin_reading(get_stated().file, told=True)
         choose("image", spec.image or "")
         choose("person", spec.person or "")
         choose("schema", spec.schema)

@@ -85,7 +85,9 @@ def make_csv(rows: int = 400, header: str = HEADER) -> bytes:
     for _ in range(rows):
         sex = generator.choice(["f", "m"])
         high = generator.random() < (0.5 if sex == "m" else 0.2)
-        lines.append(f"{generator.integers(18, 80)},{sex},{generator.choice(['X', 'Y'])},{'granted' if high else 'refused'}")
+        lines.append(
+            f"{generator.integers(18, 80)},{sex},{generator.choice(['X', 'Y'])},{'granted' if high else 'refused'}"
+        )
     return (header + "\n".join(lines) + "\n").encode()
 
 

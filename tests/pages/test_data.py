@@ -101,7 +101,9 @@ def test_files_of_which_some_are_lost_are_not_taken_for_a_table(
 
 
 def test_a_european_file_is_read_and_says_so(open_page: Open) -> None:
-    content = make_csv().decode().replace(",", ";").replace("f;", "née;").replace("granted", "Ja").replace("refused", "Nein")
+    content = (
+        make_csv().decode().replace(",", ";").replace("f;", "née;").replace("granted", "Ja").replace("refused", "Nein")
+    )
     page = upload(open_page("data", source="file"), content.encode("cp1252"))
     assert not page.error and page.dataframe and page.selectbox("positive").value == "Ja"
     assert "Windows-1252" in said(page) and "semicolons between values" in said(page)
@@ -275,3 +277,26 @@ def test_nothing_outside_the_folder_is_read_and_without_one_nothing_is_offered(
     monkeypatch.delenv("FAIRPRIV_DATA_FOLDER")
     page = open_page("data", source="file")
     assert not page.selectbox and "Nothing uploaded yet" in page.caption[0].value
+
+
+def test_values_that_are_one_are_merged_with_a_click_and_go_with_the_run(open_page: Open) -> None:
+    sexes, outcomes = ("F", "f", "F", "Female", "M", "male", "NA"), ("yes", "yes", "Yes", "no")
+    lines = [f"{at % 50},{sexes[at % 7]},{outcomes[at % 4]}" for at in range(600)]
+    content = "\n".join(["age,sex,hired", *lines]).encode()
+    page = upload(open_page("data", source="file"), content, "hired.csv")
+    assert page.selectbox("positive").value == "yes" and "'yes', 'Yes' are one value" in page.warning[0].value
+    assert page.multiselect("groups.sex").options == ["F", "Female", "M", "male"]
+    page.button("merge.sex").click().run()
+    assert page.selectbox("label").value == "hired" and not [each for each in page.button if each.key == "merge.sex"]
+    page.button("value.sex").click().run()
+    assert page.multiselect("groups.sex").options == ["Female", "NA", "male"]
+    page.multiselect("merge_values.sex").set_value(["NA"]).run()
+    page.segmented_control("merge_what").set_value("stand for no value").run()
+    page.button("do_merge").click().run()
+    assert not page.exception and "sex: F → Female, M → male; no value: " in said(page)
+    rows = page.dataframe[0].value
+    assert list(rows.columns) == ["age", "sex", "hired"] and set(rows["hired"]) == {"yes", "no"}
+    again = open_page("data", data=address_of(page, "data"))
+    assert "Female" in said(again) and "sex: F → Female, M → male" in said(again)
+    again.button("unmerge.sex").click().run()
+    assert again.multiselect("groups.sex").options == ["F", "Female", "M", "male"]

@@ -13,7 +13,7 @@ from fairpriv_core.data.spelling import MISSING, suggest_merges
 from fairpriv_core.data.table_schema import ColumnSchema, read_column
 from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import ahead, choose
+from pages.widgets.shared.state import ahead, choose, forget, value
 
 _STATE = "cells"
 _ONE, _NONE = "are one value", "stand for no value"
@@ -69,7 +69,8 @@ def _list_said() -> None:
     """Draw what is stated, each column with its way back."""
     for name, said in _read().items():
         merges = [f"{', '.join(texts)} → {value}" for value, texts in said.get("spellings", {}).items()]
-        words = [f"no value: {', '.join(said['missing_words']) or 'empty cells alone'}"] * ("missing_words" in said)
+        lacking = said.get("missing_words")
+        words = [] if lacking is None else [f"no value: {', '.join(lacking) or 'empty cells alone'}"]
         left, right = st.columns([5, 1], vertical_alignment="center")
         left.markdown(plain(f"{name}: {'; '.join([*merges, *words])}"))
         right.button("Undo", key=f"unmerge.{name}", on_click=_undo, args=(name,))
@@ -81,47 +82,48 @@ def _ask(columns: Mapping[str, ColumnReport], compared: Collection[str]) -> None
     texts = st.multiselect("Values", columns[name].values, key=f"merge_values.{name}")
     what = st.segmented_control("They", [_ONE, _NONE], default=_ONE, key="merge_what", required=True)
     key = f"merge_name.{name}.{texts}"
-    value = "" if what == _NONE else st.text_input("Called", texts[0] if texts else "", key=key)
-    if st.button("Apply", key="do_merge", disabled=not texts or (what != _NONE and not value.strip())):
+    called = "" if what == _NONE else st.text_input("Called", texts[0] if texts else "", key=key)
+    if st.button("Apply", key="do_merge", disabled=not texts or (what != _NONE and not called.strip())):
         if what == _NONE:
             _lack(name, texts)
         else:
-            _merge(name, {text: value.strip() for text in texts if text != value.strip()})
+            _merge(name, {text: called.strip() for text in texts if text != called.strip()})
         st.rerun()
 
 
 def _merge(name: str, pairs: Mapping[str, str]) -> None:
     """State that texts are values; what was merged into one of these texts goes along."""
-    said, column = _read(), _read().get(name, {})
+    column = _read().get(name, {})
     owner = {text: value for value, texts in column.get("spellings", {}).items() for text in texts}
     owner = {text: pairs.get(value, value) for text, value in owner.items()} | dict(pairs)
     spellings: dict[str, list[str]] = {}
-    for text, value in owner.items():
-        spellings.setdefault(value, []).append(text)
-    _state(said | {name: {**column, "spellings": spellings}})
+    for text, into in owner.items():
+        spellings.setdefault(into, []).append(text)
+    _state(name, {**column, "spellings": spellings})
 
 
 def _lack(name: str, texts: Sequence[str]) -> None:
-    said, column = _read(), _read().get(name, {})
+    column = _read().get(name, {})
     before = column.get("missing_words", [word for word in MISSING if word])
-    _state(said | {name: {**column, "missing_words": [*before, *texts]}})
+    _state(name, {**column, "missing_words": [*before, *texts]})
 
 
 def _keep(name: str, words: Sequence[str]) -> None:
     """State that words are values, and no longer stand for none."""
-    said, column = _read(), _read().get(name, {})
+    column = _read().get(name, {})
     before = column.get("missing_words", MISSING)
-    _state(said | {name: {**column, "missing_words": [word for word in before if word and word not in words]}})
+    _state(name, {**column, "missing_words": [word for word in before if word and word not in words]})
 
 
 def _undo(name: str) -> None:
-    _write({each: said for each, said in _read().items() if each != name})
+    _state(name, {})
 
 
-def _state(said: Mapping[str, Mapping[str, Any]]) -> None:
-    """Keep what is stated, if it can be so of one column."""
-    if attempt(lambda: [read_column(name, each) for name, each in said.items()]) is not None:
-        _write(said)
+def _state(name: str, column: Mapping[str, Any]) -> None:
+    """Keep what is stated of a column, if it can be so; choices among its values start from their defaults."""
+    if attempt(lambda: read_column(name, column)) is not None:
+        _write(_read() | {name: dict(column)})
+        forget(f"groups.{name}", *(["positive"] if value("label") == name else []))
 
 
 def show_first(report: FileReport) -> None:

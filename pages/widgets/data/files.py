@@ -19,6 +19,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from fairpriv_core.data.folder import find_named, list_names
+from fairpriv_core.data.forms import Stated
 from fairpriv_core.data.profile import FileReport
 from fairpriv_core.data.reader_process import READER
 from fairpriv_core.data.several import join_files, name_joined
@@ -268,7 +269,7 @@ def begin_file(path: str, *, stated: bool = False) -> None:
         forget("written.", "cells", *_ROLES)
 
 
-def begin_reading(stated: TableSchema, *, told: bool = False) -> None:
+def begin_reading(stated: Stated, *, told: bool = False) -> None:
     """Start from the guesses where the file was read in another way before; unless a link has `told` its roles."""
     before, st.session_state["reading_of"] = st.session_state.get("reading_of"), stated
     if before not in (None, stated) and not told:

@@ -172,8 +172,9 @@ def choose_file() -> DataSpec | None:
         show_first(report)
     gridded = spec is not None and spec.image is None
     said = {column.said.reason for column in report.columns} if gridded else set()
-    for warning in (each for each in report.warnings if each not in said.union(report.form.sentences)):
-        above.warning(plain(sentence(warning)), icon=":material/info:")
+    warnings = [plain(sentence(each)) for each in report.warnings if each not in said.union(report.form.sentences)]
+    if warnings:
+        above.warning("\n".join(f"- {each}" for each in warnings) if len(warnings) > 1 else warnings[0])
     for error in report.errors:
         above.error(plain(sentence(error.replace(given.path.name, given.name))), icon=":material/error:")
     if spec is None:
@@ -185,7 +186,7 @@ def choose_file() -> DataSpec | None:
 def _look(given: GivenFile) -> tuple[FileReport, TableSchema]:
     """Return what a file seems to hold as it is stated to be written, and that, which can be changed here."""
     stated, uploaded = get_stated(), given.upload is not None
-    begin_reading(stated)
+    begin_reading(stated.file)
     report = look_into(given.path, stated, uploaded=uploaded)
     form = look_into(given.path, uploaded=uploaded).form if report.errors and stated != UNSAID else report.form
     show_form(form, stated.file, form.sentences)

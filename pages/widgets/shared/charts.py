@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 import streamlit as st
 from streamlit.runtime import exists, get_instance
+from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
 
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.draw import CONFIG, Drawing, draw
@@ -76,11 +78,14 @@ def _address_library() -> str:
 def _serve_library() -> str:
     """Serve the drawing library for as long as the pages are, and return where.
 
-    From a thread of its own, so that the file is no session's: Streamlit drops a session's files while its script
-    begins anew, and whoever asks for them then gets none.
+    In the name of no person's session: Streamlit drops a session's files while its script begins anew, and whoever asks
+    for them then gets none.
     """
     library = files("plotly").joinpath("package_data/plotly.min.js").read_bytes()
-    with ThreadPoolExecutor(1) as apart:
+    nobody = copy(get_script_run_ctx())
+    assert nobody is not None
+    nobody.session_id = _NAME
+    with ThreadPoolExecutor(1, initializer=lambda: add_script_run_ctx(ctx=nobody)) as apart:
         return str(apart.submit(get_instance().media_file_mgr.add, library, "text/javascript", _NAME).result())
 
 
