@@ -32,6 +32,7 @@ from fairpriv_core.data.lines import (
     Line,
     Parted,
     find_decimal,
+    find_first,
     find_separator,
     is_header,
     list_lines,
@@ -355,15 +356,22 @@ def _name_columns(form: Form, parted: Parted, header: int | None) -> Form:
     if header == 0 or (header is None and not parted.rows_named and not is_header(cells, below)):
         begin = 0 if header == 0 else first
         names = [f"column {place}" for place in range(1, max(parted.width, len(lines[begin].cells)) + 1)]
-        return replace(form, names=tuple(names), header=0, skip=lines[begin].start - 1, titles=begin)
+        return replace(
+            form, names=tuple(names), header=0, skip=lines[begin].start - 1, titles=_count_titles(lines[:begin])
+        )
     names = [name.strip() for name in cells]
     if parted.rows_named:
         trailing = all(not row[-1].strip() for row in below)  # each row ends with a separator
         names = [*names, ""] if trailing else ["", *names]
         parted = replace(parted, rows_named=not trailing)
     line = lines[first]
-    found = replace(form, names=tuple(names), header=line.start, skip=line.end, titles=first)
+    titles = _count_titles(lines[:first])
+    found = replace(form, names=tuple(names), header=line.start, skip=line.end, titles=titles)
     return replace(found, rows_named=parted.rows_named)
+
+
+def _count_titles(lines: Sequence[Line]) -> int:
+    return sum(any(map(str.strip, line.cells)) for line in lines)
 
 
 def _find_names(path: Path, form: Form, sample: str, stated: Stated) -> Form:
@@ -377,6 +385,8 @@ def _find_names(path: Path, form: Form, sample: str, stated: Stated) -> Form:
     else:
         with open_rows(path, form) as stream:
             names = notations.read_keys(path.name, stream)
+        with open_rows(path, replace(form, names=names)) as stream:
+            stream.read(1)  # what is nested is said before anything else
     return replace(form, names=names)
 
 
@@ -403,13 +413,10 @@ def _find_sheet(path: Path, stated: Stated, limit_bytes: int | None) -> Form:
 
 
 def _part_sheet(rows: Sequence[Sequence[str]]) -> Parted | None:
-    """Return where a sheet's table begins: the first row with more than half as many cells as the fullest one."""
-    filled = [(at, sum(bool(cell.strip()) for cell in row)) for at, row in enumerate(rows, 1)]
-    lines = [Line(at, at, list(rows[at - 1])) for at, count in filled if count][:SAMPLE_ROWS]
-    widest = max((count for at, count in filled if lines and at <= lines[-1].end), default=0)
-    counts = dict(filled)
-    first = next((at for at, line in enumerate(lines) if counts[line.start] > widest / 2), None)
-    if first is None or widest < 2 or first == len(lines) - 1:
+    """Return where a sheet's table begins; None where it has none."""
+    lines = [Line(at, at, list(row)) for at, row in enumerate(rows, 1) if any(map(str.strip, row))][:SAMPLE_ROWS]
+    first = find_first(lines)
+    if first >= len(lines) - 1 or sum(bool(cell.strip()) for cell in lines[first].cells) < 2:
         return None
     return Parted(lines, first, len(lines[first].cells))
 

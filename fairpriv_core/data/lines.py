@@ -78,13 +78,15 @@ class Parted:
 def part_lines(lines: list[Line], *, below: bool) -> Parted:
     """Return how rows are parted: by the first of them, or also where the table begins `below` it, or names its rows.
 
-    A first row with one value less than all others has names of columns, as R writes them, and they begin with theirs.
+    Rows of which half the cells are empty, or more, are titles above a table, as a sheet has them. A first row with
+    one value less than all others has names of columns, as R writes them, and they begin with theirs.
     """
     if not lines or not below:
-        return Parted(lines, 0, len(lines[0].cells) if lines else 0)
+        return Parted(lines, find_first(lines), len(lines[0].cells) if lines else 0)
     lengths = [len(line.cells) for line in lines]
     width = Counter(lengths).most_common(1)[0][0]
     first = next(at for at, length in enumerate(lengths) if length >= width)
+    first += find_first(lines[first:])
     if first > _MOST_TITLES:
         return Parted(lines, 0, 0)
     body = lengths[first:]
@@ -92,6 +94,12 @@ def part_lines(lines: list[Line], *, below: bool) -> Parted:
     if one_less and len(body) > 1 and set(body) == {width}:
         return Parted(lines, first - 1, width, rows_named=True)
     return Parted(lines, first, width)
+
+
+def find_first(lines: Sequence[Line]) -> int:
+    """Return which line is the first with more than half as many filled cells as the fullest one; 0 for none."""
+    filled = [sum(bool(cell.strip()) for cell in line.cells) for line in lines]
+    return next((at for at, count in enumerate(filled[:_MOST_TITLES]) if count > max(filled) / 2), 0)
 
 
 def find_separator(sample: str) -> tuple[str, Parted]:

@@ -66,8 +66,9 @@ def write_arff(name: str, stream: BinaryIO) -> Iterator[bytes]:
         if b"{" in plain and _SPARSE.search(plain):
             raise fault(f"{name} is sparse ARFF, whose rows name only some columns; save it as dense ARFF or CSV.")
         if any(mark in plain for mark in (b"'", b'"', b"\\")):
-            rows = (_part(line) for line in plain.decode(errors="replace").splitlines() if line.strip())
-            yield write_lines(rows)
+            yield write_lines(
+                _part_lines([line for line in plain.decode(errors="replace").splitlines() if line.strip()])
+            )
         else:
             yield plain
 
@@ -116,6 +117,17 @@ def _cut_at_lines(stream: BinaryIO) -> Iterator[bytes]:
     """Yield a stream in blocks that end where a line does, unless it is very long."""
     for block in iter(lambda: stream.read(_BLOCK), b""):
         yield block + stream.readline(_LONGEST) if block[-1:] != b"\n" else block
+
+
+def _part_lines(lines: list[str]) -> list[list[str]]:
+    """Return the values of lines of ARFF, whose quotes are of one kind as a rule."""
+    quotes = {quote for quote in "'\"" if any(quote in line for line in lines)}
+    if len(quotes) == 1:
+        try:
+            return list(csv.reader(lines, quotechar=quotes.pop(), escapechar="\\", skipinitialspace=True, strict=True))
+        except csv.Error:
+            pass
+    return [_part(line) for line in lines]
 
 
 def _part(line: str) -> list[str]:
@@ -198,6 +210,6 @@ def _spell(name: str, row: int, key: str, value: Any) -> str:
     if isinstance(value, list | dict):
         raise fault(
             f"{name}: row {row} holds a {'list' if isinstance(value, list) else 'table'} in column '{key[:60]}'; "
-            "give each value a column of its own, such as with pandas.json_normalize."
+            "write one object a row, each value in a column of its own (pandas: orient='records', lines=True)."
         )
     return "" if value is None else str(value)

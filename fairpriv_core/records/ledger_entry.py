@@ -12,6 +12,7 @@ from typing import Any
 from fairpriv_core.data.catalog import own_problems, problems
 from fairpriv_core.data.problem import Problem
 from fairpriv_core.data.roles import list_meant, parse_label, parse_sensitive
+from fairpriv_core.data.table_schema import find_stated
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import Events, from_json, subtract
@@ -167,8 +168,8 @@ def _list_ids(problem: Problem) -> list[str]:
 def _list_clear(
     data: Mapping[str, Any], columns: Sequence[str] | None, problem: Problem | None
 ) -> tuple[str, ...] | None:
-    if columns is None:
-        return None
+    if columns is None or replace(find_stated(data.get("schema")), decimal=""):
+        return None  # under another reading of a file any column may have another name
     return tuple(dict.fromkeys(_call(name, problem) for name in (*columns, *_list_label(data["label"], problem))))
 
 

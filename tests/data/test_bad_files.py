@@ -64,7 +64,7 @@ FILES = {
         "people.csv is sparse ARFF, whose rows name only some columns; save it as dense ARFF or CSV",
     ),
     "ARFF without rows": (b"@relation x\n@attribute sex {f,m}\n", "people.csv is ARFF without a line @data"),
-    "a list in JSON": (b'{"sex": "f", "paid": [1]}\n', "people.csv: row 1 holds a list in column 'paid'; give each"),
+    "a list in JSON": (b'{"sex": "f", "paid": [1]}\n', "people.csv: row 1 holds a list in column 'paid'; write one"),
     "half an object": (b'{"sex": "f", "paid": 1}\n{"sex": "m"', "people.csv: row 2 is no JSON; write an object"),
     "half a list": (b'[{"sex": "f", "paid": 1},', "people.csv ends within its list of rows"),
     "deep JSON": (b'{"a":' * 100_000, "people.csv: row 1 is no JSON"),

@@ -422,6 +422,7 @@ HEADERS: dict[str, tuple[str, int]] = {
     "years": ("town,2019,2020,2021\n" + "A,1,2,3\nB,2,3,4\n", 1),
     "numbers that count up": ("0,1,2,3\n" + PEOPLE, 1),
     "one name that is a value": ("age,y\n30,y\n40,n\n", 1),
+    "a title as a sheet has it": ("Staff of 2025,,,\n,,,\nage,pay,sex,hired\n" + PEOPLE, 3),
     "a name of numbers among texts": ("town,who\nA,x\nB,y\n", 1),
     "an index without a name": (",a,b\n0,x,1\n1,y,2\n", 1),
     "missing values": ("?,1,f\n3,NA,m\n4,5,f\n", 0),
@@ -434,7 +435,7 @@ def test_a_first_line_of_values_names_no_columns(tmp_path: Path, name: str) -> N
     path = tmp_path / "people.csv"
     path.write_text(text)
     form, reading = find_form(path), read_table(path)
-    assert form.header == header and len(next(iter(reading.table.values()))) == text.count("\n") - header - form.titles
+    assert form.header == header and len(next(iter(reading.table.values()))) == text.count("\n") - form.skip
     assert next(iter(reading.table)) == ("column 1" if header == 0 else next(each for each in form.names if each))
     assert ("no line that names its columns" in form.describe()) == (header == 0)
 

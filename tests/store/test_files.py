@@ -109,7 +109,7 @@ def test_one_file_under_five_readings_is_on_one_page_and_meets_one_cap(local: Ru
     text, blanks = tmp_path / "own.txt", tmp_path / "blanks.data"
     text.write_text("\n".join(";".join(line) for line in lines))
     blanks.write_text("\n".join("  ".join(line) for line in lines))
-    unnamed = {"label": "column 3", "sensitive": "column 1"}
+    unnamed = {"label": "column 3", "sensitive": "column 1=f"}  # the names are a row too, of a group that is too small
     readings: list[tuple[Path, Stated, dict[str, str]]] = [
         (own, Stated(), {}),
         (own, Stated(sheet="Copy", header=1), {}),
@@ -126,11 +126,20 @@ def test_one_file_under_five_readings_is_on_one_page_and_meets_one_cap(local: Ru
 
     work(local, ask(0))
     answer_cap(str(own), None, record=True, lift=False, epsilon=1.5, delta=None)
+    answer_cap(str(own), "side", record=False, lift=False, epsilon=9.0, delta=None)
     names = {local.files.settle(ask(number)).file_id for number in range(len(readings))}
     assert len(names) == 1 and spent(blanks, None)["epsilon"] == spent(own, None)["epsilon"] > 0
     for number in range(1, len(readings)):
         with pytest.raises(BadInput, match=r"the cap on whole records .*is epsilon = 1\.5"):
             local.submit(replace(ask(number), seed=number))
+    answer_cap(str(own), None, record=True, lift=True, epsilon=None, delta=None)
+    schema = to_text(TableSchema((), others="guessed", file=Stated(header=0)), compared=())
+    other = asked(text, data={**unnamed, "schema": schema})
+    with pytest.raises(BadInput, match="the cap on 'side' is epsilon = 9"):
+        local.submit(other)  # 'column 1' may be 'side'
+    answer_cap(str(own), "side", record=False, lift=True, epsilon=None, delta=None)
+    work(local, other)
+    assert spent(own, "side")["epsilon"] is None and spent(text, "column 1")["epsilon"] > 0
 
 
 def list_exports(key: str) -> Iterator[bytes]:
