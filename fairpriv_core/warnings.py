@@ -33,6 +33,6 @@ def warn(warning: FairprivWarning) -> None:
     frame = sys._getframe(1)
     for level in count(2):
         if frame.f_back is None or frame.f_globals.get("__name__", "").partition(".")[0] != package:
-            warnings.warn(warning, stacklevel=level - 1)
+            warnings.warn(warning, stacklevel=level)
             return
         frame = frame.f_back

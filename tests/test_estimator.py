@@ -152,7 +152,7 @@ def test_sensitive_values_may_be_of_any_kind(kind: Any, rows: Any) -> None:
         (["f", "m"] * 600, {"random_state": -1}, "seed must be a whole number from 0"),
         (range(1_200), {"method": "f_ld"}, "sensitive_features has 1,200 groups; at most 50 can be compared"),
         (np.arange(1_200) % 49, {}, "1,200 training rows are too few for 49 counts: each must reach 30, beside noise"),
-        (np.arange(1_200) % 49, {"method": "one_release"}, "49 counts: each must reach 30, so most runs would stop"),
+        (np.arange(1_200) % 49, {"method": "one_release"}, "49 counts: each must reach 30. Most runs would stop"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_a_sentence(

@@ -22,7 +22,9 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.special import logsumexp
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.networks import find_memory
 from fairpriv_core.engine.training import Training
+from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.group_statistic import (
     PublicFeatures,
@@ -42,6 +44,8 @@ from fairpriv_core.seeds import public_generator
 _HOW = {"maxiter": 500, "maxcor": 20, "ftol": 1e-10, "gtol": 1e-3}  # the gradient is in rows
 _WEIGHT = 1.0  # a typical weight of a feature, before the features are divided by C
 REDRAWS = 24  # a standard deviation of so many is off by one part in seven
+_GIB = 2**30
+_COPIES = 3  # of the Hessian, at a time
 _MOST_TOLD = 4000  # rows of each label on which redraws are looked at
 
 
@@ -139,14 +143,26 @@ class Reading:
 def read_groups(method: Releases, train: Dataset, training: Training, score: np.ndarray | None = None) -> Reading:
     """Return the reading from a known statistic, or from one that is released now; RunFailed for too small a cell.
 
-    `score` (n,) is a public score, if there is one.
+    `score` (n,) is a public score, if there is one. BadInput, before any release, for more than fits into memory.
     """
     features, statistic = build_features(method, train, score), known_statistic(training)
+    _require_memory(train.groups, features.rows.shape[1])
     if statistic is None:
         statistic = release_statistic(method, train, training, features=features)
     reading = estimate_groups(statistic, method=method, features=features, y=train.y, groups=train.groups)
     require_rows(reading.estimate.sizes(), training.notion, train.group_names)
     return reading
+
+
+def _require_memory(groups: int, features: int) -> None:
+    """Raise BadInput where the Hessian of all groups' weights, and what it takes to solve with it, has no room."""
+    needed, there = _COPIES * 8 * (groups * features) ** 2, find_memory()
+    if there is not None and needed > there:
+        raise BadInput(
+            f"{groups:,} groups times {features:,} features would take about {needed / _GIB:.1f} GiB of memory, and "
+            f"{there / _GIB:.1f} GiB are here; merge groups, or take fewer features.",
+            field="method",
+        )
 
 
 def known_statistic(training: Training) -> np.ndarray | None:

@@ -269,6 +269,14 @@ def test_what_was_released_is_used_whatever_the_features_are(learner: str, group
         assert len(fitted.events) == 1 and np.isfinite(fitted.parameters).all()
 
 
+def test_what_has_no_room_is_refused_before_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimates, "find_memory", lambda: 2**12)
+    recorder = RecordingMechanism()
+    with pytest.raises(BadInput, match=r"3 groups times \d+ features would take .* GiB .*; merge groups"):
+        train(METHOD, [_ordinary(3)], [recorder])
+    assert not recorder.releases
+
+
 def test_bad_settings_are_refused() -> None:
     for setting, says in [
         ({"gap_target": 1.5}, "gap_target must lie in"),
