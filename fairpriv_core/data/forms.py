@@ -395,6 +395,8 @@ def _find_sheet(path: Path, stated: Stated, limit_bytes: int | None) -> Form:
     with _explain(path):
         if zipfile.is_zipfile(path):
             sheets.check_unpacked(path, limit_bytes)
+        else:
+            sheets.check_old(path)
         found = sheets.read_sheets(path)
     listed = ", ".join(found)
     if stated.sheet and stated.sheet not in found:

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from itertools import chain
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any, BinaryIO
 from xml.etree import ElementTree
 
 from python_calamine import CalamineWorkbook
 
-from fairpriv_core.data.faults import check_size
+from fairpriv_core.data.faults import check_size, fault
 
 _BLOCK = 1 << 20
 _PART_HEADER = 30  # bytes of a zip's header of a part, before the part's name
 _CONTENT = "content.xml"  # of an OpenDocument file
 _WHOLE = 2**53
+_TRY_SECONDS = 60
+_TRY = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31))
+from python_calamine import CalamineWorkbook
+with CalamineWorkbook.from_path(sys.argv[1]) as book:
+    for name in book.sheet_names:
+        book.get_sheet_by_name(name)
+"""
 _CELL_BYTES = 4  # in memory, at least
 
 
@@ -55,6 +67,21 @@ def check_unpacked(path: Path, limit_bytes: int | None) -> None:
             check_size(path.name, size, limit_bytes=limit_bytes, unpacked=True)
         for cells in _count_cells(packed):
             check_size(path.name, _CELL_BYTES * cells, limit_bytes=limit_bytes, unpacked=True)
+
+
+def check_old(path: Path) -> None:
+    """Raise BadInput where an old Excel workbook (.xls) cannot be read within a memory that is enough for a whole one.
+
+    Its cells say where they stand, and what reads them makes room up to the last one: a few wrong bytes would end this
+    process, so another one tries first.
+    """
+    command = [sys.executable, "-c", _TRY, str(path)]
+    try:
+        ended = subprocess.run(command, stdout=DEVNULL, stderr=DEVNULL, timeout=_TRY_SECONDS, check=False).returncode
+    except subprocess.TimeoutExpired:
+        ended = 1
+    if ended:
+        raise fault(f"{path.name} is damaged, or no Excel workbook that can be read; save it as .xlsx or CSV.")
 
 
 def _unpack_part(file: BinaryIO, part: zipfile.ZipInfo) -> Iterator[bytes]:

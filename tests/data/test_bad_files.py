@@ -58,7 +58,10 @@ FILES = {
     "half a gzip": (gzip.compress(GOOD.encode())[:40], "people.csv cannot be read (Compressed file ended before the"),
     "no gzip": (b"\x1f\x8brest", "people.csv cannot be read (Compressed file ended before the"),
     "packed twice": (gzip.compress(gzip.compress(GOOD.encode())), "people.csv holds a packed file; unpack it first"),
-    "old workbook": (b"\xd0\xcf\x11\xe0rest", "people.csv cannot be read (Cannot detect file format"),
+    "old workbook": (
+        b"\xd0\xcf\x11\xe0rest",
+        "people.csv is damaged, or no Excel workbook that can be",
+    ),
     "sparse ARFF": (
         b"@relation x\n@attribute sex {f,m}\n@attribute paid numeric\n@data\n{0 f, 1 1}\n",
         "people.csv is sparse ARFF, whose rows name only some columns; save it as dense ARFF or CSV",
