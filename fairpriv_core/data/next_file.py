@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from fairpriv_core.data.cells import ReadAs, Unread, quote_some
 from fairpriv_core.data.dates import take_part
 from fairpriv_core.data.faults import fault
 from fairpriv_core.data.forms import UNSTATED, Stated
 from fairpriv_core.data.problem import Categorical, DatePart, Numeric
-from fairpriv_core.data.read import ReadAs, Reading, Unread, quote_some, read_table
+from fairpriv_core.data.read import Reading, read_table
 from fairpriv_core.data.table import Column, Numbers, Table, find_missing, to_codes
 from fairpriv_core.text import count_text
 

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
+from fairpriv_core.data.cells import ReadAs
 from fairpriv_core.data.dates import guess_order
 from fairpriv_core.data.download import hash_file
 from fairpriv_core.data.forms import UNSTATED
 from fairpriv_core.data.guess import declare, guess_column, list_values, measure
 from fairpriv_core.data.own_images import attach_images
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
-from fairpriv_core.data.read import ReadAs, Reading, read_table
+from fairpriv_core.data.read import Reading, read_table
 from fairpriv_core.data.roles import Attribute, list_meant, parse_label, parse_sensitive
 from fairpriv_core.data.schema import Declared, RawTable
 from fairpriv_core.data.spelling import suggest_merges

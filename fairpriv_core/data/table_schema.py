@@ -13,10 +13,11 @@ from itertools import pairwise
 from typing import Any, Literal, TypeGuard
 
 from fairpriv_core import checks
+from fairpriv_core.data.cells import ReadAs
 from fairpriv_core.data.dates import ORDERS, PARTS, read_date
 from fairpriv_core.data.forms import UNSTATED, Stated, read_stated
+from fairpriv_core.data.growing import MOST_VALUES
 from fairpriv_core.data.problem import DatePart
-from fairpriv_core.data.read import MOST_VALUES, ReadAs
 from fairpriv_core.data.roles import MOST_GROUPS, Attribute, list_meant
 from fairpriv_core.data.spelling import canonical, show_number
 from fairpriv_core.errors import BadInput

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fairpriv_core.data.cells import ReadAs
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.dates import guess_order, read_date, take_part
 from fairpriv_core.data.encode import Encoder
@@ -14,7 +15,7 @@ from fairpriv_core.data.forms import Stated
 from fairpriv_core.data.guess import guess_column
 from fairpriv_core.data.problem import DataSpec, DatePart
 from fairpriv_core.data.profile import inspect_file, outline_data, propose_schema
-from fairpriv_core.data.read import ReadAs, read_table
+from fairpriv_core.data.read import read_table
 from fairpriv_core.data.table import Codes, Numbers
 from fairpriv_core.data.table_schema import (
     TableSchema,
