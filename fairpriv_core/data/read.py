@@ -77,7 +77,8 @@ class Reading:
             found = (self.unread.get(name), self.amounts.get(name), *self.merged.get(name, ()))
             said += [(name, each) for each in found if each is not None]
             if name in lacking and name in self.lacked:
-                said.append((name, f"{quote_some(self.lacked[name])} stands for no value."))
+                words = self.lacked[name]
+                said.append((name, f"{quote_some(words)} {'stands' if len(words) == 1 else 'stand'} for no value."))
         return tuple(f"column '{name}': {each}" for name, each in said)
 
 

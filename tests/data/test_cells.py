@@ -126,7 +126,7 @@ def test_values_are_mapped_and_words_stand_for_nothing_as_their_owner_states(tmp
     dataset = load(path, schema=text, positive="NA")
     assert dataset.group_names == ("female", "male") and dataset.label_names == ("no", "NA")
     assert dataset.left_out == {"no value of sex": 40} and dataset.n == 80
-    assert "'NA', 'unknown' stands for no value" in " ".join(dataset.remarks)
+    assert "'NA', 'unknown' stand for no value" in " ".join(dataset.remarks)
     with pytest.raises(BadInput, match="only one value, 'no'"):
         load(path)
     declared = read_schema_file('[columns.sex]\ntype = "category"\ncategories = ["F", "female", "NA"]\n')
