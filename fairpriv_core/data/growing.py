@@ -200,11 +200,7 @@ class Growing:
             if not _are_numbers(lost, counts):
                 continue
             self.junk = {column.values[place]: int(counts[place]) for place in np.flatnonzero(lost)}
-            odd = next(
-                (place for place in np.flatnonzero(~lost) if math.isnan(parse_number(column.values[place]))), None
-            )
-            if odd is not None:
-                self.amounts = Amounts(sign, column.values[odd], float(numbers[odd]))
+            self._note_amounts(column.values, numbers, sign)
             return Numbers(numbers[column.codes])
         return self._merge(column)
 
@@ -245,7 +241,7 @@ def _drop_time(text: str) -> str:
 class Sealing:
     """A column's content while it is read: a digest of its cells, wherever blocks end.
 
-    A column of texts that are all numbers is one of numbers, as `_as_numbers` has it. Texts are digested as their
+    A column of texts that are all numbers is one of numbers, as `Growing` has it. Texts are digested as their
     lengths and their bytes, two streams in which no block's end shows.
     """
 
