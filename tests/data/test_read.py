@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from fairpriv_core.data import read
+from fairpriv_core.data import growing, read
 from fairpriv_core.data.read import read_table
 from fairpriv_core.data.table import Codes, Column, Numbers
 from fairpriv_core.errors import BadInput
@@ -140,7 +140,7 @@ def test_a_column_without_a_name_is_left_out(tmp_path: Path) -> None:
 
 
 def test_free_text_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read, "MOST_VALUES", 10)
+    monkeypatch.setattr(growing, "MOST_VALUES", 10)
     reading = read_table(write(tmp_path / "names.csv", ["a", "b"], [(f"name {row}", row % 2) for row in range(20)]))
     assert list(reading.table) == ["b"]
     assert reading.unused == {"a": "column 'a' has more than 10 different texts and is not used."}

@@ -299,7 +299,7 @@ def test_a_short_key_column_is_no_key() -> None:
 
 def test_a_listed_value_is_found_behind_any_number_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else one row more of other texts would decide what the rows behind it hold."""
-    monkeypatch.setattr("fairpriv_core.data.read.MOST_VALUES", 5)
+    monkeypatch.setattr("fairpriv_core.data.growing.MOST_VALUES", 5)
     path = write(
         tmp_path / "people.csv",
         [f"v{row},1,f" for row in range(50)] + ["b,0,m", "b,1,m", "a,1,f", "v3,0,m", ",0,f"],

@@ -172,9 +172,9 @@ def choose_file() -> DataSpec | None:
         show_first(report)
     gridded = spec is not None and spec.image is None
     said = {column.said.reason for column in report.columns} if gridded else set()
-    warnings = [plain(sentence(each)) for each in report.warnings if each not in said.union(report.form.sentences)]
-    if warnings:
-        above.warning("\n".join(f"- {each}" for each in warnings) if len(warnings) > 1 else warnings[0])
+    told = [each for each in report.warnings if each not in said.union(report.form.sentences)]
+    if told:
+        above.warning("\n".join(f"- {plain(sentence(each))}" for each in told), icon=":material/info:")
     for error in report.errors:
         above.error(plain(sentence(error.replace(given.path.name, given.name))), icon=":material/error:")
     if spec is None:
