@@ -106,8 +106,8 @@ def _name(text: str, asked: Asked) -> str:
 def _show_found(store: RunStore, asked: Asked, found: dict[str, Any]) -> None:
     counts = ", ".join(f"{count:,} {name}" for name, count in found["decided"].items())
     st.markdown(f"**{count_text(found['rows'], 'row')}**: {plain(counts)}")
-    for remark in found["remarks"]:
-        st.markdown(f"- {plain(sentence(_name(str(remark), asked)))}")
+    if found["remarks"]:
+        st.markdown("\n".join(f"- {plain(sentence(_name(str(remark), asked)))}" for remark in found["remarks"]))
     columns, rows = found["first"]["columns"], found["first"]["rows"]
     share = f"Probability of {found['positive']}" if found["positive"] else "Probability"
     heads = [*columns, *(head if head not in columns else f"{head} (model)" for head in (share, "Decision"))]
