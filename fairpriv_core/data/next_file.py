@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,20 +15,67 @@ from fairpriv_core.data.faults import fault
 from fairpriv_core.data.forms import UNSTATED, Stated
 from fairpriv_core.data.problem import Categorical, DatePart, Numeric
 from fairpriv_core.data.read import Reading, read_table
-from fairpriv_core.data.table import Column, Numbers, Table, find_missing, to_codes
+from fairpriv_core.data.spelling import show_number
+from fairpriv_core.data.table import (
+    Column,
+    Numbers,
+    Table,
+    find_missing,
+    match_values,
+    take_rows,
+    to_codes,
+    to_numbers,
+)
 from fairpriv_core.text import count_text
 
 
+@dataclass(frozen=True)
+class NextRows:
+    """The rows of a further file for a model of these `columns`; `remarks` say what of them could not be used."""
+
+    columns: Sequence[Numeric | Categorical]
+    table: Table
+    remarks: tuple[str, ...]
+
+    def show(self, most: int) -> dict[str, list[str]]:
+        """Return the first `most` rows by column, as they are used: a value's one spelling, "" where none is."""
+        known = {column.name: column for column in self.columns}
+        first = take_rows({name: self.table[name] for name in known}, slice(most))
+        return {name: _show(known[name], values) for name, values in first.items()}
+
+
 def read_next(
-    path: Path, columns: Sequence[Numeric | Categorical], stated: Stated = UNSTATED
-) -> tuple[Table, tuple[str, ...]]:
+    path: Path,
+    columns: Sequence[Numeric | Categorical],
+    stated: Stated = UNSTATED,
+    *,
+    limit_bytes: int | None = None,
+) -> NextRows:
     """Return the rows of the file at `path`, and a sentence for each thing that of `columns` could not be used.
 
     Raises BadInput for a file that cannot be read, and where no cell of a column says what the model knows of it.
     """
-    reading = read_table(path, read_as={column.name: _read_as(column) for column in columns}, stated=stated)
+    read_as = {column.name: _read_as(column) for column in columns}
+    reading = read_table(path, read_as=read_as, limit_bytes=limit_bytes, stated=stated)
     told = [_check(path.name, column, reading) for column in columns if column.name in reading.table]
-    return reading.table, (*reading.odd, *reading.form.remarks, *filter(None, told))
+    return NextRows(columns, reading.table, (*reading.odd, *reading.form.remarks, *filter(None, told)))
+
+
+def _show(column: Numeric | Categorical, values: Column) -> list[str]:
+    """Return what is used of a column's cells; of dates the days."""
+    if column.date is not None:
+        lost = find_missing(take_part(values, column.date))
+        return ["" if missing else text for missing, text in zip(lost, _spell(values), strict=True)]
+    if isinstance(column, Numeric):
+        return [show_number(number) if math.isfinite(number) else "" for number in to_numbers(values).tolist()]
+    places = match_values(values, column.categories, dict(column.recode))
+    return [column.categories[place] if place >= 0 else "" for place in places]
+
+
+def _spell(values: Column) -> list[str]:
+    coded = to_codes(values)
+    assert coded is not None
+    return [coded.values[code] if code >= 0 else "" for code in coded.codes]
 
 
 def _read_as(column: Numeric | Categorical) -> ReadAs:

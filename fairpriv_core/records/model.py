@@ -9,8 +9,9 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.forms import UNSTATED, Stated
-from fairpriv_core.data.next_file import read_next
+from fairpriv_core.data.next_file import NextRows, read_next
 from fairpriv_core.data.own_images import read_images
 from fairpriv_core.data.roles import Groups
 from fairpriv_core.engine.modules import MODULE_KIND
@@ -88,43 +89,69 @@ class Model:
         """Return the scores (n, l) of the labels on encoded data."""
         return predict_proba(self.network, self.parameters, data.X, data.group)
 
-    def predict_file(self, source: str, target: str, stated: Stated = UNSTATED) -> dict[str, Any]:
+    def predict_file(
+        self,
+        source: str,
+        target: str,
+        stated: Stated = UNSTATED,
+        *,
+        shown: int = 0,
+        limit_bytes: int | None = None,
+    ) -> dict[str, Any]:
         """Predict the rows of the table in the file `source`; write their numbers and predictions to `target`.
 
         What is `stated` of how the file is written wins over what it seems to be. A model of images takes those of the
         file's one column of images. Beside each prediction stands a probability: that of the positive label, or of more
         than two labels that of the predicted one. Returns {"rows", "positive", "out", "remarks"}, where `positive` is
-        None for more than two labels, and `decided` counts each; `remarks` say which cells could not be used.
+        None for more than two labels, and `decided` counts each; `remarks` say which cells could not be used. Of as
+        many rows as are to be `shown` "first" has what is used and decided: "columns", and "rows" of their texts.
 
         Raises BadInput for a file that cannot be read or lacks columns (the sensitive one too where the model decides
         by group), for a column no cell of which can be used, for images of another size, and for a target that cannot
         be written.
         """
-        features, group, remarks = self._read_rows(read_path(source), stated)
+        features, group, read = self._read_rows(read_path(source), stated, limit_bytes)
         score = predict_proba(self.network, self.parameters, features, group)
         names, decided = self.label_names, decide(score, decision_thresholds(self.network, features))
         binary = len(names) == TWO
         probability = score[:, 1] if binary else score.max(axis=1)
-        try:
-            with read_path(target, field="out").open("w", newline="", encoding="utf-8") as stream:
-                rows = enumerate(zip(probability.tolist(), decided.tolist(), strict=True), start=1)
-                described = ((row, f"{share:.6g}", names[label]) for row, (share, label) in rows)
-                write_lines(stream, ("row", "probability", "prediction"), described)
-        except OSError as error:
-            raise BadInput(f"out cannot be written: {target} ({error.strerror}).", field="out") from error
+
+        def tell(most: int | None = None) -> Iterator[tuple[str, str]]:
+            told = zip(probability[:most].tolist(), decided[:most].tolist(), strict=True)
+            return ((f"{share:.6g}", names[label]) for share, label in told)
+
+        _write_lines(target, tell())
         counts = dict(zip(names, np.bincount(decided, minlength=len(names)).tolist(), strict=True))
         found = {"rows": len(decided), "positive": counts[names[1]] if binary else None, "out": target}
-        found |= {"remarks": list(remarks)}
+        found |= {"remarks": list(read.remarks)}
+        if shown:
+            cells = read.show(shown)
+            rows = zip(*cells.values(), strict=True) if cells else repeat(())
+            shown_rows = [[*row, *each] for row, each in zip(rows, tell(shown), strict=False)]
+            found["first"] = {"columns": list(cells), "rows": shown_rows}
         return found if binary else {**found, "decided": counts}
 
-    def _read_rows(self, path: Path, stated: Stated) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
-        """Return features (n, d) as trained on, groups (n,) where it decides by them, and what could not be used."""
+    def _read_rows(
+        self, path: Path, stated: Stated, limit_bytes: int | None
+    ) -> tuple[np.ndarray, np.ndarray | None, NextRows]:
+        """Return features (n, d) as trained on, groups (n,) where it decides by them, and the table that was read."""
         if self.image is not None:  # no network of layers decides by group
-            return read_images(path, self.image).encode(), None, ()
+            return read_images(path, self.image).encode(), None, NextRows((), {}, ())
         encoder = Encoder.from_json(self.encoder)
         groups = Groups.from_json(self.grouping) if needs_group(self.network) else None
-        table, remarks = read_next(path, (*encoder.schema, *(() if groups is None else groups.read)), stated)
-        return encoder.transform(table), None if groups is None else groups.assign(table), remarks
+        columns = (*encoder.schema, *(() if groups is None else groups.read))
+        read = read_next(path, columns, stated, limit_bytes=limit_bytes)
+        return encoder.transform(read.table), None if groups is None else groups.assign(read.table), read
+
+
+def _write_lines(target: str, told: Iterable[tuple[str, str]]) -> None:
+    """Write each row's number, probability and prediction."""
+    try:
+        with read_path(target, field="out").open("w", newline="", encoding="utf-8") as stream:
+            numbered = ((row, *each) for row, each in enumerate(told, start=1))
+            write_lines(stream, ("row", "probability", "prediction"), numbered)
+    except OSError as error:
+        raise BadInput(f"out cannot be written: {target} ({error.strerror}).", field="out") from error
 
 
 def _write_parameters(network: Mapping[str, Any], parameters: np.ndarray) -> tuple[str, bytes]:

@@ -1,4 +1,4 @@
-"""Work for a page that needs torch or data: curves, audits, sweeps, measures. A child of the supervisor makes it."""
+"""Work for a page that needs torch or data: curves, audits, sweeps, decisions. A child of the supervisor makes it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fairpriv_core.store.previews import LEASE_SECONDS, PreviewStore
 # imported in the child alone: they need torch, the supervisor does not
 _CURVES, _AUDITS = "fairpriv_core.methods.previews", "fairpriv_core.runs.audit"
 _SWEEPS, _MEASURES = "fairpriv_core.sweeps.launch", "fairpriv_core.papers.measured"
-_EVALUATIONS = "fairpriv_core.runs.evaluate"
+_EVALUATIONS, _DECISIONS = "fairpriv_core.runs.evaluate", "fairpriv_core.runs.decide"
 
 
 def run_preview(place: str | None, key: str) -> None:
@@ -50,6 +50,8 @@ def _make(place: str | None, request: Mapping[str, Any]) -> Mapping[str, Any]:
         made = import_module(_SWEEPS).compute(place, request)
     elif "evaluate" in request:
         made = import_module(_EVALUATIONS).compute(place, request)
+    elif "decide" in request:
+        made = import_module(_DECISIONS).compute(place, request)
     elif "measure" in request:
         made = import_module(_MEASURES).compute(place, request)
     else:

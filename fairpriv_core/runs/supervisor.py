@@ -26,6 +26,7 @@ from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import run_child, run_explorer
 from fairpriv_core.store.claim import Claim, LeaseLost
 from fairpriv_core.store.database import Database
+from fairpriv_core.store.decisions import drop_old
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.work import WorkStore
@@ -102,6 +103,7 @@ class Supervisor:
             self._recovered = time.monotonic()
             self._work.recover()
             self._work.previews.recover()
+            drop_old(self._database)
         if not self._nursery.ready or (self._is_idle and seen is not None and seen == self._seen):
             return
         while len(self._jobs) < self.slots and (claims := self._work.claim(chunk=self._chunks)):

@@ -23,6 +23,7 @@ from fairpriv_core.records.record import RunRecord, cancelled_record, chosen_rec
 from fairpriv_core.store.checksum import check_content
 from fairpriv_core.store.curves import Point, read_curves
 from fairpriv_core.store.database import Database
+from fairpriv_core.store.decisions import DecisionStore
 from fairpriv_core.store.labels import Label, check_label, note_change, read_label, write_label
 from fairpriv_core.store.ledger import LedgerStore, admit, bury, find_chosen, find_evaluated, find_withdrawn
 from fairpriv_core.store.previews import PreviewStore
@@ -81,6 +82,7 @@ class RunStore:
         self.database, self.owner, self._data_sets = database, owner, data_sets
         self.previews = PreviewStore(database, self.payer)
         self.uploads = UploadStore(database)
+        self.decisions = DecisionStore(database, self.payer)
         self.ledger = LedgerStore(database, owner)
         self.files = FileStore(database)
 

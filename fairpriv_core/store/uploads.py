@@ -153,9 +153,9 @@ class UploadStore:
     def put(self, source: IO[bytes], name: str, owner: str) -> Upload:
         """Store what `source` holds under an id at random; the same bytes are stored once. BadInput beyond a quota."""
         self._database.check_writable()
-        suffix = _read_suffix(name)
+        suffix = read_suffix(name)
         try:
-            path, size = _write(source, self._folder, lambda sealed: f"{self._files.name_upload(sealed)}{suffix}")
+            path, size = write_upload(source, self._folder, lambda sealed: f"{self._files.name_upload(sealed)}{suffix}")
         except OSError as error:
             raise StoreError(f"the upload cannot be stored in {self._folder} ({error.strerror}).") from error
         found = [item for item in self.rows(owner) if item.id == path.stem]
@@ -233,16 +233,16 @@ class UploadStore:
         return found
 
     def _place(self, upload_id: str, name: str) -> Path:
-        return self._folder / f"{upload_id}{_read_suffix(name)}"
+        return self._folder / f"{upload_id}{read_suffix(name)}"
 
 
-def _read_suffix(name: str) -> str:
+def read_suffix(name: str) -> str:
     """Return what a file's name ends with where that is plain letters, such as ".csv"."""
     suffix = Path(name).suffix.lower()
     return suffix if re.fullmatch(r"\.[a-z0-9]{1,8}", suffix) else ""
 
 
-def _write(source: IO[bytes], folder: Path, name: Callable[[str], str]) -> tuple[Path, int]:
+def write_upload(source: IO[bytes], folder: Path, name: Callable[[str], str]) -> tuple[Path, int]:
     """Write a temporary file (mode 0600), then rename it to what `name` makes of its SHA-256."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     digest, size = hashlib.sha256(), 0

@@ -140,7 +140,8 @@ def test_a_column_without_a_name_is_left_out(tmp_path: Path) -> None:
 
 
 def test_free_text_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growing, "MOST_VALUES", 10)
+    for module in (growing, read):
+        monkeypatch.setattr(module, "MOST_VALUES", 10)
     reading = read_table(write(tmp_path / "names.csv", ["a", "b"], [(f"name {row}", row % 2) for row in range(20)]))
     assert list(reading.table) == ["b"]
     assert reading.unused == {"a": "column 'a' has more than 10 different texts and is not used."}

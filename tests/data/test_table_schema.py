@@ -342,7 +342,7 @@ def test_a_value_takes_no_place_of_another_rows(
 ) -> None:
     """However many there are: a value of one row moves the count of no other by thousands, which no noise hides."""
     for limit in ("MOST_VALUES", "_MOST_DAYS"):
-        monkeypatch.setattr(f"fairpriv_core.data.read.{limit}", len(texts))
+        monkeypatch.setattr(f"fairpriv_core.data.growing.{limit}", len(texts))
     path = write(tmp_path / "people.csv", [f"{text},1" for text in (first, *texts, *texts)], "on,paid")
     found = read_table(path, read_as={"on": read_as}).table["on"]
     assert isinstance(found, Codes)

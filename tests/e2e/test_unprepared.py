@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import FilePayload, FloatRect, Locator, Page, expect
 
+from fairpriv_core.records.model import Model
 from fairpriv_core.store.runs import open_store
 from tests.e2e.steps import choose, drop, keyed, open_page, save, settle, wait_for_state
 from tests.unprepared import UNPREPARED
@@ -138,3 +140,23 @@ def test_an_unprepared_file_is_corrected_in_the_grid_and_trained(tab: Page, site
     )
     expect(out).to_have_count(4)
     train(tab, "payroll")
+    decide_on_next_month(tab, site, tmp_path)
+
+
+def decide_on_next_month(tab: Page, site: Any, folder: Path) -> None:
+    """Have the model decide on a file of another form, as the command does; Done deletes what was kept."""
+    month = b"Grade;Weekly hours\n3;\xe2\x82\xac 38.50\n5;\xe2\x82\xac 40.00\n6;20.00\n"
+    keyed(tab, "run_decide").get_by_text("Decide on a new file").click()
+    given = FilePayload(name="next.csv", mimeType="text/csv", buffer=month)
+    keyed(tab, "run_decide", "input[type=file]").set_input_files(given)
+    expect(tab.get_by_text("is read as the number 38.5")).to_be_visible()
+    snap(tab, "payroll_decided")
+    decided = save(tab, "get_decisions", folder).read_bytes()
+    (folder / "next.csv").write_bytes(month)
+    with open_store(str(site.store)) as store:
+        key = store.row(tab.url.partition("run=")[2].partition("&")[0]).key
+        Model.read(partial(store.artifact, key)).predict_file(str(folder / "next.csv"), str(folder / "out.csv"))
+        assert decided == (folder / "out.csv").read_bytes() and store.decisions.asked() is not None
+        keyed(tab, "decide_done", "button").click()
+        expect(keyed(tab, "get_decisions", "button")).to_have_count(0)
+        assert store.decisions.asked() is None

@@ -45,6 +45,7 @@ VERBS: dict[str, Callable[[RunStore, str], object]] = {
     "audit": lambda store, key: store.request_preview({"audit": key, "runs": 200, "seed": 0}),
     "keep an audit": lambda store, key: AuditStore(store.database).keep(key, {}),
     "upload": lambda store, key: store.uploads.put(BytesIO(b"a,b\n1,2\n"), "a.csv", "local"),
+    "decide": lambda store, key: store.decisions.put(BytesIO(b"a,b\n1,2\n"), "a.csv", run=key, limit_bytes=9),
     "sweep": lambda store, key: SweepStore(store).submit([(CONFIG, "a" * 16)]),
     "go on with a sweep": lambda store, key: SweepStore(store).go_on([key]),
     "cap": lambda store, key: store.ledger.set_cap("data", None, Cap(1.0, 1e-5), where="data"),

@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.cli.runs import answer_prediction
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.stored import read_stored_runs
 from fairpriv_core.report import public
 from fairpriv_core.runs.plain_run import train_plain_beside
+from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.sweeps import SweepStore
@@ -23,7 +26,7 @@ from pages.widgets.run.outcome import offer_files
 from pages.widgets.shared import charts as shared_charts
 from pages.widgets.train import launch
 from tests.launched import config, finish, measured
-from tests.pages.shown import Open, address_of, charts, find_key, said, whole
+from tests.pages.shown import Open, address_of, charts, find_key, make_csv, said, upload, whole
 
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
 FILES = ["Record (JSON)", "Config (TOML)"]
@@ -208,3 +211,48 @@ def test_a_model_of_faces_is_not_handed_out(dataset: str, offered: list[str], mo
     row: Any = SimpleNamespace(key="0123456789abcdef")
     offer_files(store, row, record)
     assert seen == offered
+
+
+def test_a_new_file_is_decided_on_taken_away_and_deleted(own_store: Path, open_page: Open, tmp_path: Path) -> None:
+    """By a worker, as the command does; a file that cannot be used says why, and another replaces it."""
+    file = tmp_path / "people.csv"
+    file.write_bytes(make_csv())
+    data = {"file": str(file), "label": "income", "positive": "high", "sensitive": "sex"}
+    asked = {"data": data, "notion": "demographic_parity", "method": {"name": "none", "epochs": 2}}
+    with open_store() as store:
+        work, row = WorkStore(store.database), store.submit(build_config(asked))
+        work_on(work, work.claim(row.key))
+
+    def give(page: AppTest, content: bytes) -> AppTest:
+        page = upload(page, content, "next.csv")
+        assert "worker reads" in said(page, "info") and page.button("decide_done").label == "Done"
+        with open_store() as store:
+            run_preview(str(own_store), str(store.previews.claim()))
+        return page.run()
+
+    page = open_page("run", run=row.key)
+    assert not page.get("file_uploader"), "no session is let in before the place for files is open"
+    page.session_state["run_decide"] = True
+    page = give(page.run(), b"age,city\nold,X\nyoung,Y\n")
+    refused = said(page, "error")
+    taken = "Download decisions (CSV)"
+    assert taken not in {each.proto.label for each in page.get("download_button")}
+    assert "olumn 'age' of next.csv" in refused and "old" in refused
+    page = whole(give(page, b"age,city\n20,x\n70,Y\n,Z\n"))
+    with open_store() as store:
+        decided = store.decisions.decisions(store.decisions.asked())
+    file.write_bytes(b"age,city\n20,x\n70,Y\n,Z\n")
+    answer_prediction(row.key, str(file), str(tmp_path / "out.csv"))
+    assert decided == (tmp_path / "out.csv").read_bytes()
+    table = page.dataframe[-1].value
+    assert (
+        list(table["city"]) == ["X", "Y", ""]
+        and list(table["Decision"]) == decided.decode().replace("\n", ",").split(",")[5:-1:3]
+    )
+    assert "**3 rows**" in said(page, "markdown") and "olumn 'city'" in said(page, "markdown")
+    assert "Raw, for the analyst" in said(page, "caption")
+    assert taken in {each.proto.label for each in page.get("download_button")}
+    again = whole(open_page("run", run=row.key))
+    assert again.button("decide_done") and list(again.dataframe[-1].value["age"]) == ["20", "70", ""]
+    again.button("decide_done").click().run()
+    assert not list((own_store.parent / "decisions").glob("*/*")) and "next.csv" not in said(whole(again))

@@ -10,7 +10,7 @@ import pytest
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from pages.widgets.data.files import HELD_SESSIONS, LIMIT_BYTES, MOST_AT_ONCE, UploadGate
+from pages.widgets.shared.uploader import HELD_SESSIONS, LIMIT_BYTES, MOST_AT_ONCE, UploadGate
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from fairpriv_core.report.wording import caveats, raw_text
 from fairpriv_core.runs.certificate import describe_certificates
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
+from pages.widgets.run.decide import offer_decisions
 from pages.widgets.run.evaluation import offer_evaluation
 from pages.widgets.shared.charts import show_figure, show_figure_of
 from pages.widgets.shared.sentences import plain
@@ -123,6 +124,7 @@ def show_outcome(store: RunStore, row: RunRow, record: RunRecord) -> None:
             st.markdown(f"- {plain(said)}")
     with st.container(horizontal=True, key="run_files"):
         offer_files(store, row, record)
+    offer_decisions(store, row)
 
 
 def say_raw(record: RunRecord) -> str:

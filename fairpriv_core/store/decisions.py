@@ -1,0 +1,136 @@
+"""Files that a person lets a model decide on: one at a time, beside the store, for a day at most.
+
+All of it lies in one folder, mode 0700: the file, what was asked, what was found, the decisions. No table, log or
+preview holds a cell or a name of it, and with the folder all is gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+from uuid import uuid4
+
+from fairpriv_core.errors import BadInput, StoreError
+from fairpriv_core.store.database import Database
+from fairpriv_core.store.quota import check_bytes
+from fairpriv_core.store.uploads import read_suffix, write_upload
+
+KEPT_SECONDS = 86_400.0
+_FOLDER, _ASKED, _FOUND, _DECIDED = "decisions", "asked.json", "found.json", "decisions.csv"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A file that the model of the run `decide` decides on: whose it is, and the name it came with.
+
+    `upload` names its folder, at random; a file of more than `limit_bytes`, as it is or unpacked, is refused.
+    """
+
+    decide: str
+    owner: str
+    upload: str
+    limit_bytes: int
+    name: str
+
+    @property
+    def stored(self) -> str:
+        """What the file is called in the store."""
+        return f"{self.upload}{read_suffix(self.name)}"
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """What a worker is asked for; it holds no name."""
+        return {name: value for name, value in asdict(self).items() if name != "name"}
+
+
+class DecisionStore:
+    """The verbs of one person's file that is decided on."""
+
+    def __init__(self, database: Database, owner: str) -> None:
+        self._database, self._owner = database, owner
+        named = hashlib.sha256(owner.encode()).hexdigest()[:32]
+        self._folder = database.folder / _FOLDER / named
+
+    def put(self, source: IO[bytes], name: str, *, run: str, limit_bytes: int) -> Asked:
+        """Store what `source` holds for the model of `run`, in place of the person's last; BadInput for a quota."""
+        self._database.check_writable()
+        asked = Asked(run, self._owner, uuid4().hex, limit_bytes, name)
+        self.drop()
+        try:
+            path, size = write_upload(source, self._folder / asked.upload, lambda _: asked.stored)
+            with self._database.read() as connection:
+                check_bytes(connection, self._owner, size)
+            _write(path.parent / _ASKED, asdict(asked))
+        except OSError as error:
+            raise StoreError(f"the file cannot be stored in {self._folder} ({error.strerror}).") from error
+        except BadInput:
+            self.drop()
+            raise
+        return asked
+
+    def asked(self) -> Asked | None:
+        """Return what is decided on; None where nothing is."""
+        found = [_read(path) for path in self._folder.glob(f"*/{_ASKED}")]
+        return next((Asked(**each) for each in found if each is not None), None)
+
+    def file(self, asked: Asked) -> Path:
+        """Return where the file lies; BadInput where it is gone."""
+        found = list((self._folder / asked.upload).glob(f"{asked.upload}*"))
+        if not found:
+            raise BadInput("the file is gone; give it again.", field="file")
+        return found[0]
+
+    def target(self, asked: Asked) -> Path:
+        """Return the file, mode 0600 and empty, that the decisions go to; BadInput where its folder is gone."""
+        path = self.file(asked).with_name(_DECIDED)
+        path.touch(mode=0o600)
+        return path
+
+    def note(self, asked: Asked, found: Mapping[str, Any]) -> None:
+        """Store what was found for the page; BadInput where nobody waits for it any more."""
+        _write(self.file(asked).with_name(_FOUND), found)
+
+    def found(self, asked: Asked) -> dict[str, Any] | None:
+        """Return what was found; None where nothing is yet."""
+        return _read(self._folder / asked.upload / _FOUND)
+
+    def decisions(self, asked: Asked) -> bytes:
+        """Return the decisions, as `fairpriv predict` writes them; BadInput where they are gone."""
+        try:
+            return self.file(asked).with_name(_DECIDED).read_bytes()
+        except OSError as error:
+            raise BadInput("the decisions are gone; give the file again.", field="file") from error
+
+    def drop(self) -> None:
+        """Delete the person's file, what was found and the decisions."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def drop_old(database: Database, seconds: float = KEPT_SECONDS) -> None:
+    """Delete what has been kept for so long."""
+    before = time.time() - seconds
+    for folder in (database.folder / _FOLDER).glob("*/*"):
+        try:
+            if folder.stat().st_mtime < before:
+                shutil.rmtree(folder, ignore_errors=True)
+        except OSError:  # gone in this moment
+            continue
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    path.touch(mode=0o600)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # gone, or half written in this moment
+        return None
+    return found

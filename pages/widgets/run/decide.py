@@ -1,0 +1,128 @@
+"""A further file for a run's model: given here, decided on by a worker, taken away and deleted."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import IO, Any
+
+import streamlit as st
+
+from fairpriv_core.errors import FairprivError
+from fairpriv_core.records.model import DESCRIPTION
+from fairpriv_core.store.decisions import Asked
+from fairpriv_core.store.previews import name_request
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.text import count_text
+from pages.widgets.shared.sentences import attempt, plain, sentence
+from pages.widgets.shared.uploader import LIMIT_BYTES, offer_uploader, spell
+
+_POLL_SECONDS = 1.0
+_WAITING = ("queued", "running")
+_KEPT = (
+    "This machine keeps the file and its decisions until you press Done or decide on another file, and for one day at "
+    "most. Only you can see them."
+)
+_RAW = "Raw, for the analyst: these are rows of your file, each with its decision. Do not publish."
+
+
+def offer_decisions(store: RunStore, row: RunRow) -> None:
+    """Draw the place for a file, and what the run's model decided; nothing where the run left no model.
+
+    Whoever may look at the run may use its model: decisions leave, the model does not.
+    """
+    if not store.database.writable or not _has_model(store, row.key):
+        return
+    asked = attempt(store.decisions.asked)
+    here = asked is not None and asked.decide == row.key
+    box = st.expander(
+        "Decide on a new file", expanded=here, key="run_decide", icon=":material/rule:", on_change="rerun"
+    )
+    if not box.open:
+        return
+    with box:
+        refused = offer_uploader(partial(_take, store, row.key), key="decide", help=_KEPT)
+        if asked is None or not here:
+            st.caption("The model decides on each row of a file with its columns. " + _KEPT)
+        elif not refused:
+            _show(store, asked)
+
+
+def _has_model(store: RunStore, key: str) -> bool:
+    try:
+        return bool(store.artifact(key, DESCRIPTION))
+    except FairprivError:
+        return False
+
+
+def _take(store: RunStore, key: str, source: IO[bytes], name: str) -> tuple[str, ...]:
+    """Store a file in place of the last one, and ask a worker to decide on it."""
+    asked = store.decisions.put(source, name, run=key, limit_bytes=LIMIT_BYTES)
+    store.previews.ask(asked.request)
+    return ()
+
+
+def _show(store: RunStore, asked: Asked) -> None:
+    """Draw how far the decisions are, what was found or why there are none, and the button that deletes it all."""
+    made = attempt(lambda: store.preview(name_request(asked.request))) or {"status": "failed", "error": None}
+    found = attempt(lambda: store.decisions.found(asked))
+    st.caption(f"**{plain(asked.name)}** · {_KEPT}")
+    if made["status"] in _WAITING:
+        st.fragment(_wait, run_every=_POLL_SECONDS)(store, asked)
+    elif found is None:
+        _say_refused(str(made["error"] or "the file is gone; give it again."))
+    elif "refused" in found:
+        _say_refused(_name(str(found["refused"]), asked), asked.name)
+    else:
+        _show_found(store, asked, found)
+    done = partial(_end, store, asked)
+    st.button(
+        "Done", key="decide_done", icon=":material/delete:", help="Deletes the file and its decisions", on_click=done
+    )
+
+
+def _say_refused(fault: str, *names: str) -> None:
+    st.error(plain(spell(fault, names)), icon=":material/error:")
+
+
+def _wait(store: RunStore, asked: Asked) -> None:
+    """Say that it is being made; once it is, draw the whole page, which then has it."""
+    made = attempt(lambda: store.preview(name_request(asked.request))) or {"status": "failed"}
+    if made["status"] not in _WAITING:
+        st.rerun()
+    st.info("A worker reads the file and decides on its rows.", icon=":material/hourglass_empty:")
+
+
+def _end(store: RunStore, asked: Asked) -> None:
+    attempt(lambda: store.previews.cancel(name_request(asked.request)))
+    attempt(store.decisions.drop)
+
+
+def _name(text: str, asked: Asked) -> str:
+    """Return a sentence with the name that the file came with, in place of the one it has in the store."""
+    return text.replace(asked.stored, asked.name)
+
+
+def _show_found(store: RunStore, asked: Asked, found: dict[str, Any]) -> None:
+    counts = ", ".join(f"{count:,} {name}" for name, count in found["decided"].items())
+    st.markdown(f"**{count_text(found['rows'], 'row')}**: {plain(counts)}")
+    if found["remarks"]:
+        st.markdown("\n".join(f"- {plain(sentence(_name(str(remark), asked)))}" for remark in found["remarks"]))
+    columns, rows = found["first"]["columns"], found["first"]["rows"]
+    share = f"Probability of {found['positive']}" if found["positive"] else "Probability"
+    heads = [*columns, *(head if head not in columns else f"{head} (model)" for head in (share, "Decision"))]
+    table = [{"#": place, **dict(zip(heads, row, strict=True))} for place, row in enumerate(rows, start=1)]
+    alt = "The first rows as the model uses them, each with its probability and its decision."
+    st.dataframe(table, key="decide_table", hide_index=True, height="content", alt=alt)
+    st.caption(
+        f"The first {count_text(len(rows), 'row')}, as the model uses them. A cell that it cannot use is empty. {_RAW}"
+    )
+    st.download_button(
+        "Download decisions (CSV)",
+        lambda: store.decisions.decisions(asked),
+        f"{asked.decide}-decisions.csv",
+        "text/csv",
+        key="get_decisions",
+        on_click="ignore",
+        icon=":material/download:",
+    )

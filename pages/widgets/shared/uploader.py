@@ -1,0 +1,151 @@
+"""A place for files on a page: who may send some, how much is held and for how long, and who takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from tempfile import TemporaryFile
+from threading import Lock, Timer
+from typing import IO, cast
+
+import streamlit as st
+from streamlit import config
+from streamlit.runtime import Runtime, exists, get_instance
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
+
+from fairpriv_core.data.several import join_files, name_joined
+from fairpriv_core.errors import FairprivError
+from pages.widgets.shared.sentences import plain, sentence
+
+LIMIT_BYTES = 50_000_000
+HELD_SECONDS = 120.0  # the page takes a file within seconds of its arrival, or never
+HELD_SESSIONS = 10  # that have files on their way
+MOST_AT_ONCE = 50  # files of one table
+_LOST = "Some files did not arrive. Drop up to 50 files at once, of 50 MB together."
+_KINDS = (
+    "A table, at most 50 MB: CSV (also .gz or .zip), Excel, OpenDocument, Parquet, JSON or ARFF. Several CSV or Parquet "
+    "files with the same columns are one table."
+)
+_GATE_LOCK = Lock()
+#: stores a table from its bytes and its name, and returns what is wrong with it
+Take = Callable[[IO[bytes], str], Sequence[str]]
+
+
+class UploadGate:
+    """Which sessions may send files to Streamlit's upload address, how many of them are held, and for how long.
+
+    By itself Streamlit takes any number from every open session, whatever its page shows, and keeps them until the
+    session ends. A session is let in when its page draws a place for files, so nobody is before sign-in or in a
+    demonstration. It holds its last files, of LIMIT_BYTES and MOST_AT_ONCE at most; so many as HELD_SESSIONS hold some
+    at a time; each file goes after `seconds`.
+    """
+
+    def __init__(self, runtime: Runtime, seconds: float = HELD_SECONDS) -> None:
+        self._manager = cast(MemoryUploadedFileManager, runtime.uploaded_file_mgr)
+        self._seconds = seconds
+        self._let_in: set[str] = set()
+        self._is_active, self._add = runtime.is_active_session, self._manager.add_file
+        runtime.is_active_session = self.admits  # type: ignore[method-assign]  # asked by the upload address alone
+        self._manager.add_file = self._take  # type: ignore[method-assign]  # all files pass there
+
+    def let_in(self, session_id: str) -> None:
+        """Take files of this session from now on, while it is connected."""
+        self._let_in = {known for known in self._let_in if self._is_active(known)} | {session_id}
+
+    def admits(self, session_id: str) -> bool:
+        """Return whether a file of this session is taken; asked before its first byte is read."""
+        others = [known for known, files in list(self._manager.file_storage.items()) if files and known != session_id]
+        has_room = len(others) < HELD_SESSIONS
+        return session_id in self._let_in and self._is_active(session_id) and has_room
+
+    def _take(self, session_id: str, file: UploadedFileRec) -> None:
+        if not self.admits(session_id):
+            return
+        held = list(self._manager.file_storage.get(session_id, {}).values())
+        while held and (len(held) == MOST_AT_ONCE or sum(len(each.data) for each in (*held, file)) > LIMIT_BYTES):
+            self._manager.remove_file(session_id, held.pop(0).file_id)
+        self._add(session_id, file)
+        timer = Timer(self._seconds, self._manager.remove_file, (session_id, file.file_id))
+        timer.daemon = True
+        timer.start()
+
+
+_stand_gate = cache(UploadGate)
+
+
+def offer_uploader(take: Take, *, key: str = "uploader", help: str) -> bool:
+    """Have what is dropped here taken, or say what is wrong with it; return whether it was refused."""
+    _let_in()
+    turns = f"{key}_turn"
+    turn = st.session_state.get(turns, 0)  # another key is an empty uploader
+    place = f"{key}_{turn}" if turn else key
+    given = st.file_uploader(_KINDS, accept_multiple_files=True, key=place, help=help)
+    sent = tuple(each.file_id for each in st.session_state.get(place) or ())  # those that are gone too
+    if sent and sent != st.session_state.get(f"{key}_sent"):
+        st.session_state[f"{key}_sent"] = sent
+        st.session_state[f"{key}_faults"] = _take_new(take, given, sent, alone_key=f"{key}_alone")
+        if not st.session_state[f"{key}_faults"]:
+            st.session_state[turns] = turn + 1
+            st.rerun()
+    faults = st.session_state.get(f"{key}_faults", ()) if sent else ()
+    for fault in faults:
+        st.error(plain(fault), icon=":material/error:")
+    if faults:
+        go_on = partial(st.session_state.update, {turns: turn + 1})
+        st.button("Go on without it", key="drop_refused", on_click=go_on)
+    return bool(faults)
+
+
+def _take_new(take: Take, given: Sequence[UploadedFile], sent: Sequence[str], *, alone_key: str) -> Sequence[str]:
+    """Have what was dropped taken; the next drop replaces a file that was refused alone."""
+    alone: set[str] = st.session_state.setdefault(alone_key, set())
+    wanted = [each for each in sent if each not in alone] or sent
+    held = [each for each in given if each.file_id in wanted]
+    if len(held) < len(wanted):
+        return (_LOST,)
+    faults = _take(take, held)
+    if faults and len(held) == 1:
+        alone.add(held[0].file_id)
+    if not faults:
+        _forget(held)
+    return faults
+
+
+def _take(take: Take, given: Sequence[UploadedFile]) -> Sequence[str]:
+    """Have one file taken, or several of one shape together."""
+    names = [each.name for each in given]
+    try:
+        if len(given) == 1:
+            return take(cast(IO[bytes], given[0]), names[0])
+        with TemporaryFile() as joined:
+            join_files([(each.name, cast(IO[bytes], each)) for each in given], joined)
+            joined.seek(0)
+            return take(joined, name_joined(names))
+    except FairprivError as error:
+        return (spell(str(error), tuple(names)),)
+
+
+def spell(fault: str, names: tuple[str, ...]) -> str:
+    """Return what is wrong with files as a sentence; the name of one stays as it is where the sentence begins."""
+    return fault if fault.startswith(names) else sentence(fault)
+
+
+def _let_in() -> None:
+    """Let this session send files; the first one opens the address, which .streamlit/config.toml leaves closed."""
+    context = get_script_run_ctx()
+    if context is None or not exists():
+        return
+    with _GATE_LOCK:
+        _stand_gate(get_instance()).let_in(context.session_id)
+        config.set_option("server.maxUploadSize", LIMIT_BYTES // 1_000_000)
+
+
+def _forget(given: Sequence[UploadedFile]) -> None:
+    """Free what Streamlit holds of files that are stored: it would keep them for as long as the session lives."""
+    context = get_script_run_ctx()
+    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
+        for each in given:
+            context.uploaded_file_mgr.remove_file(context.session_id, each.file_id)
+            each.close()
