@@ -210,8 +210,8 @@ COLUMNS = (
 
 
 def encode(path: Path) -> tuple[list[list[float]], tuple[str, ...]]:
-    table, said = read_next(path, COLUMNS)
-    return Encoder(COLUMNS).transform(table).tolist(), said
+    found = read_next(path, COLUMNS)
+    return Encoder(COLUMNS).transform(found.table).tolist(), found.remarks
 
 
 def test_a_further_file_is_read_as_the_model_knows_it(tmp_path: Path) -> None:

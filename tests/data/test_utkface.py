@@ -123,7 +123,7 @@ def test_odd_names_are_read_and_those_without_a_race_left_out(folder: Path) -> N
 def test_what_leaves_of_a_folder_of_ones_own_does_not_follow_from_a_protected_value(folder: Path) -> None:
     """No digest of pixels and labels, which would confirm a guess of a race; no count of twins whose races differ."""
     asked = {"dataset": "utkface", "label": "age_36", "sensitive": "race"}
-    method = {"name": "pf_ld", "batch_size": 20}
+    method = {"name": "dp_sgd", "batch_size": 20}
     config = build_config({"data": asked, "method": method, "notion": "demographic_parity", "epsilon": 1})
     left = []
     for race in (0, 3):

@@ -291,9 +291,9 @@ def test_values_that_are_one_are_merged_with_a_click_and_go_with_the_run(open_pa
     page.button("value.sex").click().run()
     assert page.multiselect("groups.sex").options == ["Female", "NA", "male"]
     page.multiselect("merge_values.sex").set_value(["NA"]).run()
-    page.segmented_control("merge_what").set_value("stand for no value").run()
+    page.segmented_control("merge_what").set_value("are missing values").run()
     page.button("do_merge").click().run()
-    assert not page.exception and "sex: F → Female; M → male; no value: " in said(page)
+    assert not page.exception and "sex: F → Female; M → male; missing: " in said(page)
     rows = page.dataframe[0].value
     assert list(rows.columns) == ["age", "sex", "hired"] and set(rows["hired"]) == {"yes", "no"}
     again = open_page("data", data=address_of(page, "data"))

@@ -217,7 +217,7 @@ def test_a_new_file_is_decided_on_taken_away_and_deleted(own_store: Path, open_p
     """By a worker, as the command does; a file that cannot be used says why, and another replaces it."""
     file = tmp_path / "people.csv"
     file.write_bytes(make_csv())
-    data = {"file": str(file), "label": "income", "positive": "high", "sensitive": "sex"}
+    data = {"file": str(file), "label": "income", "positive": "granted", "sensitive": "sex"}
     asked = {"data": data, "notion": "demographic_parity", "method": {"name": "none", "epochs": 2}}
     with open_store() as store:
         work, row = WorkStore(store.database), store.submit(build_config(asked))

@@ -16,7 +16,7 @@ from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import ahead, choose, forget, value
 
 _STATE = "cells"
-_ONE, _NONE = "are one value", "stand for no value"
+_ONE, _NONE = "are one value", "are missing values"
 
 
 def get_cells() -> tuple[ColumnSchema, ...]:
@@ -60,7 +60,7 @@ def offer_merges(report: FileReport, compared: Collection[str]) -> None:
             st.button(label, key=f"value.{name}", icon=":material/undo:", help=tip, on_click=_keep, args=(name, words))
     if not columns:
         return
-    with st.expander("Merge values, or say which stand for none", key="cells", icon=":material/merge:"):
+    with st.expander("Merge values, or say which are missing", key="cells", icon=":material/merge:"):
         _list_said()
         _ask(columns, compared)
 
@@ -70,7 +70,7 @@ def _list_said() -> None:
     for name, said in _read().items():
         merges = [f"{', '.join(texts)} → {value}" for value, texts in said.get("spellings", {}).items()]
         lacking = said.get("missing_words")
-        words = [] if lacking is None else [f"no value: {', '.join(lacking) or 'empty cells alone'}"]
+        words = [] if lacking is None else [f"missing: {', '.join(lacking) or 'empty cells alone'}"]
         left, right = st.columns([5, 1], vertical_alignment="center")
         left.markdown(plain(f"{name}: {'; '.join([*merges, *words])}"))
         right.button("Undo", key=f"unmerge.{name}", on_click=_undo, args=(name,))
