@@ -25,8 +25,8 @@ HELD_SESSIONS = 10  # that have files on their way
 MOST_AT_ONCE = 50  # files of one table
 _LOST = "Some files did not arrive. Drop up to 50 files at once, of 50 MB together."
 _KINDS = (
-    "A table, at most 50 MB: CSV (also .gz or .zip), Excel, OpenDocument, Parquet, JSON or ARFF. Several CSV or Parquet "
-    "files with the same columns are one table."
+    "A table, at most 50 MB: CSV (also .gz or .zip), Excel, OpenDocument, Parquet, JSON or ARFF. Several CSV or "
+    "Parquet files with the same columns are one table."
 )
 _GATE_LOCK = Lock()
 #: stores a table from its bytes and its name, and returns what is wrong with it
