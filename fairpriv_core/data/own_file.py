@@ -67,6 +67,7 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
     asked = _find_compared(spec, table)
     _check_schema(schema, asked, reading)
     said = state_columns(table, schema, without={one.column for one in asked})
+    said = {name: keep_sign(column, reading) for name, column in said.items()}
     source = "rows" if schema is None else schema.values_from
     learned = source == "rows"
     settle = measure if learned or (schema and schema.is_open) else (lambda column, values: declare(column))
@@ -138,6 +139,13 @@ def state_columns(table: Table, schema: TableSchema | None, *, without: Collecti
     named = {} if schema is None else {column.name: settle_type(column, table) for column in schema.columns}
     guessed = {name: guess_column(name, column) for name, column in table.items() if is_guessed(schema)}
     return {name: column for name, column in {**guessed, **named}.items() if name not in without}
+
+
+def keep_sign(column: ColumnSchema, reading: Reading) -> ColumnSchema:
+    """Return a column with the sign before its decimals, where it is found to be another than its file's."""
+    found = reading.amounts.get(column.name)
+    other = found is not None and found.decimal != reading.form.decimal and not column.decimal
+    return replace(column, decimal=found.decimal) if found is not None and other else column
 
 
 def settle_type(column: ColumnSchema, table: Table) -> ColumnSchema:

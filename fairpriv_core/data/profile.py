@@ -25,9 +25,10 @@ from fairpriv_core.data.guess import (
     state,
 )
 from fairpriv_core.data.mapped import ROWS_AT_ONCE
-from fairpriv_core.data.own_file import read_columns, settle_type
+from fairpriv_core.data.own_file import keep_sign, read_columns, settle_type
 from fairpriv_core.data.own_images import find_image_columns
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
+from fairpriv_core.data.read import Reading
 from fairpriv_core.data.roles import MOST_GROUPS
 from fairpriv_core.data.rows import assemble
 from fairpriv_core.data.spelling import guess_positive, show_number
@@ -194,7 +195,7 @@ def inspect_file(path: Path | str, *, limit_bytes: int | None = None, stated: Ta
         images = find_image_columns(place, stated.file)
     except BadInput as error:
         return FileReport(place.name, 0, errors=(str(error),))
-    columns = _guess_label([_report(name, reading.table, stated) for name in reading.table])
+    columns = _guess_label([_report(name, reading, stated) for name in reading.table])
     if not list_labels(columns):
         said = f"{place.name} has no column with two different values, so nothing can be predicted; check the file."
         return FileReport(place.name, 0, errors=(said,))
@@ -282,9 +283,10 @@ def _area(inside: np.ndarray, outside: np.ndarray, *, by: np.ndarray) -> float:
     return float((np.bincount(rank, weights=inside) * below).sum() / pairs) if pairs else 0.5
 
 
-def _report(name: str, table: Table, stated: TableSchema) -> ColumnReport:
-    column, known = table[name], {each.name: each for each in stated.columns}
-    guessed = settle_type(known.get(name, ColumnSchema(name, type=SEEMING)), table)
+def _report(name: str, reading: Reading, stated: TableSchema) -> ColumnReport:
+    column, known = reading.table[name], {each.name: each for each in stated.columns}
+    guessed = settle_type(known.get(name, ColumnSchema(name, type=SEEMING)), reading.table)
+    guessed = keep_sign(guessed, reading)
     said = state(guessed, measure(guessed, column)) if guessed.role == "feature" else guessed
     coded = to_codes(column, limit=_MOST_LISTED)
     values = sort_values(coded.values)[:_SHOWN] if coded is not None else ()
@@ -319,8 +321,9 @@ def propose_schema(path: Path, stated: TableSchema = UNSAID) -> TableSchema:
     The file is read as `stated` (`take_statement`). At most one column is the label and one sensitive, and a sensitive
     one has no range: which it is is nobody's business. Raises BadInput for a file that cannot be used.
     """
-    table = read_columns(path, stated).table
-    columns = _guess_label([_report(name, table, stated) for name in table])
+    reading = read_columns(path, stated)
+    table = reading.table
+    columns = _guess_label([_report(name, reading, stated) for name in table])
     taken: dict[str, str] = {}
     for column in columns:
         taken.setdefault(column.role, column.name)

@@ -224,6 +224,21 @@ def test_a_further_file_is_read_as_the_model_knows_it(tmp_path: Path) -> None:
     assert encode(tmp_path / "n.pq") == (rows, ())
 
 
+def test_a_model_reads_the_file_that_it_was_trained_on_as_training_did(tmp_path: Path) -> None:
+    """Numbers with a currency and decimal commas in a file of points, dates, codes and truth values too."""
+    days = pd.date_range("1950-01-01", periods=300, freq="61D").strftime("%d %b %Y")
+    rows = [f'"€ {at},5",{at / 7:.3f},{day},{at % 3 == 0},{"fm"[at % 2]},{at % 5 % 2}' for at, day in enumerate(days)]
+    path = write(tmp_path / "people.csv", "pay,rate,born,member,sex,paid", rows)
+    proposed = propose_schema(path)
+    assert {column.name: column.decimal for column in proposed.columns if column.decimal} == {"pay": ","}
+    for schema in (None, to_text(proposed, compared={"sex", "paid"})):
+        dataset = load(path, schema=schema, positive="1")
+        columns = read_schema(dataset.encoder)
+        found = read_next(path, columns)
+        assert [name for name in found.remarks if "no number" in name] == []
+        assert np.array_equal(Encoder(columns).transform(found.table), dataset.X)
+
+
 def test_what_a_model_cannot_use_is_counted_and_said(tmp_path: Path) -> None:
     lines = ["50,clerk,true", "much,baker,NA", ",cook,maybe", "more,Baker,"]
     _, said = encode(write(tmp_path / "new.csv", "pay,job,group", lines))

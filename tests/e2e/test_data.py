@@ -57,7 +57,7 @@ def test_own_file_from_refusals_to_a_finished_run(tab: Page, site: Any, tmp_path
 def write_bad() -> bytes:
     """Return a table whose names and groups are markup."""
     quoted = '"' + BAD.replace('"', '""') + '"'
-    rows = [f"{i % 50},{quoted if i % 3 else 'm'},{quoted if (i * 7) % 5 > 2 else 'low'}" for i in range(2000)]
+    rows = [f"{i % 50},{quoted if i % 3 else 'm'},{quoted if (i * 7) % 5 > 2 else 'no'}" for i in range(2000)]
     return (f'hours,{quoted},"paid {quoted[1:]}\n' + "\n".join(rows) + "\n").encode()
 
 

@@ -119,7 +119,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
 
     def offer(store: RunStore, config: RunConfig, plan: Plan, *, hopeless: bool, accepted: bool) -> bool:
         found.append(config)
-        return draw(store, config, plan, hopeless=hopeless)
+        return draw(store, config, plan, hopeless=hopeless, accepted=accepted)
 
     monkeypatch.setattr(launch, "offer_launch", offer)
     return found

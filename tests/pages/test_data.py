@@ -294,7 +294,8 @@ def test_values_that_are_one_are_merged_with_a_click_and_go_with_the_run(open_pa
     page.segmented_control("merge_what").set_value("are missing values").run()
     page.button("do_merge").click().run()
     assert not page.exception and "sex: F → Female; M → male; missing: " in said(page)
-    rows = page.dataframe[0].value
+    page.session_state["first_rows"] = True
+    rows = page.run().dataframe[0].value
     assert list(rows.columns) == ["age", "sex", "hired"] and set(rows["hired"]) == {"yes", "no"}
     again = open_page("data", data=address_of(page, "data"))
     assert "Female" in said(again) and "sex: F → Female; M → male" in said(again)

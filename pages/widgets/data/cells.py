@@ -128,7 +128,10 @@ def _state(name: str, column: Mapping[str, Any]) -> None:
 
 def show_first(report: FileReport) -> None:
     """Draw the first rows as they are used."""
-    with st.expander("The first ten rows as they are read", key="first_rows", icon=":material/table_rows:"):
-        mark_raw()
-        rows = {name: list(cells) for name, cells in report.shown}
-        st.dataframe(rows, key="first_rows_table", hide_index=True, alt="The first rows of the file as they are used.")
+    label, icon = "The first ten rows as they are read", ":material/table_rows:"
+    box = st.expander(label, key="first_rows", icon=icon, on_change="rerun")
+    if box.open:
+        with box:
+            mark_raw()
+            rows = {name: list(cells) for name, cells in report.shown}
+            st.dataframe(rows, key="first_rows_table", hide_index=True, alt="The first rows of the file, as used.")
