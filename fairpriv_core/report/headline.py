@@ -23,7 +23,7 @@ from fairpriv_core.text import count_text, short_epsilon_text
 _FEW, _MANY = 100, 10_000  # of so many people a share is told, by how sure it is
 _SURE = 0.01  # half an interval of a share that is told of many people
 _FROM: dict[Source, str] = {
-    "public": "{title} is a public data set: exact numbers of its test rows.",
+    "public": "{title} is public data: exact numbers of its test rows.",
     "paid": "From noisy counts that ε covers.",
     "raw": "Raw, for the analyst: no ε covers these numbers. Do not publish them.",
 }
@@ -310,6 +310,6 @@ def _say_spread(settings: Sequence[Measured]) -> tuple[str, ...]:
     counts = {each.gap.n for each in settings if each.gap.low is not None}
     counts |= {each.accuracy.n for each in settings if each.accuracy.low is not None}
     noise = " and the noise" if any(each.source == "paid" for each in settings) else ""
-    words = [f"the sampling of the test rows{noise}"] if 1 in counts else []
+    words = [f"the sampling of test rows{noise}"] if 1 in counts else []
     words += ["seeds"] if max(counts, default=0) > 1 else []
     return (f"±: 95 % interval, over {' or over '.join(words)}.",) if words else ()

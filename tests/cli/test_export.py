@@ -124,7 +124,7 @@ def test_several_runs_are_one_report(runs: Made, capsys: pytest.CaptureFixture[s
     policy = export(tmp_path, *keys, "--format", "html", "--audience", "policy").decode()
     raw, first = private["metrics"], policy.index("In short")
     assert f"{100 * raw['demographic_parity_gap']:.2f}" in policy and f"{raw['groups'][0]['size']:,}" in page
-    assert first < policy.index("Synthetic is a public data set") < policy.index("Details</summary>")
+    assert first < policy.index("Synthetic is public data") < policy.index("Details</summary>")
     assert "What all runs on the same people have cost up to" in policy and "What is not promised" in policy
     capsys.readouterr()
     call("export", keys[0], "--format", "md", "--audience", "policy")
@@ -202,7 +202,7 @@ def test_tables_leave_in_one_way() -> None:
 def test_a_run_is_taken_away_as_a_presentation(runs: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key = runs["plain"]["key"]
     page = export(tmp_path, key, "--format", "story").decode()
-    assert page.count('<section class="step"') == 5 and "Synthetic is a public data set" in page
+    assert page.count('<section class="step"') == 5 and "Synthetic is public data" in page
     monkeypatch.setattr(forms, "can_write_slides", lambda: False)
     with pytest.raises(BadInput, match=r"pip install 'fairpriv\[slides\]'"):
         call("export", key, "--format", "pptx")

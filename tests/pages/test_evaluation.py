@@ -69,7 +69,7 @@ def test_the_run_page_shows_paid_numbers_beside_raw_ones(
     keys: dict[str, str], own_store: Path, open_page: Open
 ) -> None:
     page = whole(open_page("run", run=keys["paid"]))
-    assert "Synthetic is a public data set" in said(page, "caption") and "noisy joint counts" in said(page, "caption")
+    assert "Synthetic is public data" in said(page, "caption") and "noisy joint counts" in said(page, "caption")
     intervals = [metric.delta for metric in page.metric if metric.delta]
     assert len(intervals) == 3 and all(" to " in text for text in intervals)
     assert len([chart for chart in charts(page).values() if "with noise" in str(chart["figure"])]) == 1

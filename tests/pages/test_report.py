@@ -45,7 +45,7 @@ def test_the_analyst_sees_exact_numbers_and_policy_the_headline_first(with_runs:
     page.segmented_control("audience").set_value("policy").run()
     assert not page.exception and page.query_params["audience"] == "policy"
     assert "instead of plain training: the gap between A and B" in read(page)
-    assert "Synthetic is a public data set" in read(page)
+    assert "Synthetic is public data" in read(page)
     [details] = [each for each in page.expander if each.label == "Details"]
     assert "What is left out, and why" in "".join(item.value for item in details.markdown)
     assert "What was asked" not in read(page).partition("What is not promised")[0]

@@ -90,7 +90,7 @@ def test_of_a_public_data_set_policy_sees_exact_numbers_and_what_they_were_witho
     text = read_all(open_report(replace(found, references=(plain,)), "policy"))
     shown = find_raw(text)
     assert shown >= {"accuracy", "gap", "reference_gap"} and not shown & {"curve", "membership", "inferred"}
-    assert "No fairness number" not in text and "is a public data set" in text
+    assert "No fairness number" not in text and "is public data" in text
 
 
 def test_six_settings_take_at_most_600_words_before_the_details() -> None:

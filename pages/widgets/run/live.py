@@ -49,7 +49,7 @@ def draw_run(store: RunStore, row: RunRow) -> None:
     _draw_state(store, row)
     draw_numbers(row, history, record)
     draw_budget(row, record)
-    with st.expander("Reasons and details", key="run_reasons", icon=":material/help:"):
+    with st.expander("Reasons", key="run_reasons", icon=":material/help:"):
         if headline is not None:
             show_reasons(headline)
         say_more(store, row, history, record)
