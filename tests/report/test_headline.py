@@ -150,7 +150,7 @@ def test_the_accuracy_of_a_file_is_exact_and_the_file_is_not_called_public() -> 
     assert found.sentence.startswith("PF-LD at ε = 1: accuracy is 83.7") and found.sentence.endswith(
         "may not be shown."
     )
-    assert "Accuracy is exact: it follows from" in found.note and "public data set" not in found.note
+    assert "Accuracy is exact: it follows from" in found.note and "public data" not in found.note
 
 
 def test_an_attribute_is_called_by_its_columns_not_by_how_its_values_are_grouped() -> None:
