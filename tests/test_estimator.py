@@ -208,12 +208,13 @@ def test_a_pipeline_takes_sensitive_features_in_both_ways(rows: Any, routing: No
 
 def test_cross_validation_hands_each_fold_its_sensitive_features(rows: Any, routing: None) -> None:
     X, y, sex = rows
-    model = make_pipeline(StandardScaler(), Hiring("pf_ld", settings=QUICK, groups=["f", "m"]))
+    wide = {**QUICK, "gap_target": 0.3}  # a closer one costs accuracy, by its noise
+    model = make_pipeline(StandardScaler(), Hiring("pf_ld", epsilon=10, settings=wide, groups=["f", "m"]))
     scores = cross_val_score(model, X, y, cv=3, params={"sensitive_features": sex}, error_score="raise")
-    assert scores.shape == (3,) and scores.min() > 0.65
+    assert scores.shape == (3,) and scores.min() > 0.7
     with sklearn.config_context(enable_metadata_routing=False):
         scores = cross_val_score(model[-1], X, y, cv=3, params={"sensitive_features": sex}, error_score="raise")
-        assert scores.min() > 0.65
+        assert scores.min() > 0.7
 
 
 def test_a_grid_search_varies_settings_and_methods(rows: Any, routing: None) -> None:

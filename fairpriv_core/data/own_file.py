@@ -211,7 +211,11 @@ def _number_people(person: str, table: Table) -> np.ndarray:
 def _warn(reading: Reading, said: Mapping[str, ColumnSchema]) -> tuple[str, ...]:
     """Return what every reader may know of a table whose columns were guessed: no cell of it, and no count."""
     retyped = {name: f"column '{name}' is read as text because of one of its values." for name in reading.retyped}
-    unread = {name: f"column '{name}' has cells that are no numbers and count as missing." for name in reading.unread}
+    unread = {
+        name: f"column '{name}' has cells that are no numbers and count as missing."
+        for name, found in reading.unread.items()
+        if found.what == "number"
+    }
     guessed = {name: column.public for name, column in said.items() if column.public}
     read_as = (text for name, text in (*retyped.items(), *unread.items(), *guessed.items()) if name in said)
     return (*read_as, *reading.unused.values())

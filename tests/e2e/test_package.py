@@ -101,7 +101,7 @@ def train_a_run(tab: Page, site: SimpleNamespace) -> None:
     keyed(tab, "launch", "button").click()
     tab.wait_for_url("**/run?run=*")
     wait_for_state(tab, "finished")
-    expect(tab.locator(".st-key-run_numbers")).to_contain_text("ε spent")
+    expect(tab.get_by_test_id("stProgress").nth(1)).to_contain_text("ε spent")
     assert "Traceback" not in tab.locator("body").inner_text()
 
 

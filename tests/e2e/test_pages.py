@@ -21,8 +21,6 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 SIZES = {"desktop": FIRST_SCREEN, "phone": PHONE}
 MOST_WORDS = 120
 WORDY = ("Learn",)
-#: a headline has as many clauses and ends of intervals as its noise asks for
-WITH_NOISE, OF_NOISE = ("Run", "Compare", "Report", "Present"), 10
 #: what browsers call good; and how often a page may be loaded on a busy machine until it is
 MOST_SHIFTED, LOADS = 0.1, 5
 #: address -> title in the tab, and the key of what stands there once the page is drawn; {run} and {runs} are filled in
@@ -127,8 +125,7 @@ def check_at_a_glance(tab: Page, site: Any, page: str, address: str) -> None:
     assert tab.locator("h1").count() == 1
     assert tab.get_by_text("not among the finished runs").count() == 0
     words = tab.evaluate(COUNT)
-    most = MOST_WORDS + OF_NOISE * (title in WITH_NOISE)
-    assert title in WORDY or len(words) <= most, f"{len(words)} words: {' '.join(words)}"
+    assert title in WORDY or len(words) <= MOST_WORDS, f"{len(words)} words: {' '.join(words)}"
     look(tab, page, found)
     assert not found, json.dumps(found, indent=1)
     check_what_is_shown(tab)

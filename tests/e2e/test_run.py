@@ -60,7 +60,7 @@ def test_a_live_run_from_launch_to_its_end_for_all_who_look(tab: Page, site: Any
     for viewer in (tab, other, tab):
         viewer.bring_to_front()
         watch_steps(viewer, 2)
-    expect(other.locator(".st-key-run_numbers")).to_contain_text("ε spent")
+    expect(other.get_by_test_id("stProgress").nth(1)).to_contain_text("ε spent")
     other.close()
     assert tab.evaluate(READ_SIDES) == ["right"], "nobody has zoomed, so names stand where the lines end"
     zoomed = zoom(tab)
@@ -118,7 +118,7 @@ def test_five_viewers_of_one_run_are_kept_up_to_date(tab: Page, site: Any) -> No
         wait_for_state(viewer, "training")
     for viewer in (*viewers, *viewers):
         watch_steps(viewer, 1)
-    expect(tab.locator(".st-key-run_numbers")).to_contain_text("ε spent")
+    expect(tab.get_by_test_id("stProgress").nth(1)).to_contain_text("ε spent")
     expect(tab.locator("body")).to_contain_text("protects the sensitive attribute of each person")
     keyed(tab, "do_stop", "button").click()
     wait_for_state(tab, "stopped by hand")

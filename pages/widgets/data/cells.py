@@ -55,7 +55,7 @@ def offer_merges(report: FileReport, compared: Collection[str]) -> None:
             st.button(label, key=f"merge.{name}", icon=":material/merge:", on_click=_merge, args=(name, pairs))
     for name, words in report.lacked:
         if name in compared:
-            label = plain(f"{name}: {', '.join(words)} is a value")
+            label = plain(f"Count {', '.join(words)} in {name} as a value")
             tip = "These cells count as missing now, and their rows are left out."
             st.button(label, key=f"value.{name}", icon=":material/undo:", help=tip, on_click=_keep, args=(name, words))
     if not columns:

@@ -40,10 +40,11 @@ def draw_numbers(row: RunRow, history: live.History, record: RunRecord | None) -
     """Draw the finished model's numbers, or the latest ones of the curves."""
     notion = row.config["notion"]
     accuracy, gap = _find_numbers(row, history, record)
+    is_drawn = _has_budget(row, record) and row.status not in _BROKEN_OFF  # as a part of its budget, below
     shown = {
         "Accuracy": percent_text(accuracy),
         "Fairness gap" if is_published(row.config["data"]) else "Fairness gap, raw": points_text(gap),
-        **_tell_epsilon(row, record),
+        **({} if is_drawn else _tell_epsilon(row, record)),
         "Training time": f"{row.seconds:.0f} s",
     }
     with st.container(horizontal=True, gap="medium", key="run_numbers"):
