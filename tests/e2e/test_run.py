@@ -24,7 +24,17 @@ READ_SIDES = """() => {
     const names = layout.annotations.filter(each => each.name === 'line')
     return [...new Set(names.map(each => each.xanchor === 'left' ? 'right' : 'left'))]
 }"""
+#: as if the page had made this drawing anew, on which nobody has zoomed
+REDRAW = """() => {
+    const plot = document.querySelector('.st-key-run_groups .js-plotly-plot')
+    const { data, layout } = structuredClone(plot.figure)
+    return window.Plotly.react(plot, data, { ...layout, uirevision: 'another' }).then(() => plot.layout.xaxis.autorange)
+}"""
 IS_WHOLE = "() => document.querySelector('.st-key-run_groups .js-plotly-plot').layout.xaxis.autorange"
+HAS_ZOOM = f"""(...zoomed) => {{
+    const plot = document.querySelector('.st-key-run_groups .js-plotly-plot')
+    return plot?._fullLayout && `${{({READ_RANGE})()}}` === `${{zoomed}}`
+}}"""
 READ_BOX = """() => {
     const plot = document.querySelector('.st-key-run_groups .nsewdrag');
     plot.scrollIntoView({block: 'center'});
@@ -67,6 +77,13 @@ def test_a_live_run_from_launch_to_its_end_for_all_who_look(tab: Page, site: Any
     watch_steps(tab, 10)
     assert tab.evaluate(READ_RANGE) == zoomed
     assert tab.evaluate(READ_NAMES) == 2
+    assert tab.evaluate(REDRAW)
+    tab.wait_for_function(f"({IS_WHOLE})() !== true")
+    assert tab.evaluate(READ_RANGE) == zoomed
+    for name in ("Data", "Run"):
+        tab.get_by_test_id("stTopNavLink").filter(has_text=name).click()
+        tab.get_by_role("heading", name=name, exact=True).wait_for()
+    tab.wait_for_function(f"({HAS_ZOOM})({zoomed})")
     keyed(tab, "do_pause", "button").click()
     wait_for_state(tab, "paused")
     paused = read_step(tab)

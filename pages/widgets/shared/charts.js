@@ -1,4 +1,5 @@
-// Draws a Plotly figure and redraws it in place when it changes, so that a person's zoom, hover and drag stay.
+// Draws a Plotly figure and redraws it in place when it changes, so that a person's hover and drag stay; a zoom stays
+// where the page draws anew, too.
 // A drawing that is out of sight is redrawn when it comes into sight, or a little later.
 // Where the page asks for it, a click on a point reports the key that the point carries, and a region's edges can be
 // dragged, which reports where they are. Charts of one page show the same point under the pointer.
@@ -79,9 +80,26 @@ const draw = (plotly, host) => {
   const size = { width: host.clientWidth || undefined, autosize: false }
   const drawn = plotly.react(host, data, { ...layout, ...size, font }, config).then(() => {
     listen(host)
-    return fitNames(host)
+    return restoreZoom(host).then(() => fitNames(host))
   })
   unlessGone(host, drawn)
+}
+
+const isWhole = (host, axis) => axis.autorange || `${axis.range}` === host.whole[axis._name]
+
+// Whatever made the page, or Plotly, draw anew: where a person looks is theirs to change.
+const restoreZoom = (host) => {
+  const lost = Object.entries(host.zooms).filter(([name, range]) => `${host._fullLayout?.[name]?.range ?? range}` !== `${range}`)
+  if (!lost.length) return Promise.resolve()
+  return window.Plotly.relayout(host, Object.fromEntries(lost.map(([name, range]) => [`${name}.range`, range])))
+}
+
+const keepZoom = (host, names) => {
+  for (const name of names) {
+    const axis = host._fullLayout[name]
+    if (isWhole(host, axis)) delete host.zooms[name]
+    else host.zooms[name] = [...axis.range]
+  }
 }
 
 // Where a person has zoomed in on a part, a line's name stands where the line leaves it.
@@ -102,11 +120,10 @@ const placeNames = (host) => {
 const follow = (host, note) => {
   const [across, up] = [note.xref, note.yref].map((name) => host._fullLayout[name.replace(/^[xy]/, "$&axis")])
   if (!across || !up) return note // a panel that was not there before
-  const isWhole = (axis) => axis.autorange || `${axis.range}` === host.whole[axis._name]
-  if (isWhole(across) && isWhole(up)) return note // it moves with its line's end, where the axis makes room for it
+  if (isWhole(host, across) && isWhole(host, up)) return note // it moves with its line's end, where the axis makes room for it
   const holds = (axis, value) => value >= Math.min(...axis.range) && value <= Math.max(...axis.range)
   const room = across._length - across.l2p(note.x) - BESIDE
-  if (holds(across, note.x) && holds(up, note.y) && (isWhole(across) || room > LETTER * note.text.length)) return note
+  if (holds(across, note.x) && holds(up, note.y) && (isWhole(host, across) || room > LETTER * note.text.length)) return note
   const isHere = ({ x, y, xaxis = "x", yaxis = "y" }) => x && y && xaxis === note.xref && yaxis === note.yref
   const drawn = host.figure.data.filter(isHere)
   const lines = drawn.map(({ x, y }) =>
@@ -196,7 +213,9 @@ const listen = (host) => {
   })
   host.on("plotly_unhover", () => echo(host, undefined))
   host.on("plotly_relayout", (change) => {
-    if (Object.keys(change).some((name) => /^[xy]axis\d*\.(auto)?range/.test(name)))
+    const zoomed = Object.keys(change).map((name) => /^([xy]axis\d*)\.(auto)?range/.exec(name)?.[1]).filter(Boolean)
+    keepZoom(host, zoomed)
+    if (zoomed.length)
       unlessGone(host, window.Plotly.relayout(host, { annotations: placeNames(host) }).then(() => unclutter(host)))
     const moved = Object.keys(change).map((name) => /^shapes\[(\d+)\]\.[xy][01]$/.exec(name)).find(Boolean)
     if (!moved || !host.drag) return
@@ -209,6 +228,8 @@ const listen = (host) => {
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const host = parentElement.querySelector(".fairpriv-plot") ?? makeHost(parentElement)
+  window.fairprivZooms ??= {}
+  host.zooms ??= window.fairprivZooms[`${location.href} ${data.key}`] ??= {}
   host.setAttribute("aria-label", data.alt)
   host.style.height = `${data.figure.layout.height}px`
   host.pick = data.pick ? (key) => setTriggerValue("picked", key) : undefined

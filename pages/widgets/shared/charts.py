@@ -46,6 +46,7 @@ def show_plot(
     edge of a region that was dragged: "region", "axis", "end" (0 or 1) and the "value" where it is now.
     """
     data = {
+        "key": key,
         "figure": drawing,
         "alt": alt,
         "config": CONFIG,
