@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
+from fairpriv_core.data.column import Column
 from fairpriv_core.data.forms import Stated, read_stated
-from fairpriv_core.data.table_schema import ColumnSchema, read_column
+from fairpriv_core.data.table_schema import read_column
 from fairpriv_core.errors import BadInput
 
 FILE = (
@@ -89,7 +90,7 @@ def cells(command: Callable[..., Any]) -> Callable[..., Any]:
     return reduce(lambda given, option: option(given), reversed(_CELLS), command)
 
 
-def take_cells(given: dict[str, Any]) -> tuple[ColumnSchema, ...]:
+def take_cells(given: dict[str, Any]) -> tuple[Column, ...]:
     """Return what these options state, which are taken out of `given`, by column; BadInput where one makes no sense."""
     found: dict[str, dict[str, Any]] = {}
     for text in given.pop("spellings", None) or ():

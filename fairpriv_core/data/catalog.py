@@ -22,9 +22,10 @@ from fairpriv_core.data.codebooks import (
     PARKINSONS_MOTOR,
     PARKINSONS_SUBJECT,
 )
+from fairpriv_core.data.column import category, number
 from fairpriv_core.data.declaration import check_problem
 from fairpriv_core.data.image_benchmarks import MNIST_UNBALANCED, UTKFACE, UTKFACE_128
-from fairpriv_core.data.problem import Categorical, Grouping, Keep, Label, Layout, Numeric, Problem, Shipped, Source
+from fairpriv_core.data.problem import Grouping, Keep, Label, Layout, Problem, Shipped, Source
 from fairpriv_core.data.synthetic import CONTRACTS, REGIONS, SHIFTS, generate
 
 #: the data of whoever names none: they ship with the package and are public
@@ -37,13 +38,13 @@ _SYNTHETIC = Problem(
     summary="8,000 made-up rows; 45 % of group A and 25 % of group B have the positive label. Needs no file.",
     citation="Made by fairpriv_core/data/synthetic.py, which documents it.",
     licence="Apache-2.0, as this project",
-    labels=(Label(Categorical("label", ("no", "yes")), "yes"),),
+    labels=(Label(category("label", ("no", "yes")), "yes"),),
     sensitive=("group", "region", "group+region"),
     schema=(
-        Categorical("group", tuple("AB")),
-        *(Numeric(name, low=-6, high=6, center=0, scale=1) for name in SHIFTS),
-        Categorical("region", REGIONS),
-        Categorical("contract", CONTRACTS),
+        category("group", tuple("AB")),
+        *(number(name, low=-6, high=6, center=0, scale=1) for name in SHIFTS),
+        category("region", REGIONS),
+        category("contract", CONTRACTS),
     ),
     generate=generate,
     caveats=("Synthetic data: good for learning the tool, not evidence about people.",),
@@ -61,7 +62,7 @@ _ADULT = Problem(
     summary="Does a person earn above 50,000 dollars a year? US census of 1994, 45,222 complete rows.",
     citation="Becker & Kohavi (1996), doi:10.24432/C5XW20",
     licence="CC BY 4.0",
-    labels=(Label(Categorical("income", ("<=50K", ">50K"), (("<=50K.", "<=50K"), (">50K.", ">50K"))), ">50K"),),
+    labels=(Label(category("income", ("<=50K", ">50K"), (("<=50K.", "<=50K"), (">50K.", ">50K"))), ">50K"),),
     sensitive=("sex", "race", "sex+race"),
     spoken=(("Female", "women"), ("Male", "men"), (">50K", "predicted to earn above 50,000 dollars a year")),
     schema=ADULT,
@@ -98,7 +99,7 @@ _BANK = Problem(
     summary="Does a client subscribe a term deposit after a call? Portuguese bank, 2008 to 2010, 45,211 rows.",
     citation="Moro, Cortez & Rita (2014), doi:10.24432/C5K306",
     licence="CC BY 4.0",
-    labels=(Label(Categorical("y", ("no", "yes")), "yes"),),
+    labels=(Label(category("y", ("no", "yes")), "yes"),),
     sensitive=("age", "marital", "age+marital"),
     spoken=(("yes", "predicted to subscribe"),),
     schema=BANK,
@@ -136,7 +137,7 @@ _COMPAS = Problem(
     summary="Is a defendant arrested again within two years? Broward County, 2013 and 2014, 6,172 rows.",
     citation="Angwin, Larson, Mattu & Kirchner (2016), Machine Bias, ProPublica",
     licence="none given; court records gathered by ProPublica",
-    labels=(Label(Categorical("two_year_recid", _YES_NO), "1"), Label(Categorical("is_violent_recid", _YES_NO), "1")),
+    labels=(Label(category("two_year_recid", _YES_NO), "1"), Label(category("is_violent_recid", _YES_NO), "1")),
     sensitive=("race", "sex", "sex+race"),
     spoken=(("1", "predicted to be arrested again"),),
     schema=COMPAS,
@@ -151,7 +152,7 @@ _COMPAS = Problem(
             ),
         ),
     ),
-    extra=(*COMPAS_FILTER, Categorical("is_recid", ("-1", *_YES_NO))),
+    extra=(*COMPAS_FILTER, category("is_recid", ("-1", *_YES_NO))),
     keep=(
         Keep("days_b_screening_arrest", low=-30, high=30),
         Keep("is_recid", without=("-1",)),
@@ -172,7 +173,7 @@ _CREDIT = Problem(
     summary="Does a credit card client default next month? Taiwan, 2005, 30,000 rows.",
     citation="Yeh & Lien (2009), doi:10.24432/C55S3H",
     licence="CC BY 4.0",
-    labels=(Label(Categorical("default", _YES_NO), "1"),),
+    labels=(Label(category("default", _YES_NO), "1"),),
     sensitive=("SEX", "EDUCATION", "MARRIAGE"),
     spoken=(("female", "women"), ("male", "men"), ("1", "predicted to default")),
     schema=CREDIT,
@@ -204,7 +205,7 @@ _DUTCH = Problem(
     licence="none given with the file; the microdata behind it are under IPUMS-International's terms",
     labels=(
         Label(
-            Categorical("occupation", ("lower", "high-level"), (("5_4_9", "lower"), ("2_1", "high-level"))),
+            category("occupation", ("lower", "high-level"), (("5_4_9", "lower"), ("2_1", "high-level"))),
             "high-level",
         ),
     ),
@@ -233,7 +234,7 @@ _PARKINSONS = Problem(
     summary="Is the UPDRS score of a voice recording above the median? 5,875 recordings of 42 people; split by person.",
     citation="Tsanas, Little, McSharry & Ramig (2009), doi:10.24432/C5ZS3N",
     licence="CC BY 4.0",
-    labels=(Label(Categorical("total_UPDRS", ("at most 27.576", "above 27.576")), "above 27.576", above=27.576),),
+    labels=(Label(category("total_UPDRS", ("at most 27.576", "above 27.576")), "above 27.576", above=27.576),),
     sensitive=("sex",),
     schema=PARKINSONS,
     editions=(
@@ -277,7 +278,7 @@ _ACS = Problem(
     summary="Does a person earn above 50,000 dollars? US survey of 2018, 665,800 rows; stands in for Retired Adult.",
     citation="Ding, Hardt, Miller & Schmidt (2021), Retiring Adult; files as prepared by dssg/aequitas",
     licence="public use, under the US Census Bureau's terms; folktables and aequitas: MIT",
-    labels=(Label(Categorical("income", ("<=50K", ">50K"), (("0", "<=50K"), ("1", ">50K"))), ">50K"),),
+    labels=(Label(category("income", ("<=50K", ">50K"), (("0", "<=50K"), ("1", ">50K"))), ">50K"),),
     sensitive=("sex", "race", "sex+race"),
     spoken=(("Female", "women"), ("Male", "men"), (">50K", "predicted to earn above 50,000 dollars a year")),
     schema=ACS,

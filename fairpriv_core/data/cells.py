@@ -1,51 +1,14 @@
-"""What is said of a column's cells before they are read, and what of them its owner should know once they are."""
+"""What the owner of a file should know of a column's cells once they are read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from fairpriv_core.data.dates import is_date
-from fairpriv_core.data.spelling import MISSING, show_number, spell
+from fairpriv_core.data.spelling import show_number
 from fairpriv_core.text import count_text
 
 _SHOWN, _FEW = 40, 4  # letters of a cell, and cells, that a sentence quotes
-
-
-@dataclass(frozen=True)
-class ReadAs:
-    """What a column is said to hold: numbers (any other cell is missing), texts, among which `values`, days, or keys.
-
-    Of "any" nothing is said but how its cells are spelled: it is what it seems to be.
-
-    All are told apart that can be a value: of texts those in `values`, or any where none are stated, of days what
-    spells one in some order, of keys each as it is written. Of other texts only so many are. `spellings` are further
-    texts of values (text, value), `missing` the words for no value, None for the usual ones; a value is never missing.
-    `decimal` is the sign before decimals, "" for the file's own. `alone`: no cell is read otherwise because of others.
-    """
-
-    kind: Literal["number", "text", "date", "key", "any"]
-    values: tuple[str, ...] = ()
-    spellings: tuple[tuple[str, str], ...] = ()
-    missing: tuple[str, ...] | None = None
-    decimal: str = ""
-    alone: bool = False
-
-    def allows(self, text: str) -> bool:
-        """Return whether a text that is not among `values` can be a value: what finds room must not depend on others.
-
-        A text of a list that is open is counted with noise, and one that lost its place to another row's would move it.
-        """
-        if self.kind == "date":
-            return is_date(text)
-        return not self.values
-
-    @property
-    def lacking(self) -> frozenset[str]:
-        """The words for no value."""
-        words = {"", *map(spell, MISSING if self.missing is None else self.missing)}
-        return frozenset(words.difference(self.values, (text for text, _ in self.spellings)) | {""})
 
 
 @dataclass(frozen=True)

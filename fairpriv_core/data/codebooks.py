@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fairpriv_core.data.problem import Categorical, Numeric, Schema
+from fairpriv_core.data.column import Column, category, number
+from fairpriv_core.data.problem import Schema
 
 _EDUCATION = (
     "Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad", "Some-college", "Assoc-voc",
@@ -31,19 +32,19 @@ _COUNTRY = (
 
 #: adult.names; `fnlwgt` is a sampling weight and no feature
 ADULT: Schema = (
-    Numeric("age", low=17, high=90, center=40, scale=15, edges=(25, 30, 35, 40, 45, 50, 55, 60, 65)),
-    Categorical("workclass", _WORK),
-    Categorical("education", _EDUCATION),
-    Numeric("education-num", low=1, high=16, center=10, scale=3),
-    Categorical("marital-status", _MARRIED),
-    Categorical("occupation", _OCCUPATION),
-    Categorical("relationship", ("Wife", "Own-child", "Husband", "Not-in-family", "Other-relative", "Unmarried")),
-    Categorical("race", ("White", "Black", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other")),
-    Categorical("sex", ("Female", "Male")),
-    Numeric("capital-gain", low=0, high=100_000, center=0, scale=5, log=True, edges=(1, 3_000, 5_000, 7_000, 10_000)),
-    Numeric("capital-loss", low=0, high=5_000, center=0, scale=5, log=True, edges=(1, 1_500, 1_800, 2_000, 2_200)),
-    Numeric("hours-per-week", low=1, high=99, center=40, scale=15, edges=(30, 40, 41, 50, 60)),
-    Categorical("native-country", _COUNTRY),
+    number("age", low=17, high=90, center=40, scale=15, edges=(25, 30, 35, 40, 45, 50, 55, 60, 65)),
+    category("workclass", _WORK),
+    category("education", _EDUCATION),
+    number("education-num", low=1, high=16, center=10, scale=3),
+    category("marital-status", _MARRIED),
+    category("occupation", _OCCUPATION),
+    category("relationship", ("Wife", "Own-child", "Husband", "Not-in-family", "Other-relative", "Unmarried")),
+    category("race", ("White", "Black", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other")),
+    category("sex", ("Female", "Male")),
+    number("capital-gain", low=0, high=100_000, center=0, scale=5, log=True, edges=(1, 3_000, 5_000, 7_000, 10_000)),
+    number("capital-loss", low=0, high=5_000, center=0, scale=5, log=True, edges=(1, 1_500, 1_800, 2_000, 2_200)),
+    number("hours-per-week", low=1, high=99, center=40, scale=15, edges=(30, 40, 41, 50, 60)),
+    category("native-country", _COUNTRY),
 )
 
 _JOB = (
@@ -52,70 +53,70 @@ _JOB = (
 )  # fmt: skip
 _MONTH = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MINUTES = (60, 120, 180, 240, 300, 420, 540, 720, 900, 1_200)
-_DURATION = Numeric("duration", low=5, high=5_000, center=5, scale=1, log=True, edges=_MINUTES)
+_DURATION = number("duration", low=5, high=5_000, center=5, scale=1, log=True, edges=_MINUTES)
 
 #: bank-names.txt; `unknown` is a category of its own, and -1 in `pdays` says "never contacted before"
 BANK: Schema = (
-    Numeric("age", low=18, high=95, center=40, scale=10, edges=(25, 30, 35, 40, 45, 50, 55, 60, 65, 70)),
-    Categorical("job", _JOB),
-    Categorical("marital", ("married", "divorced", "single")),
-    Categorical("education", ("unknown", "secondary", "primary", "tertiary")),
-    Categorical("default", ("no", "yes")),
-    Numeric(
+    number("age", low=18, high=95, center=40, scale=10, edges=(25, 30, 35, 40, 45, 50, 55, 60, 65, 70)),
+    category("job", _JOB),
+    category("marital", ("married", "divorced", "single")),
+    category("education", ("unknown", "secondary", "primary", "tertiary")),
+    category("default", ("no", "yes")),
+    number(
         "balance", low=-10_000, high=110_000, center=5, scale=4, log=True, edges=(0, 1, 100, 500, 1_000, 2_000, 5_000)
     ),
-    Categorical("housing", ("no", "yes")),
-    Categorical("loan", ("no", "yes")),
-    Categorical("contact", ("unknown", "telephone", "cellular")),
-    Numeric("day", low=1, high=31, center=16, scale=8, edges=(2, 5, 8, 11, 14, 17, 20, 23, 26, 29)),
-    Categorical("month", _MONTH),
+    category("housing", ("no", "yes")),
+    category("loan", ("no", "yes")),
+    category("contact", ("unknown", "telephone", "cellular")),
+    number("day", low=1, high=31, center=16, scale=8, edges=(2, 5, 8, 11, 14, 17, 20, 23, 26, 29)),
+    category("month", _MONTH),
     _DURATION,
-    Numeric("campaign", low=1, high=65, center=1, scale=1, log=True, edges=(2, 3, 4, 6, 10)),
-    Numeric("pdays", low=0, high=900, center=5, scale=2, log=True, special=(-1,), edges=(90, 100, 180, 190, 270, 360)),
-    Numeric("previous", low=0, high=50, center=0, scale=1, log=True, edges=(1, 2, 3, 5)),
-    Categorical("poutcome", ("unknown", "failure", "other", "success")),
+    number("campaign", low=1, high=65, center=1, scale=1, log=True, edges=(2, 3, 4, 6, 10)),
+    number("pdays", low=0, high=900, center=5, scale=2, log=True, special=(-1,), edges=(90, 100, 180, 190, 270, 360)),
+    number("previous", low=0, high=50, center=0, scale=1, log=True, edges=(1, 2, 3, 5)),
+    category("poutcome", ("unknown", "failure", "other", "success")),
 )
 #: the same without `duration`, which is known only once the call, and so the answer, is over
 BANK_NO_DURATION: Schema = tuple(column for column in BANK if column is not _DURATION)
 
 #: propublica/compas-analysis: what is known at screening, without the score, the label's relatives and all names
 COMPAS: Schema = (
-    Categorical("sex", ("Female", "Male")),
-    Categorical("race", ("African-American", "Caucasian", "Hispanic", "Asian", "Native American", "Other")),
-    Numeric("age", low=18, high=96, center=35, scale=12, edges=(21, 23, 25, 30, 35, 40, 45, 50, 60)),
-    Categorical("age_cat", ("Less than 25", "25 - 45", "Greater than 45")),
-    Numeric("juv_fel_count", low=0, high=20, center=0, scale=1, log=True),
-    Numeric("juv_misd_count", low=0, high=20, center=0, scale=1, log=True),
-    Numeric("juv_other_count", low=0, high=20, center=0, scale=1, log=True),
-    Numeric("priors_count", low=0, high=40, center=1, scale=1, log=True, edges=(1, 2, 3, 5, 8, 12, 20)),
-    Categorical("c_charge_degree", ("F", "M")),
+    category("sex", ("Female", "Male")),
+    category("race", ("African-American", "Caucasian", "Hispanic", "Asian", "Native American", "Other")),
+    number("age", low=18, high=96, center=35, scale=12, edges=(21, 23, 25, 30, 35, 40, 45, 50, 60)),
+    category("age_cat", ("Less than 25", "25 - 45", "Greater than 45")),
+    number("juv_fel_count", low=0, high=20, center=0, scale=1, log=True),
+    number("juv_misd_count", low=0, high=20, center=0, scale=1, log=True),
+    number("juv_other_count", low=0, high=20, center=0, scale=1, log=True),
+    number("priors_count", low=0, high=40, center=1, scale=1, log=True, edges=(1, 2, 3, 5, 8, 12, 20)),
+    category("c_charge_degree", ("F", "M")),
 )
 #: read for ProPublica's row filter alone
 COMPAS_FILTER: Schema = (
-    Numeric("days_b_screening_arrest", low=-30, high=30, center=0, scale=1),
-    Categorical("score_text", ("Low", "Medium", "High")),
+    number("days_b_screening_arrest", low=-30, high=30, center=0, scale=1),
+    category("score_text", ("Low", "Medium", "High")),
 )
 
 _PAID = tuple(
-    Numeric(name, low=-2, high=9, center=0, scale=2, edges=(-1, 0, 1, 2, 3))
+    number(name, low=-2, high=9, center=0, scale=2, edges=(-1, 0, 1, 2, 3))
     for name in ("PAY_0", "PAY_2", "PAY_3", "PAY_4", "PAY_5", "PAY_6")
 )
 _BILLS = tuple(
-    Numeric(f"BILL_AMT{month}", low=-400_000, high=2_000_000, center=7, scale=5, log=True) for month in range(1, 7)
+    number(f"BILL_AMT{month}", low=-400_000, high=2_000_000, center=7, scale=5, log=True) for month in range(1, 7)
 )
 _PAYMENTS = tuple(
-    Numeric(f"PAY_AMT{month}", low=0, high=2_000_000, center=6, scale=3.5, log=True, edges=(1, 1_000, 5_000, 20_000))
+    number(f"PAY_AMT{month}", low=0, high=2_000_000, center=6, scale=3.5, log=True, edges=(1, 1_000, 5_000, 20_000))
     for month in range(1, 7)
 )  # fmt: skip
 
 #: Yeh & Lien (2009): amounts in NT dollars; undocumented codes count as the code book's "others"
 CREDIT: Schema = (
-    Numeric("LIMIT_BAL", low=10_000, high=1_000_000, center=12, scale=1, log=True,
+    number("LIMIT_BAL", low=10_000, high=1_000_000, center=12, scale=1, log=True,
             edges=(50_000, 100_000, 200_000, 300_000, 500_000)),
-    Categorical("SEX", ("female", "male"), recode=(("2", "female"), ("1", "male"))),
-    Categorical("EDUCATION", ("1", "2", "3", "4"), recode=(("0", "4"), ("5", "4"), ("6", "4"))),
-    Categorical("MARRIAGE", ("1", "2", "3"), recode=(("0", "3"),)),
-    Numeric("AGE", low=21, high=79, center=35, scale=10, edges=(25, 30, 35, 40, 50, 60)),
+    category("SEX", ("female", "male"), recode=(("2", "female"), ("1", "male"))),
+    category("EDUCATION", ("1", "2", "3", "4"), recode=(("0", "4"), ("5", "4"), ("6", "4"))),
+    category("MARRIAGE", ("1", "2", "3"), recode=(("0", "3"),)),
+    number("AGE", low=21, high=79, center=35, scale=10, edges=(25, 30, 35, 40, 50, 60)),
     *_PAID,
     *_BILLS,
     *_PAYMENTS,
@@ -126,33 +127,33 @@ def _list_codes(low: int, high: int) -> tuple[str, ...]:
     return tuple(str(code) for code in range(low, high + 1))
 
 
-_SEXES = Categorical("sex", ("female", "male"), recode=(("2", "female"), ("1", "male")))
+_SEXES = category("sex", ("female", "male"), recode=(("2", "female"), ("1", "male")))
 
 #: the domains that the file's own header lists; every number is a code, age a band of five years
 DUTCH: Schema = (
     _SEXES,
-    Categorical("age", _list_codes(1, 17)),
-    Categorical("household_position", ("1110", "1121", "1122", "1131", "1132", "1140", "1210", "1220")),
-    Categorical("household_size", ("111", "112", "113", "114", "125", "126")),
-    Categorical("prev_residence_place", ("1", "2", "9")),
-    Categorical("citizenship", ("1", "2", "3")),
-    Categorical("country_birth", ("1", "2", "3")),
-    Categorical("edu_level", ("0", "1", "2", "3", "4", "5", "9")),
-    Categorical("economic_status", ("111", "112", "120", "210", "221", "222", "223", "224")),
-    Categorical("cur_eco_activity", ("111", "122", "124", *_list_codes(131, 139), "200")),
-    Categorical("Marital_status", _list_codes(1, 4)),
+    category("age", _list_codes(1, 17)),
+    category("household_position", ("1110", "1121", "1122", "1131", "1132", "1140", "1210", "1220")),
+    category("household_size", ("111", "112", "113", "114", "125", "126")),
+    category("prev_residence_place", ("1", "2", "9")),
+    category("citizenship", ("1", "2", "3")),
+    category("country_birth", ("1", "2", "3")),
+    category("edu_level", ("0", "1", "2", "3", "4", "5", "9")),
+    category("economic_status", ("111", "112", "120", "210", "221", "222", "223", "224")),
+    category("cur_eco_activity", ("111", "122", "124", *_list_codes(131, 139), "200")),
+    category("Marital_status", _list_codes(1, 4)),
 )
 
 
-def _voice(name: str, high: float, center: float) -> Numeric:
-    return Numeric(name, low=0, high=high, center=center, scale=(high - center) / 5)
+def _voice(name: str, high: float, center: float) -> Column:
+    return number(name, low=0, high=high, center=center, scale=(high - center) / 5)
 
 
 #: parkinsons_updrs.names; motor_UPDRS is a part of the label's score and no feature, nor is the subject's number
 PARKINSONS: Schema = (
-    Categorical("sex", ("female", "male"), recode=(("1", "female"), ("0", "male"))),
-    Numeric("age", low=30, high=90, center=65, scale=10),
-    Numeric("test_time", low=-10, high=220, center=90, scale=55),
+    category("sex", ("female", "male"), recode=(("1", "female"), ("0", "male"))),
+    number("age", low=30, high=90, center=65, scale=10),
+    number("test_time", low=-10, high=220, center=90, scale=55),
     _voice("Jitter(%)", 0.1, 0.005),
     _voice("Jitter(Abs)", 0.0005, 0.00004),
     _voice("Jitter:RAP", 0.06, 0.0025),
@@ -165,15 +166,15 @@ PARKINSONS: Schema = (
     _voice("Shimmer:APQ11", 0.3, 0.025),
     _voice("Shimmer:DDA", 0.5, 0.045),
     _voice("NHR", 0.75, 0.025),
-    Numeric("HNR", low=0, high=40, center=22, scale=5),
-    Numeric("RPDE", low=0, high=1, center=0.5, scale=0.1),
-    Numeric("DFA", low=0.5, high=1, center=0.65, scale=0.07),
-    Numeric("PPE", low=0, high=0.75, center=0.2, scale=0.1),
+    number("HNR", low=0, high=40, center=22, scale=5),
+    number("RPDE", low=0, high=1, center=0.5, scale=0.1),
+    number("DFA", low=0.5, high=1, center=0.65, scale=0.07),
+    number("PPE", low=0, high=0.75, center=0.2, scale=0.1),
 )
 #: a motor examination has 27 items of 0 to 4 points
-PARKINSONS_MOTOR: Schema = (*PARKINSONS, Numeric("motor_UPDRS", low=0, high=108, center=20, scale=8))
+PARKINSONS_MOTOR: Schema = (*PARKINSONS, number("motor_UPDRS", low=0, high=108, center=20, scale=8))
 #: read for the split alone
-PARKINSONS_SUBJECT = Numeric("subject", low=1, high=42, center=0, scale=1)
+PARKINSONS_SUBJECT = number("subject", low=1, high=42, center=0, scale=1)
 
 _MAJOR_OCCUPATIONS = (
     500, 800, 1_000, 1_300, 1_600, 2_000, 2_100, 2_200, 2_600, 3_000, 3_600, 3_700, 4_000, 4_200, 4_300, 4_700, 5_000,
@@ -188,14 +189,14 @@ _RACES = (
 #: PUMS 2018 data dictionary. Occupations and places of birth are cut at its major groups and continents; race is
 #: stored as the Census code minus 1
 ACS: Schema = (
-    Numeric("AGEP", low=17, high=99, center=40, scale=15, edges=(25, 30, 35, 40, 45, 50, 55, 60, 65)),
-    Categorical("COW", _list_codes(1, 9)),
-    Categorical("SCHL", _list_codes(1, 24)),
-    Categorical("MAR", _list_codes(1, 5)),
-    Numeric("OCCP", low=10, high=9_920, center=5_000, scale=3_000, edges=_MAJOR_OCCUPATIONS),
-    Numeric("POBP", low=1, high=554, center=50, scale=150, edges=_CONTINENTS),
-    Categorical("RELP", _list_codes(0, 17)),
-    Numeric("WKHP", low=1, high=99, center=40, scale=15, edges=(30, 40, 41, 50, 60)),
+    number("AGEP", low=17, high=99, center=40, scale=15, edges=(25, 30, 35, 40, 45, 50, 55, 60, 65)),
+    category("COW", _list_codes(1, 9)),
+    category("SCHL", _list_codes(1, 24)),
+    category("MAR", _list_codes(1, 5)),
+    number("OCCP", low=10, high=9_920, center=5_000, scale=3_000, edges=_MAJOR_OCCUPATIONS),
+    number("POBP", low=1, high=554, center=50, scale=150, edges=_CONTINENTS),
+    category("RELP", _list_codes(0, 17)),
+    number("WKHP", low=1, high=99, center=40, scale=15, edges=(30, 40, 41, 50, 60)),
     _SEXES,
-    Categorical("race", _RACES, recode=tuple((str(code), name) for code, name in enumerate(_RACES))),
+    category("race", _RACES, recode=tuple((str(code), name) for code, name in enumerate(_RACES))),
 )

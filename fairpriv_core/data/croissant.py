@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Any
 
-from fairpriv_core.data.problem import Categorical, Numeric, Problem, Source
+from fairpriv_core.data.column import Column
+from fairpriv_core.data.problem import Problem, Source
 
 _CONTEXT = {
     "@language": "en",
@@ -82,9 +83,9 @@ def _describe_rows(problem: Problem, sources: tuple[Source, ...]) -> dict[str, A
     return {"@type": "cr:RecordSet", "@id": "rows", "name": "rows", "field": columns}
 
 
-def _describe_column(column: Numeric | Categorical, label: bool, sources: tuple[Source, ...]) -> dict[str, Any]:
+def _describe_column(column: Column, label: bool, sources: tuple[Source, ...]) -> dict[str, Any]:
     role = "What is predicted. " if label else ""
-    if isinstance(column, Numeric):
+    if column.is_quantity:
         kind, says = "sc:Float", f"{role}Taken within {column.low:g} to {column.high:g}."
     else:
         kind, says = "sc:Text", f"{role}One of: {'; '.join(column.categories)}."

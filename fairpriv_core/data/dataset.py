@@ -11,7 +11,7 @@ import numpy as np
 from fairpriv_core.checks import one_of
 from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.mapped import select_rows
-from fairpriv_core.data.problem import Categorical, DataSpec
+from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.roles import Groups
 from fairpriv_core.data.rows import LabelledTable, assemble, assume_undersampled, undersample_groups
 from fairpriv_core.data.schema import name_features, write_schema
@@ -124,7 +124,7 @@ def describe_rows(rows: LabelledTable, spec: DataSpec, X: np.ndarray) -> Dataset
     """Return the rows of `spec` with `X` as what is made of them."""
     declared, features = rows.raw_table.declared, rows.plan.features
     compared = [declared.columns[grouping.column] for grouping in rows.plan.groupings]
-    listed = tuple(column for column in compared if isinstance(column, Categorical))
+    listed = tuple(column for column in compared if not column.is_quantity)
     return Dataset(
         X=X,
         y=rows.y,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
 
-from fairpriv_core.data.problem import DatePart
 from fairpriv_core.data.spelling import show_number
-from fairpriv_core.data.table import Codes, Column, Numbers
+from fairpriv_core.data.table import Cells, Codes, Numbers
 
 #: the orders of year, month and day; one that fits all values and stands earlier here is guessed
 ORDERS = ("ymd", "mdy", "dmy")
@@ -30,6 +30,18 @@ _NAMED = re.compile(  # 31 Dec 1999, Dec. 31, 99
 _NAMES = tuple(name.lower() for name in calendar.month_name[1:])
 _CENTURY = 69  # of two digits: from here on they are of the last century, as in POSIX
 _FIRST_YEAR, _LAST_YEAR = 1800, 2200
+
+
+@dataclass(frozen=True)
+class DatePart:
+    """What is made of a column of dates: `part` is "year", "month", "weekday" or "age", in whole years on the day `at`.
+
+    `order` says how dates are written: "ymd", "mdy" or "dmy"; `at` is YYYY-MM-DD, "" unless the part is an age.
+    """
+
+    part: str
+    order: str
+    at: str = ""
 
 
 def read_date(text: str, order: str) -> date | None:
@@ -86,7 +98,7 @@ def guess_order(values: Collection[str]) -> str | None:
     return next(fitting, None) if values else None
 
 
-def take_part(column: Column, part: DatePart) -> Numbers | Codes:
+def take_part(column: Cells, part: DatePart) -> Numbers | Codes:
     """Return the part of a column of dates: years and ages are numbers, months and weekdays codes; else missing."""
     texts, index = _list_texts(column)
     days = [read_date(text, part.order) for text in texts]
@@ -98,7 +110,7 @@ def take_part(column: Column, part: DatePart) -> Numbers | Codes:
     return Numbers(np.array([*(np.nan if day is None else measure(day) for day in days), np.nan])[index])
 
 
-def _list_texts(column: Column) -> tuple[list[str], np.ndarray]:
+def _list_texts(column: Cells) -> tuple[list[str], np.ndarray]:
     """Return the different texts of a column and each row's place among them, the last one (-1) for a missing one."""
     if isinstance(column, Codes):
         return list(column.values), column.codes

@@ -6,7 +6,8 @@ import re
 from pathlib import PurePosixPath
 from typing import Any
 
-from fairpriv_core.data.problem import Categorical, Label, Numeric, Problem, Source
+from fairpriv_core.data.column import Column
+from fairpriv_core.data.problem import Label, Problem, Source
 from fairpriv_core.errors import BadInput
 
 _WORDS = ("title", "summary", "citation", "licence")
@@ -51,9 +52,9 @@ def _check_source(source: Source) -> None:
     _require(both, f"member and archive_sha256 of '{source.path}' must be given both or not at all.")
 
 
-def _check_column(column: Numeric | Categorical) -> None:
+def _check_column(column: Column) -> None:
     name = f"column '{column.name}'"
-    if isinstance(column, Numeric):
+    if column.is_quantity:
         _require(column.low < column.high, f"{name} must have low < high, got {column.low} and {column.high}.")
         _require(column.scale > 0, f"{name} must have scale > 0, got {column.scale}.")
         rising = list(column.edges) == sorted(set(column.edges))

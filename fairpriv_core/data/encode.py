@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairpriv_core.data.column import Column
 from fairpriv_core.data.gather import declare
 from fairpriv_core.data.mapped import ROWS_AT_ONCE, stack_blocks
-from fairpriv_core.data.problem import Categorical, DataSpec, Numeric, Schema
+from fairpriv_core.data.problem import DataSpec, Schema
 from fairpriv_core.data.roles import make_plan
 from fairpriv_core.data.schema import encode_numbers, name_features, read_schema, to_raw, write_schema
 from fairpriv_core.data.table import Table, count_rows, take_rows
@@ -83,8 +84,8 @@ def _build_transformer(schema: Schema) -> ColumnTransformer:
     from sklearn.compose import ColumnTransformer
     from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-    def build_part(column: Numeric | Categorical) -> BaseEstimator:
-        if isinstance(column, Numeric):
+    def build_part(column: Column) -> BaseEstimator:
+        if column.is_quantity:
             return FunctionTransformer(encode_numbers, kw_args={"column": column})
         codes = np.arange(len(name_features(column)), dtype=np.float64)
         return OneHotEncoder(categories=[codes], handle_unknown="ignore", sparse_output=False, dtype=np.float32)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fairpriv_core.data.problem import ENCODINGS, Categorical, Numeric, Problem
+from fairpriv_core.data.column import Column
+from fairpriv_core.data.problem import ENCODINGS, Problem
 from fairpriv_core.errors import BadInput
 
 #: of a number that `binned` has a logarithm of, `plain` has the declared range over so many units
@@ -35,9 +36,9 @@ def name_encodings(problem: Problem) -> tuple[str, ...]:
     return ENCODINGS if differ else (_BINNED,)
 
 
-def _unbin(column: Numeric | Categorical) -> Numeric | Categorical:
+def _unbin(column: Column) -> Column:
     """Return a number as one feature: on its declared scale, or its range over UNITS in place of a logarithm."""
-    if isinstance(column, Categorical):
+    if not column.is_quantity:
         return column
     if not column.log:
         return replace(column, edges=())

@@ -12,18 +12,19 @@ from python_calamine import CalamineWorkbook
 
 from fairpriv_core.checks import known_names
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.column import Column
 from fairpriv_core.data.download import check_terms, find_files
 from fairpriv_core.data.encodings import encode_as
 from fairpriv_core.data.faults import read_header
 from fairpriv_core.data.images import Pictures
 from fairpriv_core.data.own_file import read_own_file
-from fairpriv_core.data.problem import Categorical, DataSpec, Layout, Numeric, Problem, Source
+from fairpriv_core.data.problem import DataSpec, Layout, Problem, Source
 from fairpriv_core.data.read import read_csv, read_table
 from fairpriv_core.data.schema import Declared, RawTable, declare_problem
 from fairpriv_core.data.spelling import canonical
 from fairpriv_core.data.table import (
+    Cells,
     Codes,
-    Column,
     Numbers,
     Table,
     count_rows,
@@ -88,19 +89,17 @@ def _note_filter(declared: Declared, *, published: int, left: int) -> Declared:
     return replace(declared, assumed=(*declared.assumed, note))
 
 
-def _declare(
-    table: Mapping[str, Column], wanted: Mapping[str, Numeric | Categorical], cuts: Mapping[str, float]
-) -> dict[str, Column]:
+def _declare(table: Mapping[str, Cells], wanted: Mapping[str, Column], cuts: Mapping[str, float]) -> dict[str, Cells]:
     return {name: _apply(column, table[name], cuts.get(name)) for name, column in wanted.items()}
 
 
-def _read_part(source: Source, path: Path, wanted: Collection[str]) -> dict[str, Column]:
+def _read_part(source: Source, path: Path, wanted: Collection[str]) -> dict[str, Cells]:
     """Return the rows of a published file from the file that ships in its place."""
     table = read_table(path).table
     return take_rows({name: table[name] for name in wanted}, match_values(table["part"], [source.part or ""], {}) == 0)
 
 
-def _read_file(source: Source, path: Path, wanted: Collection[str]) -> dict[str, Column]:
+def _read_file(source: Source, path: Path, wanted: Collection[str]) -> dict[str, Cells]:
     """Return the columns of a published file, the wanted ones by the names of the code book."""
     rename = dict(source.layout.rename)
     if source.layout.kind == "workbook":
@@ -112,7 +111,7 @@ def _read_file(source: Source, path: Path, wanted: Collection[str]) -> dict[str,
     return {rename.get(name, name): column for name, column in table.items()}
 
 
-def _read_text(path: Path, layout: Layout, wanted: Collection[str], rename: dict[str, str]) -> dict[str, Column]:
+def _read_text(path: Path, layout: Layout, wanted: Collection[str], rename: dict[str, str]) -> dict[str, Cells]:
     header = list(layout.columns) or _read_header(path, layout)
     unique = [name if name not in header[:position] else f"{name}.{position}" for position, name in enumerate(header)]
     columns = [name for name in unique if rename.get(name, name) in wanted]
@@ -124,7 +123,7 @@ def _read_header(path: Path, layout: Layout) -> list[str]:
         return read_header(path.name, file, separator=layout.separator)[1]
 
 
-def _read_sheet(path: Path, layout: Layout) -> dict[str, Column]:
+def _read_sheet(path: Path, layout: Layout) -> dict[str, Cells]:
     """Return the first sheet of a workbook of numbers whose names stand in line `skip`."""
     rows = CalamineWorkbook.from_path(str(path)).get_sheet_by_index(0).to_python()
     names = [str(name) for name in rows[layout.skip]]
@@ -132,9 +131,9 @@ def _read_sheet(path: Path, layout: Layout) -> dict[str, Column]:
     return {name: Numbers(values[:, position]) for position, name in enumerate(names)}
 
 
-def _apply(column: Numeric | Categorical, values: Column, above: float | None) -> Column:
+def _apply(column: Column, values: Cells, above: float | None) -> Cells:
     """Return a column in the code book's terms: its categories as values, everything else missing."""
-    if isinstance(column, Numeric):
+    if column.is_quantity:
         return Numbers(to_numbers(values).astype(np.float32))
     if above is not None:
         numbers = to_numbers(values).astype(np.float32)  # as exact as the rows: 27.576 is not above 27.576
@@ -157,7 +156,7 @@ def _filter_rows(problem: Problem, table: Table) -> np.ndarray:
     return selected
 
 
-def _find_values(column: Column) -> np.ndarray:
+def _find_values(column: Cells) -> np.ndarray:
     coded = to_codes(column)
     assert coded is not None
     found: np.ndarray = np.array([*(canonical(value) for value in coded.values), ""])[coded.codes]

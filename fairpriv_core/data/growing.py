@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
-from fairpriv_core.data.cells import Amounts, Merged, ReadAs, Unread
+from fairpriv_core.data.cells import Amounts, Merged, Unread
+from fairpriv_core.data.column import SEEMING, Column
 from fairpriv_core.data.dates import is_date
 from fairpriv_core.data.spelling import (
     MISSING,
@@ -25,7 +26,7 @@ from fairpriv_core.data.spelling import (
     parse_number,
     spell,
 )
-from fairpriv_core.data.table import Codes, Column, Numbers
+from fairpriv_core.data.table import Cells, Codes, Numbers
 
 #: a column of which nothing is said is kept with at most so many different texts
 MOST_VALUES = 20_000
@@ -38,7 +39,7 @@ _LEAST_NUMBERS = 13  # different numbers, beside such words: fewer may be codes
 _LACKING = frozenset(MISSING)
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})[T ]\d{2}:")
 _WHAT = {"number": "number", "text": "known value", "date": "date", "key": "key", "any": "number"}
-_UNSAID = ReadAs("any")
+_UNSAID = Column("", type=SEEMING)
 
 
 class Taking(Protocol):
@@ -50,10 +51,14 @@ class Taking(Protocol):
 
 @dataclass
 class Growing:
-    """A column while it is read into memory; `read_as` is what a schema says that it holds, None where none does."""
+    """A column while it is read into memory; `read_as` is what is said of it, None for nothing.
+
+    `alone`: no cell is read otherwise because of others.
+    """
 
     numeric: bool
-    read_as: ReadAs | None = None
+    read_as: Column | None = None
+    alone: bool = False
     decimal: str = "."
     is_stated: bool = False
     held: np.ndarray = field(default_factory=lambda: np.empty(0))
@@ -67,8 +72,8 @@ class Growing:
 
     def __post_init__(self) -> None:
         said = self.read_as or _UNSAID
-        values = said.values or tuple(dict.fromkeys(value for _, value in said.spellings))
-        self._lacking, self._spellings = said.lacking, Spellings(values, said.spellings)
+        values = said.values or tuple(value for value, _ in said.spellings)
+        self._lacking, self._spellings = said.lacking, Spellings(values, said.recode)
         self._listed = tuple(map(canonical, values))
         self.decimal, self.is_stated = said.decimal or self.decimal, bool(said.decimal) or self.is_stated
         self._seems = said.kind == "any"
@@ -174,13 +179,13 @@ class Growing:
             key = re.split("[T ](?=[0-9]{1,2}:)", text, maxsplit=1)[0]
         else:
             place = self._spellings.find(text) if self._listed else -1
-            other = text if self._seems else fold(text) if said.alone else canonical(text)
+            other = text if self._seems else fold(text) if self.alone else canonical(text)
             key = self._listed[place] if place >= 0 else other
         most = _MOST_DAYS if said.kind == "date" else MOST_VALUES + len(said.values)
         has_room = self._seems or key in self.values or len(self.values) < most or said.allows(key)
         return self.values.setdefault(key if has_room else _UNLISTED, len(self.values))
 
-    def finish(self) -> Column:
+    def finish(self) -> Cells:
         """Return the column as long as it is; what was held is given up, so that one column at most is held twice."""
         whole, self.held = self.held[: self.rows].copy(), np.empty(0)
         if self.numeric:
@@ -189,9 +194,9 @@ class Growing:
         said = self.read_as or _UNSAID
         if self._seems:
             return self._settle(coded)
-        return coded if said.alone or said.values or said.kind != "text" else self._merge(coded)
+        return coded if self.alone or said.values or said.kind != "text" else self._merge(coded)
 
-    def _settle(self, column: Codes) -> Column:
+    def _settle(self, column: Codes) -> Cells:
         """Return a column of texts of which nothing is said: as numbers where it holds these, else each value once."""
         counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
         for sign in (self.decimal,) if self.is_stated else (self.decimal, *{",", "."}.difference(self.decimal)):

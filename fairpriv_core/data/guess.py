@@ -9,13 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairpriv_core.data.dates import MONTHS, WEEKDAYS, guess_order, take_part
-from fairpriv_core.data.problem import Categorical, DatePart, Numeric
+from fairpriv_core.data.column import Column, by_value, category
+from fairpriv_core.data.dates import MONTHS, WEEKDAYS, DatePart, guess_order, take_part
 from fairpriv_core.data.roles import MOST_GROUPS
 from fairpriv_core.data.schema import shape_numbers
 from fairpriv_core.data.spelling import canonical, parse_number, show_number
-from fairpriv_core.data.table import Codes, Column, Numbers, find_missing, require_exact, to_codes, to_numbers
-from fairpriv_core.data.table_schema import ColumnSchema
+from fairpriv_core.data.table import Cells, Codes, Numbers, find_missing, require_exact, to_codes, to_numbers
 from fairpriv_core.errors import BadInput
 
 #: a column of texts keeps this many of its values apart; the others are encoded as all zeros
@@ -56,14 +55,14 @@ def split_words(name: str) -> set[str]:
     return set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
 
 
-def count_values(column: Column) -> int:
+def count_values(column: Cells) -> int:
     """Return how many different values a column has."""
     if isinstance(column, Codes):
         return int(np.count_nonzero(np.bincount(column.codes[column.codes >= 0])))
     return len(np.unique(column.values[np.isfinite(column.values)]))
 
 
-def guess_column(name: str, column: Column) -> ColumnSchema:
+def guess_column(name: str, column: Cells) -> Column:
     """Return what a column of a file seems to be: a feature, whose a row is, or left out; of which type, and why."""
     distinct = count_values(column)
     if distinct < 2:
@@ -75,11 +74,11 @@ def guess_column(name: str, column: Column) -> ColumnSchema:
     return _guess_texts(name, column, present, distinct)
 
 
-def _leave_out(name: str, kind: str, reason: str) -> ColumnSchema:
-    return ColumnSchema(name, "left out", kind, reason=reason, public=reason)
+def _leave_out(name: str, kind: str, reason: str) -> Column:
+    return Column(name, "left out", kind, reason=reason, public=reason)
 
 
-def _guess_keys(name: str, present: int, distinct: int) -> ColumnSchema | None:
+def _guess_keys(name: str, present: int, distinct: int) -> Column | None:
     """Return what a column of keys is, of rows or people, by its name and how many values differ; None for others."""
     words = split_words(name)
     if present <= _ROWS_FOR_KEYS or distinct <= present / 20:
@@ -88,16 +87,16 @@ def _guess_keys(name: str, present: int, distinct: int) -> ColumnSchema | None:
         said = (
             f"column '{name}' seems to say whose a row is and is no feature; as the person column it protects people."
         )
-        return ColumnSchema(name, "person", "code", reason=said, public=said)
+        return Column(name, "person", "code", reason=said, public=said)
     if words & _KEY_WORDS and distinct > present / 2:
         return _leave_out(name, "code", f"column '{name}' seems to name rows or people and is not used.")
     return None
 
 
-def _guess_numbers(name: str, column: Numbers, present: int, distinct: int) -> ColumnSchema:
+def _guess_numbers(name: str, column: Numbers, present: int, distinct: int) -> Column:
     values = np.unique(column.values[np.isfinite(column.values)].astype(np.float64))
     if not (values == np.floor(values)).all():
-        return ColumnSchema(name)
+        return Column(name)
     if distinct == present > _ROWS_FOR_KEYS and np.ptp(values) == present - 1:
         return _leave_out(name, "code", f"column '{name}' numbers the rows and is not used.")
     if (keys := _guess_keys(name, present, distinct)) is not None:
@@ -107,10 +106,10 @@ def _guess_numbers(name: str, column: Numbers, present: int, distinct: int) -> C
     if distinct == present > _ROWS_FOR_BINS:
         return _leave_out(name, "code", f"column '{name}' has another whole number in each row and is not used.")
     named = bool(split_words(name) & _CODE_WORDS) and distinct <= _MOST_NAMED_CODES
-    return ColumnSchema(name, type="code" if distinct <= MOST_CODES or named else "whole number")
+    return Column(name, type="code" if distinct <= MOST_CODES or named else "whole number")
 
 
-def _guess_texts(name: str, coded: Codes, present: int, distinct: int) -> ColumnSchema:
+def _guess_texts(name: str, coded: Codes, present: int, distinct: int) -> Column:
     if (order := guess_order(coded.values)) is not None:
         return _tell_dates(name, coded, order)
     if (keys := _guess_keys(name, present, distinct)) is not None:
@@ -126,14 +125,14 @@ def _guess_texts(name: str, coded: Codes, present: int, distinct: int) -> Column
         reason = reason or f"column '{name}' has {distinct:,} values; {most}"
         public = public or f"column '{name}' has more than {MOST_CATEGORIES} values; {most}"
     mixed = any(_is_number(value) for value in coded.values) and not all(map(_is_number, coded.values))
-    return ColumnSchema(name, type="code" if mixed else "category", reason=reason, public=public)
+    return Column(name, type="code" if mixed else "category", reason=reason, public=public)
 
 
-def _tell_dates(name: str, column: Column, order: str) -> ColumnSchema:
+def _tell_dates(name: str, column: Cells, order: str) -> Column:
     years = take_part(column, DatePart("year", order))
     part = "year" if count_values(years) > 1 else "month"
     said = f"column '{name}' holds dates; their {part} is used."
-    return ColumnSchema(name, type="date", part=part, order=order, reason=said, public=said)
+    return Column(name, type="date", part=part, order=order, reason=said, public=said)
 
 
 def _find_odd_texts(name: str, values: Collection[str]) -> tuple[str, str]:
@@ -154,18 +153,18 @@ def _find_odd_texts(name: str, values: Collection[str]) -> tuple[str, str]:
     return "", ""
 
 
-def list_values(name: str, column: Column, *, cut: bool = False) -> Numeric | Categorical:
+def list_values(name: str, column: Cells, *, cut: bool = False) -> Column:
     """Return every value of a label or sensitive column; a numeric one with too many to be groups stays numeric.
 
     One that is to be `cut` is numeric if it holds any number.
     """
     if cut and np.isfinite(to_numbers(column)).any():
-        return measure_column(name, column)
+        return measure_column(Column(name), column)
     coded = to_codes(column, limit=MOST_GROUPS if isinstance(column, Numbers) else None)
     if coded is None:
-        return measure_column(name, column)
+        return measure_column(Column(name), column)
     require_exact(column, f"column '{name}'")
-    return Categorical(name, sort_values(coded.values))
+    return category(name, sort_values(coded.values))
 
 
 def sort_values(values: Collection[str]) -> tuple[str, ...]:
@@ -179,7 +178,7 @@ def _is_number(text: str) -> bool:
     return not math.isnan(parse_number(text))
 
 
-def measure(said: ColumnSchema, column: Column) -> Numeric | Categorical:
+def measure(said: Column, column: Cells) -> Column:
     """Return a feature as a schema states it; what it does not state is read from the rows.
 
     Raises BadInput where no row has a value of the type that is said.
@@ -188,65 +187,44 @@ def measure(said: ColumnSchema, column: Column) -> Numeric | Categorical:
     if said.is_quantity and not np.isfinite(to_numbers(values)).any():
         held = "dates" if said.date else "numbers"
         raise BadInput(f"column '{said.name}' is said to hold {held}, and no row has one.", field="schema")
-    found = measure_column(said.name, values, said) if said.is_quantity else _list_categories(said, values)
-    missing = found.missing if said.missing is None else said.missing
-    found = replace(found, date=said.date, missing=missing, missing_words=said.missing_words)
-    return replace(found, decimal=said.decimal) if isinstance(found, Numeric) else found
+    found = measure_column(said, values) if said.is_quantity else _list_categories(said, values)
+    return found if said.missing is None else replace(found, missing=said.missing)
 
 
-def _list_categories(said: ColumnSchema, values: Column) -> Categorical:
+def _list_categories(said: Column, values: Cells) -> Column:
     coded = to_codes(values)
     assert coded is not None
     listed = coded.values if said.date else said.categories or _list_most_frequent(coded)
-    return Categorical(said.name, listed, _keep_recode(said, listed), missing=bool((coded.codes < 0).any()))
+    spellings = by_value(_keep_recode(said, listed))
+    return replace(said, categories=listed, spellings=spellings, missing=bool((coded.codes < 0).any()))
 
 
-def _keep_recode(said: ColumnSchema, listed: Collection[str]) -> tuple[tuple[str, str], ...]:
+def _keep_recode(said: Column, listed: Collection[str]) -> tuple[tuple[str, str], ...]:
     """Return the further texts of those values that are listed."""
     known = {canonical(value): value for value in listed}
     return tuple((text, known[canonical(value)]) for text, value in said.recode if canonical(value) in known)
 
 
-def declare(said: ColumnSchema) -> Numeric | Categorical:
+def declare(said: Column) -> Column:
     """Return a feature as a declared schema states it: centred in its range, which is four scales wide.
 
     `range` and `categories` must be stated: see `check_declared`.
     """
-    missing = bool(said.missing)
     if not said.is_quantity:
         dated = MONTHS if said.part == "month" else WEEKDAYS
-        listed = dated if said.date else said.categories
-        return Categorical(said.name, listed, said.recode, missing, said.date, said.missing_words)
+        return replace(said, categories=dated) if said.date else said
     assert said.range is not None
-    log = bool(said.log)
-    low, high = shape_numbers(np.array(said.range), log=log)
-    return Numeric(
-        said.name,
-        *said.range,
-        center=float((low + high) / 2),
-        scale=float((high - low) / 4),
-        log=log,
-        edges=said.edges,
-        missing=missing,
-        date=said.date,
-        decimal=said.decimal,
-        missing_words=said.missing_words,
-    )
+    low, high = shape_numbers(np.array(said.range), log=bool(said.log))
+    return replace(said, center=float((low + high) / 2), scale=float((high - low) / 4))
 
 
-def state(said: ColumnSchema, found: Numeric | Categorical) -> ColumnSchema:
+def state(said: Column, found: Column) -> Column:
     """Return what is said of a feature with what was `found` of it, so that a schema states all."""
-    if isinstance(found, Categorical):
-        listed = () if said.date else found.categories
-        return replace(said, categories=listed, missing=found.missing or None)
+    said = replace(said, missing=found.missing or None)
+    if not found.is_quantity:
+        return replace(said, categories=() if said.date else found.categories)
     low, high = (float(str(np.float32(edge))) for edge in (found.low, found.high))  # as it is written in the file
-    return replace(
-        said,
-        range=(low, high) if low < high else None,
-        edges=found.edges,
-        log=found.log or None,
-        missing=found.missing or None,
-    )
+    return replace(said, range=(low, high) if low < high else None, edges=found.edges, log=found.log or None)
 
 
 def _list_most_frequent(coded: Codes) -> tuple[str, ...]:
@@ -256,12 +234,11 @@ def _list_most_frequent(coded: Codes) -> tuple[str, ...]:
     return sort_values(tuple(coded.values[index] for index in often if counts[index]))
 
 
-def measure_column(name: str, column: Column, said: ColumnSchema | None = None) -> Numeric:
+def measure_column(said: Column, column: Cells) -> Column:
     """Return range, center, scale and bins of a numeric column, from its finite values; it must have one.
 
     What `said` states of range, bins and logarithm is not measured.
     """
-    said = said or ColumnSchema(name)
     values = to_numbers(column)
     absent = ~np.isfinite(values)
     values = values[~absent] if said.range is None else np.clip(values[~absent], *said.range)
@@ -274,10 +251,9 @@ def measure_column(name: str, column: Column, said: ColumnSchema | None = None) 
         digits = 3 if said.date is None else 4
         edges = tuple(float(f"{edge:.{digits}g}") for edge in np.unique(tenths) if edge > values.min())
     low, high = said.range or (float(values.min()), float(values.max()))
-    return Numeric(
-        name,
-        low=low,
-        high=high,
+    return replace(
+        said,
+        range=(low, high),
         center=float(f"{shaped.mean():.4g}"),
         scale=float(f"{shaped.std():.4g}") or 1.0,
         log=log,

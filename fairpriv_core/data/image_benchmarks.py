@@ -16,9 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+from fairpriv_core.data.column import category
 from fairpriv_core.data.download import find_edition, find_local
 from fairpriv_core.data.images import Pictures, Pixels, Target, decode_images, read_image_file
-from fairpriv_core.data.problem import Categorical, Label, Layout, Problem, Source
+from fairpriv_core.data.problem import Label, Layout, Problem, Source
 from fairpriv_core.data.table import Codes
 from fairpriv_core.errors import BadInput, DataUnavailable
 from fairpriv_core.seeds import public_generator
@@ -233,7 +234,7 @@ MNIST_UNBALANCED = Problem(
     summary="Which digit is it? 28 × 28 grey images, 54,649 for training with 500 of the digit 8, 10,000 for testing.",
     citation="LeCun, Bottou, Bengio & Haffner (1998); unbalanced as in Bagdasaryan, Poursaeed & Shmatikov (2019)",
     licence="CC BY-SA 3.0, as usually stated",
-    labels=(Label(Categorical("label", DIGITS), ""),),
+    labels=(Label(category("label", DIGITS), ""),),
     sensitive=("label",),
     schema=(),
     editions=(
@@ -270,13 +271,13 @@ UTKFACE = Problem(
     citation="Zhang, Song & Qi (2017), Age progression/regression by conditional adversarial autoencoder",
     licence="non-commercial research only; the rights in the photos stay with their owners",
     labels=(
-        Label(Categorical("age", AGES), ""),
-        Label(Categorical("age_binary", HALVES), HALVES[1]),
-        Label(Categorical("age_36", OLDER), OLDER[1]),
-        Label(Categorical("gender", GENDERS), GENDERS[1]),
+        Label(category("age", AGES), ""),
+        Label(category("age_binary", HALVES), HALVES[1]),
+        Label(category("age_36", OLDER), OLDER[1]),
+        Label(category("gender", GENDERS), GENDERS[1]),
     ),
     sensitive=("race", "gender"),
-    schema=(Categorical("race", RACES),),
+    schema=(category("race", RACES),),
     pictures=read_small,
     split="people",
     image=(1, 48, 48),

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from fairpriv_core.data.cells import ReadAs, Unread, quote_some
-from fairpriv_core.data.dates import take_part
+from fairpriv_core.data.cells import Unread, quote_some
+from fairpriv_core.data.column import Column
+from fairpriv_core.data.dates import DatePart, take_part
 from fairpriv_core.data.faults import fault
 from fairpriv_core.data.forms import UNSTATED, Stated
-from fairpriv_core.data.problem import Categorical, DatePart, Numeric
 from fairpriv_core.data.read import Reading, read_table
 from fairpriv_core.data.spelling import show_number
 from fairpriv_core.data.table import (
-    Column,
+    Cells,
     Numbers,
     Table,
     find_missing,
@@ -33,7 +33,7 @@ from fairpriv_core.text import count_text
 class NextRows:
     """The rows of a further file for a model of these `columns`; `remarks` say what of them could not be used."""
 
-    columns: Sequence[Numeric | Categorical]
+    columns: Sequence[Column]
     table: Table
     remarks: tuple[str, ...]
 
@@ -46,7 +46,7 @@ class NextRows:
 
 def read_next(
     path: Path,
-    columns: Sequence[Numeric | Categorical],
+    columns: Sequence[Column],
     stated: Stated = UNSTATED,
     *,
     limit_bytes: int | None = None,
@@ -55,38 +55,30 @@ def read_next(
 
     Raises BadInput for a file that cannot be read, and where no cell of a column says what the model knows of it.
     """
-    read_as = {column.name: _read_as(column) for column in columns}
-    reading = read_table(path, read_as=read_as, limit_bytes=limit_bytes, stated=stated)
+    read_as = {column.name: column for column in columns}
+    reading = read_table(path, read_as=read_as, alone=True, limit_bytes=limit_bytes, stated=stated)
     told = [_check(path.name, column, reading) for column in columns if column.name in reading.table]
     return NextRows(columns, reading.table, (*reading.odd, *reading.form.remarks, *filter(None, told)))
 
 
-def _show(column: Numeric | Categorical, values: Column) -> list[str]:
+def _show(column: Column, values: Cells) -> list[str]:
     """Return what is used of a column's cells; of dates the days."""
     if column.date is not None:
         lost = find_missing(take_part(values, column.date))
         return ["" if missing else text for missing, text in zip(lost, _spell(values), strict=True)]
-    if isinstance(column, Numeric):
+    if column.is_quantity:
         return [show_number(number) if math.isfinite(number) else "" for number in to_numbers(values).tolist()]
     places = match_values(values, column.categories, dict(column.recode))
     return [column.categories[place] if place >= 0 else "" for place in places]
 
 
-def _spell(values: Column) -> list[str]:
+def _spell(values: Cells) -> list[str]:
     coded = to_codes(values)
     assert coded is not None
     return [coded.values[code] if code >= 0 else "" for code in coded.codes]
 
 
-def _read_as(column: Numeric | Categorical) -> ReadAs:
-    if column.date is not None:
-        return ReadAs("date", missing=column.missing_words, alone=True)
-    if isinstance(column, Numeric):
-        return ReadAs("number", missing=column.missing_words, decimal=column.decimal, alone=True)
-    return ReadAs("text", column.categories, column.recode, column.missing_words, alone=True)
-
-
-def _check(name: str, column: Numeric | Categorical, reading: Reading) -> str:
+def _check(name: str, column: Column, reading: Reading) -> str:
     """Return what cells of a column could not be used, "" for none; BadInput where that is all of them."""
     values = reading.table[column.name]
     unread = reading.unread.get(column.name) if column.date is None else _find_no_dates(values, column.date)
@@ -107,7 +99,7 @@ def _check(name: str, column: Numeric | Categorical, reading: Reading) -> str:
     return f"column '{column.name}': {'; '.join(said)}." if said else ""
 
 
-def _find_no_dates(values: Column, part: DatePart) -> Unread | None:
+def _find_no_dates(values: Cells, part: DatePart) -> Unread | None:
     """Return the cells of a column that are no date in the order in which its dates are written."""
     lost = find_missing(take_part(values, part)) & ~find_missing(values)
     coded = to_codes(values)

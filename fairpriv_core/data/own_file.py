@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from fairpriv_core.data.cells import ReadAs
+from fairpriv_core.data.column import SEEMING, Column, category
 from fairpriv_core.data.dates import guess_order
 from fairpriv_core.data.download import hash_file
 from fairpriv_core.data.forms import UNSTATED
 from fairpriv_core.data.guess import declare, guess_column, list_values, measure
 from fairpriv_core.data.own_images import attach_images
-from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
+from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.read import Reading, read_table
 from fairpriv_core.data.roles import Attribute, list_meant, parse_label, parse_sensitive
 from fairpriv_core.data.schema import Declared, RawTable
 from fairpriv_core.data.spelling import suggest_merges
-from fairpriv_core.data.table import Column, Table, find_missing, to_codes
+from fairpriv_core.data.table import Cells, Table, find_missing, to_codes
 from fairpriv_core.data.table_schema import (
-    SEEMING,
-    ColumnSchema,
     TableSchema,
     check_declared,
     find_stated,
@@ -33,7 +30,7 @@ from fairpriv_core.errors import BadInput
 
 _FORM = "the number of rows, and the file's encoding, separator, decimal sign, sheet and header line"
 _LEARNED = (
-    "Column types, ranges, bins, category lists, and how cells are spelled, were read from the file and are taken as "
+    "Cells types, ranges, bins, category lists, and how cells are spelled, were read from the file and are taken as "
     f"public: which texts are one value, and which stand for none. So are the values of the label, {_FORM}."
 )
 _DECLARED = (
@@ -119,14 +116,14 @@ def read_columns(
     The column `person` is read as the names that it holds, however many and long they are. Errors as `read_table`.
     """
     alone = schema is not None and schema.values_from != "rows"
-    read_as = {} if schema is None else {one.name: replace(one.reading, alone=alone) for one in schema.columns}
-    read_as |= {} if person is None else {person: ReadAs("key")}
+    read_as = {} if schema is None else {one.name: one for one in schema.columns}
+    read_as |= {} if person is None else {person: Column(person, "person")}
     stated = UNSTATED if schema is None else schema.file
-    reading = read_table(path, read_as=read_as, limit_bytes=limit_bytes, stated=stated)
-    dates = {name: ReadAs("date") for name, some in reading.samples.items() if guess_order(some) is not None}
+    reading = read_table(path, read_as=read_as, alone=alone, limit_bytes=limit_bytes, stated=stated)
+    dates = {name: Column(name, type="date") for name, some in reading.samples.items() if guess_order(some) is not None}
     if not is_guessed(schema) or not dates:
         return reading
-    return read_table(path, read_as={**dates, **read_as}, limit_bytes=limit_bytes, stated=stated)
+    return read_table(path, read_as={**dates, **read_as}, alone=alone, limit_bytes=limit_bytes, stated=stated)
 
 
 def is_guessed(schema: TableSchema | None) -> bool:
@@ -134,28 +131,27 @@ def is_guessed(schema: TableSchema | None) -> bool:
     return schema is None or schema.others == "guessed"
 
 
-def state_columns(table: Table, schema: TableSchema | None, *, without: Collection[str]) -> dict[str, ColumnSchema]:
+def state_columns(table: Table, schema: TableSchema | None, *, without: Collection[str]) -> dict[str, Column]:
     """Return what a schema says of a table's columns; without one what they seem to be."""
     named = {} if schema is None else {column.name: settle_type(column, table) for column in schema.columns}
     guessed = {name: guess_column(name, column) for name, column in table.items() if is_guessed(schema)}
     return {name: column for name, column in {**guessed, **named}.items() if name not in without}
 
 
-def keep_sign(column: ColumnSchema, reading: Reading) -> ColumnSchema:
+def keep_sign(column: Column, reading: Reading) -> Column:
     """Return a column with the sign before its decimals, where it is found to be another than its file's."""
     found = reading.amounts.get(column.name)
     other = found is not None and found.decimal != reading.form.decimal and not column.decimal
     return replace(column, decimal=found.decimal) if found is not None and other else column
 
 
-def settle_type(column: ColumnSchema, table: Table) -> ColumnSchema:
+def settle_type(column: Column, table: Table) -> Column:
     """Return a column of which only its cells are spoken of as what it seems to be, with what is said of them."""
     if column.type != SEEMING:
         return column
     guessed = guess_column(column.name, table[column.name])
     role = column.role if column.role != "feature" else guessed.role
-    of_cells = {name: getattr(column, name) for name in ("spellings", "missing_words", "decimal")}
-    return replace(guessed, role=role, **of_cells)
+    return replace(guessed, role=role).spelled_as(column)
 
 
 def _check_schema(schema: TableSchema | None, asked: Sequence[Attribute], reading: Reading) -> None:
@@ -174,24 +170,24 @@ def _check_schema(schema: TableSchema | None, asked: Sequence[Attribute], readin
         check_declared(schema, label=label, sensitive=sensitive, cut={one.column for one in asked if one.edges})
 
 
-def _list_compared(one: Attribute, column: Column, said: ColumnSchema | None, learned: bool) -> Numeric | Categorical:
+def _list_compared(one: Attribute, column: Cells, said: Column | None, learned: bool) -> Column:
     """Return the values of a label or sensitive column: declared ones, else those that the rows have."""
     if not one.edges and said is not None and said.categories:
-        return Categorical(one.column, said.categories, said.recode, missing_words=said.missing_words)
+        return category(one.column, said.categories).spelled_as(said)
     if learned:
         found = list_values(one.column, column, cut=bool(one.edges))
-        if said is None or not isinstance(found, Categorical):
+        if said is None or found.is_quantity:
             return found
-        return replace(found, recode=said.recode, missing_words=said.missing_words)
-    return Numeric(one.column, low=-math.inf, high=math.inf, center=0.0, scale=1.0)
+        return found.spelled_as(said)
+    return Column(one.column)
 
 
-def _suggest(compared: Mapping[str, Numeric | Categorical]) -> tuple[str, ...]:
+def _suggest(compared: Mapping[str, Column]) -> tuple[str, ...]:
     """Return which values of label and sensitive columns are likely one, for the owner to decide."""
     pairs = [
         (name, text, value)
         for name, column in compared.items()
-        if isinstance(column, Categorical)
+        if not column.is_quantity
         for text, value in suggest_merges(column.categories).items()
     ]
     return tuple(
@@ -208,7 +204,7 @@ def _number_people(person: str, table: Table) -> np.ndarray:
     return coded.codes.astype(np.int64)
 
 
-def _warn(reading: Reading, said: Mapping[str, ColumnSchema]) -> tuple[str, ...]:
+def _warn(reading: Reading, said: Mapping[str, Column]) -> tuple[str, ...]:
     """Return what every reader may know of a table whose columns were guessed: no cell of it, and no count."""
     retyped = {name: f"column '{name}' is read as text because of one of its values." for name in reading.retyped}
     unread = {
@@ -221,7 +217,7 @@ def _warn(reading: Reading, said: Mapping[str, ColumnSchema]) -> tuple[str, ...]
     return (*read_as, *reading.unused.values())
 
 
-def _tell_left_out(said: Mapping[str, ColumnSchema], schema: TableSchema | None, table: Table) -> dict[str, str]:
+def _tell_left_out(said: Mapping[str, Column], schema: TableSchema | None, table: Table) -> dict[str, str]:
     """Return the columns that are no feature, label or sensitive attribute, each with its reason."""
     named = {} if schema is None else {column.name: column for column in schema.columns}
     found = {name: column.reason for name, column in said.items() if column.role != "feature" and name not in named}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairpriv_core import checks
+from fairpriv_core.data.column import Column
 from fairpriv_core.data.images import Pictures
 from fairpriv_core.data.table import Table
 from fairpriv_core.errors import BadInput
@@ -79,61 +80,7 @@ class DataSpec:
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
 
-@dataclass(frozen=True)
-class DatePart:
-    """What is made of a column of dates: `part` is "year", "month", "weekday" or "age", in whole years on the day `at`.
-
-    `order` says how dates are written: "ymd", "mdy" or "dmy"; `at` is YYYY-MM-DD, "" unless the part is an age.
-    """
-
-    part: str
-    order: str
-    at: str = ""
-
-
-@dataclass(frozen=True)
-class Numeric:
-    """A numeric column as it is declared; the encoded value is (f(clip(x, low, high)) - center) / scale.
-
-    f is the identity, or with `log` sign(x) * log(1 + |x|); `center` and `scale` are in the unit of f. `edges` add one
-    0/1 feature for each interval between them; each value of `special` (a code, not a quantity) gets a 0/1 feature
-    and is encoded as the center, and so is a missing value, with a 0/1 feature of its own if `missing`. With `date` the
-    column holds dates, and x is that part of them. In a person's file `decimal` is the sign before decimals, "" for the
-    file's, and `missing_words` stand for no value, None for the usual ones.
-    """
-
-    name: str
-    low: float
-    high: float
-    center: float
-    scale: float
-    log: bool = False
-    edges: tuple[float, ...] = ()
-    special: tuple[float, ...] = ()
-    missing: bool = False
-    date: DatePart | None = None
-    decimal: str = ""
-    missing_words: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Categorical:
-    """A column of codes: one 0/1 feature for each category; a value that is not listed is encoded as all zeros.
-
-    `recode` maps values of the file to categories (codes without documentation, spellings that differ between files).
-    With `missing` a missing value has a 0/1 feature of its own, else it is all zeros too. `date` and `missing_words` as
-    in `Numeric`.
-    """
-
-    name: str
-    categories: tuple[str, ...]
-    recode: tuple[tuple[str, str], ...] = ()
-    missing: bool = False
-    date: DatePart | None = None
-    missing_words: tuple[str, ...] | None = None
-
-
-Schema = tuple[Numeric | Categorical, ...]
+Schema = tuple[Column, ...]
 
 
 @dataclass(frozen=True)
@@ -146,7 +93,7 @@ class Label:
     first. With `edge` the rows do, as a person asked to cut them: those equal to it belong to the second category too.
     """
 
-    column: Categorical
+    column: Column
     positive: str
     above: float | None = None
     edge: float | None = None
@@ -270,6 +217,6 @@ class Problem:
         return self.split == "official"
 
     @property
-    def columns(self) -> dict[str, Numeric | Categorical]:
+    def columns(self) -> dict[str, Column]:
         """Every column that may be a feature, a label or a sensitive attribute, by name."""
         return {column.name: column for column in (*self.schema, *(label.column for label in self.labels))}

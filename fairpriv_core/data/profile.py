@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fairpriv_core.data.column import SEEMING, Column
 from fairpriv_core.data.dataset import Dataset, describe_rows
 from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.forms import Form
@@ -27,13 +28,13 @@ from fairpriv_core.data.guess import (
 from fairpriv_core.data.mapped import ROWS_AT_ONCE
 from fairpriv_core.data.own_file import keep_sign, read_columns, settle_type
 from fairpriv_core.data.own_images import find_image_columns
-from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
+from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.read import Reading
 from fairpriv_core.data.roles import MOST_GROUPS
 from fairpriv_core.data.rows import assemble
 from fairpriv_core.data.spelling import guess_positive, show_number
-from fairpriv_core.data.table import Codes, Column, Numbers, Table, find_missing, take_rows, to_codes
-from fairpriv_core.data.table_schema import SEEMING, UNSAID, ColumnSchema, TableSchema
+from fairpriv_core.data.table import Cells, Codes, Numbers, Table, find_missing, take_rows, to_codes
+from fairpriv_core.data.table_schema import UNSAID, TableSchema
 from fairpriv_core.errors import BadInput
 from fairpriv_core.stats import wilson_interval
 
@@ -86,7 +87,7 @@ class ColumnReport:
     cells are numbers, whatever they stand for.
     """
 
-    said: ColumnSchema
+    said: Column
     numeric: bool
     distinct: int
     missing: int
@@ -99,7 +100,7 @@ class ColumnReport:
 
     @property
     def role(self) -> str:
-        """What it seems to be for, one of `table_schema.ROLES`."""
+        """What it seems to be for, one of `column.ROLES`."""
         return self.said.role
 
     @property
@@ -210,7 +211,7 @@ def inspect_file(path: Path | str, *, limit_bytes: int | None = None, stated: Ta
     )
 
 
-def _show(column: Column) -> tuple[str, ...]:
+def _show(column: Cells) -> tuple[str, ...]:
     """Return the first cells of a column as they are used, "" for those that are missing."""
     first = take_rows({"": column}, slice(_PREVIEW))[""]
     if isinstance(first, Codes):
@@ -244,7 +245,7 @@ def _reveal(cells: np.ndarray, group: np.ndarray, groups: int) -> float:
     return max(0.5, *areas)
 
 
-def _cut_cells(column: Numeric | Categorical, table: Table) -> np.ndarray:
+def _cut_cells(column: Column, table: Table) -> np.ndarray:
     """Return a cell (n,) for each row: equal rows share one; many different rows are cut at quantiles."""
     values = _place_rows(column, table)
     _, cells = np.unique(values, return_inverse=True)
@@ -256,7 +257,7 @@ def _cut_cells(column: Numeric | Categorical, table: Table) -> np.ndarray:
     return numbered
 
 
-def _place_rows(column: Numeric | Categorical, table: Table) -> np.ndarray:
+def _place_rows(column: Column, table: Table) -> np.ndarray:
     """Return a number (n,) for each row of an encoded column: which feature is 1 if all are 0 or 1, else the first."""
     encoder, rows = Encoder((column,)), len(table[column.name])
     first, position, one_hot = np.empty(rows), np.empty(rows), True
@@ -285,7 +286,7 @@ def _area(inside: np.ndarray, outside: np.ndarray, *, by: np.ndarray) -> float:
 
 def _report(name: str, reading: Reading, stated: TableSchema) -> ColumnReport:
     column, known = reading.table[name], {each.name: each for each in stated.columns}
-    guessed = settle_type(known.get(name, ColumnSchema(name, type=SEEMING)), reading.table)
+    guessed = settle_type(known.get(name, Column(name, type=SEEMING)), reading.table)
     guessed = keep_sign(guessed, reading)
     said = state(guessed, measure(guessed, column)) if guessed.role == "feature" else guessed
     coded = to_codes(column, limit=_MOST_LISTED)
@@ -330,7 +331,7 @@ def propose_schema(path: Path, stated: TableSchema = UNSAID) -> TableSchema:
     return TableSchema(tuple(_propose(column, table[column.name], taken) for column in columns), file=stated.file)
 
 
-def _propose(report: ColumnReport, column: Column, taken: Mapping[str, str]) -> ColumnSchema:
+def _propose(report: ColumnReport, column: Cells, taken: Mapping[str, str]) -> Column:
     """Return what is proposed of a column; only the first sensitive one, label and person are `taken` as such."""
     said = report.said
     if said.role in ("label", "sensitive", "person") and taken[said.role] != said.name:
@@ -341,6 +342,6 @@ def _propose(report: ColumnReport, column: Column, taken: Mapping[str, str]) -> 
     if report.is_quantity:
         return bare
     listed = list_values(said.name, column)
-    values = listed.categories if isinstance(listed, Categorical) else ()
+    values = listed.categories
     positive = guess_positive(values) if values and said.role == "label" else ""
     return replace(bare, type=said.type if said.type == "code" else "category", categories=values, positive=positive)

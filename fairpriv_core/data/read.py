@@ -19,7 +19,8 @@ from typing import TypeVar
 import pyarrow as pa
 from pyarrow import csv
 
-from fairpriv_core.data.cells import Amounts, Merged, ReadAs, Unread, quote_some
+from fairpriv_core.data.cells import Amounts, Merged, Unread, quote_some
+from fairpriv_core.data.column import Column
 from fairpriv_core.data.faults import check_file, check_header, check_size, explain, no_rows
 from fairpriv_core.data.forms import UNSTATED, Form, Stated, find_form, open_rows
 from fairpriv_core.data.growing import MOST_VALUES, Growing, Sealing, Taking
@@ -28,7 +29,7 @@ from fairpriv_core.data.several import open_parts, read_batches
 from fairpriv_core.data.spelling import (
     MISSING,
 )
-from fairpriv_core.data.table import Codes, Column
+from fairpriv_core.data.table import Cells, Codes
 from fairpriv_core.errors import BadInput
 
 _BLOCK = 8 << 20
@@ -53,7 +54,7 @@ class Reading:
     are not plain ones, `lacked` the words that stand for no value in columns of texts. All are for the owner alone.
     """
 
-    table: dict[str, Column]
+    table: dict[str, Cells]
     unused: Mapping[str, str] = field(default_factory=dict)
     odd: tuple[str, ...] = ()
     retyped: Mapping[str, str] = field(default_factory=dict)
@@ -117,11 +118,12 @@ def _seal(path: Path, form: Form) -> Mapping[str, Sealing]:
 def read_table(
     path: Path,
     *,
-    read_as: Mapping[str, ReadAs] | None = None,
+    read_as: Mapping[str, Column] | None = None,
+    alone: bool = False,
     limit_bytes: int | None = None,
     stated: Stated = UNSTATED,
 ) -> Reading:
-    """Return a person's table; its columns in `read_as` as that says.
+    """Return a person's table; its columns in `read_as` as that says, and `alone`: no cell otherwise because of others.
 
     What is `stated` of how it is written wins over what it seems to be.
 
@@ -130,11 +132,13 @@ def read_table(
     check_file(path, limit_bytes=limit_bytes)
     form = find_form(path, stated=stated, limit_bytes=limit_bytes)
     if form.packing == "parquet":
-        reading = _read_parquet(path, read_as or {}, limit_bytes)
+        reading = _read_parquet(path, read_as or {}, limit_bytes, alone=alone)
     else:
         check_header(path, form.names)
         layout = Layout(columns=form.names, skip=form.skip)
-        reading = read_csv(path, header=form.names, layout=layout, read_as=read_as, form=form, stated=stated)
+        reading = read_csv(
+            path, header=form.names, layout=layout, read_as=read_as, alone=alone, form=form, stated=stated
+        )
     return replace(
         reading,
         odd=(*(each for each in form.sentences if each not in form.remarks), *_find_nameless(form), *reading.odd),
@@ -160,7 +164,8 @@ def read_csv(
     header: Sequence[str],
     layout: Layout = _PLAIN,
     columns: Collection[str] | None = None,
-    read_as: Mapping[str, ReadAs] | None = None,
+    read_as: Mapping[str, Column] | None = None,
+    alone: bool = False,
     form: Form | None = None,
     stated: Stated = UNSTATED,
 ) -> Reading:
@@ -175,7 +180,7 @@ def read_csv(
     kinds = read_as or {}
 
     def start(name: str, *, numeric: bool) -> Growing:
-        return Growing(numeric, kinds.get(name), opener.form.decimal, is_stated=bool(stated.decimal))
+        return Growing(numeric, kinds.get(name), alone, opener.form.decimal, is_stated=bool(stated.decimal))
 
     growing, retyped = _stream(opener, start, kinds)
     found = _finish(path, growing, {})
@@ -193,7 +198,7 @@ def _open_named(
 
 
 def _stream(
-    opener: _Opener, start: Callable[..., _Taker], read_as: Mapping[str, ReadAs]
+    opener: _Opener, start: Callable[..., _Taker], read_as: Mapping[str, Column]
 ) -> tuple[dict[str, _Taker], dict[str, str]]:
     """Give each block of a CSV file to what `start(name, numeric=…)` makes of a column; return these, and `retyped`."""
     types = {name: _choose_type(found, read_as.get(name)) for name, found in opener.infer().items()}
@@ -267,9 +272,10 @@ class _Opener:
         return "error"
 
 
-def _choose_type(found: pa.DataType, read_as: ReadAs | None) -> pa.DataType:
-    if read_as is not None and read_as != ReadAs("any"):
-        return pa.float64() if read_as.kind == "number" and not read_as.decimal and not read_as.missing else _TEXT
+def _choose_type(found: pa.DataType, read_as: Column | None) -> pa.DataType:
+    if read_as is not None and (read_as.kind != "any" or read_as.says_cells):
+        plain = read_as.kind == "number" and not read_as.decimal and not read_as.missing_words
+        return pa.float64() if plain else _TEXT
     return pa.float64() if pa.types.is_integer(found) or pa.types.is_floating(found) else _TEXT
 
 
@@ -301,7 +307,7 @@ def _finish(path: Path, growing: dict[str, Growing], unused: dict[str, str]) -> 
     )
 
 
-def _read_parquet(path: Path, read_as: Mapping[str, ReadAs], limit_bytes: int | None) -> Reading:
+def _read_parquet(path: Path, read_as: Mapping[str, Column], limit_bytes: int | None, *, alone: bool) -> Reading:
     try:
         with open_parts(path, limit_bytes) as parts:
             schema = parts.schema
@@ -310,7 +316,7 @@ def _read_parquet(path: Path, read_as: Mapping[str, ReadAs], limit_bytes: int | 
             check_size(path.name, size, limit_bytes=limit_bytes, unpacked=True)
             unused = _find_unused(schema)
             usable = {found.name: bool(_is_number(found.type)) for found in schema if found.name not in unused}
-            growing = {name: Growing(numeric, read_as.get(name)) for name, numeric in usable.items()}
+            growing = {name: Growing(numeric, read_as.get(name), alone) for name, numeric in usable.items()}
             texts = {name for name, column in growing.items() if not column.numeric}
             batches = (_plain(_date(batch), texts) for batch in read_batches(parts, _BATCH, [*usable]))
             _grow(growing, batches)

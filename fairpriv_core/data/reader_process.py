@@ -23,11 +23,12 @@ from typing import Any
 
 import numpy as np
 
+from fairpriv_core.data.column import Column
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.forms import Form
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import ColumnReport, FileReport, Outline, inspect_file, outline_data
-from fairpriv_core.data.table_schema import UNSAID, ColumnSchema, from_text
+from fairpriv_core.data.table_schema import UNSAID, from_text
 from fairpriv_core.errors import BadInput, DataUnavailable, FairprivError, RunFailed
 
 IDLE_SECONDS = 60.0
@@ -172,7 +173,7 @@ READER = Reader()
 
 
 def _read_report(found: Mapping[str, Any]) -> ColumnReport:
-    said = ColumnSchema(**{name: _freeze(value) for name, value in found["said"].items()})
+    said = Column(**{name: _freeze(value) for name, value in found["said"].items()})
     return ColumnReport(**{**found, "said": said, "values": tuple(found["values"])})
 
 

@@ -17,10 +17,11 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from fairpriv_core.data.problem import Categorical, DataSpec, Grouping, Label, Numeric, Schema
+from fairpriv_core.data.column import Column, category
+from fairpriv_core.data.problem import DataSpec, Grouping, Label, Schema
 from fairpriv_core.data.schema import Declared, read_schema, write_schema
 from fairpriv_core.data.spelling import canonical, guess_positive, show_number
-from fairpriv_core.data.table import Column, Numbers, Table, match_values, name_bins, to_numbers
+from fairpriv_core.data.table import Cells, Numbers, Table, match_values, name_bins, to_numbers
 from fairpriv_core.errors import BadInput
 
 #: more groups than this cannot be measured or constrained one by one
@@ -117,9 +118,9 @@ def parse_label(text: str, columns: Collection[str]) -> Attribute:
     return Attribute(column, numbers)
 
 
-def declare_grouping(attribute: Attribute, column: Numeric | Categorical, declared: Mapping[str, Grouping]) -> Grouping:
+def declare_grouping(attribute: Attribute, column: Column, declared: Mapping[str, Grouping]) -> Grouping:
     """Return the groups of an attribute: a person's edges, else the declared grouping, else the listed categories."""
-    if isinstance(column, Categorical):
+    if not column.is_quantity:
         if attribute.edges:
             raise BadInput(
                 f"'{column.name}' holds text, so it cannot be cut at {_show(attribute.edges)}; "
@@ -143,7 +144,7 @@ def declare_grouping(attribute: Attribute, column: Numeric | Categorical, declar
     return Grouping(column.name, edges=edges)
 
 
-def _keep_apart(attribute: Attribute, column: Categorical) -> Grouping:
+def _keep_apart(attribute: Attribute, column: Column) -> Grouping:
     """Return a group for each value that was named, and one for all others; BadInput where that makes no sense."""
     known = {canonical(value): value for value in column.categories}
     asked = [canonical(_recoded(column, value)) for value in attribute.values]
@@ -181,9 +182,7 @@ def cross_names(groupings: Collection[Grouping]) -> tuple[str, ...]:
     return names
 
 
-def assign_groups(
-    table: Table, groupings: Sequence[Grouping], columns: Mapping[str, Numeric | Categorical]
-) -> np.ndarray:
+def assign_groups(table: Table, groupings: Sequence[Grouping], columns: Mapping[str, Column]) -> np.ndarray:
     """Return the group of each row, (n,) int64 in 0..k-1; -1 for a row that lacks one of the attributes.
 
     `columns` needs those alone whose values are listed: one that is cut needs no more than its edges.
@@ -197,13 +196,13 @@ def assign_groups(
     return np.where(missing, -1, index)
 
 
-def _assign(table: Table, grouping: Grouping, column: Numeric | Categorical | None) -> np.ndarray:
+def _assign(table: Table, grouping: Grouping, column: Column | None) -> np.ndarray:
     values = table[grouping.column]
     if grouping.edges:
         numbers = to_numbers(values)
         found = np.searchsorted(_round_edges(grouping.edges, values), numbers, side="right").astype(np.int64)
         return np.where(np.isfinite(numbers), found, -1)
-    assert isinstance(column, Categorical)
+    assert column is not None
     listed = match_values(values, column.categories, dict(column.recode))
     position = {canonical(value): number for number, value in enumerate(grouping.values)}
     other = len(grouping.values) if grouping.rest else -1
@@ -212,7 +211,7 @@ def _assign(table: Table, grouping: Grouping, column: Numeric | Categorical | No
     return groups
 
 
-def _round_edges(edges: tuple[float, ...], values: Column) -> np.ndarray:
+def _round_edges(edges: tuple[float, ...], values: Cells) -> np.ndarray:
     """Return edges as exact as the column: 0.7 read as float32 must not fall below an edge of 0.7."""
     precision = values.values.dtype if isinstance(values, Numbers) else np.dtype(np.float64)
     return np.array(edges, dtype=precision).astype(np.float64)
@@ -279,13 +278,13 @@ class Groups:
     """Crossed groupings, and the column of each that lists values; one that is cut is known by its edges alone."""
 
     groupings: tuple[Grouping, ...]
-    columns: tuple[Categorical, ...]
+    columns: tuple[Column, ...]
 
     @property
-    def read(self) -> tuple[Numeric | Categorical, ...]:
+    def read(self) -> tuple[Column, ...]:
         """The columns of the groups, as a file's are read: one that is cut holds numbers."""
         cut = (each.column for each in self.groupings if each.edges)
-        return (*self.columns, *(Numeric(name, -math.inf, math.inf, center=0.0, scale=1.0) for name in cut))
+        return (*self.columns, *(Column(name) for name in cut))
 
     def assign(self, table: Table) -> np.ndarray:
         """Return the group of each row, (n,) int64; BadInput where a column or a row's value is missing or unknown."""
@@ -324,7 +323,7 @@ class Groups:
                 for each in stored["groupings"]
             )
             columns = read_schema(stored["columns"])
-            return cls(groupings, tuple(column for column in columns if isinstance(column, Categorical)))
+            return cls(groupings, tuple(column for column in columns if not column.is_quantity))
         except (KeyError, TypeError, ValueError) as error:
             raise BadInput(f"the model does not say which rows are in which group ({type(error).__name__}).") from error
 
@@ -348,7 +347,7 @@ class Plan:
     With `label_edge` the label's rows hold numbers: those that are at least as large are its second category.
     """
 
-    label: Categorical
+    label: Column
     positive: str
     label_names: tuple[str, ...]
     groupings: tuple[Grouping, ...]
@@ -405,7 +404,7 @@ def _choose_label(spec: DataSpec, declared: Declared) -> Label:
     column = declared.columns[asked.column]
     if asked.edges:
         return _cut_label(column, asked.edges[0])
-    if isinstance(column, Numeric):
+    if column.is_quantity:
         raise BadInput(
             f"label '{column.name}' is a numeric column with too many values; "
             f"say where to cut it in two, like {column.name}:150.",
@@ -417,10 +416,10 @@ def _choose_label(spec: DataSpec, declared: Declared) -> Label:
     return Label(column, guess_positive(column.categories))
 
 
-def _cut_label(column: Numeric | Categorical, edge: float) -> Label:
+def _cut_label(column: Column, edge: float) -> Label:
     """Return the label of two values that an edge makes of numbers; the upper one, with the edge, is positive."""
     shown = show_number(edge)
-    if isinstance(column, Categorical):
+    if not column.is_quantity:
         raise BadInput(
             f"label '{column.name}' holds text, so it cannot be cut at {shown}; "
             f"write it without ':{shown}', or cut a numeric column.",
@@ -433,7 +432,7 @@ def _cut_label(column: Numeric | Categorical, edge: float) -> Label:
             field="label",
         )
     names = name_bins(column.name, (edge,))
-    return Label(Categorical(column.name, names), names[1], edge=edge)
+    return Label(category(column.name, names), names[1], edge=edge)
 
 
 def _choose_classes(spec: DataSpec, label: Label, declared: Declared) -> tuple[str, tuple[str, ...]]:
@@ -471,7 +470,7 @@ def _choose_positive(spec: DataSpec, label: Label) -> tuple[str, tuple[str, str]
     return positive, (negative[0] if len(negative) == 1 else f"not {positive}", positive)
 
 
-def _recoded(column: Categorical, value: str) -> str:
+def _recoded(column: Column, value: str) -> str:
     renamed = {canonical(old): new for old, new in column.recode}
     return renamed.get(canonical(value), value)
 

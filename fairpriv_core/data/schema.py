@@ -10,52 +10,50 @@ from typing import Any
 
 import numpy as np
 
-from fairpriv_core.data.dates import take_part
+from fairpriv_core.data.column import Column, by_value
+from fairpriv_core.data.dates import DatePart, take_part
 from fairpriv_core.data.images import Pixels
-from fairpriv_core.data.problem import Categorical, DatePart, Grouping, Label, Numeric, Problem, Schema
+from fairpriv_core.data.problem import Grouping, Label, Problem, Schema
 from fairpriv_core.data.spelling import show_number
-from fairpriv_core.data.table import Column, Table, find_missing, match_values, name_bins, to_numbers
+from fairpriv_core.data.table import Cells, Table, find_missing, match_values, name_bins, to_numbers
 from fairpriv_core.errors import BadInput
 
 _FORMAT = 1
-_KINDS: dict[str, type[Numeric] | type[Categorical]] = {"numeric": Numeric, "categorical": Categorical}
-#: what is written where it is said alone, so that the seals of benchmarks stay
-_UNSAID: Mapping[str, Any] = {"date": None, "decimal": "", "missing_words": None}
 _VALUES = "So are the declared categories and the number of rows."
 _CHOSEN = "{} of the features are this project's choice and taken as public. " + _VALUES
 _CATEGORIES = "Categories of the features are the code book's and taken as public, and so is the number of rows."
 _PIXELS = "Pixels are divided by 255, a public constant; the number of images is public."
 
 
-def name_features(column: Numeric | Categorical) -> tuple[str, ...]:
+def name_features(column: Column) -> tuple[str, ...]:
     """Return the names of a column's features: `age`, `age < 25`, …, `sex = Female`, …, `sex missing`."""
     name = column.name if column.date is None else f"{column.name} ({column.date.part})"
     missing = (f"{name} missing",) if column.missing else ()
-    if isinstance(column, Categorical):
+    if not column.is_quantity:
         return (*(f"{name} = {category}" for category in column.categories), *missing)
     special = (f"{name} = {show_number(value)}" for value in column.special)
     bins = name_bins(name, column.edges) if column.edges else ()
     return (name, *special, *bins, *missing)
 
 
-def to_raw(column: Numeric | Categorical, values: Column) -> np.ndarray:
+def to_raw(column: Column, values: Cells) -> np.ndarray:
     """Return a column (n,) float64: its numbers, or the positions of its categories; -1 for one that is not listed."""
     values = values if column.date is None else take_part(values, column.date)
-    if isinstance(column, Numeric):
+    if column.is_quantity:
         return to_numbers(values)
     codes = match_values(values, column.categories, dict(column.recode)).astype(np.float64)
     codes[find_missing(values)] = len(column.categories) if column.missing else -1
     return codes
 
 
-def encode_numbers(block: np.ndarray, column: Numeric) -> np.ndarray:
-    """Return the features (n, m) float32 of a numeric column (n, 1); see `Numeric`."""
+def encode_numbers(block: np.ndarray, column: Column) -> np.ndarray:
+    """Return the features (n, m) float32 of a quantity (n, 1); see `Column`."""
     raw = block[:, 0]
     special = [raw == value for value in column.special]
     absent = ~np.isfinite(raw)
     blank = np.logical_or.reduce([absent, *special])
     inside = np.clip(np.where(blank, column.low, raw), column.low, column.high)
-    value = np.where(blank, 0.0, (shape_numbers(inside, log=column.log) - column.center) / column.scale)
+    value = np.where(blank, 0.0, (shape_numbers(inside, log=bool(column.log)) - column.center) / column.scale)
     bounds = (-np.inf, *column.edges, np.inf) if column.edges else ()
     bins = [(raw >= low) & (raw < high) & ~blank for low, high in pairwise(bounds)]
     flags = [absent] if column.missing else []
@@ -68,14 +66,21 @@ def shape_numbers(values: np.ndarray, *, log: bool) -> np.ndarray:
 
 
 def write_schema(schema: Schema) -> str:
-    """Return a schema as JSON; `read_schema` gives an equal one."""
-    columns = [{"kind": type(column).__name__.lower(), **_state(column)} for column in schema]
+    """Return as JSON how columns are encoded, and nothing else of them; `read_schema` gives what encodes alike."""
+    columns = [_state(column) for column in schema]
     return json.dumps({"format": _FORMAT, "columns": columns}, ensure_ascii=False, sort_keys=True)
 
 
-def _state(column: Numeric | Categorical) -> dict[str, Any]:
-    stated = asdict(column)
-    return {name: value for name, value in stated.items() if name not in _UNSAID or value != _UNSAID[name]}
+def _state(column: Column) -> dict[str, Any]:
+    named = {"name": column.name, "missing": bool(column.missing)}
+    if column.is_quantity:
+        numbers = {name: getattr(column, name) for name in ("low", "high", "center", "scale", "edges", "special")}
+        stated = {"kind": "numeric", **named, **numbers, "log": bool(column.log)}
+        stated |= {"decimal": column.decimal} if column.decimal else {}
+    else:
+        stated = {"kind": "categorical", **named, "categories": column.categories, "recode": column.recode}
+    stated |= {} if column.date is None else {"date": asdict(column.date)}
+    return stated if column.missing_words is None else {**stated, "missing_words": column.missing_words}
 
 
 def read_schema(text: str) -> Schema:
@@ -89,10 +94,15 @@ def read_schema(text: str) -> Schema:
         raise BadInput(f"the stored encoder cannot be read ({type(error).__name__}: {error}).") from error
 
 
-def _read_column(stored: dict[str, Any]) -> Numeric | Categorical:
-    date = None if stored.get("date") is None else DatePart(**stored["date"])
-    given = {name: _freeze(value) for name, value in stored.items() if name not in ("kind", "date")}
-    return _KINDS[stored["kind"]](**given, date=date)
+def _read_column(stored: dict[str, Any]) -> Column:
+    given = {name: _freeze(value) for name, value in stored.items()}
+    kind, date = given.pop("kind"), given.pop("date", None)
+    given |= {"type": "date", **vars(DatePart(**date))} if date else {}
+    if kind == "numeric":
+        bounds = given.pop("low"), given.pop("high")
+        return Column(range=bounds, **given)
+    spellings = by_value(given.pop("recode"))
+    return Column(**{"type": "category", **given}, spellings=spellings)
 
 
 def _freeze(value: Any) -> Any:
@@ -109,7 +119,7 @@ class Declared:
     `classes_are_groups` as in `Problem`.
     """
 
-    columns: Mapping[str, Numeric | Categorical]
+    columns: Mapping[str, Column]
     schema: Schema
     labels: tuple[Label, ...] = ()
     groupings: tuple[Grouping, ...] = ()
@@ -164,6 +174,6 @@ def declare_problem(problem: Problem) -> Declared:
 
 def _assume_columns(problem: Problem) -> str:
     """Return what an epsilon takes as given of the columns; bins of codes are the code book's."""
-    numbers = [column for column in problem.schema if isinstance(column, Numeric)]
+    numbers = [column for column in problem.schema if column.is_quantity]
     chosen = any(column.edges for column in numbers if column.name not in problem.coded)
     return _CHOSEN.format("Ranges and bins" if chosen else "Ranges") if numbers else _CATEGORIES

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairpriv_core.data.table import Codes, Column, Numbers
+from fairpriv_core.data.table import Cells, Codes, Numbers
 from fairpriv_core.seeds import public_generator
 
 ROWS = 8_000
@@ -37,12 +37,12 @@ REGIONS = ("north", "centre", "south")
 CONTRACTS = ("none", "fixed", "open")
 
 
-def generate() -> dict[str, Column]:
+def generate() -> dict[str, Cells]:
     """Return the table: `group`, `label` ("no", "yes"), seven numeric features, `region` and `contract`."""
     draw = public_generator(0, "synthetic data").random
     group = (draw(ROWS) < SHARE_OF_B).astype(np.int64)
     label = (draw(ROWS) < np.where(group == 1, BASE_RATES["B"], BASE_RATES["A"])).astype(np.int64)
-    table: dict[str, Column] = {
+    table: dict[str, Cells] = {
         "group": Codes(group.astype(np.int32), tuple(BASE_RATES)),
         "label": Codes(label.astype(np.int32), ("no", "yes")),
     }

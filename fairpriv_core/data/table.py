@@ -34,8 +34,8 @@ class Codes:
         return len(self.codes)
 
 
-Column = Numbers | Codes
-Table = Mapping[str, Column]
+Cells = Numbers | Codes
+Table = Mapping[str, Cells]
 
 
 def count_rows(table: Table) -> int:
@@ -43,12 +43,12 @@ def count_rows(table: Table) -> int:
     return len(next(iter(table.values()), ()))
 
 
-def take_rows(table: Table, index: np.ndarray | slice) -> dict[str, Column]:
+def take_rows(table: Table, index: np.ndarray | slice) -> dict[str, Cells]:
     """Return the rows that `index` (positions, a mask or a slice) selects."""
     return {name: _take(column, index) for name, column in table.items()}
 
 
-def join_tables(tables: Sequence[Table]) -> dict[str, Column]:
+def join_tables(tables: Sequence[Table]) -> dict[str, Cells]:
     """Return the rows of tables with equal columns, one after the other; codes must stand for the same values."""
     return {name: _join([table[name] for table in tables]) for name in tables[0]}
 
@@ -60,12 +60,12 @@ def name_bins(name: str, edges: Sequence[float]) -> tuple[str, ...]:
     return (f"{name} < {shown[0]}", *middle, f"{name} ≥ {shown[-1]}")
 
 
-def find_missing(column: Column) -> np.ndarray:
+def find_missing(column: Cells) -> np.ndarray:
     """Return a mask (n,) of the missing values; an infinite number counts as missing."""
     return column.codes < 0 if isinstance(column, Codes) else ~np.isfinite(column.values)
 
 
-def to_codes(column: Column, *, limit: int | None = None) -> Codes | None:
+def to_codes(column: Cells, *, limit: int | None = None) -> Codes | None:
     """Return a column as codes over its sorted values; None where it has more than `limit` of them."""
     if isinstance(column, Codes):
         return column if limit is None or len(column.values) <= limit else None
@@ -78,7 +78,7 @@ def to_codes(column: Column, *, limit: int | None = None) -> Codes | None:
     return Codes(codes, tuple(show_number(value) for value in values))
 
 
-def require_exact(column: Column, what: str) -> None:
+def require_exact(column: Cells, what: str) -> None:
     """Raise BadInput where numbers that are to be kept apart are so large that neighbours share one float."""
     if not isinstance(column, Numbers):
         return
@@ -91,7 +91,7 @@ def require_exact(column: Column, what: str) -> None:
         )
 
 
-def match_values(column: Column, categories: Sequence[str], recode: Mapping[str, str]) -> np.ndarray:
+def match_values(column: Cells, categories: Sequence[str], recode: Mapping[str, str]) -> np.ndarray:
     """Return the position (n,) int32 of each row's value among `categories`; -1 for a missing or unlisted value."""
     require_exact(column, "a column of categories")
     coded = to_codes(column)
@@ -102,7 +102,7 @@ def match_values(column: Column, categories: Sequence[str], recode: Mapping[str,
     return found
 
 
-def to_numbers(column: Column) -> np.ndarray:
+def to_numbers(column: Cells) -> np.ndarray:
     """Return a column as float64 (n,); texts that are no number become NaN."""
     if isinstance(column, Numbers):
         return column.values.astype(np.float64, copy=False)
@@ -111,13 +111,13 @@ def to_numbers(column: Column) -> np.ndarray:
     return numbers
 
 
-def _take(column: Column, index: np.ndarray | slice) -> Column:
+def _take(column: Cells, index: np.ndarray | slice) -> Cells:
     if isinstance(column, Numbers):
         return Numbers(column.values[index])
     return Codes(column.codes[index], column.values)
 
 
-def _join(columns: list[Column]) -> Column:
+def _join(columns: list[Cells]) -> Cells:
     first = columns[0]
     if isinstance(first, Codes):
         return Codes(np.concatenate([part.codes for part in columns if isinstance(part, Codes)]), first.values)

@@ -10,33 +10,26 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
-from typing import Any, Literal, TypeGuard
+from typing import Any, TypeGuard
 
 from fairpriv_core import checks
-from fairpriv_core.data.cells import ReadAs
+from fairpriv_core.data.column import LISTS, OF_CELLS, ROLES, SEEMING, TYPES, Column
 from fairpriv_core.data.dates import ORDERS, PARTS, read_date
 from fairpriv_core.data.forms import UNSTATED, Stated, read_stated
 from fairpriv_core.data.growing import MOST_VALUES
-from fairpriv_core.data.problem import DatePart
 from fairpriv_core.data.roles import MOST_GROUPS, Attribute, list_meant
 from fairpriv_core.data.spelling import canonical, show_number
 from fairpriv_core.errors import BadInput
 from fairpriv_core.plain import check_plain, read_json, read_toml, write_toml
 
-ROLES = ("feature", "label", "sensitive", "person", "left out")
-TYPES = ("number", "whole number", "category", "code", "date", "text")
-#: of a column of which nothing else is said than its spellings, missing words or decimal sign: what it seems to be
-SEEMING = ""
 #: where ranges, bins and categories that a schema does not state come from; declared: nowhere, it states all; paid: the
 #: rows, with noise that epsilon covers, and then it states all
 SOURCES = ("rows", "declared", "paid")
 #: what columns are that a schema does not name: guessed ones are as they seem
 OTHERS = ("left out", "guessed")
 MOST_COLUMNS = 5_000
-_NUMBERS = ("number", "whole number")
-_LISTS = ("category", "code")
 _DEFAULTS: dict[str, Any] = {"role": "feature", "type": "number"}
-_OF_CELLS = {"spellings", "missing_words", "decimal"}
+_OF_ENCODING = {"center", "scale", "special"}
 _OF_TYPES = {"type", "range", "edges", "log", "categories", "part", "order", "at", "cut", "groups", "positive"}
 _HEAD = """\
 # The columns of {name}, as they seem to be. Change what is wrong; then: fairpriv train --file {name} --schema THIS_FILE
@@ -55,67 +48,6 @@ _HEAD = """\
 # without the rows: then an epsilon that protects records takes no more as given than that. Or measure it with noise:
 # fairpriv train --private-schema 0.1 pays with that share of epsilon.
 """
-
-
-@dataclass(frozen=True)
-class ColumnSchema:
-    """What is said of one column; None and () where nothing is.
-
-    `role` is one of ROLES, `type` one of TYPES. `range` are the lowest and highest number, or year or age of a date;
-    `edges` those between bins. `spellings` are further texts of values, by value; `missing_words` those that stand for
-    no value, None for the usual ones; `decimal` is the sign before decimals, "" for the file's. `cut` are a label's or
-    sensitive column's edges, `groups` the values of a sensitive column that are groups, where all others are one.
-    `reason` is why it is guessed so, for the file's owner, `public` the same for everybody: without a cell of the file,
-    or a count.
-    """
-
-    name: str
-    role: str = "feature"
-    type: str = "number"
-    range: tuple[float, float] | None = None
-    edges: tuple[float, ...] = ()
-    log: bool | None = None
-    categories: tuple[str, ...] = ()
-    spellings: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    missing_words: tuple[str, ...] | None = None
-    decimal: str = ""
-    missing: bool | None = None
-    part: str = ""
-    order: str = ""
-    at: str = ""
-    cut: tuple[float, ...] = ()
-    groups: tuple[str, ...] = ()
-    positive: str = ""
-    reason: str = ""
-    public: str = ""
-
-    @property
-    def date(self) -> DatePart | None:
-        """The part of a date that is used; None for a column of another type."""
-        return DatePart(self.part or "year", self.order or ORDERS[0], self.at) if self.type == "date" else None
-
-    @property
-    def is_quantity(self) -> bool:
-        """Whether it becomes a number that is scaled; else 0/1 features for its categories."""
-        return self.type in _NUMBERS or (self.type == "date" and self.part in ("", "year", "age"))
-
-    @property
-    def says_cells(self) -> bool:
-        """Whether anything is stated of how its cells are spelled."""
-        return bool(self.spellings or self.decimal) or self.missing_words is not None
-
-    @property
-    def recode(self) -> tuple[tuple[str, str], ...]:
-        """The further texts of values, each with its value."""
-        return tuple((text, value) for value, texts in self.spellings for text in texts)
-
-    @property
-    def reading(self) -> ReadAs:
-        """How its cells are read, whatever the rows hold, or what they hold by what they seem to be."""
-        kind: Literal["number", "text", "date", "any"] = "any"
-        if self.type != SEEMING:
-            kind = "number" if self.type in _NUMBERS else "date" if self.type == "date" else "text"
-        return ReadAs(kind, self.categories, self.recode, self.missing_words, self.decimal)
 
 
 @dataclass(frozen=True)
@@ -139,7 +71,7 @@ class TableSchema:
     `others` is one of OTHERS, `file` is what is stated of how the file is written.
     """
 
-    columns: tuple[ColumnSchema, ...]
+    columns: tuple[Column, ...]
     values_from: str = "rows"
     paid: Payment | None = None
     others: str = OTHERS[0]
@@ -150,13 +82,13 @@ class TableSchema:
         """Whether its values are still to be measured with noise."""
         return self.paid is not None and not self.paid.release
 
-    def find(self, role: str) -> tuple[ColumnSchema, ...]:
+    def find(self, role: str) -> tuple[Column, ...]:
         """Return the columns of a role."""
         return tuple(column for column in self.columns if column.role == role)
 
     def to_toml(self, name: str) -> str:
         """Return the file's text for a table called `name`; `read_schema_file` reads it back."""
-        columns = {column.name: {"role": column.role, "type": column.type, **_state(column)} for column in self.columns}
+        columns = {column.name: {"role": column.role, "type": column.type, **write_column(column)} for column in self.columns}
         reasons = {column.name: column.reason for column in self.columns if column.reason}
         stated = {
             each: {**said, "reason": reasons[each]} if each in reasons else said for each, said in columns.items()
@@ -179,7 +111,7 @@ def name_as(schema: TableSchema, *, label: Attribute, positive: str, sensitive: 
     asked = {one.column: ("sensitive", one) for one in sensitive} | {label.column: ("label", label)}
     columns = [
         replace(
-            ColumnSchema(column.name, asked[column.name][0], column.type),
+            Column(column.name, asked[column.name][0], column.type),
             categories=() if asked[column.name][1].edges else column.categories,
             cut=asked[column.name][1].edges,
             groups=asked[column.name][1].values,
@@ -200,17 +132,10 @@ def to_text(schema: TableSchema, *, compared: Collection[str]) -> str:
     columns = {}
     for column in schema.columns:
         if column.name in compared:
-            bare = ColumnSchema(
-                column.name,
-                type=column.type,
-                categories=column.categories,
-                spellings=column.spellings,
-                missing_words=column.missing_words,
-                decimal=column.decimal,
-            )
-            columns[column.name] = {"type": column.type, **_state(bare)}
+            bare = Column(column.name, type=column.type, categories=column.categories).spelled_as(column)
+            columns[column.name] = {"type": column.type, **write_column(bare)}
         elif column.role == "feature":
-            columns[column.name] = {"type": column.type, **_state(column)}
+            columns[column.name] = {"type": column.type, **write_column(column)}
         elif schema.others == "guessed":
             columns[column.name] = {"role": "left out", "type": column.type}
     stated = {**_state_source(schema), "columns": columns}
@@ -252,22 +177,22 @@ def check_declared(schema: TableSchema, *, label: str, sensitive: Sequence[str],
             continue
         if column.is_quantity and column.range is None:
             raise _ask(column, "range", "its lowest and highest value, such as [0, 100]")
-        if column.type in _LISTS and not column.categories:
+        if column.type in LISTS and not column.categories:
             raise _ask(column, "categories", 'the values that it may have, such as ["a", "b"]')
 
 
-def _ask(column: ColumnSchema, key: str, what: str) -> BadInput:
+def _ask(column: Column, key: str, what: str) -> BadInput:
     return BadInput(
         f"this schema reads nothing from the rows, so its column '{column.name}' needs {key}: {what}.", field="schema"
     )
 
 
-def list_open(schema: TableSchema) -> tuple[ColumnSchema, ...]:
+def list_open(schema: TableSchema) -> tuple[Column, ...]:
     """Return the features whose range or categories a schema does not state."""
     return tuple(
         column
         for column in schema.find("feature")
-        if (column.range is None if column.is_quantity else column.type in _LISTS and not column.categories)
+        if (column.range is None if column.is_quantity else column.type in LISTS and not column.categories)
     )
 
 
@@ -287,7 +212,7 @@ def pay_for(schema: TableSchema, share: float) -> TableSchema:
     return replace(schema, columns=columns, values_from="paid", paid=Payment(share=share))
 
 
-def forget_values(column: ColumnSchema) -> ColumnSchema:
+def forget_values(column: Column) -> Column:
     """Return a column without its range, bins or categories."""
     return replace(column, range=None, edges=(), log=None, categories=())
 
@@ -308,7 +233,7 @@ def state_file(schema: TableSchema, stated: Stated) -> TableSchema:
     return replace(schema, file=replace(schema.file, **stated.to_json()))
 
 
-def state_cells(schema: TableSchema, cells: Sequence[ColumnSchema]) -> TableSchema:
+def state_cells(schema: TableSchema, cells: Sequence[Column]) -> TableSchema:
     """Return a schema with the spellings and missing words that are stated of columns, over what it says of them.
 
     BadInput for a column that it leaves out.
@@ -321,7 +246,7 @@ def state_cells(schema: TableSchema, cells: Sequence[ColumnSchema]) -> TableSche
     return replace(schema, columns=(*columns, *(said[name] for name in unknown)))
 
 
-def _over(column: ColumnSchema, said: ColumnSchema) -> ColumnSchema:
+def _over(column: Column, said: Column) -> Column:
     words = column.missing_words if said.missing_words is None else said.missing_words
     return replace(column, spellings=said.spellings or column.spellings, missing_words=words)
 
@@ -332,12 +257,7 @@ UNSAID = TableSchema((), others="guessed")
 
 def take_statement(schema: TableSchema) -> TableSchema:
     """Return of a schema what is stated of the file's form and cells, whatever columns are for and hold."""
-    said = (
-        ColumnSchema(
-            one.name, type=SEEMING, spellings=one.spellings, missing_words=one.missing_words, decimal=one.decimal
-        )
-        for one in schema.columns
-    )
+    said = (Column(one.name, type=SEEMING).spelled_as(one) for one in schema.columns)
     return replace(UNSAID, columns=tuple(one for one in said if one.says_cells), file=schema.file)
 
 
@@ -351,13 +271,14 @@ def find_stated(text: str | None) -> Stated:
     return UNSTATED if text is None else from_text(text).file
 
 
-def _name_cut(column: ColumnSchema) -> str:
+def _name_cut(column: Column) -> str:
     return str(Attribute(column.name, column.cut, column.groups))
 
 
-def _state(column: ColumnSchema) -> dict[str, Any]:
-    """Return all that is said of a column beside its name, role and type, as plain values."""
-    names = [item.name for item in fields(column) if item.name not in ("name", "role", "type", "reason", "public")]
+def write_column(column: Column) -> dict[str, Any]:
+    """Return what is said of a column beside its name, role and type, as plain values; `read_column` reads it."""
+    unstated = {"name", "role", "type", "reason", "public", *_OF_ENCODING}
+    names = [item.name for item in fields(column) if item.name not in unstated]
     values = {name: getattr(column, name) for name in names}
     values["spellings"] = {value: list(texts) for value, texts in column.spellings}
     words = {} if column.missing_words is None else {"missing_words": list(column.missing_words)}
@@ -421,20 +342,20 @@ def _read_payment(said: Any, source: str) -> Payment | None:
     )
 
 
-def _quote(columns: Sequence[ColumnSchema]) -> str:
+def _quote(columns: Sequence[Column]) -> str:
     return " and ".join(f"'{column.name}'" for column in columns[:2])
 
 
-def read_column(name: str, said: Any) -> ColumnSchema:
+def read_column(name: str, said: Any) -> Column:
     """Return what `said`, a mapping as in the file, states of the column `name`; BadInput where it makes no sense."""
     if not isinstance(said, Mapping):
         raise BadInput(f"column '{name}' of the schema must be a table, got {said}.", field="schema")
-    keys = tuple(item.name for item in fields(ColumnSchema) if item.name not in ("name", "public"))
+    keys = tuple(item.name for item in fields(Column) if item.name not in {"name", "public", *_OF_ENCODING})
     checks.known_names(f"key of column '{name}' in the schema", tuple(said), keys)
     check_plain(said)
     keys = ("role", "type", "part", "order", "at", "decimal", "reason")
-    usual = _DEFAULTS if _OF_TYPES & set(said) or not _OF_CELLS & set(said) else {**_DEFAULTS, "type": SEEMING}
-    texts = {key: said.get(key, usual.get(key, "")) for key in keys}
+    usual = _DEFAULTS if _OF_TYPES & set(said) or not set(OF_CELLS) & set(said) else {**_DEFAULTS, "type": SEEMING}
+    texts: dict[str, Any] = {key: said.get(key, usual.get(key, "")) for key in keys}
     allowed_texts = {
         "role": ROLES,
         "type": (*TYPES, SEEMING),
@@ -448,7 +369,7 @@ def read_column(name: str, said: Any) -> ColumnSchema:
     for key in ("log", "missing"):
         if said.get(key) not in (None, True, False):
             raise _refuse(name, key, "true or false", said[key])
-    column = ColumnSchema(
+    column = Column(
         name,
         range=_read_range(name, said.get("range")),
         edges=_read_rising(name, "edges", said.get("edges", ())),
@@ -460,13 +381,13 @@ def read_column(name: str, said: Any) -> ColumnSchema:
         positive=_read_value(name, "positive", said.get("positive", "")),
         log=said.get("log"),
         missing=said.get("missing"),
-        **{key: str(text) for key, text in texts.items()},
+        **texts,
     )
     _check_column(column)
     return column
 
 
-def _check_column(column: ColumnSchema) -> None:
+def _check_column(column: Column) -> None:
     """Raise BadInput where what is said of a column does not go together."""
     name = column.name
     if column.type == "text" and column.role == "feature":

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from fairpriv_core.data.column import Column
 from fairpriv_core.data.dates import take_part
 from fairpriv_core.data.guess import MOST_CATEGORIES, sort_values
 from fairpriv_core.data.own_file import read_columns
@@ -27,16 +28,8 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.rows import assemble, draw_one_each, draw_row_numbers
 from fairpriv_core.data.schema import shape_numbers
 from fairpriv_core.data.spelling import canonical
-from fairpriv_core.data.table import Codes, Column, Table, count_rows, take_rows, to_codes, to_numbers
-from fairpriv_core.data.table_schema import (
-    ColumnSchema,
-    Payment,
-    TableSchema,
-    find_compared,
-    from_text,
-    list_open,
-    to_text,
-)
+from fairpriv_core.data.table import Cells, Codes, Table, count_rows, take_rows, to_codes, to_numbers
+from fairpriv_core.data.table_schema import Payment, TableSchema, find_compared, from_text, list_open, to_text
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -179,13 +172,13 @@ def _release(parts: Sequence[np.ndarray], paid: Payment, mechanism: Mechanism, *
     return np.split(noisy, np.cumsum([len(part) for part in parts])[:-1])
 
 
-def _take_numbers(column: ColumnSchema, rows: Table) -> np.ndarray:
+def _take_numbers(column: Column, rows: Table) -> np.ndarray:
     values = rows[column.name]
     found = to_numbers(values if column.date is None else take_part(values, column.date)).astype(np.float64)
     return found[np.isfinite(found)]
 
 
-def _count_values(column: Column) -> tuple[list[str], np.ndarray]:
+def _count_values(column: Cells) -> tuple[list[str], np.ndarray]:
     """Return the values that occur, as they are compared, and how many rows have each."""
     coded: Codes | None = to_codes(column)
     assert coded is not None
@@ -210,7 +203,7 @@ def _passing(counts: np.ndarray, deviation: float) -> np.ndarray:
     return sure if len(sure) else np.array([np.argmax(counts)])
 
 
-def _state_range(column: ColumnSchema, counts: np.ndarray, deviation: float) -> ColumnSchema:
+def _state_range(column: Column, counts: np.ndarray, deviation: float) -> Column:
     """Return a column with the range of the powers of two that hold rows, and whether it is as skewed as to be log."""
     held = _passing(counts, deviation)
     zero = len(counts) // 2
@@ -224,18 +217,18 @@ def _state_range(column: ColumnSchema, counts: np.ndarray, deviation: float) -> 
     return replace(column, range=(low, high), log=log or None)
 
 
-def _shape(column: ColumnSchema, values: np.ndarray) -> np.ndarray:
+def _shape(column: Column, values: np.ndarray) -> np.ndarray:
     return shape_numbers(values, log=bool(column.log))
 
 
-def _grid(column: ColumnSchema) -> np.ndarray:
+def _grid(column: Column) -> np.ndarray:
     """Return the edges of equal cells of a column's range, as it is shaped."""
     assert column.range is not None
     low, high = _shape(column, np.array(column.range))
     return np.linspace(low, high, _CELLS + 1)
 
 
-def _refine(column: ColumnSchema, counts: np.ndarray, deviation: float) -> ColumnSchema:
+def _refine(column: Column, counts: np.ndarray, deviation: float) -> Column:
     """Return a column with the range of nearly all rows, and edges between tenths of them where noise leaves any."""
     ends = _unshape(column, _grid(column))
     small = _FEW * max(counts.sum(), 0.0)
@@ -251,18 +244,18 @@ def _refine(column: ColumnSchema, counts: np.ndarray, deviation: float) -> Colum
     )
 
 
-def _unshape(column: ColumnSchema, values: np.ndarray) -> np.ndarray:
+def _unshape(column: Column, values: np.ndarray) -> np.ndarray:
     return np.sign(values) * np.expm1(np.abs(values)) if column.log else values
 
 
-def _round_out(column: ColumnSchema, low: float, high: float) -> tuple[float, float]:
+def _round_out(column: Column, low: float, high: float) -> tuple[float, float]:
     if column.type == "number":
         short = float(f"{low:.4g}"), float(f"{high:.4g}")
         return short if short[0] < short[1] else (low, high)
     return float(math.floor(low)), float(max(math.ceil(high), math.floor(low) + 1))
 
 
-def _name_values(column: ColumnSchema, values: list[str], counts: np.ndarray, threshold: float) -> ColumnSchema:
+def _name_values(column: Column, values: list[str], counts: np.ndarray, threshold: float) -> Column:
     often = [int(place) for place in np.argsort(-counts, kind="stable")[:MOST_CATEGORIES] if counts[place] > threshold]
     if not often:
         return replace(column, role="left out")

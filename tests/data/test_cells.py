@@ -13,15 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from fairpriv_core.data.column import category, number
 from fairpriv_core.data.dataset import Dataset, load_dataset
 from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.next_file import read_next
-from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
+from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import propose_schema
 from fairpriv_core.data.read import digest_content, read_table
 from fairpriv_core.data.schema import read_schema
 from fairpriv_core.data.spelling import Spellings, guess_positive, parse_amount, suggest_merges
-from fairpriv_core.data.table import Codes, Column, Numbers, find_missing, to_codes
+from fairpriv_core.data.table import Cells, Codes, Numbers, find_missing, to_codes
 from fairpriv_core.data.table_schema import from_text, read_schema_file, to_text
 from fairpriv_core.errors import BadInput
 
@@ -130,7 +131,7 @@ def test_values_are_mapped_and_words_stand_for_nothing_as_their_owner_states(tmp
     with pytest.raises(BadInput, match="only one value, 'no'"):
         load(path)
     declared = read_schema_file('[columns.sex]\ntype = "category"\ncategories = ["F", "female", "NA"]\n')
-    assert read_table(path, read_as={"sex": declared.columns[0].reading}).table["sex"].codes[5] >= 0
+    assert read_table(path, read_as={"sex": declared.columns[0]}).table["sex"].codes[5] >= 0
 
 
 def test_a_few_words_among_numbers_leave_them_numbers(tmp_path: Path) -> None:
@@ -174,7 +175,7 @@ def frames(draw: st.DrawFn) -> pd.DataFrame:
     )
 
 
-def spell(column: Column) -> list[object]:
+def spell(column: Cells) -> list[object]:
     if isinstance(column, Numbers):
         return [None if np.isnan(value) else float(value) for value in column.values]
     return [None if code < 0 else column.values[code] for code in column.codes]
@@ -203,9 +204,9 @@ def test_a_frame_is_the_same_table_from_every_kind_of_file(
 
 
 COLUMNS = (
-    Numeric("pay", 0, 100, 50, 25),
-    Categorical("job", ("clerk", "cook"), (("chef", "cook"),)),
-    Categorical("group", ("true", "false"), missing=True),
+    number("pay", 0, 100, 50, 25),
+    category("job", ("clerk", "cook"), (("chef", "cook"),)),
+    category("group", ("true", "false"), missing=True),
 )
 
 
@@ -271,7 +272,7 @@ def test_a_model_keeps_of_its_columns_what_was_stated_alone(tmp_path: Path) -> N
     stated = 'others = "guessed"\n[columns.use.spellings]\ncar = ["auto"]\n[columns.sex.spellings]\nfemale = ["F"]\n'
     dataset = load(path, schema=to_text(read_schema_file(stated), compared={"sex", "paid"}))
     use = next(column for column in read_schema(dataset.encoder) if column.name == "use")
-    assert isinstance(use, Categorical) and use.recode == (("auto", "car"),) and use.categories == ("bus", "car")
+    assert not use.is_quantity and use.recode == (("auto", "car"),) and use.categories == ("bus", "car")
     assert "Car" not in dataset.encoder and "sex" not in dataset.encoder and "paid" not in dataset.encoder
     assert json.loads(json.loads(dataset.grouping)["columns"])["columns"][0]["recode"] == [["F", "female"]]
     coded = to_codes(read_table(path).table["sex"])

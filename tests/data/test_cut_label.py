@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fairpriv_core.data.column import Column
 from fairpriv_core.data.dataset import Dataset, load_dataset
 from fairpriv_core.data.encode import load_encoder
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import ColumnReport, inspect_file, list_labels, outline_data
 from fairpriv_core.data.roles import Attribute, parse_label
-from fairpriv_core.data.table_schema import ColumnSchema
 from fairpriv_core.errors import BadInput
 
 SCORES = [25 + (37 * row) % 322 for row in range(200)]
@@ -124,7 +124,7 @@ def test_other_choices_beside_a_cut_label_are_checked(path: Path) -> None:
 
 
 def _report(name: str, distinct: int, role: str = "feature", kind: str = "numbers") -> ColumnReport:
-    return ColumnReport(ColumnSchema(name, role), kind == "numbers", distinct, 0, ())
+    return ColumnReport(Column(name, role), kind == "numbers", distinct, 0, ())
 
 
 def test_categories_are_offered_before_numbers_and_no_row_numbers() -> None:

@@ -12,15 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairpriv_core.data import encode as encoding
+from fairpriv_core.data.column import Column, category, number
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.encode import Encoder, load_encoder
-from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
+from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.read import read_table
 from fairpriv_core.data.table import Codes, Numbers
 from fairpriv_core.errors import BadInput
 
 
-def encode(column: Numeric | Categorical, values: Numbers | Codes) -> list[list[float]]:
+def encode(column: Column, values: Numbers | Codes) -> list[list[float]]:
     return Encoder((column,)).transform({column.name: values}).tolist()
 
 
@@ -29,24 +30,24 @@ def numbers(*values: float) -> Numbers:
 
 
 def test_a_number_is_clipped_centered_and_scaled() -> None:
-    column = Numeric("x", low=0, high=10, center=5, scale=2)
+    column = number("x", low=0, high=10, center=5, scale=2)
     assert encode(column, numbers(-99, 0, 5, 7, 99)) == [[-2.5], [-2.5], [0], [1], [2.5]]
 
 
 def test_a_logarithm_keeps_the_sign() -> None:
-    column = Numeric("x", low=-1e6, high=1e6, center=0, scale=1, log=True)
+    column = number("x", low=-1e6, high=1e6, center=0, scale=1, log=True)
     found = np.array(encode(column, numbers(0, math.e - 1, -(math.e - 1))))[:, 0]
     assert found == pytest.approx([0, 1, -1], abs=1e-6)
 
 
 def test_edges_give_intervals_that_are_closed_below() -> None:
-    column = Numeric("age", low=0, high=100, center=50, scale=50, edges=(25, 60))
+    column = number("age", low=0, high=100, center=50, scale=50, edges=(25, 60))
     assert Encoder((column,)).feature_names == ("age", "age < 25", "25 ≤ age < 60", "age ≥ 60")
     assert [row[1:] for row in encode(column, numbers(24, 25, 60))] == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
 
 def test_codes_and_missing_values_are_not_quantities() -> None:
-    column = Numeric("days", low=0, high=10, center=5, scale=5, special=(-1,), edges=(5,), missing=True)
+    column = number("days", low=0, high=10, center=5, scale=5, special=(-1,), edges=(5,), missing=True)
     assert Encoder((column,)).feature_names == ("days", "days = -1", "days < 5", "days ≥ 5", "days missing")
     assert encode(column, numbers(-1, math.nan, math.inf, 10)) == [
         [0, 1, 0, 0, 0],
@@ -57,24 +58,24 @@ def test_codes_and_missing_values_are_not_quantities() -> None:
 
 
 def test_an_unknown_category_is_all_zeros() -> None:
-    column = Categorical("c", ("a", "b"), recode=(("bee", "b"),))
+    column = category("c", ("a", "b"), recode=(("bee", "b"),))
     values = Codes(np.array([0, 1, 2, 3, -1]), ("b", "A ", "Bee", "new"))
     assert encode(column, values) == [[0, 1], [1, 0], [0, 1], [0, 0], [0, 0]]
-    marked = Categorical("c", ("a", "b"), missing=True)
+    marked = category("c", ("a", "b"), missing=True)
     assert encode(marked, values) == [[0, 1, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]]
-    apart = Categorical("c", ("b", "B"))
+    apart = category("c", ("b", "B"))
     assert encode(apart, values)[:3] == [[1, 0], [0, 0], [0, 0]], "who lists both means two"
 
 
 def test_categories_compare_numbers_as_numbers() -> None:
-    column = Categorical("c", ("1", "2"))
+    column = category("c", ("1", "2"))
     assert encode(column, numbers(1.0, 2.0, 3.0)) == [[1, 0], [0, 1], [0, 0]]
     assert encode(column, Codes(np.array([0, 1]), ("1.0", " 2"))) == [[1, 0], [0, 1]]
 
 
 SCHEMAS = st.lists(
     st.builds(
-        Numeric,
+        number,
         name=st.text(min_size=1),
         low=st.floats(-1e3, 0),
         high=st.floats(1, 1e3),
@@ -86,7 +87,7 @@ SCHEMAS = st.lists(
         missing=st.booleans(),
     )
     | st.builds(
-        Categorical,
+        category,
         name=st.text(min_size=1),
         categories=st.lists(st.text(min_size=1), unique=True, min_size=1, max_size=4).map(tuple),
         missing=st.booleans(),
@@ -99,12 +100,12 @@ SCHEMAS = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(schema=SCHEMAS, values=st.lists(st.floats(width=32), min_size=1, max_size=20))
-def test_json_gives_an_encoder_with_equal_bits(schema: tuple[Numeric | Categorical, ...], values: list[float]) -> None:
+def test_json_gives_an_encoder_with_equal_bits(schema: tuple[Column, ...], values: list[float]) -> None:
     encoder = Encoder(schema)
     again = Encoder.from_json(encoder.to_json())
     table = {
         column.name: numbers(*values)
-        if isinstance(column, Numeric)
+        if column.is_quantity
         else Codes(np.arange(len(values)) % (len(column.categories) + 1) - 1, column.categories)
         for column in schema
     }
@@ -142,7 +143,7 @@ def test_a_new_file_is_encoded_as_the_old_one(tmp_path: Path) -> None:
 
 
 def test_too_many_values_are_refused_before_one_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    schema = (Categorical("side", ("left", "right")), Numeric("age", low=0, high=100, center=50, scale=10))
+    schema = (category("side", ("left", "right")), number("age", low=0, high=100, center=50, scale=10))
     table = {"side": Codes(np.zeros(5, np.int16), ("left",)), "age": Numbers(np.arange(5.0))}
     features = Encoder(schema).transform(table)
     monkeypatch.setattr(encoding, "MOST_VALUES", features.size)

@@ -25,7 +25,7 @@ from fairpriv_core.data.own_images import read_cells, read_first_row
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import inspect_file
 from fairpriv_core.data.read import digest_content, read_table
-from fairpriv_core.data.table import Codes, Column, Numbers
+from fairpriv_core.data.table import Cells, Codes, Numbers
 from fairpriv_core.errors import BadInput
 
 ROWS = [("café", "1.5", "30", "no"), ('"a, b"', "-2.25", "41", "yes"), ("naïve", "", "7", "no")] * 40
@@ -215,7 +215,7 @@ def _gzip(path: Path, content: bytes) -> Path:
     return path
 
 
-def plain(column: Column) -> list[object]:
+def plain(column: Cells) -> list[object]:
     if isinstance(column, Numbers):
         return [None if np.isnan(value) else float(value) for value in column.values]
     assert isinstance(column, Codes)

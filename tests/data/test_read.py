@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 from fairpriv_core.data import growing, read
 from fairpriv_core.data.read import read_table
-from fairpriv_core.data.table import Codes, Column, Numbers
+from fairpriv_core.data.table import Cells, Codes, Numbers
 from fairpriv_core.errors import BadInput
 
 TEXT = st.text(
@@ -27,7 +27,7 @@ NUMBER = st.none() | st.floats(width=32, allow_nan=False, allow_infinity=False)
 QUIET = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def to_list(column: Column) -> list[object]:
+def to_list(column: Cells) -> list[object]:
     if isinstance(column, Numbers):
         return [None if math.isnan(value) else float(value) for value in column.values]
     return [column.values[code] if code >= 0 else None for code in column.codes]

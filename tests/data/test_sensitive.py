@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairpriv_core.data.problem import Categorical, Grouping, Numeric
+from fairpriv_core.data.column import category, number
+from fairpriv_core.data.problem import Grouping
 from fairpriv_core.data.roles import (
     Attribute,
     assign_groups,
@@ -42,7 +43,7 @@ def test_values_that_are_empty_or_twice_are_refused(text: str) -> None:
 
 
 def test_all_other_values_are_one_group() -> None:
-    race = Categorical("race", ("White", "Black", "Asian", "Other"))
+    race = category("race", ("White", "Black", "Asian", "Other"))
     grouping = declare_grouping(Attribute("race", values=("White", "Asian")), race, {})
     assert grouping == Grouping("race", values=("White", "Asian"), rest="Other")
     kept = declare_grouping(Attribute("race", values=("Other", "White")), race, {})
@@ -60,6 +61,6 @@ def test_all_other_values_are_one_group() -> None:
 )
 def test_groups_that_cannot_be_made_are_refused(asked: Attribute, said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        declare_grouping(asked, Categorical("race", ("White", "Black", "Asian")), {})
+        declare_grouping(asked, category("race", ("White", "Black", "Asian")), {})
     with pytest.raises(BadInput, match="'age' is a numeric column, so no values of it are groups"):
-        declare_grouping(Attribute("age", values=asked.values), Numeric("age", 0.0, 99.0, 0.0, 1.0), {})
+        declare_grouping(Attribute("age", values=asked.values), number("age", 0.0, 99.0, 0.0, 1.0), {})

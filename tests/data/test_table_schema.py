@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairpriv_core.data.cells import ReadAs
+from fairpriv_core.data.column import Column, category
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
-from fairpriv_core.data.dates import guess_order, read_date, take_part
+from fairpriv_core.data.dates import DatePart, guess_order, read_date, take_part
 from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.forms import Stated
 from fairpriv_core.data.guess import guess_column
-from fairpriv_core.data.problem import DataSpec, DatePart
+from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import inspect_file, outline_data, propose_schema
 from fairpriv_core.data.read import read_table
 from fairpriv_core.data.table import Codes, Numbers
@@ -286,7 +286,7 @@ def test_a_year_is_asked_of_a_new_file_as_of_the_first(tmp_path: Path) -> None:
     assert "on (year)" in found.feature_names
     encoder = Encoder.from_json(found.encoder)
     assert encoder.schema[-1].date == DatePart("year", "ymd")
-    table = read_table(path, read_as={"on": ReadAs("date")}).table
+    table = read_table(path, read_as={"on": Column("", type="date")}).table
     assert np.array_equal(encoder.transform(table), found.X)
 
 
@@ -305,7 +305,7 @@ def test_a_listed_value_is_found_behind_any_number_of_others(tmp_path: Path, mon
         [f"v{row},1,f" for row in range(50)] + ["b,0,m", "b,1,m", "a,1,f", "v3,0,m", ",0,f"],
         "town,paid,sex",
     )
-    found = read_table(path, read_as={"town": ReadAs("text", ("a", "b"))}).table["town"]
+    found = read_table(path, read_as={"town": category("town", ("a", "b"))}).table["town"]
     assert isinstance(found, Codes)
     assert [found.values[code] if code >= 0 else None for code in found.codes[-5:]] == ["b", "b", "a", "v3", None]
     assert len(found.values) == 8
@@ -331,14 +331,14 @@ def test_no_cell_moves_what_another_row_holds_by_a_bit(held: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("read_as", "texts", "first"),
     [
-        (ReadAs("text"), ["a", "b", "c", "d", "e", "f"], "alone"),
-        (ReadAs("date"), [f"2020-01-0{day}" for day in range(1, 7)], "2021-12-31"),
-        (ReadAs("date"), [f"2020-01-0{day}" for day in range(1, 7)], "soon"),
+        (Column("", type="text"), ["a", "b", "c", "d", "e", "f"], "alone"),
+        (Column("", type="date"), [f"2020-01-0{day}" for day in range(1, 7)], "2021-12-31"),
+        (Column("", type="date"), [f"2020-01-0{day}" for day in range(1, 7)], "soon"),
     ],
     ids=["texts", "days", "days after a text"],
 )
 def test_a_value_takes_no_place_of_another_rows(
-    read_as: ReadAs, texts: list[str], first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    read_as: Column, texts: list[str], first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many there are: a value of one row moves the count of no other by thousands, which no noise hides."""
     for limit in ("MOST_VALUES", "_MOST_DAYS"):

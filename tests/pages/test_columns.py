@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.data.table_schema import ColumnSchema, Payment, from_text
+from fairpriv_core.data.column import Column
+from fairpriv_core.data.table_schema import Payment, from_text
 from fairpriv_core.errors import BadInput
 from pages.widgets.data.columns import read_row
 from tests.pages.shown import Open, make_csv, said, upload, whole
 
-AGE = ColumnSchema("age", type="whole number", range=(18.0, 79.0), edges=(30.0, 50.0), log=True, reason="why")
+AGE = Column("age", type="whole number", range=(18.0, 79.0), edges=(30.0, 50.0), log=True, reason="why")
 
 
 def row(**said: Any) -> dict[str, Any]:

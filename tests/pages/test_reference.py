@@ -12,8 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
 
+from fairpriv_core.data.column import Column
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.table_schema import ColumnSchema, TableSchema, to_text
+from fairpriv_core.data.table_schema import TableSchema, to_text
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.report.tables import parameter_diff, run_table, varied_settings
@@ -103,11 +104,9 @@ def test_a_wrong_reference_is_a_sentence(text: str, words: str) -> None:
 def make_schema(columns: int) -> str:
     """Return the text of a schema of which each column states a range with bins, or categories."""
     stated = [
-        ColumnSchema(
-            f"Measured quantity no. {place}", range=(0.25 * place, 10.5 * place + 3), edges=tuple(range(1, 10))
-        )
+        Column(f"Measured quantity no. {place}", range=(0.25 * place, 10.5 * place + 3), edges=tuple(range(1, 10)))
         if place % 2
-        else ColumnSchema(f"Answer {place} (multiple choice)", type="category", categories=("ja", "nein", "weiß nicht"))
+        else Column(f"Answer {place} (multiple choice)", type="category", categories=("ja", "nein", "weiß nicht"))
         for place in range(columns)
     ]
     return to_text(TableSchema(tuple(stated), "declared"), compared=())

@@ -186,9 +186,9 @@ def test_a_bad_notion_is_left_out_with_one_sentence(install: Installer, call: Ca
         ("sensitive=()", "sensitive must name a column whose groups are compared, got none."),
         ("sensitive=('colour',)", "sensitive names what is no column: colour."),
         ("generate=None", "a data set has files (editions or pictures) or a generator (generate), and not both."),
-        ("schema=(Numeric('a', low=3, high=1, center=0, scale=1),)", "column 'a' must have low < high, got 3 and 1."),
-        ("schema=(Numeric('a', low=0, high=1, center=0, scale=0),)", "column 'a' must have scale > 0, got 0."),
-        ("schema=(Categorical('a', ('x',)),)", "column 'a' must have two or more categories"),
+        ("schema=(number('a', low=3, high=1, center=0, scale=1),)", "column 'a' must have low < high, got 3 and 1."),
+        ("schema=(number('a', low=0, high=1, center=0, scale=0),)", "column 'a' must have scale > 0, got 0."),
+        ("schema=(category('a', ('x',)),)", "column 'a' must have two or more categories"),
         ("labels=()", "labels must name what can be predicted, got none."),
         ("editions=((source('../../etc/passwd'),),), generate=None", "a source's path must stay in the data folder"),
         ("editions=((source('a', 'http://a.org'),),), generate=None", "a source's url must begin with https://"),
@@ -196,7 +196,8 @@ def test_a_bad_notion_is_left_out_with_one_sentence(install: Installer, call: Ca
 )
 def test_a_bad_data_set_is_left_out_with_one_sentence(install: Installer, call: Call, change: str, says: str) -> None:
     head = (
-        "\n    from fairpriv_core.data.problem import Categorical, Layout, Numeric, Source\n"
+        "\n    from fairpriv_core.data.column import category, number\n"
+        "    from fairpriv_core.data.problem import Layout, Source\n"
         "    def source(path, url='https://a.org/a'):\n        return Source(path, url, '0' * 64, Layout())\n"
     )
     source = f"{DATA}{head}    made_up = replace(made_up, {change})\n"

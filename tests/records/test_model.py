@@ -12,8 +12,9 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load
 
+from fairpriv_core.data.column import number
 from fairpriv_core.data.dataset import Dataset, load_dataset
-from fairpriv_core.data.problem import DataSpec, Numeric
+from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.read import read_table
 from fairpriv_core.data.roles import Groups
 from fairpriv_core.data.schema import write_schema
@@ -87,7 +88,7 @@ def test_of_a_column_that_is_cut_the_edges_alone_are_stored(tmp_path: Path) -> N
     stored = json.loads(train.grouping)
     assert stored["groupings"][1] == {"column": "age", "values": [], "rest": None, "edges": [20.0, 40.0]}
     assert [column["name"] for column in json.loads(stored["columns"])["columns"]] == ["side"]
-    measured = write_schema((Numeric("age", low=1, high=97, center=40, scale=9),))
+    measured = write_schema((number("age", low=1, high=97, center=40, scale=9),))
     assert Groups.from_json(json.dumps({**stored, "columns": measured})).columns == ()
 
 

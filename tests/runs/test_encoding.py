@@ -17,7 +17,7 @@ from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.encode import Encoder, load_encoder
 from fairpriv_core.data.encodings import encode_as, name_encodings
 from fairpriv_core.data.gather import gather
-from fairpriv_core.data.problem import ENCODINGS, DataSpec, Numeric
+from fairpriv_core.data.problem import ENCODINGS, DataSpec
 from fairpriv_core.data.schema import declare_problem
 from fairpriv_core.data.table import Codes
 from fairpriv_core.engine.predict import predict_proba
@@ -93,8 +93,8 @@ def test_plain_has_one_feature_for_a_number_but_for_groups_of_the_code_book(name
     assert tuple(len(load_encoder(spec).feature_names) for spec in specs) == COUNTS[name]
     assert len(name_encodings(problem)) == (1 if len(set(COUNTS[name])) == 1 else 2)
     for column in encode_as(problem, "plain").schema:
-        assert not isinstance(column, Numeric) or not column.log
-        assert not isinstance(column, Numeric) or not column.edges or column.name in problem.coded
+        assert not column.is_quantity or not column.log
+        assert not column.is_quantity or not column.edges or column.name in problem.coded
 
 
 def test_what_epsilon_takes_as_given_calls_bins_a_choice() -> None:

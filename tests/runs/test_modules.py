@@ -17,7 +17,6 @@ import torch
 from fairpriv_core.cli.runs import answer_prediction, answer_run
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.schema import Numeric
 from fairpriv_core.engine import predict
 from fairpriv_core.engine.torch import module as opened
 from fairpriv_core.errors import BadInput
@@ -120,9 +119,7 @@ def test_a_model_predicts_where_its_network_is_and_says_where_it_is_not(local: R
 
 def _read_synthetic() -> Mapping[str, Any]:
     columns = problems()["synthetic"].columns
-    return {
-        name: [0, 1, 2] if isinstance(each, Numeric) else [each.categories[0]] * 3 for name, each in columns.items()
-    }
+    return {name: [0, 1, 2] if each.is_quantity else [each.categories[0]] * 3 for name, each in columns.items()}
 
 
 def test_a_checkpoint_serves_no_other_network(local: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:

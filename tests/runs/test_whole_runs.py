@@ -27,9 +27,9 @@ from fairpriv_core.cli.runs import describe_run
 from fairpriv_core.data import catalog, gather
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.images import Pixels
-from fairpriv_core.data.problem import Categorical, Numeric, Problem
+from fairpriv_core.data.problem import Problem
 from fairpriv_core.data.schema import RawTable, declare_problem
-from fairpriv_core.data.table import Codes, Column, Numbers
+from fairpriv_core.data.table import Cells, Codes, Numbers
 from fairpriv_core.engine.modules import is_module
 from fairpriv_core.engine.training import Fitted, Snapshot
 from fairpriv_core.ledger.launch import foresee_launch, read_page
@@ -80,7 +80,7 @@ FOR_GROUPS = [case for case in PROVED if case.values[0].info.threat_model == "at
 FOR_RECORDS = [case for case in PROVED if case.values[0].info.threat_model == "record"]
 _CLOCKS = ("seconds", "created", "started", "finished", "heartbeat")
 _LISTED_RAW = ("accuracy", "gap")  # of `metrics`, in lists of runs
-Table = dict[str, Column]
+Table = dict[str, Cells]
 
 
 @dataclass(frozen=True)
@@ -201,11 +201,11 @@ def make_table(seed: int = 0) -> Table:
     """Return rows with the embedded data set's columns, in which group and label depend on the features."""
     draw = np.random.default_rng(seed)
     schema = catalog.problems()["synthetic"].schema
-    numbers = {each.name: draw.normal(size=ROWS) for each in schema if isinstance(each, Numeric)}
+    numbers = {each.name: draw.normal(size=ROWS) for each in schema if each.is_quantity}
     noise = draw.normal(size=(2, ROWS)) / 2
     coded = {"group": numbers["tenure"] + noise[0] > 0, "label": numbers["skill"] + noise[1] > 0}
     table: Table = {name: Numbers(value.astype(np.float32)) for name, value in numbers.items()}
-    for each in (each for each in catalog.problems()["synthetic"].columns.values() if isinstance(each, Categorical)):
+    for each in (each for each in catalog.problems()["synthetic"].columns.values() if not each.is_quantity):
         code = coded.get(each.name, draw.integers(0, len(each.categories), ROWS))
         table[each.name] = Codes(np.asarray(code).astype(np.int32), each.categories)
     return table
@@ -247,7 +247,7 @@ def make_compas(seed: int) -> Table:
     draw = np.random.default_rng(seed)
     table: Table = {}
     for name, each in catalog.problems()["compas"].columns.items():
-        if isinstance(each, Numeric):
+        if each.is_quantity:
             table[name] = Numbers(draw.uniform(each.low - 1, 2 * each.high, ROWS).astype(np.float32))
         else:
             table[name] = Codes(draw.integers(0, len(each.categories), ROWS).astype(np.int32), each.categories)

@@ -8,9 +8,10 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.data.column import Column
 from fairpriv_core.data.profile import ColumnReport, FileReport
 from fairpriv_core.data.spelling import MISSING, suggest_merges
-from fairpriv_core.data.table_schema import ColumnSchema, read_column
+from fairpriv_core.data.table_schema import read_column, write_column
 from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import ahead, choose, forget, value
@@ -19,20 +20,14 @@ _STATE = "cells"
 _ONE, _NONE = "are one value", "are missing values"
 
 
-def get_cells() -> tuple[ColumnSchema, ...]:
+def get_cells() -> tuple[Column, ...]:
     """Return the spellings and missing words that are stated, by column."""
     return tuple(read_column(name, said) for name, said in _read().items())
 
 
-def put_cells(columns: Sequence[ColumnSchema]) -> None:
+def put_cells(columns: Sequence[Column]) -> None:
     """Show what a link or a schema file states of cells."""
-    _write({column.name: _describe(column) for column in columns})
-
-
-def _describe(column: ColumnSchema) -> dict[str, Any]:
-    words = {} if column.missing_words is None else {"missing_words": list(column.missing_words)}
-    sign = {"decimal": column.decimal} if column.decimal else {}
-    return {"spellings": {value: list(texts) for value, texts in column.spellings}, **words, **sign}
+    _write({column.name: write_column(column) for column in columns})
 
 
 def _read() -> dict[str, dict[str, Any]]:

@@ -11,14 +11,12 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.data.column import SEEMING, TYPES, Column
 from fairpriv_core.data.dates import PARTS
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import ColumnReport, FileReport
 from fairpriv_core.data.roles import parse_label, parse_sensitive
 from fairpriv_core.data.table_schema import (
-    SEEMING,
-    TYPES,
-    ColumnSchema,
     Payment,
     TableSchema,
     find_compared,
@@ -129,7 +127,7 @@ def _pay(now: TableSchema, guessed: TableSchema, compared: Collection[str], befo
     return pay_for(TableSchema(tuple(columns), "declared"), float(keep(_SHARE, share)))
 
 
-def _list_values(column: ColumnSchema) -> tuple[float | str, ...]:
+def _list_values(column: Column) -> tuple[float | str, ...]:
     return column.categories or column.range or ()
 
 
@@ -140,7 +138,7 @@ def leave_out(name: str) -> None:
     choose("schema", to_text(replace(shown.now, columns=tuple(columns)), compared=shown.compared))
 
 
-def read_row(row: Mapping[str, Any], before: ColumnSchema) -> ColumnSchema:
+def read_row(row: Mapping[str, Any], before: Column) -> Column:
     """Return what a row of the grid says of a column that was `before`; BadInput where it makes no sense."""
     if {key: row[key] for key in _SAID} == _say(before):
         return before
@@ -167,7 +165,7 @@ def read_row(row: Mapping[str, Any], before: ColumnSchema) -> ColumnSchema:
 _SAID = ("use", "type", "from", "to", "values", "empty", "part", "at")
 
 
-def _say(column: ColumnSchema) -> dict[str, Any]:
+def _say(column: Column) -> dict[str, Any]:
     """Return what can be corrected of a column."""
     low, high = column.range or (None, None)
     use, empty = column.role == "feature", bool(column.missing)
@@ -175,7 +173,7 @@ def _say(column: ColumnSchema) -> dict[str, Any]:
     return dict(zip(_SAID, said, strict=True))
 
 
-def _as_row(column: ColumnSchema, found: ColumnReport) -> dict[str, Any]:
+def _as_row(column: Column, found: ColumnReport) -> dict[str, Any]:
     return {
         "column": column.name,
         **_say(column),
@@ -190,7 +188,7 @@ def _list(ends: tuple[float, float] | None) -> list[float] | None:
     return None if ends is None else list(ends)
 
 
-def _free(said: ColumnSchema) -> ColumnSchema:
+def _free(said: Column) -> Column:
     """Return a guess for a column that is not label, sensitive or person: a feature, unless it tells whose a row is."""
     return replace(said, role="left out" if said.role in ("person", "left out") else "feature")
 

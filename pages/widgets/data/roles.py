@@ -11,7 +11,7 @@ import streamlit as st
 from fairpriv_core.data.catalog import DEFAULT_DATA
 from fairpriv_core.data.download import VARIABLE, confirm, is_confirmed
 from fairpriv_core.data.encodings import name_encodings
-from fairpriv_core.data.problem import DataSpec, Numeric, Problem
+from fairpriv_core.data.problem import DataSpec, Problem
 from fairpriv_core.data.profile import ColumnReport, FileReport, list_labels
 from fairpriv_core.data.roles import Attribute, list_meant, parse_label
 from fairpriv_core.data.spelling import guess_positive
@@ -259,7 +259,7 @@ def _choose_benchmark_attributes(problem: Problem, label: str) -> str:
 
     def ask_groups(name: str) -> str:
         column = columns[name]
-        if not isinstance(column, Numeric):
+        if not column.is_quantity:
             return name if name in edges else _ask_apart(name, column.categories)
         declared = edges.get(name, ())
         return name if declared and not _wants_edges(name, declared) else _ask_edges(name)
