@@ -88,7 +88,9 @@ class TableSchema:
 
     def to_toml(self, name: str) -> str:
         """Return the file's text for a table called `name`; `read_schema_file` reads it back."""
-        columns = {column.name: {"role": column.role, "type": column.type, **write_column(column)} for column in self.columns}
+        columns = {
+            column.name: {"role": column.role, "type": column.type, **write_column(column)} for column in self.columns
+        }
         reasons = {column.name: column.reason for column in self.columns if column.reason}
         stated = {
             each: {**said, "reason": reasons[each]} if each in reasons else said for each, said in columns.items()
