@@ -17,7 +17,7 @@ import numpy as np
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.own_file import read_columns
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.table import to_codes
+from fairpriv_core.files.table import to_codes
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import SampledGaussian
 

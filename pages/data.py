@@ -7,8 +7,8 @@ import streamlit as st
 from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.roles import guess_attributes
-from fairpriv_core.data.spelling import show_number
 from fairpriv_core.data.table_schema import UNSAID, from_text, take_statement
+from fairpriv_core.files.spelling import show_number
 from pages.widgets.data.files import begin_file, begin_reading
 from pages.widgets.data.groups import choose_fewer, show_counts, show_terms
 from pages.widgets.data.roles import choose_benchmark, choose_file

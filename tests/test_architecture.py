@@ -22,7 +22,7 @@ CODE = read_sources(ROOT, "fairpriv_core", "pages", "app.py", "benchmarks", "exa
 TESTS = read_sources(ROOT, "tests")
 
 BASE = ("errors", "checks", "paths", "plain", "plugins", "seeds", "stats", "text", "warnings")
-LOWER = (*BASE, "data", "notions", "privacy")
+LOWER = (*BASE, "files", "data", "notions", "privacy")
 # The rooms of a run, each of which may import those before it.
 _LATER = ("methods", "audit", "records", "store", "ledger", "runs", "sweeps", "papers", "report", "cli")
 # Which rooms of fairpriv_core a room may import from, besides itself. Rooms not named here may import any.
@@ -36,7 +36,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "stats": (),
     "text": ("warnings",),
     "warnings": (),
-    "data": BASE,
+    "files": BASE,
+    "data": (*BASE, "files"),
     "notions": BASE,
     "privacy": BASE,
     "engine": LOWER,
@@ -58,8 +59,8 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "pptx": ("fairpriv_core/report/slides.py",),
     "pooch": ("fairpriv_core/data/*",),
     "psycopg": ("fairpriv_core/store/*",),
-    "pyarrow": ("fairpriv_core/data/*", "benchmarks/files.py", "examples/make_adult.py"),
-    "python_calamine": ("fairpriv_core/data/*",),
+    "pyarrow": ("fairpriv_core/files/*", "fairpriv_core/data/*", "benchmarks/files.py", "examples/make_adult.py"),
+    "python_calamine": ("fairpriv_core/files/*", "fairpriv_core/data/*"),
     "randomgen": ("fairpriv_core/privacy/*",),
     "sklearn": (
         "benchmarks/convergence.py",  # its logistic regression is what training is held against

@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from fairpriv_core.data.column import Column
-from fairpriv_core.data.forms import Stated, read_stated
 from fairpriv_core.data.table_schema import read_column
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column
+from fairpriv_core.files.forms import Stated, read_stated
 
 FILE = (
     "Your own table in place of a data set: CSV, Excel, OpenDocument, Parquet, JSON lines or ARFF; text also as .gz or "

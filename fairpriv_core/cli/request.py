@@ -11,8 +11,6 @@ from typing import Any
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import say
 from fairpriv_core.data.catalog import DEFAULT_DATA, problems
-from fairpriv_core.data.faults import check_file
-from fairpriv_core.data.several import join_files, list_parts, name_joined
 from fairpriv_core.data.table_schema import (
     TableSchema,
     find_compared,
@@ -25,6 +23,8 @@ from fairpriv_core.data.table_schema import (
     to_text,
 )
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.faults import check_file
+from fairpriv_core.files.several import join_files, list_parts, name_joined
 from fairpriv_core.paths import read_path, read_text
 from fairpriv_core.plain import read_json, read_toml
 from fairpriv_core.records.config import RunConfig, build_config, pays_itself

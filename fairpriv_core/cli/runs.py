@@ -12,8 +12,8 @@ import click
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, open_reporter, print_answer, report, say
 from fairpriv_core.cli.request import name_table, read_method_options, read_request
-from fairpriv_core.data.forms import UNSTATED, Stated
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.forms import UNSTATED, Stated
 from fairpriv_core.notions.metrics import violation
 from fairpriv_core.records.ledger_entry import call_data
 from fairpriv_core.records.model import Model

@@ -11,8 +11,8 @@ from fairpriv_core.cli import options
 from fairpriv_core.cli.output import say, write_out
 from fairpriv_core.cli.request import name_table
 from fairpriv_core.data.profile import propose_schema
-from fairpriv_core.data.read import describe_form
 from fairpriv_core.data.table_schema import UNSAID
+from fairpriv_core.files.read import describe_form
 from fairpriv_core.paths import read_path
 
 

@@ -22,11 +22,11 @@ from fairpriv_core.data.codebooks import (
     PARKINSONS_MOTOR,
     PARKINSONS_SUBJECT,
 )
-from fairpriv_core.data.column import category, number
 from fairpriv_core.data.declaration import check_problem
 from fairpriv_core.data.image_benchmarks import MNIST_UNBALANCED, UTKFACE, UTKFACE_128
 from fairpriv_core.data.problem import Grouping, Keep, Label, Layout, Problem, Shipped, Source
 from fairpriv_core.data.synthetic import CONTRACTS, REGIONS, SHIFTS, generate
+from fairpriv_core.files.column import category, number
 
 #: the data of whoever names none: they ship with the package and are public
 DEFAULT_DATA = {"dataset": "adult", "sensitive": "sex"}

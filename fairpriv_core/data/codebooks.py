@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fairpriv_core.data.column import Column, category, number
 from fairpriv_core.data.problem import Schema
+from fairpriv_core.files.column import Column, category, number
 
 _EDUCATION = (
     "Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad", "Some-college", "Assoc-voc",

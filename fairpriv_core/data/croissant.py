@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Any
 
-from fairpriv_core.data.column import Column
 from fairpriv_core.data.problem import Problem, Source
+from fairpriv_core.files.column import Column
 
 _CONTEXT = {
     "@language": "en",

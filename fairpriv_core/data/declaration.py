@@ -6,9 +6,9 @@ import re
 from pathlib import PurePosixPath
 from typing import Any
 
-from fairpriv_core.data.column import Column
 from fairpriv_core.data.problem import Label, Problem, Source
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column
 
 _WORDS = ("title", "summary", "citation", "licence")
 _TWO = 2

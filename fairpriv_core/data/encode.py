@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairpriv_core.data.column import Column
 from fairpriv_core.data.gather import declare
 from fairpriv_core.data.mapped import ROWS_AT_ONCE, stack_blocks
 from fairpriv_core.data.problem import DataSpec, Schema
 from fairpriv_core.data.roles import make_plan
 from fairpriv_core.data.schema import encode_numbers, name_features, read_schema, to_raw, write_schema
-from fairpriv_core.data.table import Table, count_rows, take_rows
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column
+from fairpriv_core.files.table import Table, count_rows, take_rows
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator

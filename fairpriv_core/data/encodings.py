@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fairpriv_core.data.column import Column
 from fairpriv_core.data.problem import ENCODINGS, Problem
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column
 
 #: of a number that `binned` has a logarithm of, `plain` has the declared range over so many units
 UNITS = 10

@@ -12,17 +12,18 @@ from python_calamine import CalamineWorkbook
 
 from fairpriv_core.checks import known_names
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.data.column import Column
 from fairpriv_core.data.download import check_terms, find_files
 from fairpriv_core.data.encodings import encode_as
-from fairpriv_core.data.faults import read_header
 from fairpriv_core.data.images import Pictures
 from fairpriv_core.data.own_file import read_own_file
 from fairpriv_core.data.problem import DataSpec, Layout, Problem, Source
-from fairpriv_core.data.read import read_csv, read_table
 from fairpriv_core.data.schema import Declared, RawTable, declare_problem
-from fairpriv_core.data.spelling import canonical
-from fairpriv_core.data.table import (
+from fairpriv_core.files.column import Column
+from fairpriv_core.files.faults import read_header
+from fairpriv_core.files.forms import Form
+from fairpriv_core.files.read import read_csv, read_table
+from fairpriv_core.files.spelling import canonical
+from fairpriv_core.files.table import (
     Cells,
     Codes,
     Numbers,
@@ -115,7 +116,9 @@ def _read_text(path: Path, layout: Layout, wanted: Collection[str], rename: dict
     header = list(layout.columns) or _read_header(path, layout)
     unique = [name if name not in header[:position] else f"{name}.{position}" for position, name in enumerate(header)]
     columns = [name for name in unique if rename.get(name, name) in wanted]
-    return read_csv(path, header=unique, layout=layout, columns=columns).table
+    skip = layout.skip if layout.columns else layout.skip + 1
+    form = Form(separator=layout.separator, names=tuple(unique), skip=skip)
+    return read_csv(path, form, columns=columns).table
 
 
 def _read_header(path: Path, layout: Layout) -> list[str]:

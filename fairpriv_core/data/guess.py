@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairpriv_core.data.column import Column, by_value, category
-from fairpriv_core.data.dates import MONTHS, WEEKDAYS, DatePart, guess_order, take_part
 from fairpriv_core.data.roles import MOST_GROUPS
 from fairpriv_core.data.schema import shape_numbers
-from fairpriv_core.data.spelling import canonical, parse_number, show_number
-from fairpriv_core.data.table import Cells, Codes, Numbers, find_missing, require_exact, to_codes, to_numbers
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column, by_value, category
+from fairpriv_core.files.dates import MONTHS, WEEKDAYS, DatePart, guess_order, take_part
+from fairpriv_core.files.spelling import canonical, parse_number, show_number
+from fairpriv_core.files.table import Cells, Codes, Numbers, find_missing, require_exact, to_codes, to_numbers
 
 #: a column of texts keeps this many of its values apart; the others are encoded as all zeros
 MOST_CATEGORIES = 50

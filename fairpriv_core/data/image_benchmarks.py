@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from fairpriv_core.data.column import category
 from fairpriv_core.data.download import find_edition, find_local
 from fairpriv_core.data.images import Pictures, Pixels, Target, decode_images, read_image_file
 from fairpriv_core.data.problem import Label, Layout, Problem, Source
-from fairpriv_core.data.table import Codes
 from fairpriv_core.errors import BadInput, DataUnavailable
+from fairpriv_core.files.column import category
+from fairpriv_core.files.table import Codes
 from fairpriv_core.seeds import public_generator
 
 DIGITS = tuple("0123456789")

@@ -16,8 +16,8 @@ import numpy as np
 from PIL import Image
 
 from fairpriv_core.data.mapped import stack_blocks, stack_bytes
-from fairpriv_core.data.table import Table
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.table import Table
 
 #: a pixel is divided by it: public, and learned from no row
 WHITE = 255

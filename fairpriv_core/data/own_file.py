@@ -8,18 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from fairpriv_core.data.column import SEEMING, Column, category
-from fairpriv_core.data.dates import guess_order
 from fairpriv_core.data.download import hash_file
-from fairpriv_core.data.forms import UNSTATED
 from fairpriv_core.data.guess import declare, guess_column, list_values, measure
 from fairpriv_core.data.own_images import attach_images
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.read import Reading, read_table
 from fairpriv_core.data.roles import Attribute, list_meant, parse_label, parse_sensitive
 from fairpriv_core.data.schema import Declared, RawTable
-from fairpriv_core.data.spelling import suggest_merges
-from fairpriv_core.data.table import Cells, Table, find_missing, to_codes
 from fairpriv_core.data.table_schema import (
     TableSchema,
     check_declared,
@@ -27,6 +21,12 @@ from fairpriv_core.data.table_schema import (
     from_text,
 )
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import SEEMING, Column, category
+from fairpriv_core.files.dates import guess_order
+from fairpriv_core.files.forms import UNSTATED
+from fairpriv_core.files.read import Reading, read_table
+from fairpriv_core.files.spelling import suggest_merges
+from fairpriv_core.files.table import Cells, Table, find_missing, to_codes
 
 _FORM = "the number of rows, and the file's encoding, separator, decimal sign, sheet and header line"
 _LEARNED = (

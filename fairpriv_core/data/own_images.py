@@ -11,13 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from fairpriv_core.data.faults import check_file, explain
-from fairpriv_core.data.forms import UNSTATED, Stated, find_form, list_rows
 from fairpriv_core.data.images import Pixels, Target, decode_images, read_image_file
 from fairpriv_core.data.schema import RawTable
-from fairpriv_core.data.several import open_parts
-from fairpriv_core.data.table import count_rows, take_rows
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.faults import check_file, explain
+from fairpriv_core.files.forms import UNSTATED, Stated, find_form, list_rows
+from fairpriv_core.files.several import open_parts
+from fairpriv_core.files.table import count_rows, take_rows
 from fairpriv_core.paths import read_path
 
 _LEARNED = (

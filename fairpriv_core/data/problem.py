@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairpriv_core import checks
-from fairpriv_core.data.column import Column
 from fairpriv_core.data.images import Pictures
-from fairpriv_core.data.table import Table
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column
+from fairpriv_core.files.table import Table
 
 #: how numbers of a benchmark become features, the usual one first: see `data/encodings.py`
 ENCODINGS = ("binned", "plain")

@@ -12,10 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fairpriv_core.data.column import SEEMING, Column
 from fairpriv_core.data.dataset import Dataset, describe_rows
 from fairpriv_core.data.encode import Encoder
-from fairpriv_core.data.forms import Form
 from fairpriv_core.data.guess import (
     MOST_CODES,
     count_values,
@@ -29,13 +27,15 @@ from fairpriv_core.data.mapped import ROWS_AT_ONCE
 from fairpriv_core.data.own_file import keep_sign, read_columns, settle_type
 from fairpriv_core.data.own_images import find_image_columns
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.read import Reading
 from fairpriv_core.data.roles import MOST_GROUPS
 from fairpriv_core.data.rows import assemble
-from fairpriv_core.data.spelling import guess_positive, show_number
-from fairpriv_core.data.table import Cells, Codes, Numbers, Table, find_missing, take_rows, to_codes
 from fairpriv_core.data.table_schema import UNSAID, TableSchema
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import SEEMING, Column
+from fairpriv_core.files.forms import Form
+from fairpriv_core.files.read import Reading
+from fairpriv_core.files.spelling import guess_positive, show_number
+from fairpriv_core.files.table import Cells, Codes, Numbers, Table, find_missing, take_rows, to_codes
 from fairpriv_core.stats import wilson_interval
 
 #: a group with fewer records than TINY ends a private run; one with fewer than SMALL gives wide intervals

@@ -17,12 +17,12 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from fairpriv_core.data.column import Column, category
 from fairpriv_core.data.problem import DataSpec, Grouping, Label, Schema
 from fairpriv_core.data.schema import Declared, read_schema, write_schema
-from fairpriv_core.data.spelling import canonical, guess_positive, show_number
-from fairpriv_core.data.table import Cells, Numbers, Table, match_values, name_bins, to_numbers
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column, category
+from fairpriv_core.files.spelling import canonical, guess_positive, show_number
+from fairpriv_core.files.table import Cells, Numbers, Table, match_values, name_bins, to_numbers
 
 #: more groups than this cannot be measured or constrained one by one
 MOST_GROUPS = 50

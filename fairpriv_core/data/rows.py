@@ -11,9 +11,9 @@ from fairpriv_core.data.gather import gather
 from fairpriv_core.data.problem import DataSpec, Grouping
 from fairpriv_core.data.roles import Plan, assign_groups, make_plan, seal_plan
 from fairpriv_core.data.schema import RawTable
-from fairpriv_core.data.table import count_rows, match_values, take_rows
 from fairpriv_core.data.table_schema import from_text
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.table import count_rows, match_values, take_rows
 from fairpriv_core.seeds import public_generator
 
 #: with it rows are drawn: the same ones at every seed of a run

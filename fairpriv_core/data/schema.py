@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from fairpriv_core.data.column import Column, by_value
-from fairpriv_core.data.dates import DatePart, take_part
 from fairpriv_core.data.images import Pixels
 from fairpriv_core.data.problem import Grouping, Label, Problem, Schema
-from fairpriv_core.data.spelling import show_number
-from fairpriv_core.data.table import Cells, Table, find_missing, match_values, name_bins, to_numbers
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column, by_value
+from fairpriv_core.files.dates import DatePart, take_part
+from fairpriv_core.files.spelling import show_number
+from fairpriv_core.files.table import Cells, Table, find_missing, match_values, name_bins, to_numbers
 
 _FORMAT = 1
 _VALUES = "So are the declared categories and the number of rows."

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairpriv_core.data.table import Cells, Codes, Numbers
+from fairpriv_core.files.table import Cells, Codes, Numbers
 from fairpriv_core.seeds import public_generator
 
 ROWS = 8_000

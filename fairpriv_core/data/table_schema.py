@@ -13,13 +13,13 @@ from itertools import pairwise
 from typing import Any, TypeGuard
 
 from fairpriv_core import checks
-from fairpriv_core.data.column import LISTS, OF_CELLS, ROLES, SEEMING, TYPES, Column
-from fairpriv_core.data.dates import ORDERS, PARTS, read_date
-from fairpriv_core.data.forms import UNSTATED, Stated, read_stated
-from fairpriv_core.data.growing import MOST_VALUES
 from fairpriv_core.data.roles import MOST_GROUPS, Attribute, list_meant
-from fairpriv_core.data.spelling import canonical, show_number
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import LISTS, OF_CELLS, ROLES, SEEMING, TYPES, Column
+from fairpriv_core.files.dates import ORDERS, PARTS, read_date
+from fairpriv_core.files.forms import UNSTATED, Stated, read_stated
+from fairpriv_core.files.growing import MOST_VALUES
+from fairpriv_core.files.spelling import canonical, show_number
 from fairpriv_core.plain import check_plain, read_json, read_toml, write_toml
 
 #: where ranges, bins and categories that a schema does not state come from; declared: nowhere, it states all; paid: the

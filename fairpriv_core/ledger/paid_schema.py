@@ -20,17 +20,17 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from fairpriv_core.data.column import Column
-from fairpriv_core.data.dates import take_part
 from fairpriv_core.data.guess import MOST_CATEGORIES, sort_values
 from fairpriv_core.data.own_file import read_columns
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.rows import assemble, draw_one_each, draw_row_numbers
 from fairpriv_core.data.schema import shape_numbers
-from fairpriv_core.data.spelling import canonical
-from fairpriv_core.data.table import Cells, Codes, Table, count_rows, take_rows, to_codes, to_numbers
 from fairpriv_core.data.table_schema import Payment, TableSchema, find_compared, from_text, list_open, to_text
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column
+from fairpriv_core.files.dates import take_part
+from fairpriv_core.files.spelling import canonical
+from fairpriv_core.files.table import Cells, Codes, Table, count_rows, take_rows, to_codes, to_numbers
 from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.data.read import read_table
 from fairpriv_core.data.roles import parse_sensitive
 from fairpriv_core.data.table_schema import find_stated
+from fairpriv_core.files.read import read_table
 from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
 from fairpriv_core.privacy.event import Events, to_json
 from fairpriv_core.privacy.ledger import LedgerEntry, Total, composable, compose, costs

@@ -19,14 +19,14 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.encode import Encoder
-from fairpriv_core.data.forms import UNSTATED, Stated
-from fairpriv_core.data.next_file import NextRows, read_next
 from fairpriv_core.data.own_images import read_images
 from fairpriv_core.data.roles import Groups
 from fairpriv_core.engine.modules import MODULE_KIND
 from fairpriv_core.engine.predict import THRESHOLD, decision_thresholds, is_randomised, needs_group, predict_proba
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.forms import UNSTATED, Stated
+from fairpriv_core.files.next_file import NextRows, read_next
 from fairpriv_core.notions.rates import TWO, decide
 from fairpriv_core.paths import read_path
 from fairpriv_core.text import write_lines

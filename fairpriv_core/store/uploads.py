@@ -18,11 +18,11 @@ from typing import IO
 from sqlalchemy import delete, insert, select
 
 from fairpriv_core.data.download import hash_file
-from fairpriv_core.data.faults import check_file as check_readable
-from fairpriv_core.data.forms import UNSTATED, Stated
-from fairpriv_core.data.read import digest_content
 from fairpriv_core.data.table_schema import find_stated
 from fairpriv_core.errors import BadInput, StoreError
+from fairpriv_core.files.faults import check_file as check_readable
+from fairpriv_core.files.forms import UNSTATED, Stated
+from fairpriv_core.files.read import digest_content
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import find_published, is_published, name_bytes
 from fairpriv_core.records.source import check_file

@@ -17,9 +17,9 @@ from functools import cache
 from typing import Any, Literal
 
 from fairpriv_core import checks
-from fairpriv_core.data.forms import Stated
 from fairpriv_core.data.table_schema import find_stated
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.forms import Stated
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.paths import read_text

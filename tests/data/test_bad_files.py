@@ -11,11 +11,11 @@ import pytest
 from pyarrow import parquet
 
 from fairpriv_core.data.dataset import load_dataset
-from fairpriv_core.data.faults import check_size
 from fairpriv_core.data.own_images import read_first_row
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import inspect_file
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.faults import check_size
 
 ROWS = "".join(
     f"{sex},{age},{paid}\n" for sex, age, paid in [("f", 30, 0), ("m", 41, 1), ("f", 52, 1), ("m", 23, 0)] * 5

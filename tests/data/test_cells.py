@@ -13,18 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from fairpriv_core.data.column import category, number
 from fairpriv_core.data.dataset import Dataset, load_dataset
 from fairpriv_core.data.encode import Encoder
-from fairpriv_core.data.next_file import read_next
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import propose_schema
-from fairpriv_core.data.read import digest_content, read_table
 from fairpriv_core.data.schema import read_schema
-from fairpriv_core.data.spelling import Spellings, guess_positive, parse_amount, suggest_merges
-from fairpriv_core.data.table import Cells, Codes, Numbers, find_missing, to_codes
 from fairpriv_core.data.table_schema import from_text, read_schema_file, to_text
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import category, number
+from fairpriv_core.files.next_file import read_next
+from fairpriv_core.files.read import digest_content, read_table
+from fairpriv_core.files.spelling import Spellings, guess_positive, parse_amount, suggest_merges
+from fairpriv_core.files.table import Cells, Codes, Numbers, find_missing, to_codes
 
 #: seen as numbers by people: what the cell says, with a point or a comma before decimals
 AMOUNTS = {

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairpriv_core.data import read
-from fairpriv_core.data.read import digest_content
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files import read
+from fairpriv_core.files.read import digest_content
 
 ROWS = 300
 

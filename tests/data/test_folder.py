@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fairpriv_core.data.folder import VARIABLE, find_named, list_names, name_in_folder
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.folder import VARIABLE, find_named, list_names, name_in_folder
 
 
 @pytest.fixture

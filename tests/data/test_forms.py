@@ -20,13 +20,13 @@ import pytest
 import xlsxwriter
 
 from fairpriv_core.data.dataset import load_dataset
-from fairpriv_core.data.forms import Form, Stated, find_form
 from fairpriv_core.data.own_images import read_cells, read_first_row
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import inspect_file
-from fairpriv_core.data.read import digest_content, read_table
-from fairpriv_core.data.table import Cells, Codes, Numbers
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.forms import Form, Stated, find_form
+from fairpriv_core.files.read import digest_content, read_table
+from fairpriv_core.files.table import Cells, Codes, Numbers
 
 ROWS = [("café", "1.5", "30", "no"), ('"a, b"', "-2.25", "41", "yes"), ("naïve", "", "7", "no")] * 40
 PLAIN = "sort,weight,age,paid\n" + "".join(",".join(row) + "\n" for row in ROWS)

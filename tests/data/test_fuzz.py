@@ -14,10 +14,10 @@ import pytest
 from pyarrow import parquet
 
 from fairpriv_core.data.dataset import load_dataset
-from fairpriv_core.data.faults import MOST_COLUMNS
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import inspect_file
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.faults import MOST_COLUMNS
 from tests.nasty import TEXTS, find_faults
 
 MANY = [200, pytest.param(2000, marks=pytest.mark.long)]

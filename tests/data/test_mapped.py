@@ -20,8 +20,8 @@ from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.mapped import select_rows, stack_blocks
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.read import read_table
 from fairpriv_core.errors import RunFailed
+from fairpriv_core.files.read import read_table
 from fairpriv_core.records.config import build_config
 from fairpriv_core.runs.execute import Outcome, execute
 from fairpriv_core.runs.session import MemoryJournal

@@ -9,14 +9,14 @@ import pyarrow.csv
 import pytest
 from pyarrow import parquet
 
-from fairpriv_core.data.column import Column
 from fairpriv_core.data.dataset import Dataset, load_dataset
 from fairpriv_core.data.guess import guess_column, measure, measure_column
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import inspect_file
-from fairpriv_core.data.table import Codes, Numbers
 from fairpriv_core.data.table_schema import find_compared, read_schema_file, to_text
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column
+from fairpriv_core.files.table import Codes, Numbers
 
 
 def load(path: Path, rows: list[str], *, header: str = "sex,age,paid", **asked: str) -> Dataset:
@@ -75,7 +75,7 @@ def test_a_caveat_quotes_no_cell_and_says_nothing_of_the_sensitive_column(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The Data page's own reading of the file says where."""
-    monkeypatch.setattr("fairpriv_core.data.read._BLOCK", 512)
+    monkeypatch.setattr("fairpriv_core.files.read._BLOCK", 512)
     odd = [*ROWS, "m,Jane Doe,1"]
     plain = load(path, odd, sensitive="sex")
     assert plain.caveats[0] == "column 'age' has cells that are no numbers and count as missing."

@@ -21,7 +21,7 @@ from fairpriv_core.data.gather import read_benchmark
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.rows import LabelledTable, assemble
 from fairpriv_core.data.schema import RawTable
-from fairpriv_core.data.table import Codes, Numbers
+from fairpriv_core.files.table import Codes, Numbers
 
 read_once = lru_cache(read_benchmark)
 Counts = dict[str, tuple[int, float]]

@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from fairpriv_core.data import growing, read
-from fairpriv_core.data.read import read_table
-from fairpriv_core.data.table import Cells, Codes, Numbers
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files import growing, read
+from fairpriv_core.files.read import read_table
+from fairpriv_core.files.table import Cells, Codes, Numbers
 
 TEXT = st.text(
     st.characters(codec="utf-8", exclude_characters="\r\x00", exclude_categories=["Cs", "Zs", "Zl", "Zp"]), max_size=8

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairpriv_core.data.column import category, number
 from fairpriv_core.data.problem import Grouping
 from fairpriv_core.data.roles import (
     Attribute,
@@ -16,8 +15,9 @@ from fairpriv_core.data.roles import (
     name_groups,
     parse_sensitive,
 )
-from fairpriv_core.data.table import Codes
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import category, number
+from fairpriv_core.files.table import Codes
 
 
 def test_case_matters_only_between_columns_that_differ_by_it() -> None:

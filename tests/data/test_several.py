@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fairpriv_core.data.read import digest_content, read_table
-from fairpriv_core.data.several import join_files, name_joined
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.read import digest_content, read_table
+from fairpriv_core.files.several import join_files, name_joined
 
 PARTS = {"feb.csv": b"age,sex,paid\n30,f,1\n", "jan.csv": b"age,sex,paid\n20,m,0\n21,f,1", "mar.csv": b"age,sex,paid\n"}
 

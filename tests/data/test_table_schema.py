@@ -7,16 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairpriv_core.data.column import Column, category
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
-from fairpriv_core.data.dates import DatePart, guess_order, read_date, take_part
 from fairpriv_core.data.encode import Encoder
-from fairpriv_core.data.forms import Stated
 from fairpriv_core.data.guess import guess_column
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import inspect_file, outline_data, propose_schema
-from fairpriv_core.data.read import read_table
-from fairpriv_core.data.table import Codes, Numbers
 from fairpriv_core.data.table_schema import (
     TableSchema,
     find_compared,
@@ -26,6 +21,11 @@ from fairpriv_core.data.table_schema import (
     to_text,
 )
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column, category
+from fairpriv_core.files.dates import DatePart, guess_order, read_date, take_part
+from fairpriv_core.files.forms import Stated
+from fairpriv_core.files.read import read_table
+from fairpriv_core.files.table import Codes, Numbers
 from fairpriv_core.records.source import read_data
 from tests.unprepared import UNPREPARED, write_stays, write_tickets
 
@@ -299,7 +299,7 @@ def test_a_short_key_column_is_no_key() -> None:
 
 def test_a_listed_value_is_found_behind_any_number_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else one row more of other texts would decide what the rows behind it hold."""
-    monkeypatch.setattr("fairpriv_core.data.growing.MOST_VALUES", 5)
+    monkeypatch.setattr("fairpriv_core.files.growing.MOST_VALUES", 5)
     path = write(
         tmp_path / "people.csv",
         [f"v{row},1,f" for row in range(50)] + ["b,0,m", "b,1,m", "a,1,f", "v3,0,m", ",0,f"],
@@ -342,7 +342,7 @@ def test_a_value_takes_no_place_of_another_rows(
 ) -> None:
     """However many there are: a value of one row moves the count of no other by thousands, which no noise hides."""
     for limit in ("MOST_VALUES", "_MOST_DAYS"):
-        monkeypatch.setattr(f"fairpriv_core.data.growing.{limit}", len(texts))
+        monkeypatch.setattr(f"fairpriv_core.files.growing.{limit}", len(texts))
     path = write(tmp_path / "people.csv", [f"{text},1" for text in (first, *texts, *texts)], "on,paid")
     found = read_table(path, read_as={"on": read_as}).table["on"]
     assert isinstance(found, Codes)

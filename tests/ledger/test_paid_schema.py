@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.profile import outline_data
-from fairpriv_core.data.table import Codes, Numbers, Table
 from fairpriv_core.data.table_schema import (
     Payment,
     from_text,
@@ -20,6 +19,7 @@ from fairpriv_core.data.table_schema import (
     to_text,
 )
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.table import Codes, Numbers, Table
 from fairpriv_core.ledger.paid_schema import measure_columns, settle_schema
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Approximate, Gaussian, from_json

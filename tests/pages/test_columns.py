@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.data.column import Column
 from fairpriv_core.data.table_schema import Payment, from_text
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column
 from pages.widgets.data.columns import read_row
 from tests.pages.shown import Open, make_csv, said, upload, whole
 

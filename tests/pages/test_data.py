@@ -12,8 +12,8 @@ from streamlit.elements.widgets import file_uploader
 from streamlit.runtime.uploaded_file_manager import DeletedFile
 from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.data.forms import Stated
 from fairpriv_core.data.table_schema import TableSchema, from_text
+from fairpriv_core.files.forms import Stated
 from fairpriv_core.store.runs import open_store
 from pages.widgets.shared.reference import list_reference, unpack_schema
 from tests.pages.shown import HEADER, Open, address_of, buttons, make_csv, said, upload, whole

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
 
-from fairpriv_core.data.column import Column
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.table_schema import TableSchema, to_text
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.report.tables import parameter_diff, run_table, varied_settings
 from fairpriv_core.report.wording import THINNED

@@ -196,7 +196,7 @@ def test_a_bad_notion_is_left_out_with_one_sentence(install: Installer, call: Ca
 )
 def test_a_bad_data_set_is_left_out_with_one_sentence(install: Installer, call: Call, change: str, says: str) -> None:
     head = (
-        "\n    from fairpriv_core.data.column import category, number\n"
+        "\n    from fairpriv_core.files.column import category, number\n"
         "    from fairpriv_core.data.problem import Layout, Source\n"
         "    def source(path, url='https://a.org/a'):\n        return Source(path, url, '0' * 64, Layout())\n"
     )

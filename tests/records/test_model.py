@@ -12,15 +12,15 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load
 
-from fairpriv_core.data.column import number
 from fairpriv_core.data.dataset import Dataset, load_dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.read import read_table
 from fairpriv_core.data.roles import Groups
 from fairpriv_core.data.schema import write_schema
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import number
+from fairpriv_core.files.read import read_table
 from fairpriv_core.records import model as predict
 from fairpriv_core.records.model import Model
 

@@ -19,9 +19,9 @@ from fairpriv_core.data.encodings import encode_as, name_encodings
 from fairpriv_core.data.gather import gather
 from fairpriv_core.data.problem import ENCODINGS, DataSpec
 from fairpriv_core.data.schema import declare_problem
-from fairpriv_core.data.table import Codes
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.table import Codes
 from fairpriv_core.ledger.report import report_ledgers
 from fairpriv_core.plain import read_toml
 from fairpriv_core.records.config import RunConfig, build_config

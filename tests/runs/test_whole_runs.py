@@ -29,9 +29,9 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.images import Pixels
 from fairpriv_core.data.problem import Problem
 from fairpriv_core.data.schema import RawTable, declare_problem
-from fairpriv_core.data.table import Cells, Codes, Numbers
 from fairpriv_core.engine.modules import is_module
 from fairpriv_core.engine.training import Fitted, Snapshot
+from fairpriv_core.files.table import Cells, Codes, Numbers
 from fairpriv_core.ledger.launch import foresee_launch, read_page
 from fairpriv_core.ledger.report import report_ledgers
 from fairpriv_core.methods.base import Method

@@ -21,10 +21,10 @@ from fairpriv_core.cli.main import cli
 from fairpriv_core.cli.request import read_request
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import load_dataset
-from fairpriv_core.data.forms import Stated
-from fairpriv_core.data.read import digest_content
 from fairpriv_core.data.table_schema import TableSchema, to_text
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.forms import Stated
+from fairpriv_core.files.read import digest_content
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.ledger_entry import identify_data, name_bytes
 from fairpriv_core.runs.foreground import resume, train

@@ -8,10 +8,10 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.data.column import Column
 from fairpriv_core.data.profile import ColumnReport, FileReport
-from fairpriv_core.data.spelling import MISSING, suggest_merges
 from fairpriv_core.data.table_schema import read_column, write_column
+from fairpriv_core.files.column import Column
+from fairpriv_core.files.spelling import MISSING, suggest_merges
 from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import ahead, choose, forget, value

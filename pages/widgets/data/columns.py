@@ -11,8 +11,6 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.data.column import SEEMING, TYPES, Column
-from fairpriv_core.data.dates import PARTS
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import ColumnReport, FileReport
 from fairpriv_core.data.roles import parse_label, parse_sensitive
@@ -32,6 +30,8 @@ from fairpriv_core.data.table_schema import (
     write_statement,
 )
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import SEEMING, TYPES, Column
+from fairpriv_core.files.dates import PARTS
 from pages.widgets.shared.reference import write_reference
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose, keep, mount_default, mount_number, value

@@ -9,12 +9,12 @@ from typing import IO
 
 import streamlit as st
 
-from fairpriv_core.data.folder import find_named, list_names
-from fairpriv_core.data.forms import Stated
 from fairpriv_core.data.profile import FileReport
 from fairpriv_core.data.reader_process import READER
 from fairpriv_core.data.table_schema import UNSAID, TableSchema, write_statement
 from fairpriv_core.errors import FairprivError
+from fairpriv_core.files.folder import find_named, list_names
+from fairpriv_core.files.forms import Stated
 from fairpriv_core.runs.beside import is_demo
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.uploads import Upload

@@ -14,9 +14,9 @@ from fairpriv_core.data.encodings import name_encodings
 from fairpriv_core.data.problem import DataSpec, Problem
 from fairpriv_core.data.profile import ColumnReport, FileReport, list_labels
 from fairpriv_core.data.roles import Attribute, list_meant, parse_label
-from fairpriv_core.data.spelling import guess_positive
-from fairpriv_core.data.table import name_bins
 from fairpriv_core.data.table_schema import UNSAID, TableSchema, write_statement
+from fairpriv_core.files.spelling import guess_positive
+from fairpriv_core.files.table import name_bins
 from pages.widgets.data.cells import offer_merges, show_first
 from pages.widgets.data.columns import choose_columns
 from pages.widgets.data.files import GivenFile, begin_reading, choose_given_file, look_into

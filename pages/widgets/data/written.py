@@ -7,11 +7,11 @@ from dataclasses import fields, replace
 
 import streamlit as st
 
-from fairpriv_core.data.characters import ENCODINGS, name_encoding
-from fairpriv_core.data.forms import Form, Stated, read_stated
-from fairpriv_core.data.several import SEPARATORS
 from fairpriv_core.data.table_schema import UNSAID, TableSchema
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.characters import ENCODINGS, name_encoding
+from fairpriv_core.files.forms import Form, Stated, read_stated
+from fairpriv_core.files.several import SEPARATORS
 from pages.widgets.data.cells import get_cells, put_cells
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import ahead, choose, keep, mount, mount_index

@@ -15,8 +15,8 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
-from fairpriv_core.data.several import join_files, name_joined
 from fairpriv_core.errors import FairprivError
+from fairpriv_core.files.several import join_files, name_joined
 from pages.widgets.shared.sentences import plain, sentence
 
 LIMIT_BYTES = 50_000_000

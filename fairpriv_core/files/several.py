@@ -19,7 +19,7 @@ from typing import IO
 import pyarrow as pa
 from pyarrow import dataset
 
-from fairpriv_core.data.faults import check_size, fault
+from fairpriv_core.files.faults import check_size, fault
 
 _BLOCK = 1 << 20
 BLANKS = " "  # any number of blanks and tabs between two values

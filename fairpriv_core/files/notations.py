@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, BinaryIO, Literal
 
-from fairpriv_core.data.faults import MOST_COLUMNS, fault
+from fairpriv_core.files.faults import MOST_COLUMNS, fault
 
 #: what a text can be; "" is lines of values
 Notation = Literal["", "arff", "json"]

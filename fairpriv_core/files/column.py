@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fairpriv_core.data.dates import ORDERS, DatePart, is_date
-from fairpriv_core.data.spelling import MISSING, spell
+from fairpriv_core.files.dates import ORDERS, DatePart, is_date
+from fairpriv_core.files.spelling import MISSING, spell
 
 ROLES = ("feature", "label", "sensitive", "person", "left out")
 TYPES = ("number", "whole number", "category", "code", "date", "text")

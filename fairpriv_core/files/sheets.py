@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 from python_calamine import CalamineWorkbook
 
-from fairpriv_core.data.faults import check_size, fault
+from fairpriv_core.files.faults import check_size, fault
 
 _BLOCK = 1 << 20
 _PART_HEADER = 30  # bytes of a zip's header of a part, before the part's name

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,25 +19,23 @@ from typing import TypeVar
 import pyarrow as pa
 from pyarrow import csv
 
-from fairpriv_core.data.cells import Amounts, Merged, Unread, quote_some
-from fairpriv_core.data.column import Column
-from fairpriv_core.data.faults import check_file, check_header, check_size, explain, no_rows
-from fairpriv_core.data.forms import UNSTATED, Form, Stated, find_form, open_rows
-from fairpriv_core.data.growing import MOST_VALUES, Growing, Sealing, Taking
-from fairpriv_core.data.problem import Layout
-from fairpriv_core.data.several import open_parts, read_batches
-from fairpriv_core.data.spelling import (
+from fairpriv_core.errors import BadInput
+from fairpriv_core.files.cells import Amounts, Merged, Unread, quote_some
+from fairpriv_core.files.column import Column
+from fairpriv_core.files.faults import check_file, check_header, check_size, explain, no_rows
+from fairpriv_core.files.forms import UNSTATED, Form, Stated, find_form, open_rows
+from fairpriv_core.files.growing import MOST_VALUES, Growing, Sealing, Taking
+from fairpriv_core.files.several import open_parts, read_batches
+from fairpriv_core.files.spelling import (
     MISSING,
 )
-from fairpriv_core.data.table import Cells, Codes
-from fairpriv_core.errors import BadInput
+from fairpriv_core.files.table import Cells, Codes
 
 _BLOCK = 8 << 20
 _BATCH = 1 << 16
 _LARGE_BATCH = 1 << 12  # of rows that may hold images
 _CELL_BYTES = 8  # a value in memory, about
 _THREADS_FROM = 64 << 20
-_PLAIN = Layout()
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _NULLS = [*MISSING, *(f" {word}" for word in MISSING)]
 _NOT_A_NUMBER = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to \w+: invalid value '", re.S)
@@ -111,7 +109,7 @@ def _seal(path: Path, form: Form) -> Mapping[str, Sealing]:
     if form.packing == "parquet":
         return _seal_parquet(path)
     check_header(path, form.names)
-    opener = _open_named(path, form.names, Layout(columns=form.names, skip=form.skip), form)
+    opener = _open_named(path, form)
     return _stream(opener, lambda name, *, numeric: Sealing(numeric=numeric), {})[0]
 
 
@@ -135,10 +133,7 @@ def read_table(
         reading = _read_parquet(path, read_as or {}, limit_bytes, alone=alone)
     else:
         check_header(path, form.names)
-        layout = Layout(columns=form.names, skip=form.skip)
-        reading = read_csv(
-            path, header=form.names, layout=layout, read_as=read_as, alone=alone, form=form, stated=stated
-        )
+        reading = read_csv(path, form, read_as=read_as, alone=alone, stated=stated)
     return replace(
         reading,
         odd=(*(each for each in form.sentences if each not in form.remarks), *_find_nameless(form), *reading.odd),
@@ -160,23 +155,21 @@ def _find_nameless(form: Form) -> tuple[str, ...]:
 
 def read_csv(
     path: Path,
+    form: Form,
     *,
-    header: Sequence[str],
-    layout: Layout = _PLAIN,
     columns: Collection[str] | None = None,
     read_as: Mapping[str, Column] | None = None,
     alone: bool = False,
-    form: Form | None = None,
     stated: Stated = UNSTATED,
 ) -> Reading:
-    """Return the named `columns` (None: all) of a CSV file whose names are `header`; `form` is that of a person's.
+    """Return the named `columns` (None: all) of a CSV file that is written as `form` says.
 
     Numbers of a column of which nothing is said may have either sign before decimals, unless it is `stated`.
 
     Types come from the first block, unless a column is in `read_as`; a column of numbers in which a text turns up later
     is read again as text, and a remark says where.
     """
-    opener = _open_named(path, header, layout, form or Form(separator=layout.separator), columns)
+    opener = _open_named(path, form, columns)
     kinds = read_as or {}
 
     def start(name: str, *, numeric: bool) -> Growing:
@@ -188,13 +181,11 @@ def read_csv(
     return replace(found, retyped=texts)
 
 
-def _open_named(
-    path: Path, header: Sequence[str], layout: Layout, form: Form, columns: Collection[str] | None = None
-) -> _Opener:
+def _open_named(path: Path, form: Form, columns: Collection[str] | None = None) -> _Opener:
     """Return what opens a CSV file for those of its columns that have a name and are among `columns` (None: all)."""
-    names = [name or f"\0{position}" for position, name in enumerate(header)]
+    names = [name or f"\0{position}" for position, name in enumerate(form.names)]
     wanted = [name for name in names if name[:1] != "\0" and (columns is None or name in columns)]
-    return _Opener(path, header, names, wanted, layout, form)
+    return _Opener(path, names, wanted, form)
 
 
 def _stream(
@@ -211,7 +202,7 @@ def _stream(
         except pa.ArrowInvalid as error:
             junk = _NOT_A_NUMBER.match(str(error))
             if junk is None:
-                raise explain(error, opener.path, opener.header, row=opener.ragged) from error
+                raise explain(error, opener.path, opener.form.names, row=opener.ragged) from error
             name = opener.names[int(junk[1])]
             types[name] = _TEXT
             where = f"row {junk[2]}" if junk[2] else "one of its rows"
@@ -223,10 +214,8 @@ class _Opener:
     """Opens one CSV file with given column types; remembers the first row with too few or too many fields."""
 
     path: Path
-    header: Sequence[str]
     names: list[str]
     wanted: list[str]
-    layout: Layout
     form: Form
     ragged: tuple[int | None, int, str] | None = None
 
@@ -243,11 +232,9 @@ class _Opener:
 
     @contextmanager
     def _open(self, types: dict[str, pa.DataType]) -> Iterator[csv.CSVStreamingReader]:
-        headed = 0 if self.layout.columns else 1
         read = csv.ReadOptions(
             column_names=self.names,
-            skip_rows=self.layout.skip,
-            skip_rows_after_names=headed,
+            skip_rows=self.form.skip,
             block_size=_BLOCK,
             use_threads=self.path.stat().st_size > _THREADS_FROM,
         )

@@ -24,10 +24,11 @@ from xml.etree.ElementTree import ParseError
 
 from python_calamine import CalamineError
 
-from fairpriv_core.data import notations, sheets
-from fairpriv_core.data.characters import PLAIN, check_encoding, find_encoding, is_encoding, name_encoding, recode
-from fairpriv_core.data.faults import fault, read_header, read_start, refuse_stated
-from fairpriv_core.data.lines import (
+from fairpriv_core.errors import BadInput
+from fairpriv_core.files import notations, sheets
+from fairpriv_core.files.characters import PLAIN, check_encoding, find_encoding, is_encoding, name_encoding, recode
+from fairpriv_core.files.faults import fault, read_header, read_start, refuse_stated
+from fairpriv_core.files.lines import (
     SAMPLE_ROWS,
     Line,
     Parted,
@@ -38,8 +39,7 @@ from fairpriv_core.data.lines import (
     list_lines,
     part_lines,
 )
-from fairpriv_core.data.several import BLANKS, SEPARATORS, are_parquet, list_members, read_members
-from fairpriv_core.errors import BadInput
+from fairpriv_core.files.several import BLANKS, SEPARATORS, are_parquet, list_members, read_members
 
 _GZIP, _ZIP, _OLD_WORKBOOK, _PARQUET = b"\x1f\x8b", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR1"
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # what Excel writes and reads as the first line

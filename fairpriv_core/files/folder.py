@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path, PurePosixPath
 
-from fairpriv_core.data.faults import ENDINGS
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.faults import ENDINGS
 
 VARIABLE = "FAIRPRIV_DATA_FOLDER"
 _MOST_LISTED = 500

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from fairpriv_core.data.cells import Unread, quote_some
-from fairpriv_core.data.column import Column
-from fairpriv_core.data.dates import DatePart, take_part
-from fairpriv_core.data.faults import fault
-from fairpriv_core.data.forms import UNSTATED, Stated
-from fairpriv_core.data.read import Reading, read_table
-from fairpriv_core.data.spelling import show_number
-from fairpriv_core.data.table import (
+from fairpriv_core.files.cells import Unread, quote_some
+from fairpriv_core.files.column import Column
+from fairpriv_core.files.dates import DatePart, take_part
+from fairpriv_core.files.faults import fault
+from fairpriv_core.files.forms import UNSTATED, Stated
+from fairpriv_core.files.read import Reading, read_table
+from fairpriv_core.files.spelling import show_number
+from fairpriv_core.files.table import (
     Cells,
     Numbers,
     Table,

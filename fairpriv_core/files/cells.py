@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairpriv_core.data.spelling import show_number
+from fairpriv_core.files.spelling import show_number
 from fairpriv_core.text import count_text
 
 _SHOWN, _FEW = 40, 4  # letters of a cell, and cells, that a sentence quotes

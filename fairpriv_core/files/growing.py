@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
-from fairpriv_core.data.cells import Amounts, Merged, Unread
-from fairpriv_core.data.column import SEEMING, Column
-from fairpriv_core.data.dates import is_date
-from fairpriv_core.data.spelling import (
+from fairpriv_core.files.cells import Amounts, Merged, Unread
+from fairpriv_core.files.column import SEEMING, Column
+from fairpriv_core.files.dates import is_date
+from fairpriv_core.files.spelling import (
     MISSING,
     Spellings,
     canonical,
@@ -26,7 +26,7 @@ from fairpriv_core.data.spelling import (
     parse_number,
     spell,
 )
-from fairpriv_core.data.table import Cells, Codes, Numbers
+from fairpriv_core.files.table import Cells, Codes, Numbers
 
 #: a column of which nothing is said is kept with at most so many different texts
 MOST_VALUES = 20_000

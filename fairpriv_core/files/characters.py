@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import BinaryIO
 
-from fairpriv_core.data.faults import check_size, fault, find_bad_byte, refuse_stated
+from fairpriv_core.files.faults import check_size, fault, find_bad_byte, refuse_stated
 
 _BLOCK = 1 << 20
 _MARKS = {  # the longest first: a mark of UTF-16 begins one of UTF-32

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 
-from fairpriv_core.data.notations import part_blanks
-from fairpriv_core.data.several import BLANKS, SEPARATORS
-from fairpriv_core.data.spelling import MISSING, parse_number
+from fairpriv_core.files.notations import part_blanks
+from fairpriv_core.files.several import BLANKS, SEPARATORS
+from fairpriv_core.files.spelling import MISSING, parse_number
 
 #: so many rows at the start of a file show its form
 SAMPLE_ROWS = 200

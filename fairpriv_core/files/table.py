@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from fairpriv_core.data.spelling import Spellings, parse_number, show_number
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.spelling import Spellings, parse_number, show_number
 
 
 @dataclass(frozen=True)

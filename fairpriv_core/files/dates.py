@@ -10,8 +10,8 @@ from datetime import date
 
 import numpy as np
 
-from fairpriv_core.data.spelling import show_number
-from fairpriv_core.data.table import Cells, Codes, Numbers
+from fairpriv_core.files.spelling import show_number
+from fairpriv_core.files.table import Cells, Codes, Numbers
 
 #: the orders of year, month and day; one that fits all values and stands earlier here is guessed
 ORDERS = ("ymd", "mdy", "dmy")
