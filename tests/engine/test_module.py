@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -189,7 +190,7 @@ def _remember(module: Sums, rows: Tensor) -> Tensor:
 
 
 def _remember_far(module: Sums, rows: Tensor) -> Tensor:
-    return _remember(module, rows) if float(rows[0, 0]) < 0 else rows
+    return _remember(module, rows) if float(rows[0, 0]) < -1e6 else rows
 
 
 def _say(module: Sums, rows: Tensor) -> Tensor:
@@ -201,6 +202,60 @@ def _say(module: Sums, rows: Tensor) -> Tensor:
 def _rescale(module: Sums, rows: Tensor) -> Tensor:
     module.last.weight.data.mul_(0.99)
     return rows
+
+
+def _assign(module: Sums, rows: Tensor) -> Tensor:
+    module.mean = 0.9 * module.mean + 0.1 * rows.detach().mean(dim=0)
+    return rows
+
+
+def _keep(module: Sums, rows: Tensor) -> Tensor:
+    module.seen = [*getattr(module, "seen", ()), float(rows[0, 0])]
+    return rows
+
+
+def _shift(module: Sums, rows: Tensor) -> Tensor:
+    return rows - rows.min(dim=0).values.clamp(max=0)
+
+
+def _center_many(module: Sums, rows: Tensor) -> Tensor:
+    return rows - rows.mean(dim=0) if len(rows) >= 100 else rows
+
+
+def _spread(module: Sums, rows: Tensor) -> Tensor:
+    return rows + rows.isnan().any().float()
+
+
+def _script() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return torch.jit.script(nn.Linear(7, 1))
+
+
+class Shared(nn.Module):
+    """Adds an embedding of places that has no records first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.place, self.last = nn.Embedding(7, 1), nn.Linear(7, 1)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        found: Tensor = self.last(rows + self.place(torch.arange(7))[:, 0])
+        return found
+
+
+class Output:
+    """As some packages give it."""
+
+    def __init__(self, logits: Tensor) -> None:
+        self.logits = logits
+
+
+class Wrapped(nn.Linear):
+    """Gives an object with logits."""
+
+    def forward(self, rows: Tensor) -> Any:
+        return Output(super().forward(rows))
 
 
 class Wrong(nn.Module):
@@ -239,7 +294,19 @@ WRONG: dict[str, tuple[Build, str]] = {
         lambda size, outputs: Sums(7, lambda _, rows: nn.functional.dropout(rows, 0.5)),
         "draws at random in forward",
     ),
-    "running mean": (lambda size, outputs: Sums(7, _remember), "changed a parameter or buffer in forward"),
+    "running mean": (lambda size, outputs: Sums(7, _remember), "changed 'mean' in forward"),
+    "running mean that is assigned": (lambda size, outputs: Sums(7, _assign), "changed 'mean' in forward"),
+    "attribute": (lambda size, outputs: Sums(7, _keep), "changed 'seen' in forward"),
+    "negative values": (lambda size, outputs: Sums(7, _shift), "mixes the records of a batch"),
+    "many rows": (lambda size, outputs: Sums(7, _center_many), "mixes the records of a batch"),
+    "no number": (lambda size, outputs: Sums(7, _spread), "mixes the records of a batch"),
+    "shared places": (lambda size, outputs: Shared(), "records for 'place': what it takes must have the records first"),
+    "object": (lambda size, outputs: Wrapped(7, 1), r"got Output; return its \.logits from forward"),
+    "script": (lambda size, outputs: _script(), "is TorchScript"),
+    "in place": (
+        lambda size, outputs: nn.Sequential(nn.Linear(7, 4), nn.ReLU(inplace=True), nn.Linear(4, 1)),
+        r"has ReLU\(inplace=True\) \('1'\), which overwrites .* set inplace=False",
+    ),
     "weights": (lambda size, outputs: Sums(7, _rescale), "draws at random|changes a parameter or buffer in forward"),
     "outputs": (lambda size, outputs: nn.Linear(7, 3), r"must give \(8, 1\) for 8 rows, got \(8, 3\)"),
     "no tensor": (lambda size, outputs: nn.LSTM(7, 1), "has LSTM .* take DPLSTM"),
@@ -273,11 +340,27 @@ def test_a_buffer_that_changes_on_protected_rows_ends_the_run() -> None:
     with _hold(lambda size, outputs: Sums(7, _remember_far)):
         shape = ModuleShape(HELD, (7,), 2)
         kernel = ModuleKernel(shape, shape.initial(0)[None])
-        rows = -np.ones((3, 7), dtype=np.float32)
-        with pytest.raises(RunFailed, match="changed a parameter or buffer in forward"):
+        rows = np.full((3, 7), -1e7, dtype=np.float32)
+        with pytest.raises(RunFailed, match="changed 'mean' in forward"):
             kernel.run(rows[None])
-        with pytest.raises(RunFailed, match="changed a parameter or buffer in forward"):
+        with pytest.raises(RunFailed, match="changed 'mean' in forward"):
             kernel.score(slice(0, 1), rows)
+
+
+def test_a_module_that_mixes_once_its_parameters_moved_ends_the_run() -> None:
+    """The trial is repeated on made-up rows, with the parameters of then."""
+
+    def center(module: Sums, rows: Tensor) -> Tensor:
+        return rows - rows.mean(dim=0) if float(module.last.bias.detach()) > 5 else rows
+
+    with _hold(lambda size, outputs: Sums(7, center)):
+        shape = ModuleShape(HELD, (7,), 2)
+        flat = shape.initial(0)[None]
+        rows = np.ones((1, 3, 7), dtype=np.float32)
+        ModuleKernel(shape, flat).run(rows)
+        flat[:, -1] = 6.0
+        with pytest.raises(RunFailed, match=r"mixes the records of a batch.* found while training, on made-up rows"):
+            ModuleKernel(shape, flat).run(rows)
 
 
 def test_what_a_module_says_of_protected_rows_is_not_passed_on() -> None:

@@ -69,9 +69,10 @@ class OpenModule:
         self.layers = _divide(self.trained)
         with _unwarned():
             self._gradients = GradSampleModule(module.to(self.place), loss_reduction="sum", strict=False)
-        self._held = [*module.parameters(), *module.buffers()]
+        self._module = module
         self._owner: object = None
-        self._versions = self._read_versions()
+        self.passes = 0
+        self._kept = read_kept(module)
         check_module(self)
         self.doubt = find_doubt(self)
 
@@ -102,7 +103,7 @@ class OpenModule:
         for _, each in self.trained:
             each.copy_(flat[start : start + each.numel()].view(each.shape))
             start += each.numel()
-        self._versions = self._read_versions()
+        self._kept = read_kept(self._module)
 
     def read(self) -> Tensor:
         """Return the parameters (P,) that are in the module."""
@@ -112,9 +113,14 @@ class OpenModule:
         """Return a SHA-256 of all that the module holds."""
         return hash_values(self._gradients.named_parameters(), self._gradients.named_buffers())
 
+    def list_inplace(self) -> list[str]:
+        """Return the parts that overwrite what they are given, each with its name."""
+        parts = ((name, part) for name, part in self._module.named_modules() if getattr(part, "inplace", False))
+        return [f"{type(part).__name__}(inplace=True) ('{name}')" for name, part in parts]
+
     def score(self, rows: Tensor) -> Tensor:
         """Return the outputs (b, outputs) of `rows` (b, d)."""
-        with torch.no_grad():
+        with torch.no_grad(), _unwarned():
             scores = self._forward(rows)
         self._require_unchanged()
         return scores
@@ -145,7 +151,7 @@ class OpenModule:
             delta, values = seed(scores.detach())
             try:
                 torch.autograd.backward(scores, delta)
-                gradients = [self._take(each, len(rows)) for _, each in self.trained]
+                gradients = [self._take(name, each, len(rows)) for name, each in self.trained]
             finally:
                 self._clear()
         self._require_unchanged()
@@ -165,14 +171,17 @@ class OpenModule:
         found = self._gradients(rows.view(-1, *self.shape.size_in))
         return as_outputs(found, self.shape, len(rows))
 
-    def _take(self, parameter: Any, count: int) -> Tensor:
+    def _take(self, name: str, parameter: Any, count: int) -> Tensor:
         """Return each record's gradient (count, n) of one parameter; 0 of one that no output came through."""
         found = parameter.grad_sample
         if found is None:
             return torch.zeros(count, parameter.numel(), device=self.place)
         if not isinstance(found, Tensor) or found.shape != (count, *parameter.shape):
+            layer = name.rpartition(".")[0] or name
             raise RunFailed(
-                f"network '{self.shape.reference}' gave no gradient of {count} records' own: stopped before a sum."
+                f"network '{self.shape.reference}' gave no gradient of each of {count} records for '{layer}': what it "
+                "takes must have the records first, also where all share it, such as positions: "
+                "positions.expand(len(rows), -1)."
             )
         return found.detach().reshape(count, -1)
 
@@ -182,15 +191,59 @@ class OpenModule:
             each.grad = each.grad_sample = None
 
     def _require_unchanged(self) -> None:
-        """Stop where a parameter or buffer was written to in forward: what one record left there, others would see."""
-        if self._read_versions() != self._versions:
+        """Stop where forward left anything in the module: what one record left there, others would see."""
+        found = read_kept(self._module)
+        changed = [name for name in found.keys() | self._kept.keys() if found.get(name) != self._kept.get(name)]
+        if changed:
             raise RunFailed(
-                f"network '{self.shape.reference}' changed a parameter or buffer in forward: records would not stay "
-                "apart."
+                f"network '{self.shape.reference}' changed '{min(changed)}' in forward: records would not stay apart. "
+                "A parameter, a buffer and an attribute stay as they are built."
             )
 
-    def _read_versions(self) -> list[int]:
-        return [each._version for each in self._held]
+
+#: attributes of a part that PyTorch and Opacus keep for themselves
+_OTHERS = {*vars(nn.Module()), "activations", "max_batch_len"}
+_DEEP = 4  # of lists and objects inside each other
+
+
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """A thing that is equal to itself alone, in the version that it had; held, so that no other takes its place."""
+
+    thing: object
+    version: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.thing is other.thing and self.version == other.version
+
+    __hash__ = object.__hash__
+
+
+def read_kept(module: nn.Module) -> dict[str, Any]:
+    """Return what a module and its parts hold, by name: tensors by identity and version, other values as they are."""
+    tensors = chain(module.named_parameters(), module.named_buffers())
+    kept: dict[str, Any] = {name: _Same(each, each._version) for name, each in tensors}
+    for place, part in module.named_modules():
+        own = ((name, value) for name, value in vars(part).items() if name not in _OTHERS)
+        kept |= {f"{place}.{name}".lstrip("."): _mark(value, _DEEP) for name, value in own}
+    return kept
+
+
+def _mark(value: Any, deep: int) -> Any:
+    """Return what is another where a value was changed, in place or not."""
+    if isinstance(value, Tensor):
+        return _Same(value, value._version)
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, bool | int | float | complex | str | bytes | None):
+        return type(value), repr(value)
+    if deep and isinstance(value, list | tuple | set | frozenset):
+        return type(value), len(value), [_mark(each, deep - 1) for each in value]
+    if deep and isinstance(value, dict):
+        return [(repr(name), _mark(each, deep - 1)) for name, each in value.items()]
+    if deep and hasattr(value, "__dict__") and not isinstance(value, nn.Module | type) and not callable(value):
+        return _Same(value), [(name, _mark(each, deep - 1)) for name, each in vars(value).items()]
+    return _Same(value)
 
 
 @dataclass
@@ -261,6 +314,12 @@ def build_module(shape: ModuleShape, seed: int) -> nn.Module:
         raise BadInput(
             f"network '{reference}' must build a torch.nn.Module, got {type(module).__name__}.", field="network"
         )
+    if isinstance(module, torch.jit.ScriptModule):
+        raise BadInput(
+            f"network '{reference}' is TorchScript, which gives no record's own gradient; build the nn.Module that it "
+            "was made from.",
+            field="network",
+        )
     module = deepcopy(module).float()  # whoever builds it may hold on to it
     for part in module.modules():
         part.training = any(each.requires_grad for each in part.parameters())
@@ -293,8 +352,9 @@ def as_outputs(found: Any, shape: ModuleShape, count: int) -> Tensor:
         if shape.outputs == 1 and flat.shape[1] == shape.labels:
             return flat[:, 1:] - flat[:, :1]
     given = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+    remedy = "; return its .logits from forward" if isinstance(getattr(found, "logits", None), Tensor) else ""
     raise BadInput(
-        f"network '{shape.reference}' must give ({count}, {shape.outputs}) for {count} rows, got {given}.",
+        f"network '{shape.reference}' must give ({count}, {shape.outputs}) for {count} rows, got {given}{remedy}.",
         field="network",
     )
 

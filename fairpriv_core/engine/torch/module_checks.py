@@ -3,7 +3,9 @@
 A bound on what one record adds holds where its output and gradient depend on that record alone. Layers that are known
 to mix records are refused by name, by Opacus' validator. For all else the module is tried on made-up rows: with one
 row replaced every other row must give the same bits, and a row among others the same gradient as autograd gives it
-alone. That also finds gradients that Opacus' hooks do not know how to make, and numbers drawn in forward.
+alone. That also finds gradients that Opacus' hooks do not know how to make, and numbers drawn in forward. Rows have
+both signs, are few and as many as a pass takes, and the one that is replaced is far out or no number, too. While it
+trains, the trial is repeated with the parameters and the number of rows of then.
 
 A trial is no proof for all rows: that is among what epsilon takes as given.
 """
@@ -21,11 +23,14 @@ from torch.nn.parameter import is_lazy
 
 from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.torch.model import Learnt, Seed
-from fairpriv_core.errors import BadInput, RunFailed
+from fairpriv_core.errors import BadInput, FairprivError, RunFailed
+from fairpriv_core.privacy.sums import BLOCK
 from fairpriv_core.seeds import public_generator
 
 _BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 _ROWS = 8
+#: rows of one pass at most
+MOST_ROWS = 2 * BLOCK
 _MOVED = 0.1  # how far parameters are moved: what starts at 0 would hide what is behind it
 _LARGE = 1e3
 _FAR = 10.0  # how far parameters are moved where outputs are to show what bounds them
@@ -45,6 +50,7 @@ class Opened(Protocol):
     def learn(self, rows: Tensor, seed: Seed) -> Learnt: ...
     def differentiate(self, row: Tensor, delta: Tensor) -> Tensor: ...
     def hash_state(self) -> str: ...
+    def list_inplace(self) -> list[str]: ...
     def read(self) -> Tensor: ...
 
 
@@ -84,31 +90,54 @@ def check_module(opened: Opened) -> None:
     built = opened.read()
     draw = public_generator(0, "trial of a network")
     moved = built + torch.from_numpy(draw.uniform(-_MOVED, _MOVED, opened.size).astype(np.float32)).to(opened.place)
-    rows = _make_rows(opened, draw)
-    delta = torch.from_numpy(draw.uniform(0.5, 1.0, (_ROWS, opened.shape.outputs)).astype(np.float32)).to(opened.place)
+    rows, delta = _make_rows(opened, draw), _make_delta(opened, draw, _ROWS)
     opened.load(moved, moved)
     try:
         before = opened.hash_state()
         first = opened.score(rows)
         _require(opened, torch.isfinite(first).all(), "gives outputs that are not finite on rows from 0 to 1")
         _require(opened, torch.equal(first, opened.score(rows)), _RANDOM)
-        _require(opened, opened.hash_state() == before, "changes a parameter or buffer in forward, such as a mean")
+        _require(opened, opened.hash_state() == before, _CHANGED)
         _check_others(opened, rows, delta)
         _check_alone(opened, rows, delta)
+        for count in (_ROWS, MOST_ROWS):
+            _check_wide(opened, count, draw)
+        _require(opened, opened.hash_state() == before, _CHANGED)
     except BadInput:
         raise
     except RunFailed as error:
         raise BadInput(str(error), field="network") from error
     except Exception as error:
-        reference, size = opened.shape.reference, opened.shape.size_in
-        raise BadInput(
-            f"network '{reference}' does not take rows of size {size} with values from 0 to 1: "
-            f"{type(error).__name__}: {error}",
-            field="network",
-        ) from error
+        raise BadInput(_explain(opened, error), field="network") from error
     opened.load(built, built)
 
 
+def check_again(opened: Opened, count: int, turn: int) -> None:
+    """Raise RunFailed where a module with the parameters of now does not treat each of `count` made-up rows by itself.
+
+    `turn` draws other rows each time.
+    """
+    before = opened.hash_state()
+    try:
+        _check_wide(opened, count, public_generator(turn, "trial of a network"))
+        _require(opened, opened.hash_state() == before, _CHANGED)
+    except BadInput as error:
+        raise RunFailed(f"{error} It was found while training, on made-up rows.") from error
+
+
+def _explain(opened: Opened, error: Exception) -> str:
+    """Return why a module does not take rows, with the remedy where it is known."""
+    reference, size, inplace = opened.shape.reference, opened.shape.size_in, opened.list_inplace()
+    if "inplace" in str(error) and inplace:
+        return (
+            f"network '{reference}' has {inplace[0]}, which overwrites what a record's gradient is made of; "
+            "set inplace=False."
+        )
+    said = f"{type(error).__name__}: {error}"
+    return f"network '{reference}' does not take rows of size {size} with values from 0 to 1: {said}"
+
+
+_CHANGED = "changes a parameter or buffer in forward, such as a mean"
 _RANDOM = "draws at random in forward, so that no run could go on from a checkpoint; set its dropout to 0"
 
 
@@ -116,6 +145,17 @@ def _make_rows(opened: Opened, draw: np.random.Generator) -> Tensor:
     """Return rows of numbers from 0 to 1, half of them whole: what a table's columns and numbers of words can be."""
     rows = draw.uniform(0.0, 1.0, (_ROWS, opened.shape.inputs))
     rows[::2] = np.rint(rows[::2])
+    return torch.from_numpy(rows.astype(np.float32)).to(opened.place)
+
+
+def _make_delta(opened: Opened, draw: np.random.Generator, count: int) -> Tensor:
+    delta = draw.uniform(0.5, 1.0, (count, opened.shape.outputs)).astype(np.float32)
+    return torch.from_numpy(delta).to(opened.place)
+
+
+def _make_wide(opened: Opened, draw: np.random.Generator, count: int) -> Tensor:
+    """Return rows of both signs, near and far out, as an encoder's numbers can be."""
+    rows = draw.normal(size=(count, opened.shape.inputs)) * draw.choice([0.1, 1.0, 10.0], (count, 1))
     return torch.from_numpy(rows.astype(np.float32)).to(opened.place)
 
 
@@ -131,13 +171,40 @@ def _replaced(rows: Tensor) -> Iterator[tuple[int, Tensor]]:
 def _check_others(opened: Opened, rows: Tensor, delta: Tensor) -> None:
     honest = _learn(opened, rows, delta)
     for index, changed in _replaced(rows):
-        try:
-            other = _learn(opened, changed, delta)
-        except (IndexError, RuntimeError):  # a number that is no word of its vocabulary
-            continue
-        rest = [place for place in range(_ROWS) if place != index]
-        same = all(torch.equal(one[rest], another[rest]) for one, another in zip(honest, other, strict=True))
-        _require(opened, same, f"mixes the records of a batch: with row {index} replaced, others changed")
+        _compare(opened, honest, (changed, delta), index)
+
+
+def _check_wide(opened: Opened, count: int, draw: np.random.Generator) -> None:
+    """Compare rows of both signs with one of them replaced: by its negative, by one far out, by one of no numbers."""
+    rows, delta = _make_wide(opened, draw, count), _make_delta(opened, draw, count)
+    try:
+        honest = _learn(opened, rows, delta)
+    except FairprivError:
+        raise
+    except Exception:  # its own code, on rows it may not know: a number that is no word of its vocabulary
+        return
+    index = int(draw.integers(count))
+    for value in (-rows[index], rows[index] * _LARGE - _LARGE, torch.full_like(rows[index], torch.nan)):
+        changed = rows.clone()
+        changed[index] = value
+        _compare(opened, honest, (changed, delta), index)
+
+
+def _compare(opened: Opened, honest: list[Tensor], changed: tuple[Tensor, Tensor], index: int) -> None:
+    """Require that all rows but the one at `index` give the bits that they gave before it was replaced."""
+    try:
+        other = _learn(opened, *changed)
+    except FairprivError:
+        raise
+    except Exception:  # its own code, as above
+        return
+    rest = [place for place in range(len(changed[0])) if place != index]
+    same = all(_have_same_bits(one[rest], another[rest]) for one, another in zip(honest, other, strict=True))
+    _require(opened, same, f"mixes the records of a batch: with row {index} replaced, others changed")
+
+
+def _have_same_bits(one: Tensor, other: Tensor) -> bool:
+    return torch.equal(one.contiguous().view(torch.int32), other.contiguous().view(torch.int32))
 
 
 def _check_alone(opened: Opened, rows: Tensor, delta: Tensor) -> None:

@@ -18,10 +18,10 @@ from fairpriv_core.engine.networks import find_memory
 from fairpriv_core.engine.torch.kernel import LayeredKernel, Learner
 from fairpriv_core.engine.torch.model import Learnt, Seed
 from fairpriv_core.engine.torch.module import OpenModule, open_module
+from fairpriv_core.engine.torch.module_checks import MOST_ROWS, check_again
 from fairpriv_core.errors import BadInput, FairprivError, RunFailed
-from fairpriv_core.privacy.sums import BLOCK
 
-_AT_ONCE, _MOST = 2**22, 2 * BLOCK  # numbers of records' gradients that are made at once, 16 MiB, and records
+_AT_ONCE = 2**22  # numbers of records' gradients that are made at once, 16 MiB
 _OF_PARAMETER, _OF_GRADIENT = 90, 12  # bytes: of a parameter's states, and of a record's gradient as it is made
 _GIB = 2**30
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class ModuleKernel(LayeredKernel):
 
     def _count_rows(self, numbers: int) -> int:
         room = max(_AT_ONCE // self._opened.size, 1)
-        return min(1 << (room.bit_length() - 1), _MOST)
+        return min(1 << (room.bit_length() - 1), MOST_ROWS)
 
     def _count_cached(self) -> int:
         return self._opened.size
@@ -73,7 +73,14 @@ class ModuleModel:
 
     def learn(self, rows: Tensor, seed: Seed) -> Learnt:
         """Return what `rows` (b, d) give when `seed` of their outputs is propagated back."""
-        return self._run(lambda opened: opened.learn(rows, seed))
+        return self._run(lambda opened: self._learn(opened, rows, seed))
+
+    def _learn(self, opened: OpenModule, rows: Tensor, seed: Seed) -> Learnt:
+        """Repeat the trial before passes 1, 2, 4, 8, …: parameters move, and so does the number of rows."""
+        opened.passes += 1
+        if opened.passes & (opened.passes - 1) == 0:
+            check_again(opened, len(rows), opened.passes)
+        return opened.learn(rows, seed)
 
     def _run(self, work: Callable[[OpenModule], T]) -> T:
         """Run the module on protected rows: what it says of them when it breaks off is not passed on."""
