@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.records.record import RAW
+from fairpriv_core.records.record import RAW, accuracy_is_public
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series
 from fairpriv_core.report.figures import GroupRates, group_bars
@@ -16,7 +17,8 @@ from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.text import epsilon_text, number_text, percent_text, points_text
 
-_RELEASED = "The gap follows from what was released; the bar is one standard error of its noise. It may be published."
+_RELEASED = "The gap follows from what was released; the bar is one standard error of its noise."
+_BOTH = "So does the accuracy, and from features and labels: both may be published."
 _PUBLIC = "Gaps are measured on the test rows, whose groups are public here."
 _TEST = "One seed, on the test rows."
 
@@ -43,8 +45,10 @@ class Explored:
 
     @property
     def is_raw(self) -> bool:
-        """Whether the gap is of a person's own protected data and no noise covers it."""
-        return not self.is_released and not is_published(self.record["config"]["data"])
+        """Whether its gap or its accuracy is of a person's own protected data and no noise covers it."""
+        looks = methods()[self.record["config"]["method"]["name"]].info.needs_group_at_prediction
+        covered = self.is_released and accuracy_is_public(self.record, uses_group=looks)
+        return not covered and not is_published(self.record["config"]["data"])
 
 
 def read_explored(record: Mapping[str, Any]) -> Explored | None:
@@ -74,10 +78,13 @@ def draw_explored(
     """Accuracy against gap of the newest of `trail`, those before it behind it; an open ghost while one is `waiting`.
 
     `plain` is a run without privacy and fairness to stand at the mixing line's end; without one the constant answer
-    stands alone. `title` and `notion` are titles.
+    stands alone, and so where its raw numbers of protected data would stand beside released ones. `title` and `notion`
+    are titles.
     """
     newest = trail[-1]
-    said = _RELEASED if newest.is_released else _TEST if newest.is_raw else f"{_TEST} {_PUBLIC}"
+    said = _say_kind(newest)
+    if not (newest.is_raw or is_published(newest.record["config"]["data"])):
+        plain = None
     return FigureData(
         name="explored",
         title=title,
@@ -90,6 +97,13 @@ def draw_explored(
         regions=(wanted.shade(),),
         shaded=wanted.said,
     )
+
+
+def _say_kind(point: Explored) -> str:
+    """Return where a point's numbers are from."""
+    if point.is_released:
+        return _RELEASED if point.is_raw else f"{_RELEASED} {_BOTH}"
+    return _TEST if point.is_raw else f"{_TEST} {_PUBLIC}"
 
 
 def _draw_ends(newest: Explored, plain: TableRow | None) -> list[Series]:

@@ -305,7 +305,7 @@ def _keep_point(store: RunStore, move: Move, row: RunRow) -> None:
     others = [each.key for each in trail[:-1] if each.method == trail[-1].method]
     try:
         store.keep(row.key)
-        raw = not move.free and others and trail[-1].is_raw
+        raw = others and trail[-1].is_raw
         if raw:
             mark_raw_choice(store, row.key, others, delta=move.config.delta)
         st.session_state[_KEPT] = _CHOSEN_RAW.format(points=len(others) + 1) if raw else _KEPT_TOLD
