@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import getpass
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -110,6 +113,8 @@ def test_a_persons_module_is_written_by_pytorch(network: str, make: Callable[...
     assert np.allclose(scores, expected, atol=1e-5) and np.array_equal(decision, decide(expected))
     told = {each.key: each.value for each in onnx.load_from_string(content).metadata_props}
     assert told["key"] == "k" and len(json.loads(told["features"])) == rows.d
+    for here in {str(Path(__file__).parents[2]), str(Path.home()), sys.prefix, f"/{getpass.getuser()}/"}:
+        assert here.encode() not in content, "an exported file says nothing of the machine that wrote it"
 
 
 def test_a_module_that_is_not_installed_is_named() -> None:
