@@ -183,6 +183,8 @@ def test_a_cap_refuses_what_does_not_fit_and_stores_nothing_of_it(store: RunStor
     store.ledger.set_cap(name(), "group", Cap(spent + 0.4, DELTA), where="synthetic")
     with pytest.raises(BadInput, match=r"the cap on 'group' is epsilon = .* remains, and this would spend 1\.00"):
         store.submit(config(epsilon=1, seed=1))
+    with pytest.raises(BadInput, match="and this would spend 1"):
+        store.explore(config(epsilon=1, seed=1))
     with pytest.raises(BadInput, match="has no bound: it is not private and it uses 'group'; nothing was launched"):
         store.submit(config("f_ld"))
     assert len(store.rows()) == 1 and cost(store, planned=True) == spent

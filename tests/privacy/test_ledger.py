@@ -14,6 +14,7 @@ from scipy.stats import norm
 
 from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
 from fairpriv_core.privacy.event import (
+    Approximate,
     Events,
     Gaussian,
     Laplace,
@@ -111,6 +112,8 @@ def test_a_full_shift_at_most_doubles() -> None:
     assert epsilon((Gaussian(3.0),), DELTA) < gaussian_epsilon(onehot / 3, DELTA) < accounted
     assert epsilon(as_replacement((Laplace(4.0),)), 1e-9) == pytest.approx(0.5, abs=1e-3)
     assert as_replacement((RandomizedResponse(0.3),)) == (RandomizedResponse(0.6),)
+    rare = Approximate(1e-6)  # a rare value may show that it left, and another that it came
+    assert as_replacement((rare,)) == (Approximate(2e-6),)
 
 
 def test_a_replaced_value_may_change_the_part() -> None:
