@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import os
 import re
@@ -20,7 +21,7 @@ from fairpriv_core.report.chapters import build_document
 from fairpriv_core.report.chosen import Chosen, choose_runs, cut_beside
 from fairpriv_core.report.classes import has_classes
 from fairpriv_core.report.document import Audience, Document, Table
-from fairpriv_core.report.export import ImageFormat, find_browser, to_image
+from fairpriv_core.report.export import ImageFormat, find_browser, sign_pdf, to_image
 from fairpriv_core.report.figure import write_csv, write_table
 from fairpriv_core.report.html import write_html
 from fairpriv_core.report.notebook import write_notebook
@@ -110,9 +111,14 @@ def print_pdf(page: str) -> bytes:
         source.write_text(page, encoding="utf-8")
         try:
             subprocess.run(_command(browser, source, target), check=True, capture_output=True, timeout=PRINT_SECONDS)
-            return target.read_bytes()
+            return sign_pdf(target.read_bytes(), _read_title(page))
         except (OSError, subprocess.SubprocessError) as error:
             raise BadInput(f"the browser {browser} did not print the report: {type(error).__name__}.") from error
+
+
+def _read_title(page: str) -> str:
+    found = re.search("<title>(.*?)</title>", page, re.S)
+    return "" if found is None else html.unescape(found[1])
 
 
 def _command(browser: str, source: Path, target: Path) -> list[str]:

@@ -17,6 +17,7 @@ MIME = "application/vnd.openxmlformats-officedocument.presentationml.presentatio
 NO_SLIDES = "slides need python-pptx, which is not installed: pip install 'fairpriv[slides]'."
 _WIDTH, _HEIGHT = 13.333, 7.5  # inches
 _LEFT, _MIDDLE, _TOP, _MARGIN = 0.6, 6.4, 1.0, 0.6
+_US = "fairpriv"
 _ACROSS, _EVEN, _BLANK = 10, 50, 6
 _THEME = THEMES["light"]
 
@@ -38,9 +39,21 @@ def write_slides(story: Story) -> bytes:
         _write_step(slide, step)
         _write(slide, story.source, (_LEFT, _HEIGHT - 0.6, _WIDTH - 2 * _LEFT), 11, _THEME.muted)
         slide.notes_slide.notes_text_frame.text = "\n".join(step.notes)
+    _sign(slides, story.title)
     buffer = io.BytesIO()
     slides.save(buffer)
     return buffer.getvalue()
+
+
+def _sign(slides: Any, title: str) -> None:
+    """Say the title and this project, where python-pptx's template says its author, its dates and its system."""
+    about, package = slides.core_properties, slides.part.package
+    for each in list(about._element):
+        about._element.remove(each)
+    about.title, about.author = title, _US
+    for link, part in [(link, each.target_part) for link, each in package._rels.items()]:
+        if part.partname in ("/docProps/app.xml", "/docProps/thumbnail.jpeg"):
+            package.drop_rel(link)
 
 
 def _write_step(slide: Any, step: Step) -> None:

@@ -84,6 +84,7 @@ def test_no_text_is_too_small_to_read(name: str, sheet: Any) -> None:
 def test_text_is_as_large_in_print_as_the_sheet_says(sheet: Any) -> None:
     """A printer's margins would shrink the drawing, and its text below what can be read."""
     pdf = paint("trade_off", "pdf", sheet)
+    assert b"Kaleido" not in pdf and b"Mozilla" not in pdf and b"Date" not in pdf
     width, height = read_inches(pdf)
     assert width == pytest.approx(sheet.width, abs=0.01) and height > 2
     assert sheet != SLIDE or width / height == pytest.approx(16 / 9, abs=0.01), "it is filled"

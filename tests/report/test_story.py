@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -146,6 +148,8 @@ def test_the_summary_is_one_page(chromium: str, monkeypatch: pytest.MonkeyPatch)
     report = open_report(make_data(*RUNS), "policy", choice=2)
     content = forms_of(report)["summary"].make(report, lambda said: None)
     assert content.startswith(b"%PDF") and re.findall(rb"/Type /Pages\s*/Count (\d+)", content) == [b"1"]
+    title = codecs.BOM_UTF16_BE + report.story.title.encode("utf-16-be")
+    assert f"/Title <{title.hex()}>".encode() in content and b"Mozilla" not in content and b"Date" not in content
 
 
 def test_its_forms_are_named_together() -> None:
@@ -156,7 +160,13 @@ def test_its_forms_are_named_together() -> None:
 
 def test_slides_have_shapes_and_notes() -> None:
     pptx = pytest.importorskip("pptx")
-    slides = list(pptx.Presentation(io.BytesIO(write_slides(story_of(*RUNS, choice=2)))).slides)
+    story = story_of(*RUNS, choice=2)
+    content = write_slides(story)
+    opened = pptx.Presentation(io.BytesIO(content))
+    slides = list(opened.slides)
     texts = [" ".join(shape.text_frame.text for shape in slide.shapes if shape.has_text_frame) for slide in slides]
     assert len(slides) == 5 and "45" not in texts[0] and "4,000" in texts[0] and "What is not covered" in texts[4]
     assert any(shape.has_chart for shape in slides[3].shapes) and slides[0].notes_slide.notes_text_frame.text
+    about, files = opened.core_properties, zipfile.ZipFile(io.BytesIO(content)).namelist()
+    assert (about.title, about.author, about.last_modified_by, about.created) == (story.title, "fairpriv", "", None)
+    assert not {"docProps/app.xml", "docProps/thumbnail.jpeg"} & set(files)
