@@ -14,6 +14,7 @@ from fairpriv_core.data.table_schema import read_column
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.column import Column
 from fairpriv_core.files.forms import Stated, read_stated
+from fairpriv_core.files.spelling import MISSING
 
 FILE = (
     "Your own table in place of a data set: CSV, Excel, OpenDocument, Parquet, JSON lines or ARFF; text also as .gz or "
@@ -50,7 +51,8 @@ _CELLS = (
         "missing_words",
         metavar="COLUMN:WORD,WORD",
         multiple=True,
-        help='What stands for no value, such as "region:unknown,n/a"; repeatable. Default: NA, ?, null and the like.',
+        help='Words for no value beside NA, ?, null and the like, such as "region:unknown"; repeatable. "region:" '
+        "makes these values.",
     ),
 )
 json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -102,9 +104,11 @@ def take_cells(given: dict[str, Any]) -> tuple[Column, ...]:
         told[value.strip()] = [*told.get(value.strip(), ()), *_split(texts)]
     for text in given.pop("missing_words", None) or ():
         name, colon, words = text.partition(":")
+        further = _split(words)
         if not (colon and name.strip()):
             raise BadInput(f"--missing takes column:word,word, such as region:unknown, got '{text}'.", field="schema")
-        found.setdefault(name.strip(), {})["missing_words"] = _split(words)
+        told = found.setdefault(name.strip(), {})
+        told["missing_words"] = [*told.get("missing_words", filter(None, MISSING)), *further] if further else []
     return tuple(read_column(name, said) for name, said in found.items())
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from fairpriv_core.files.dates import ORDERS, DatePart, is_date
-from fairpriv_core.files.spelling import MISSING, spell
+from fairpriv_core.files.spelling import MISSING, fold, spell
 
 ROLES = ("feature", "label", "sensitive", "person", "left out")
 TYPES = ("number", "whole number", "category", "code", "date", "text")
@@ -112,7 +112,17 @@ class Column:
     def lacking(self) -> frozenset[str]:
         """The words for no value; a value, or a further text of one, is never among them."""
         words = {"", *map(spell, MISSING if self.missing_words is None else self.missing_words)}
-        return frozenset(words.difference(self.values, (text for text, _ in self.recode)) | {""})
+        return frozenset(words.difference(self._known) | {""})
+
+    @property
+    def lacking_folded(self) -> frozenset[str]:
+        """What spellings of a stated word for no value have in common, beside the usual ones; never a value's."""
+        words = {fold(word) for word in self.missing_words or () if word not in MISSING}
+        return frozenset(words.difference(map(fold, self._known)))
+
+    @property
+    def _known(self) -> tuple[str, ...]:
+        return (*self.values, *(text for text, _ in self.recode))
 
     def allows(self, text: str) -> bool:
         """Return whether a text that is not among `values` can be a value: what finds room must not depend on others.

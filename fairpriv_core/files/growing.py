@@ -73,7 +73,8 @@ class Growing:
     def __post_init__(self) -> None:
         said = self.read_as or _UNSAID
         values = said.values or tuple(value for value, _ in said.spellings)
-        self._lacking, self._spellings = said.lacking, Spellings(values, said.recode)
+        self._lacking, self._lacking_folded = said.lacking, said.lacking_folded
+        self._spellings = Spellings(values, said.recode)
         self._listed = tuple(map(canonical, values))
         self.decimal, self.is_stated = said.decimal or self.decimal, bool(said.decimal) or self.is_stated
         self._seems = said.kind == "any"
@@ -131,7 +132,7 @@ class Growing:
         rows = np.bincount(indices, minlength=len(texts) + 1)
         for place in np.flatnonzero(lost).tolist():
             text = texts[place]
-            if rows[place] and text not in self._lacking:
+            if rows[place] and not self._lacks(text):
                 known = text in self.junk or len(self.junk) < _SAMPLE
                 key = text if known else _UNLISTED
                 self.junk[key] = self.junk.get(key, 0) + int(rows[place])
@@ -143,7 +144,7 @@ class Growing:
         odd = (
             place
             for place, text in enumerate(dotted)
-            if math.isnan(parse_number(text)) and not math.isnan(values[place])
+            if parse_number(text) != values[place] and not math.isnan(values[place])
         )
         first = next(odd, None)
         if self.amounts is None and first is not None:
@@ -167,9 +168,13 @@ class Growing:
         said = self.read_as or _UNSAID
         return self._spellings.find(text) >= 0 if said.values else said.kind != "date" or is_date(text)
 
+    def _lacks(self, text: str) -> bool:
+        """Return whether a spelled text stands for no value: a usual word as it is written, another one in any case."""
+        return text in self._lacking or (bool(self._lacking_folded) and fold(text) in self._lacking_folded)
+
     def _find(self, text: str) -> int:
         """Return the code of a spelled text: what it becomes depends on no other cell, but for codes that run out."""
-        if text in self._lacking:
+        if self._lacks(text):
             self.lacked.add(text)
             return -1
         said = self.read_as or _UNSAID

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from fairpriv_core.cli.options import take_cells
 from fairpriv_core.data.dataset import Dataset, load_dataset
 from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.problem import DataSpec
@@ -23,7 +24,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.files.column import category, number
 from fairpriv_core.files.next_file import read_next
 from fairpriv_core.files.read import digest_content, read_table
-from fairpriv_core.files.spelling import Spellings, guess_positive, parse_amount, suggest_merges
+from fairpriv_core.files.spelling import MISSING, Spellings, guess_positive, parse_amount, suggest_merges
 from fairpriv_core.files.table import Cells, Codes, Numbers, find_missing, to_codes
 
 #: seen as numbers by people: what the cell says, with a point or a comma before decimals
@@ -115,8 +116,8 @@ def test_spellings_of_one_value_are_one_and_it_is_said(tmp_path: Path) -> None:
 
 
 def test_values_are_mapped_and_words_stand_for_nothing_as_their_owner_states(tmp_path: Path) -> None:
-    sexes = ["F", "female", "M", "male", "unknown", "NA"]
-    rows = [f"{sexes[at % 6]},{at % 50},{'NA' if at % 2 else 'no'}" for at in range(120)]
+    sexes = ["F", "female", "M", "male", "Unknown", "NA", "F", "female", "M", "male", "unknown", "NA"]
+    rows = [f"{sexes[at % 12]},{at % 50},{'NA' if at % 2 else 'no'}" for at in range(120)]
     path = write(tmp_path / "people.csv", "sex,age,paid", rows)
     stated = read_schema_file(
         'others = "guessed"\n[columns.sex]\nmissing_words = ["unknown", "NA"]\n'
@@ -127,11 +128,18 @@ def test_values_are_mapped_and_words_stand_for_nothing_as_their_owner_states(tmp
     dataset = load(path, schema=text, positive="NA")
     assert dataset.group_names == ("female", "male") and dataset.label_names == ("no", "NA")
     assert dataset.left_out == {"no value of sex": 40} and dataset.n == 80
-    assert "'NA', 'unknown' stand for no value" in " ".join(dataset.remarks)
+    assert "'NA', 'Unknown', 'unknown' stand for no value" in " ".join(dataset.remarks)
     with pytest.raises(BadInput, match="only one value, 'no'"):
         load(path)
     declared = read_schema_file('[columns.sex]\ntype = "category"\ncategories = ["F", "female", "NA"]\n')
     assert read_table(path, read_as={"sex": declared.columns[0]}).table["sex"].codes[5] >= 0
+
+
+def test_a_command_adds_words_for_no_value_and_can_take_all_away() -> None:
+    said = {"missing_words": ("sex:unknown,k. A.", "sex:refused", "region:"), "spellings": ("sex:F,w=female",)}
+    sex, region = take_cells(said)
+    assert sex.missing_words == (*filter(None, MISSING), "unknown", "k. A.", "refused") and not said
+    assert sex.spellings == (("female", ("F", "w")),) and region.missing_words == ()
 
 
 def test_a_few_words_among_numbers_leave_them_numbers(tmp_path: Path) -> None:
@@ -223,6 +231,16 @@ def test_a_further_file_is_read_as_the_model_knows_it(tmp_path: Path) -> None:
         pa.table({"pay": [50, 75], "job": ["clerk", "cook"], "group": [True, False]}), tmp_path / "n.pq"
     )
     assert encode(tmp_path / "n.pq") == (rows, ())
+    european = ['"1.050,5 €",cook,true', '"980,25 €",cook,true', "more,cook,true", ",cook,true"]
+    found = read_next(write(tmp_path / "signs.csv", "pay,job,group", european), COLUMNS)
+    assert isinstance(pay := found.table["pay"], Numbers) and pay.values[:2].tolist() == [1050.5, 980.25]
+    assert found.remarks == (
+        "column 'pay': 1 cell ('more') is no number and counts as missing; 1 cell is empty; "
+        "2 cells lie beyond the numbers that the model was trained on; '1.050,5 €' is read as the number 1050.5.",
+    )
+    few = ['"1,050",cook,true', '"2,500",cook,true', '"2,5",cook,true']
+    found = read_next(write(tmp_path / "few.csv", "pay,job,group", few), COLUMNS)
+    assert isinstance(pay := found.table["pay"], Numbers) and pay.values[:2].tolist() == [1050, 2500]
 
 
 def test_a_model_reads_the_file_that_it_was_trained_on_as_training_did(tmp_path: Path) -> None:
@@ -256,7 +274,7 @@ def test_what_a_model_cannot_use_is_counted_and_said(tmp_path: Path) -> None:
         (["much,clerk,true", "more,cook,false"], "column 'pay' of new.csv has no number: its cells say 'much', 'more'"),
         (["1,baker,true", ",,"], "column 'job' of new.csv has no known value: its cells say 'baker'"),
         ([",clerk,true", "NA,cook,true"], "column 'pay' of new.csv is empty"),
-        (['"1.234,5",clerk,true'], "column 'pay' of new.csv has no number: its cells say '1.234,5'"),
+        (["1.5k,clerk,true"], "column 'pay' of new.csv has no number: its cells say '1.5k'"),
     ],
 )
 def test_a_column_that_says_nothing_is_refused(tmp_path: Path, lines: list[str], says: str) -> None:
