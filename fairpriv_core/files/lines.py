@@ -20,7 +20,7 @@ SAMPLE_ROWS = 200
 _MOST_RAGGED = 0.1  # of the sampled rows: with a separator more are of another length, it is none
 _MOST_TITLES = 30  # lines above a table
 _WITH_COMMA, _WITH_POINT = re.compile(r"[+-]?\d*,\d+"), re.compile(r"[+-]?\d*\.\d+")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+_THOUSANDS, _BY_POINTS = (re.compile(rf"[+-]?[1-9]\d{{0,2}}({sign}\d{{3}})+") for sign in (",", r"\."))
 _COUNTED = 3  # so many rising numbers in a first line are names, such as years
 
 
@@ -146,15 +146,16 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def find_decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
-    """Return the sign before decimals: a comma where numbers with it fill a column, and none have a point."""
+    """Return the sign before decimals: a comma where numbers with it fill a column, and points only part thousands."""
     if separator == ",":
         return "."
     columns = [[cell.strip() for cell in column if cell.strip()] for column in zip_longest(*rows, fillvalue="")]
     commas = [cells for cells in columns if any(map(_WITH_COMMA.fullmatch, cells)) and all(map(_is_number, cells))]
-    points = any(_WITH_POINT.fullmatch(cell) for cells in columns for cell in cells)
     stated = [cell for cells in commas for cell in cells if "," in cell]
-    thousands = separator != ";" and all(map(_THOUSANDS.fullmatch, stated))
-    return "," if stated and not points and not thousands else "."
+    may_part = all(map(_THOUSANDS.fullmatch, stated))
+    points = [cell for cells in columns for cell in cells if _WITH_POINT.fullmatch(cell)]
+    no_decimals = not points or (not may_part and all(map(_BY_POINTS.fullmatch, points)))
+    return "," if stated and no_decimals and not (separator != ";" and may_part) else "."
 
 
 def _is_number(cell: str) -> bool:

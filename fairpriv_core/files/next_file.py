@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -27,6 +28,9 @@ from fairpriv_core.files.table import (
     to_numbers,
 )
 from fairpriv_core.text import count_text
+
+_Any = TypeVar("_Any")
+_MUCH = 0.1  # of a column's cells: in other units most numbers are unlike the known ones, next month a few are
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,35 @@ def read_next(
     """
     read_as = {column.name: column for column in columns}
     reading = read_table(path, read_as=read_as, alone=True, limit_bytes=limit_bytes, stated=stated)
+    other = {} if stated.decimal else _find_other_sign(reading, read_as)
+    if other:
+        again = read_table(path, read_as=read_as | other, alone=True, limit_bytes=limit_bytes, stated=stated)
+        reading = _take_better(reading, again, other)
     told = [_check(path.name, column, reading) for column in columns if column.name in reading.table]
     return NextRows(columns, reading.table, (*reading.odd, *reading.form.remarks, *filter(None, told)))
+
+
+def _find_other_sign(reading: Reading, read_as: Mapping[str, Column]) -> dict[str, Column]:
+    """Return how to read columns of which half the cells or more are no numbers: with the other decimal sign."""
+    return {
+        name: replace(said, decimal="." if (said.decimal or reading.form.decimal) == "," else ",")
+        for name, said in read_as.items()
+        if said.kind == "number" and name in reading.unread
+        if reading.unread[name].rows >= (~find_missing(reading.table[name])).sum()
+    }
+
+
+def _take_better(reading: Reading, again: Reading, tried: Collection[str]) -> Reading:
+    """Return a reading with those columns `tried` again of which more cells are numbers then."""
+    lost = {name: again.unread[name].rows if name in again.unread else 0 for name in tried}
+    better = {name for name in tried if lost[name] < reading.unread[name].rows}
+
+    def take(first: Mapping[str, _Any], then: Mapping[str, _Any]) -> dict[str, _Any]:
+        kept = {name: said for name, said in first.items() if name not in better}
+        return kept | {name: said for name, said in then.items() if name in better}
+
+    unread, amounts = take(reading.unread, again.unread), take(reading.amounts, again.amounts)
+    return replace(reading, table=take(reading.table, again.table), unread=unread, amounts=amounts)
 
 
 def _show(column: Column, values: Cells) -> list[str]:
@@ -94,9 +125,22 @@ def _check(name: str, column: Column, reading: Reading) -> str:
     said = [] if unread is None else [str(unread).rstrip(".")]
     if empty and not column.missing:
         said.append(f"{count_text(empty, 'cell')} {'is' if empty == 1 else 'are'} empty")
+    beyond = _count_beyond(column, values)
+    if beyond > _MUCH * rows:
+        lie = "lies" if beyond == 1 else "lie"
+        said.append(f"{count_text(beyond, 'cell')} {lie} beyond the numbers that the model was trained on")
     if column.name in reading.amounts:
         said.append(str(reading.amounts[column.name]).rstrip("."))
     return f"column '{column.name}': {'; '.join(said)}." if said else ""
+
+
+def _count_beyond(column: Column, values: Cells) -> int:
+    """Return how many cells are numbers below or above the range that the model knows of a column; 0 of other ones."""
+    if not column.is_quantity or column.date is not None:
+        return 0
+    numbers = to_numbers(values)
+    beyond = (numbers < column.low) | (numbers > column.high)
+    return int((beyond & ~np.isin(numbers, column.special)).sum())
 
 
 def _find_no_dates(values: Cells, part: DatePart) -> Unread | None:

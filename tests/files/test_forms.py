@@ -258,6 +258,9 @@ def test_a_file_of_another_form_trains_the_same_model_and_says_what_it_is(tmp_pa
 DECIMALS = {
     "thousands between tabs": ("a\tb\n" + "1,234\tx\n12,500\ty\n" * 9, "."),
     "decimals between tabs": ("a\tb\n" + "1,23\tx\n12,5\ty\n" * 9, ","),
+    "thousands with points too": ("a;b\n" + "1,5;1.500\n2,25;12.000\n" * 9, ","),
+    "decimals of three digits": ("a;b\n" + "1,5;1.500\n2,25;0.125\n" * 9, "."),
+    "three digits after either": ("a;b\n" + "1,500;1.500\n" * 9, "."),
     "points too": ("a;b\n" + "1,5;1.5\n2,5;2.5\n" * 9, "."),
     "a text among them": ("a;b\n" + "1,5;x\nabc;y\n" * 9, "."),
     "missing among them": ("a;b\n" + "1,5;x\nNA;y\n;z\n" * 9, ","),
