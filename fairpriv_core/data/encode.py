@@ -14,6 +14,7 @@ from fairpriv_core.data.roles import make_plan
 from fairpriv_core.data.schema import encode_numbers, name_features, read_schema, to_raw, write_schema
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.column import Column
+from fairpriv_core.files.faults import name_columns
 from fairpriv_core.files.table import Table, count_rows, take_rows
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Encoder:
         """
         missing = [column.name for column in self.schema if column.name not in table]
         if missing:
-            raise BadInput(f"columns missing: {missing}; the file has {list(table)}.", field="file")
+            raise BadInput(f"the file lacks {name_columns(missing)}; it has {name_columns([*table])}.", field="file")
         n, d = count_rows(table), len(self.feature_names)
         if n * d > MOST_VALUES:
             raise BadInput(

@@ -23,6 +23,7 @@ from fairpriv_core.data.table_schema import (
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.column import SEEMING, Column, category
 from fairpriv_core.files.dates import guess_order
+from fairpriv_core.files.faults import check_several
 from fairpriv_core.files.forms import UNSTATED
 from fairpriv_core.files.read import Reading, read_table
 from fairpriv_core.files.spelling import suggest_merges
@@ -120,6 +121,7 @@ def read_columns(
     read_as |= {} if person is None else {person: Column(person, "person")}
     stated = UNSTATED if schema is None else schema.file
     reading = read_table(path, read_as=read_as, alone=alone, limit_bytes=limit_bytes, stated=stated)
+    check_several(path, [*reading.table, *reading.unused])
     dates = {name: Column(name, type="date") for name, some in reading.samples.items() if guess_order(some) is not None}
     if not is_guessed(schema) or not dates:
         return reading

@@ -32,7 +32,8 @@ from fairpriv_core.data.rows import assemble
 from fairpriv_core.data.table_schema import UNSAID, TableSchema
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.column import SEEMING, Column
-from fairpriv_core.files.forms import Form
+from fairpriv_core.files.faults import fault
+from fairpriv_core.files.forms import Form, find_basis
 from fairpriv_core.files.read import Reading
 from fairpriv_core.files.spelling import guess_positive, show_number
 from fairpriv_core.files.table import Cells, Codes, Numbers, Table, find_missing, take_rows, to_codes
@@ -113,8 +114,9 @@ class ColumnReport:
 class FileReport:
     """What a file seems to hold. With any of `errors` it cannot be used; `warnings` are worth a look.
 
-    `images` are the columns that seem to hold images, or to name them; `form` is how the file is written, `shown` has
-    the first cells of each column as they are used, `lacked` the words that stand for no value in columns of texts.
+    `images` are the columns that seem to hold images, or to name them; `form` is how the file is written, or with
+    `errors` seems to be, None where nothing else can be stated of it. `shown` has the first cells of each column as
+    they are used, `lacked` the words that stand for no value in columns of texts.
     """
 
     name: str
@@ -123,7 +125,7 @@ class FileReport:
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
-    form: Form = field(default_factory=Form)
+    form: Form | None = field(default_factory=Form)
     shown: tuple[tuple[str, tuple[str, ...]], ...] = ()
     lacked: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
@@ -194,12 +196,14 @@ def inspect_file(path: Path | str, *, limit_bytes: int | None = None, stated: Ta
     try:
         reading = read_columns(place, stated, limit_bytes=limit_bytes)
         images = find_image_columns(place, stated.file)
+        columns = _guess_label([_report(name, reading, stated) for name in reading.table])
+        if not list_labels(columns):
+            raise fault(
+                f"{place.name} has no column with two different values, so nothing can be predicted; check the file."
+            )
     except BadInput as error:
-        return FileReport(place.name, 0, errors=(str(error),))
-    columns = _guess_label([_report(name, reading, stated) for name in reading.table])
-    if not list_labels(columns):
-        said = f"{place.name} has no column with two different values, so nothing can be predicted; check the file."
-        return FileReport(place.name, 0, errors=(said,))
+        form = find_basis(place, limit_bytes=limit_bytes) if place.is_file() else None
+        return FileReport(place.name, 0, errors=(str(error),), form=form)
     rows = len(next(iter(reading.table.values()), ()))
     remarks = (*reading.remarks, *(report.said.reason for report in columns if report.said.reason))
     warnings = tuple(

@@ -98,7 +98,8 @@ class Reader:
         """Return `profile.inspect_file` of `path`, `stated` as in a config. RunFailed where the process dies of it."""
         found, _ = self._ask({"inspect": str(path), "limit_bytes": limit_bytes, "stated": stated})
         columns = tuple(_read_report(each) for each in found.pop("columns"))
-        form = Form(**{name: _freeze(value) for name, value in found.pop("form").items()})
+        said = found.pop("form")
+        form = None if said is None else Form(**{name: _freeze(value) for name, value in said.items()})
         return FileReport(columns=columns, form=form, **{name: _freeze(value) for name, value in found.items()})
 
     def close(self) -> None:

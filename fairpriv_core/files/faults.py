@@ -21,6 +21,7 @@ ENDINGS = (
 MOST_COLUMNS = 2_000
 _BLOCK = 1 << 20
 _MEGABYTE = 1_000_000
+_MOST_NAMED = 20
 
 
 def check_file(path: Path, *, limit_bytes: int | None = None) -> None:
@@ -81,17 +82,21 @@ def read_start(stream: BinaryIO) -> str:
 
 
 def check_header(path: Path, header: Sequence[str]) -> None:
-    """Raise BadInput for a header that names a column twice, has more than MOST_COLUMNS, or has only one."""
-    if len(header) < 2:
-        only = header[0] if header else ""
-        raise fault(
-            f"{path.name} has one column, '{_shorten(only)}'; it needs a label, a sensitive attribute and a feature."
-        )
+    """Raise BadInput for a header that names a column twice or has more than MOST_COLUMNS."""
     if len(header) > MOST_COLUMNS:
         raise fault(f"{path.name} has {len(header):,} columns, and at most {MOST_COLUMNS:,} are read; leave some out.")
     twice = sorted(name for name, count in Counter(header).items() if name and count > 1)
     if twice:
         raise fault(f"{path.name} has more than one column named {_quote(twice)}; rename them so that each is unique.")
+
+
+def check_several(path: Path, columns: Sequence[str]) -> None:
+    """Raise BadInput for a table of one column, which nothing can be learned from."""
+    if len(columns) < 2:
+        only = columns[0] if columns else ""
+        raise fault(
+            f"{path.name} has one column, '{_shorten(only)}'; it needs a label, a sensitive attribute and a feature."
+        )
 
 
 def explain(
@@ -152,6 +157,17 @@ def refuse_stated(name: str, value: object, right: str) -> BadInput:
 
 def _shorten(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def name_columns(names: Sequence[str]) -> str:
+    """Return the names of columns for a sentence: the first, and how many more there are.
+
+    >>> name_columns(["age"]), name_columns(["age", "sex"])
+    ("column 'age'", "columns 'age', 'sex'")
+    """
+    shown = ", ".join(f"'{_shorten(name)}'" for name in names[:_MOST_NAMED])
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"column{'' if len(names) == 1 else 's'} {shown or '(none)'}{more}"
 
 
 def _quote(names: Sequence[str]) -> str:

@@ -49,6 +49,9 @@ _UNPACKING = (
 )
 
 
+_ANY_TEXT = ("iso8859-1", "utf-16")  # of these one decodes nearly any text
+
+
 @dataclass(frozen=True)
 class Stated:
     """What a file's owner states of its form: it wins over what is found; "" and None where nothing is said.
@@ -200,6 +203,21 @@ def find_form(path: Path, *, stated: Stated = UNSTATED, limit_bytes: int | None 
     if files > 1 and (form.titles or not form.header):
         raise fault(f"{path.name} holds several files; each must name its columns in its first line.")
     return form
+
+
+def find_basis(path: Path, *, limit_bytes: int | None = None) -> Form | None:
+    """Return what the form of a file that cannot be read as it seems is taken for, to be corrected by its owner.
+
+    None where no other form can be stated of it, such as of a damaged workbook.
+    """
+    for encoding in ("", *_ANY_TEXT):
+        try:
+            form = find_form(path, stated=Stated(encoding), limit_bytes=limit_bytes)
+        except BadInput:
+            continue
+        fixed = not encoding and (form.packing == "parquet" or form.notation)
+        return None if fixed else replace(form, encoding="utf-8") if encoding else form
+    return None
 
 
 def _check_stated(path: Path, stated: Stated, what: str, allowed: Sequence[str]) -> None:

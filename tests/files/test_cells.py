@@ -238,6 +238,8 @@ def test_a_further_file_is_read_as_the_model_knows_it(tmp_path: Path) -> None:
         "column 'pay': 1 cell ('more') is no number and counts as missing; 1 cell is empty; "
         "2 cells lie beyond the numbers that the model was trained on; '1.050,5 €' is read as the number 1050.5.",
     )
+    alone = read_next(write(tmp_path / "alone.csv", "pay", ["50", "75"]), COLUMNS[:1])
+    assert Encoder(COLUMNS[:1]).transform(alone.table).tolist() == [[0], [1]], "a model may need one column alone"
     few = ['"1,050",cook,true', '"2,500",cook,true', '"2,5",cook,true']
     found = read_next(write(tmp_path / "few.csv", "pay,job,group", few), COLUMNS)
     assert isinstance(pay := found.table["pay"], Numbers) and pay.values[:2].tolist() == [1050, 2500]

@@ -64,14 +64,31 @@ def test_a_file_of_ones_own_is_guessed_confirmed_used_and_deleted(own: AppTest, 
     assert not page.exception and len(list_uploads(own_store)) == 2
 
 
-def test_a_refused_file_leaves_nothing_but_its_sentence_and_the_way_out(own: AppTest) -> None:
-    page = upload(own, b"age\n1\n", "one.csv")
+def test_a_refused_file_leaves_nothing_but_its_sentence_and_the_way_out(own: AppTest, own_store: Path) -> None:
+    page = upload(own, b"PK\x03\x04rest", "one.xlsx")
     [error] = page.error
-    assert "one.csv has one column, 'age'" in error.value
+    assert "one.xlsx cannot be read" in error.value and len(list_uploads(own_store)) == 1
     assert not page.dataframe and not page.selectbox and not page.metric
     assert buttons(page) == {"drop_refused": "Go on without it"}
     page.button("drop_refused").click().run()
     assert not page.error and page.selectbox("file") and page.dataframe
+
+
+def test_a_file_that_is_read_only_as_stated_stays_until_its_owner_states_it(open_page: Open, own_store: Path) -> None:
+    """Of several encodings at once; whoever wrote it knows which one is meant."""
+    content = make_csv().decode().replace("X", "Köln").encode() + "30,f,Köln,granted\n".encode("cp1252")
+    page = upload(open_page("data", source="file"), content)
+    [error] = page.error
+    assert (
+        "people.csv is UTF-8 with a fault" in error.value and not page.dataframe and "drop_refused" not in buttons(page)
+    )
+    assert page.selectbox("file").options == ["people.csv (7 kB)"] and "State what is different" in said(page)
+    page.selectbox("written.encoding").set_value("cp1252").run()
+    assert not page.error and "**401** rows" in said(page) and page.dataframe
+    page.selectbox("written.encoding").set_value("").run()
+    assert len(page.error) == 1
+    page.button("delete_upload").click().run()
+    assert not page.error and not list_uploads(own_store)
 
 
 def test_several_files_of_one_shape_are_one_table_or_one_sentence(open_page: Open, own_store: Path) -> None:
@@ -173,7 +190,7 @@ def test_a_numeric_label_is_cut_at_a_stated_value_and_a_link_brings_it_back(open
         assert not page.exception and words in said(page, "error")
 
 
-def test_a_wrong_file_gives_a_sentence_and_is_not_kept(
+def test_a_wrong_file_gives_a_sentence_and_stays_only_as_text_that_may_be_read_otherwise(
     open_page: Open, own_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = [
@@ -187,12 +204,15 @@ def test_a_wrong_file_gives_a_sentence_and_is_not_kept(
         (b"PK\x03\x04rubbish", "zip"),
         (make_csv(), "limit"),
     ]
+    not_as_text = ("empty", "zip", "limit")
     for content, words in wrong:
         if words == "limit":
             monkeypatch.setattr("pages.widgets.data.files.LIMIT_BYTES", 1000)
         page = upload(open_page("data", source="file"), content)
         assert not page.exception and words in said(page, "error") and "people.csv" in said(page, "error")
-        assert list_uploads(own_store) == []
+        assert len(list_uploads(own_store)) == (words not in not_as_text)
+        if words not in not_as_text:
+            page.button("delete_upload").click().run()
 
 
 def test_a_column_with_one_value_is_named_and_what_to_do_is_said(open_page: Open) -> None:

@@ -73,11 +73,15 @@ def _share(store: RunStore, upload: Upload, *, shared: bool) -> None:
 
 
 def _take(store: RunStore, source: IO[bytes], name: str) -> tuple[str, ...]:
-    """Store a table and look into it; what cannot be used is not kept. Return what is wrong with it."""
+    """Store a table and look into it. Return what is wrong with one that no statement of its form can make readable.
+
+    Such a one is not kept.
+    """
     with st.spinner("Storing the file …"):
         stored = store.uploads.put(source, name, store.payer)
     try:
-        faults = look_into(stored.path, uploaded=True).errors
+        report = look_into(stored.path, uploaded=True)
+        faults = report.errors if report.form is None else ()
     except FairprivError as error:
         faults = (str(error),)
     if faults:

@@ -14,7 +14,7 @@ from fairpriv_core.data.encodings import name_encodings
 from fairpriv_core.data.problem import DataSpec, Problem
 from fairpriv_core.data.profile import ColumnReport, FileReport, list_labels
 from fairpriv_core.data.roles import Attribute, list_meant, parse_label
-from fairpriv_core.data.table_schema import UNSAID, TableSchema, write_statement
+from fairpriv_core.data.table_schema import TableSchema, write_statement
 from fairpriv_core.files.spelling import guess_positive
 from fairpriv_core.files.table import name_bins
 from pages.widgets.data.cells import offer_merges, show_first
@@ -172,7 +172,8 @@ def choose_file() -> DataSpec | None:
         show_first(report)
     gridded = spec is not None and spec.image is None
     said = {column.said.reason for column in report.columns} if gridded else set()
-    told = [each for each in report.warnings if each not in said.union(report.form.sentences)]
+    found = () if report.form is None else report.form.sentences
+    told = [each for each in report.warnings if each not in said.union(found)]
     if told:
         above.warning("\n".join(f"- {plain(sentence(each))}" for each in told), icon=":material/info:")
     for error in report.errors:
@@ -188,8 +189,7 @@ def _look(given: GivenFile) -> tuple[FileReport, TableSchema]:
     stated, uploaded = get_stated(), given.upload is not None
     begin_reading(stated.file)
     report = look_into(given.path, stated, uploaded=uploaded)
-    form = look_into(given.path, uploaded=uploaded).form if report.errors and stated != UNSAID else report.form
-    show_form(form, stated.file, form.sentences)
+    show_form(report, stated.file)
     return report, stated
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
 
 import streamlit as st
 
+from fairpriv_core.data.profile import FileReport
 from fairpriv_core.data.table_schema import UNSAID, TableSchema
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.characters import ENCODINGS, name_encoding
@@ -39,11 +40,13 @@ def _get_form() -> Stated:
     return read_stated(said | ({"header": int(header)} if header.isascii() and header.isdigit() else {}))
 
 
-def show_form(form: Form, stated: Stated, remarks: Sequence[str]) -> None:
-    """Draw what was found of the file's form, `form`, and let it be stated; open where it is unusual or stated."""
-    if form.packing == "parquet":
+def show_form(report: FileReport, stated: Stated) -> None:
+    """Draw what was found of the file's form, and let it be stated; open where it is unusual, stated or wrong."""
+    form = report.form
+    if form is None or form.packing == "parquet":
         return
     is_text, has_lines = form.packing != "workbook", not form.notation
+    remarks = ("The file cannot be read like this. State what is different.",) if report.errors else form.sentences
     is_open = bool(remarks or stated)
     key = "written_open" if is_open else "written"  # of one key a browser keeps what it was for the file before
     with st.expander("How the file is read", key=key, expanded=is_open, icon=":material/table:"):
