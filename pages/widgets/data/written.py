@@ -34,10 +34,19 @@ def get_stated() -> TableSchema:
 
 
 def _get_form() -> Stated:
-    """Return what is stated of the form; a header line that is no number counts as not stated: its field says so."""
+    """Return what is stated of the form; what is typed and makes no sense counts as not stated: its field says so."""
     said = {name: str(ahead(f"written.{name}", "") or "").strip() for name in _NAMES}
     header = said.pop("header")
+    said |= {} if _is_sign(said["separator"]) else {"separator": ""}
     return read_stated(said | ({"header": int(header)} if header.isascii() and header.isdigit() else {}))
+
+
+def _is_sign(separator: str) -> bool:
+    try:
+        read_stated({"separator": separator})
+    except BadInput:
+        return False
+    return True
 
 
 def show_form(report: FileReport, stated: Stated) -> None:
@@ -59,7 +68,8 @@ def show_form(report: FileReport, stated: Stated) -> None:
                 _ask("encoding", "Encoding", ENCODINGS, stated.encoding, found)
         if is_text and has_lines:
             with right:
-                _ask("separator", "Between values", SEPARATORS, stated.separator, SEPARATORS.get(form.separator, ""))
+                found = SEPARATORS.get(form.separator, form.separator)
+                _ask("separator", "Between values", SEPARATORS, stated.separator, found, can_type=True)
         if form.sheet or form.others:
             sheets = {name: name for name in sorted({form.sheet, *form.others})}
             with left:
@@ -71,15 +81,22 @@ def show_form(report: FileReport, stated: Stated) -> None:
                 _ask_header(form)
 
 
-def _ask(name: str, label: str, options: Mapping[str, str], stated: str, found: str) -> None:
-    """Draw a list of what can be stated; the first entry leaves it to what was `found`."""
+def _ask(name: str, label: str, options: Mapping[str, str], stated: str, found: str, *, can_type: bool = False) -> None:
+    """Draw a list of what can be stated, or typed; the first entry leaves it to what was `found`."""
     known = {"": "as found", **options}
     known |= {stated: stated} if stated not in known else {}
     known[""] = known[""] if stated else f"as found: {found}"
     chosen = st.selectbox(
-        label, list(known), **mount_index(f"written.{name}", known, ""), format_func=lambda each: known[each]
+        label,
+        list(known),
+        **mount_index(f"written.{name}", known, ""),
+        format_func=lambda each: known.get(each, each),
+        accept_new_options=can_type,
+        help="Not in the list? Type the sign." if can_type else None,
     )
     keep(f"written.{name}", chosen)
+    if can_type:
+        read_stated({name: str(chosen or "").strip()})
 
 
 def _ask_header(form: Form) -> None:
