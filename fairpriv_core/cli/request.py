@@ -45,7 +45,8 @@ def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
     Where neither names data, they are the default ones, and standard error says so. BadInput as `build_config`.
     """
     base = _read_config_file(given["config"]) if given.get("config") else {}
-    named = base.get("data")
+    named = read_named(base.get("data"))
+    base |= {"data": named} if named else {}
     given = _read_schema(given, named.get("schema") if isinstance(named, Mapping) else None)
     raw = {**base, **{name: value for name, value in given.items() if value is not None}}
     for name in ("config", *DATA_FIELDS, *_METHOD):
@@ -157,6 +158,13 @@ def _read_schema(given: Mapping[str, Any], before: Any) -> dict[str, Any]:
     named = {**roles, **{name: value for name, value in given.items() if value is not None}}
     compared = find_compared(schema, label=named.get("label", ""), sensitive=named.get("sensitive", ""))
     return {**named, "schema": to_text(schema, compared=compared)}
+
+
+def read_named(data: Any) -> Any:
+    """Return what a config's file says of the data; a schema that it names by its file is read, as `--schema` is."""
+    said = data.get("schema") if isinstance(data, Mapping) else None
+    is_named = isinstance(said, str) and not said.lstrip().startswith("{")
+    return _read_schema(data, None) if is_named else data
 
 
 def _read_share(text: str) -> float:

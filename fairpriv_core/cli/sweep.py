@@ -14,7 +14,7 @@ import click
 
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, open_reporter, report
-from fairpriv_core.cli.request import settle_data
+from fairpriv_core.cli.request import read_named, settle_data
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.source import is_published
 from fairpriv_core.runs.children import count_cores, use_one_thread
@@ -78,7 +78,7 @@ def run_sweep(path: str, order: Order, reporter: Reporter, *, evaluate: bool = T
     """
     raw = read_sweep_file(path)
     raw |= {} if evaluate else {"private_evaluation": False}
-    if isinstance(data := raw.get("data", {}), Mapping):
+    if isinstance(data := read_named(raw.get("data", {})), Mapping):
         raw["data"] = settle_data(data, {name for axes in build_sweep(raw).axes for name in axes})
     sweep = build_sweep(raw)
     with open_store() as store:

@@ -12,6 +12,7 @@ from fairpriv_core.data.catalog import own_problems, problems
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.table_schema import find_compared, from_text, to_text
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.faults import ENDINGS
 from fairpriv_core.paths import read_path
 from fairpriv_core.records.parameters import check_texts
 
@@ -34,8 +35,10 @@ def read_data(raw: Any) -> DataSpec:
     if ("dataset" in given) == ("file" in given):
         raise BadInput(f"give either a data set ({', '.join(problems())}) or a file.", field="dataset")
     if "dataset" in given and given["dataset"] not in problems():
-        choices = ", ".join(problems())
-        raise BadInput(f"unknown data set '{given['dataset']}'; choose from {choices}.", field="dataset")
+        choices, name = ", ".join(problems()), given["dataset"]
+        if PurePath(name).suffix.lower() in ENDINGS:
+            raise BadInput(f"'{name}' is no data set; a table of your own is a file: --file {name}.", field="dataset")
+        raise BadInput(f"unknown data set '{name}'; choose from {choices}.", field="dataset")
     if not given.get("sensitive", "").strip():
         raise BadInput("sensitive is not given; name the sensitive attribute (a column, or a+b).", field="sensitive")
     if "file" in given:

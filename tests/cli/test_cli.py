@@ -135,6 +135,17 @@ def test_a_small_table_gets_a_batch_that_leaves_steps_enough(call: Call, tmp_pat
     )
     swept = call("sweep", str(sweep), "--json").json
     assert swept["sweep"]["new"] == 0 and swept["runs"][0]["key"] == made.json["key"]
+    schema = tmp_path / "small.schema.toml"
+    assert call("schema", str(table), "--out", str(schema)).code == 0
+    known = call("train", "--file", str(table), "--schema", str(schema), "--json", *asked[-4:])
+    sweep.write_text(
+        f'notion = "demographic_parity"\n[data]\nfile = "{table}"\nschema = "{schema}"\n[axes]\nmethod = ["none"]\n'
+    )
+    swept = call("sweep", str(sweep), "--json").json
+    assert swept["sweep"]["new"] == 0 and swept["runs"][0]["key"] == known.json["key"]
+    sweep.write_text(sweep.read_text().replace('[axes]\nmethod = ["none"]', '[method]\nname = "none"'))
+    once = call("train", "--config", str(sweep), "--json")
+    assert once.json["key"] == known.json["key"]
 
 
 def test_a_config_file_gives_the_same_run_and_options_override_it(call: Call, tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ def test_a_method_that_pursues_no_notion_needs_none() -> None:
     ("changed", "message", "field"),
     [
         ({"data": {"dataset": "moon", "sensitive": "a"}}, "unknown data set 'moon'; choose from adult,", "dataset"),
+        ({"data": {"dataset": "a/moon.csv", "sensitive": "a"}}, "own is a file: --file a/moon.csv.", "dataset"),
         ({"data": {"sensitive": "a"}}, "give either a data set .* or a file", "dataset"),
         ({"data": {"dataset": "synthetic"}}, "sensitive is not given", "sensitive"),
         ({"data": {"file": "a.csv", "sensitive": "a"}}, "label is not given", "label"),
