@@ -27,6 +27,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.files.forms import Form, Stated, find_form
 from fairpriv_core.files.read import digest_content, read_table
 from fairpriv_core.files.table import Cells, Codes, Numbers
+from tests.offices import pack_ods
 
 ROWS = [("café", "1.5", "30", "no"), ('"a, b"', "-2.25", "41", "yes"), ("naïve", "", "7", "no")] * 40
 PLAIN = "sort,weight,age,paid\n" + "".join(",".join(row) + "\n" for row in ROWS)
@@ -124,23 +125,6 @@ def write_ods(path: Path) -> Path:
         )
         rows += f'<table:table-row>{cells}<table:table-cell table:number-columns-repeated="1000"/></table:table-row>'
     return pack_ods(path, rows)
-
-
-def pack_ods(path: Path, rows: str) -> Path:
-    spaces = " ".join(
-        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table", "text")
-    )
-    content = (
-        f'<?xml version="1.0" encoding="UTF-8"?><office:document-content {spaces} office:version="1.2"><office:body>'
-        f'<office:spreadsheet><table:table table:name="S">{rows}</table:table></office:spreadsheet></office:body>'
-        "</office:document-content>"
-    )
-    manifest = '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>'
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
-        packed.writestr("content.xml", content)
-        packed.writestr("META-INF/manifest.xml", manifest)
-    return path
 
 
 def edit(path: Path, change: Callable[[str], str], **given: str) -> Path:
