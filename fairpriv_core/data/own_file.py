@@ -26,7 +26,7 @@ from fairpriv_core.files.dates import guess_order
 from fairpriv_core.files.faults import check_several
 from fairpriv_core.files.forms import UNSTATED
 from fairpriv_core.files.read import Reading, read_table
-from fairpriv_core.files.spelling import suggest_merges
+from fairpriv_core.files.spelling import suggest_merges, suggest_missing
 from fairpriv_core.files.table import Cells, Table, find_missing, to_codes
 
 _FORM = "the number of rows, and the file's encoding, separator, decimal sign, sheet and header line"
@@ -185,16 +185,14 @@ def _list_compared(one: Attribute, column: Cells, said: Column | None, learned: 
 
 
 def _suggest(compared: Mapping[str, Column]) -> tuple[str, ...]:
-    """Return which values of label and sensitive columns are likely one, for the owner to decide."""
-    pairs = [
-        (name, text, value)
-        for name, column in compared.items()
-        if not column.is_quantity
-        for text, value in suggest_merges(column.categories).items()
-    ]
-    return tuple(
-        f"column '{name}': '{text}' may be '{value}'; --map makes them one value." for name, text, value in pairs
-    )
+    """Return which values of label and sensitive columns are likely one, or none, for the owner to decide."""
+    said = []
+    for name, column in compared.items():
+        values = () if column.is_quantity else column.categories
+        pairs, lacking = suggest_merges(values).items(), suggest_missing(values)
+        said += [f"column '{name}': '{text}' may be '{value}'; --map makes them one value." for text, value in pairs]
+        said += [f"column '{name}': '{word}' may stand for no value; --missing makes it so." for word in lacking]
+    return tuple(said)
 
 
 def _number_people(person: str, table: Table) -> np.ndarray:

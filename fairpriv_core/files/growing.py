@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -69,6 +69,7 @@ class Growing:
     merged: tuple[Merged, ...] = ()
     amounts: Amounts | None = None
     lacked: set[str] = field(default_factory=set)
+    spelled: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         said = self.read_as or _UNSAID
@@ -186,6 +187,8 @@ class Growing:
             place = self._spellings.find(text) if self._listed else -1
             other = text if self._seems else fold(text) if self.alone else canonical(text)
             key = self._listed[place] if place >= 0 else other
+            if place >= 0 and text != key:
+                self.spelled.setdefault(key, {})[text] = None
         most = _MOST_DAYS if said.kind == "date" else MOST_VALUES + len(said.values)
         has_room = self._seems or key in self.values or len(self.values) < most or said.allows(key)
         return self.values.setdefault(key if has_room else _UNLISTED, len(self.values))
@@ -199,7 +202,10 @@ class Growing:
         said = self.read_as or _UNSAID
         if self._seems:
             return self._settle(coded)
-        return coded if self.alone or said.values or said.kind != "text" else self._merge(coded)
+        if self.alone or said.values or said.kind != "text":
+            self._note_merged(coded, {value: (value,) for value in coded.values})
+            return coded
+        return self._merge(coded)
 
     def _settle(self, column: Codes) -> Cells:
         """Return a column of texts of which nothing is said: as numbers where it holds these, else each value once."""
@@ -220,11 +226,17 @@ class Growing:
         grouped = group_spellings(dict(zip(column.values, counts.tolist(), strict=True)))
         places = {text: place for place, texts in enumerate(grouped.values()) for text in texts}
         codes = np.array([*(places[text] for text in column.values), -1], dtype=column.codes.dtype)[column.codes]
-        rows = np.bincount(codes[codes >= 0], minlength=len(grouped)).tolist()
-        self.merged = tuple(
-            Merged(texts, count) for texts, count in zip(grouped.values(), rows, strict=True) if len(texts) > 1
-        )
-        return Codes(codes, tuple(grouped))
+        merged = Codes(codes, tuple(grouped))
+        self._note_merged(merged, grouped)
+        return merged
+
+    def _note_merged(self, column: Codes, grouped: Mapping[str, tuple[str, ...]]) -> None:
+        """Keep the values that have several spellings; `grouped` has those of each that make it a value."""
+        rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values)).tolist()
+        for texts, count in zip(grouped.values(), rows, strict=True):
+            found = dict.fromkeys(each for text in texts for each in (text, *self.spelled.get(text, ())))
+            if len(found) > 1:
+                self.merged += (Merged(tuple(found), count),)
 
 
 def _are_numbers(lost: np.ndarray, counts: np.ndarray) -> bool:

@@ -22,6 +22,10 @@ admitted admit hired hire selected passed pass paid recovered resolved solved su
 _BAD = """no n false f 0 nein non nao não nie negative neg bad denied deny refused refuse rejected reject
 declined decline dropped failed fail failure unpaid"""
 _YES, _NO = frozenset(_GOOD.split()), frozenset(_BAD.split())
+#: letters of what stands for no value in some files, and for one in others
+_LETTERS = """unknown notknown notstated notgiven notspecified notavailable unspecified undisclosed prefernottosay
+missing none ka keineangabe unbekannt inconnu desconocido"""
+_UNKNOWN = frozenset(_LETTERS.split())
 
 
 def spell(text: object) -> str:
@@ -155,6 +159,15 @@ def suggest_merges(values: Collection[str]) -> dict[str, str]:
         elif len(full) == 1 and len(fold(full[0])) > 1:
             found[value] = full[0]
     return found
+
+
+def suggest_missing(values: Collection[str]) -> tuple[str, ...]:
+    """Return the values that are likely none; for a person to decide.
+
+    >>> suggest_missing(["F", "Unknown", "M", "k.A."])
+    ('Unknown', 'k.A.')
+    """
+    return tuple(value for value in values if _letters(value) in _UNKNOWN)
 
 
 def _letters(value: str) -> str:

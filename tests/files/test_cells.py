@@ -128,7 +128,12 @@ def test_values_are_mapped_and_words_stand_for_nothing_as_their_owner_states(tmp
     dataset = load(path, schema=text, positive="NA")
     assert dataset.group_names == ("female", "male") and dataset.label_names == ("no", "NA")
     assert dataset.left_out == {"no value of sex": 40} and dataset.n == 80
-    assert "'NA', 'Unknown', 'unknown' stand for no value" in " ".join(dataset.remarks)
+    said = " ".join(dataset.remarks)
+    assert "'NA', 'Unknown', 'unknown' stand for no value" in said
+    assert "'female', 'F' are one value, 'female', in 40 rows" in said and "'male', 'M' are" in said
+    alone = to_text(read_schema_file('others = "guessed"\n[columns.paid]\nmissing_words = []\n'), compared={"paid"})
+    asked = load(path, schema=alone, positive="NA").remarks
+    assert "column 'sex': 'Unknown' may stand for no value; --missing makes it so." in asked
     with pytest.raises(BadInput, match="only one value, 'no'"):
         load(path)
     declared = read_schema_file('[columns.sex]\ntype = "category"\ncategories = ["F", "female", "NA"]\n')

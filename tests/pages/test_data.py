@@ -308,6 +308,7 @@ def test_values_that_are_one_are_merged_with_a_click_and_go_with_the_run(open_pa
     assert page.multiselect("groups.sex").options == ["F", "Female", "M", "male"]
     page.button("merge.sex").click().run()
     assert page.selectbox("label").value == "hired" and not [each for each in page.button if each.key == "merge.sex"]
+    assert "'Female', 'F', 'f' are one value, 'Female', in 344 rows" in page.warning[0].value
     page.button("value.sex").click().run()
     assert page.multiselect("groups.sex").options == ["Female", "NA", "male"]
     page.multiselect("merge_values.sex").set_value(["NA"]).run()
@@ -321,3 +322,8 @@ def test_values_that_are_one_are_merged_with_a_click_and_go_with_the_run(open_pa
     assert "Female" in said(again) and "sex: F → Female; M → male" in said(again)
     again.button("unmerge.sex").click().run()
     assert again.multiselect("groups.sex").options == ["F", "Female", "M", "male"]
+    page = upload(page, content.replace(b",M,", b",Unknown,"), "other.csv")
+    assert page.multiselect("groups.sex").options == ["F", "Female", "Unknown", "male"]
+    page.button("lack.sex").click().run()
+    assert page.multiselect("groups.sex").options == ["F", "Female", "male"]
+    assert "rows: no value of sex" in said(page) and not [each for each in page.button if each.key == "lack.sex"]

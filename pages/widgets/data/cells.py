@@ -11,7 +11,7 @@ import streamlit as st
 from fairpriv_core.data.profile import ColumnReport, FileReport
 from fairpriv_core.data.table_schema import read_column, write_column
 from fairpriv_core.files.column import Column
-from fairpriv_core.files.spelling import MISSING, suggest_merges
+from fairpriv_core.files.spelling import MISSING, suggest_merges, suggest_missing
 from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import ahead, choose, forget, value
@@ -48,6 +48,11 @@ def offer_merges(report: FileReport, compared: Collection[str]) -> None:
             said = ", ".join(f"{text} → {value}" for text, value in pairs.items())
             label = plain(f"Merge in {name}: {said}")
             st.button(label, key=f"merge.{name}", icon=":material/merge:", on_click=_merge, args=(name, pairs))
+        lacking = suggest_missing(columns[name].values)
+        if lacking:
+            label, icon = plain(f"Count {', '.join(lacking)} in {name} as missing"), ":material/block:"
+            tip = "The rows with these values are left out then."
+            st.button(label, key=f"lack.{name}", icon=icon, help=tip, on_click=_lack, args=(name, lacking))
     for name, words in report.lacked:
         if name in compared:
             label = plain(f"Count {', '.join(words)} in {name} as a value")
