@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import struct
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -127,6 +128,73 @@ def pack_ods(path: Path, rows: str) -> Path:
         packed.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
         packed.writestr("content.xml", content)
         packed.writestr("META-INF/manifest.xml", manifest)
+    return path
+
+
+def write_xls(path: Path, rows: Sequence[Sequence[str | float | None]]) -> Path:
+    """Write an Excel workbook of 1997: records in a stream, which is a file of a small file system (64 kB at most)."""
+
+    def record(kind: int, data: bytes) -> bytes:
+        return struct.pack("<HH", kind, len(data)) + data
+
+    def cell(at: tuple[int, int], value: str | float) -> bytes:
+        place = struct.pack("<3H", *at, 0)
+        if isinstance(value, str):
+            return record(0x204, place + struct.pack("<HB", len(value), 1) + value.encode("utf-16-le"))
+        return record(0x203, place + struct.pack("<d", value))
+
+    def begin(kind: int) -> bytes:
+        return record(0x809, struct.pack("<4H2I", 0x600, kind, 0xDBB, 0x7CC, 0, 0))
+
+    end, name, before = record(0xA, b""), struct.pack("<4B", 0, 0, 1, 0) + b"S", begin(5)
+    sheet = struct.pack("<I", len(before) + 4 + 4 + len(name) + len(end))
+    stream = before + record(0x85, sheet + name) + end + begin(0x10)
+    cells = (((at, column), value) for at, row in enumerate(rows) for column, value in enumerate(row))
+    stream += b"".join(cell(at, value) for at, value in cells if value is not None) + end
+    stream += bytes(max(4096 - len(stream), -len(stream) % 512))
+    last, free, count = 0xFFFFFFFE, 0xFFFFFFFF, len(stream) // 512
+    table = [0xFFFFFFFD, last, *range(3, count + 2), last]
+    sign = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+    head = struct.pack("<8s16x5H6x9I", sign, 0x3E, 3, 0xFFFE, 9, 6, 0, 1, 1, 0, 4096, *[last, 0] * 2)
+    head += struct.pack("<109I", 0, *[free] * 108)
+    entry = "<64sHBB3I36xIQ"
+    folder = struct.pack(entry, "Root Entry".encode("utf-16-le"), 22, 5, 1, free, free, 1, last, 0)
+    folder += struct.pack(entry, "Workbook".encode("utf-16-le"), 18, 2, 1, free, free, free, 2, len(stream)) + bytes(
+        256
+    )
+    path.write_bytes(head + struct.pack("<128I", *table, *[free] * (128 - len(table))) + folder + stream)
+    return path
+
+
+def write_xlsb(path: Path, rows: Sequence[Sequence[str | float | None]]) -> Path:
+    """Write a binary Excel workbook: a zip of records, of which those that hold no cell have a number above 127."""
+
+    def record(kind: int, data: bytes = b"") -> bytes:
+        said = bytes([kind]) if kind < 128 else bytes([kind & 0x7F | 0x80, kind >> 7])
+        size = bytes([len(data)]) if len(data) < 128 else bytes([len(data) & 0x7F | 0x80, len(data) >> 7])
+        return said + size + data
+
+    def text(value: str) -> bytes:
+        return struct.pack("<I", len(value)) + value.encode("utf-16-le")
+
+    sheet = record(129) + record(148, struct.pack("<4I", 0, len(rows) - 1, 0, len(rows[0]) - 1)) + record(145)
+    for at, row in enumerate(rows):
+        sheet += record(0, struct.pack("<I13x", at))
+        for column, value in enumerate(row):
+            place = struct.pack("<II", column, 0)
+            if value is not None:
+                is_text = isinstance(value, str)
+                sheet += record(6, place + text(value)) if is_text else record(5, place + struct.pack("<d", value))
+    book = record(131) + record(143) + record(156, struct.pack("<II", 0, 1) + text("rId1") + text("S"))
+    main = "http://schemas.openxmlformats.org/"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("xl/workbook.bin", book + record(144) + record(132))
+        packed.writestr("xl/worksheets/sheet1.bin", sheet + record(146) + record(130))
+        packed.writestr(
+            "xl/_rels/workbook.bin.rels",
+            f'<Relationships xmlns="{main}package/2006/relationships"><Relationship Id="rId1" Type="{main}'
+            'officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.bin"/></Relationships>',
+        )
     return path
 
 

@@ -27,7 +27,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.files.forms import Form, Stated, find_form
 from fairpriv_core.files.read import digest_content, read_table
 from fairpriv_core.files.table import Cells, Codes, Numbers
-from tests.offices import pack_ods
+from tests.offices import pack_ods, write_xls, write_xlsb
 
 ROWS = [("café", "1.5", "30", "no"), ('"a, b"', "-2.25", "41", "yes"), ("naïve", "", "7", "no")] * 40
 PLAIN = "sort,weight,age,paid\n" + "".join(",".join(row) + "\n" for row in ROWS)
@@ -133,6 +133,12 @@ def edit(path: Path, change: Callable[[str], str], **given: str) -> Path:
     return path
 
 
+def list_cells() -> list[list[str | float | None]]:
+    """Return names and rows as a workbook has them: numbers as numbers, nothing where a cell is empty."""
+    body = [[row[0].strip('"'), *(float(cell) if cell else None for cell in row[1:3]), row[3]] for row in ROWS]
+    return [["sort", "weight", "age", "paid"], *body]
+
+
 def name_rows(text: str) -> str:
     header, *lines = text.splitlines()
     return "\n".join([header, *(f'"{number}",{line}' for number, line in enumerate(lines, 1))])
@@ -175,6 +181,8 @@ FORMS: dict[str, tuple[Callable[[Path], Path], Form]] = {
     "zip, utf-16": (lambda path: pack(path, PLAIN.encode("utf-16")), Form("zip", "utf-16")),
     "workbook": (to_workbook, Form("workbook")),
     "OpenDocument": (write_ods, Form("workbook")),
+    "workbook of 1997": (lambda path: write_xls(path, list_cells()), Form("workbook")),
+    "binary workbook": (lambda path: write_xlsb(path, list_cells()), Form("workbook")),
     "JSON lines": (write_json, Form(notation="json")),
     "a list of JSON": (lambda path: write_json(path, "[", ",\n", "]"), Form(notation="json")),
     "gzip, JSON lines": (lambda path: _gzip(path, write_json(path).read_bytes()), Form("gzip", notation="json")),

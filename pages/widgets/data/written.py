@@ -34,7 +34,7 @@ def get_stated() -> TableSchema:
 
 
 def _get_form() -> Stated:
-    """Return what is stated of the form; what is typed and makes no sense counts as not stated: its field says so."""
+    """Return what is stated of the form; what is typed and makes no sense counts as not stated."""
     said = {name: str(ahead(f"written.{name}", "") or "").strip() for name in _NAMES}
     header = said.pop("header")
     said |= {} if _is_sign(said["separator"]) else {"separator": ""}
@@ -95,8 +95,6 @@ def _ask(name: str, label: str, options: Mapping[str, str], stated: str, found: 
         help="Not in the list? Type the sign." if can_type else None,
     )
     keep(f"written.{name}", chosen)
-    if can_type:
-        read_stated({name: str(chosen or "").strip()})
 
 
 def _ask_header(form: Form) -> None:
