@@ -59,6 +59,20 @@ def write_export(path: Path, rows: Sequence[Row]) -> Path:
     return path
 
 
+def write_messy(path: Path, rows: Sequence[Row]) -> Path:
+    """As many hands filled it: four spellings of each sex, three of yes, three words for no sex, dates and notes."""
+    sexes = {"F": ("F", "f", "Female", "female"), "M": ("M", "m", "male", "Male"), "": ("", "n/a", "unknown")}
+    with path.open("w", newline="") as file:
+        lines = csv.writer(file, delimiter="\t")
+        lines.writerow((*HEADER, "asked on", "note"))
+        for at, (sex, age, pay, job, outcome) in enumerate(rows):
+            among = sexes[(sex or "").upper()]
+            said = ("yes", "Yes", "YES ")[at % 3] if outcome == "yes" else outcome
+            day = f"{at % 28 + 1:02}.{at % 12 + 1:02}.{2024 + at % 2}"
+            lines.writerow((among[at // 40 % len(among)], age, pay, job, said, day, f'"quick", {at}'))
+    return path
+
+
 def write_arff(path: Path, rows: Sequence[Row]) -> Path:
     amounts = "numeric" if all(not isinstance(row[2], str) for row in rows) else "string"
     kinds = ("string", "numeric", amounts, "string", "{no,yes}")
@@ -211,17 +225,28 @@ def _show(cell: object, empty: str) -> str:
 
 @dataclass(frozen=True)
 class Office:
-    """How a table is written: its file, who writes it, and what its outcome and groups are called there."""
+    """How a table is written: its file, who writes it, and what its outcome and groups are called there.
+
+    `options` are what a command says of its cells, `buttons` those that say the same on the page Data.
+    """
 
     file: str
     write: Callable[[Path, Sequence[Row]], Path]
     label: str = "granted"
     positive: str = "yes"
     sensitive: str = "sex"
+    options: tuple[str, ...] = ()
+    buttons: tuple[str, ...] = ()
 
 
 OFFICES = {
     "export": Office("loans.csv", write_export),
+    "many hands": Office(
+        "hands.tsv",
+        write_messy,
+        options=("--map", "sex:F=Female", "--map", "sex:M=male", "--missing", "sex:unknown"),
+        buttons=("merge.sex", "lack.sex"),
+    ),
     "ARFF": Office("loans.arff", write_arff),
     "blanks": Office("loans.data", write_blanks, "column 5", "yes", "column 1"),
     "codes": Office("pums.csv", write_coded, "HICOV", "1", "SEX"),

@@ -7,10 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fairpriv_core.data.own_file import read_columns
+from fairpriv_core.data.table_schema import from_text
 from fairpriv_core.errors import BadInput
 from fairpriv_core.estimator import FairPrivateClassifier
-from fairpriv_core.files.read import read_table
-from fairpriv_core.files.table import to_codes
+from fairpriv_core.files.table import Cells, to_codes
 from tests.cli.commands import Call
 from tests.offices import NO_OUTCOME, NO_SEX, OFFICES, Office, draw_rows, spell_otherwise
 from tests.pages.shown import Open, said, upload, whole
@@ -28,7 +29,7 @@ def test_page_command_estimator_and_record_count_the_same_rows(
     left_out = {f"no value of {office.sensitive}": NO_SEX, f"no value of {office.label}": NO_OUTCOME}
     asked = ("--label", office.label, "--positive", office.positive, "--sensitive", office.sensitive, "--json")
     asked += ("--notion", "demographic_parity", "--method", "none", "--set", "epochs=2")
-    made = call("train", "--file", str(path), *asked)
+    made = call("train", "--file", str(path), *asked, *office.options)
     record = made.json["data"]
     assert record["left_out"] == left_out and record["n_train"] + record["n_test"] == KEPT
     assert len(record["group_names"]) == len(record["label_names"]) == 2
@@ -37,17 +38,21 @@ def test_page_command_estimator_and_record_count_the_same_rows(
     page = upload(open_page("data", source="file"), path.read_bytes(), office.file)
     page.selectbox("label").set_value(office.label).run()
     page.selectbox("positive").set_value(office.positive).run()
-    told = said(whole(page.multiselect("attributes").set_value([office.sensitive]).run()))
+    page.multiselect("attributes").set_value([office.sensitive]).run()
+    for key in office.buttons:
+        page.button(key).click().run()
+    told = said(whole(page))
     assert f"**{len(ROWS)}** rows were read, **{KEPT}** are used." in told
     for reason, rows in left_out.items():
         assert f"- {rows} rows: {reason}." in told
-    count_by_estimator(path, office)
+    count_by_estimator(path, office, made.json["config"]["data"]["schema"])
     decide_alike(call, made.json["key"], office, tmp_path)
 
 
-def count_by_estimator(path: Path, office: Office) -> None:
+def count_by_estimator(path: Path, office: Office, stated: str | None) -> None:
     """Check that a frame of the same cells has the same rows that lack a group, which are refused, and as many more."""
-    frame = pd.DataFrame({name: cells(path, name) for name in (office.sensitive, office.label)})
+    table = read_columns(path, None if stated is None else from_text(stated)).table
+    frame = pd.DataFrame({name: list_cells(table[name]) for name in (office.sensitive, office.label)})
     frame["x"] = range(len(frame))
     known = frame[frame[office.label].notna()]
     model = FairPrivateClassifier(method="none", epsilon=None, pos_label=office.positive, settings={"epochs": 1})
@@ -58,8 +63,8 @@ def count_by_estimator(path: Path, office: Office) -> None:
     assert model.record_["data"]["n_train"] == KEPT and len(model.groups_) == 2
 
 
-def cells(path: Path, name: str) -> list[str | None]:
-    coded = to_codes(read_table(path).table[name])
+def list_cells(column: Cells) -> list[str | None]:
+    coded = to_codes(column)
     assert coded is not None
     return [None if code < 0 else coded.values[code] for code in coded.codes]
 
