@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import FilePayload, Page, expect
 
 from fairpriv_core.store.runs import open_store
-from tests.e2e.steps import choose, drop, keyed, open_page, wait_for_state
+from tests.e2e.steps import choose, drop, keyed, open_page, settle, wait_for_state
 
 WRONG = {  # name -> content, words of the sentence
     "photo.csv": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "photo.csv"),
@@ -25,6 +25,12 @@ def test_own_file_from_refusals_to_a_finished_run(tab: Page, site: Any, tmp_path
     for name, (content, words) in WRONG.items():
         drop(tab, FilePayload(name=name, mimeType="text/csv", buffer=content))
         expect(tab.locator("[data-testid=stAlert]").first).to_contain_text(words)
+    drop(tab, FilePayload(name="hat.csv", mimeType="text/csv", buffer=b"sex^x^y\n" + b"f^1^1\nm^2^0\n" * 50))
+    expect(tab.get_by_text("hat.csv has one column, 'sex^x^y'")).to_be_visible()
+    settle(tab)
+    keyed(tab, "written-separator", "input").fill("^")
+    keyed(tab, "written-separator", "input").press("Enter")
+    expect(tab.get_by_text("100 rows. Confirm")).to_be_visible()
     open_page(tab, site, "data?source=file")
     drop(tab, FilePayload(name=f"{BAD.replace('/', '')}.csv", mimeType="text/csv", buffer=write_bad()))
     expect(keyed(tab, "label", "input")).to_have_value(f"paid {BAD}")
