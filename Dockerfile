@@ -12,9 +12,10 @@ RUN apt-get update \
 USER fairpriv
 WORKDIR /fairpriv
 ENV PIP_NO_CACHE_DIR=1 PYTHONUNBUFFERED=1 XDG_CACHE_HOME=/data FAIRPRIV_STORE=/data/runs.db STREAMLIT_SERVER_PORT=8501
-# what packages are asked for, before the code that uses them: a change of code alone installs nothing anew
+# what packages are asked for, before the code that uses them: a change of code alone installs nothing anew; the files
+# that are touched are named in pyproject.toml and not read
 COPY --chown=fairpriv fairpriv pyproject.toml requirements.txt constraints.txt LICENSE NOTICE ./
-RUN touch README.md \
+RUN touch README.md app.py \
     && ./fairpriv setup \
     && .venv/bin/python -m pip install -c constraints.txt -e ".[postgres,sign-in]"
 COPY --chown=fairpriv . .

@@ -133,6 +133,11 @@ def test_the_image_installs_packages_before_it_has_the_code() -> None:
     early = next(line for line in lines if line.startswith("COPY")).split()[2:-1]
     assert {"fairpriv", "pyproject.toml", "requirements.txt", "constraints.txt"} < set(early)
     assert all((ROOT / name).is_file() for name in early)
+    touched = next(line for line in lines if line.startswith("RUN touch ")).split()[2:-1]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    named = {project["project"]["readme"], *project["project"]["license-files"]}
+    named |= set(project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"])
+    assert named <= {*early, *touched}, "an installation from fewer files fails"
 
 
 def test_a_space_is_the_demonstration_on_its_own_port() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -65,19 +66,18 @@ def find_packages(end: str, folder: Path) -> list[str | Path]:
 
 
 @contextmanager
-def serve(fairpriv: Path, folder: Path) -> Iterator[SimpleNamespace]:
-    """Start the installed dashboard in a folder of its own; give its address when it answers."""
+def serve(folder: Path, *command: str | Path, **settings: str) -> Iterator[SimpleNamespace]:
+    """Start a dashboard by a command, in a folder of its own; give its address and settings when it answers."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
-    environment = {**ELSEWHERE, "FAIRPRIV_STORE": str(folder / "runs.db")}
+    environment = {"FAIRPRIV_STORE": str(folder / "runs.db"), **settings, "STREAMLIT_SERVER_PORT": port}
     with (folder / "log.txt").open("w") as log:
-        command = [fairpriv, "app", "--server.port", port]
-        app = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
+        app = subprocess.Popen(command, cwd=folder, env={**ELSEWHERE, **environment}, stdout=log, stderr=log)
         try:
             wait_until(lambda: _answers(port) or app.poll() is not None, "the dashboard's answer")
             assert app.poll() is None, (folder / "log.txt").read_text()
-            yield SimpleNamespace(address=f"http://localhost:{port}")
+            yield SimpleNamespace(address=f"http://localhost:{port}", settings=environment)
         finally:
             app.terminate()
             app.wait(PATIENCE)
@@ -139,5 +139,54 @@ def test_it_works_where_there_is_no_checkout(end: str, built: Path, fresh_tab: P
     found = json.loads(call(tools / "fairpriv", "test", "--json", cwd=tmp_path))
     assert time.monotonic() - started < LONGEST
     assert [each["well"] for each in found["checks"]] == [True] * 4
-    with serve(tools / "fairpriv", tmp_path) as site:
+    with serve(tmp_path, tools / "fairpriv", "app") as site:
         train_a_run(fresh_tab, site)
+
+
+@pytest.mark.long
+def test_a_fresh_clone_comes_up_where_pytorchs_own_index_does_not_answer(tmp_path: Path) -> None:
+    """From what pip is configured to, or from the default index, which may take 6.2 GB."""
+    clone = tmp_path / "clone"
+    call("git", "clone", "-q", ROOT, clone, cwd=tmp_path)
+    launcher = clone / "fairpriv"
+    text, found = re.subn("(?m)^cpu_index=.*", "cpu_index=http://127.0.0.1:9/cpu", launcher.read_text())
+    assert found == 1
+    launcher.write_text(text)
+    call(launcher, "setup", cwd=tmp_path)
+    with serve(tmp_path, launcher, "app"):
+        pass
+    assert "passed" in call(launcher, "test", "-n", "0", "tests/test_text.py", cwd=tmp_path)
+
+
+@pytest.mark.long
+def test_the_images_steps_install_and_serve_from_the_files_that_each_has(tmp_path: Path) -> None:
+    """All but the base, its packages and its user: a folder takes the place of the image."""
+    image, data = tmp_path / "image", tmp_path / "data"
+    for folder in (image, data):
+        folder.mkdir()
+    kept = call("git", "ls-files", cwd=ROOT).splitlines()
+    settings: dict[str, str] = {}
+    commands: dict[str, str] = {}
+    for kind, text in read_steps("server"):
+        if kind == "ENV":
+            settings |= dict(each.split("=", 1) for each in text.replace("/data", str(data)).split())
+        elif kind == "COPY":
+            *sources, _ = text.removeprefix("--chown=fairpriv ").split()
+            for name in kept if sources == ["."] else sources:
+                (image / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, image / name)
+        elif kind == "RUN" and not text.startswith("apt-get "):
+            run = subprocess.run(["sh", "-c", text], cwd=image, env={**ELSEWHERE, **settings}, capture_output=True)
+            assert run.returncode == 0, run.stderr.decode()
+        commands[kind] = text
+    with serve(image, *json.loads(commands["CMD"]), **settings) as site:
+        assert "set up in" not in (image / "log.txt").read_text(), "the image's start installs nothing"
+        healthy = commands["HEALTHCHECK"].partition(" CMD ")[2]
+        call("env", *(f"{name}={value}" for name, value in site.settings.items()), "sh", "-c", healthy, cwd=image)
+
+
+def read_steps(stage: str) -> list[tuple[str, str]]:
+    """Return the instructions of one stage of the image, each with what follows it."""
+    text = (ROOT / "Dockerfile").read_text().partition(f" AS {stage}\n")[2].partition("\nFROM ")[0]
+    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#")).replace("\\\n", " ")
+    return [(kind, rest) for kind, _, rest in (line.partition(" ") for line in lines.splitlines() if line)]
