@@ -24,7 +24,11 @@ _PASSED_ON = {"ignore_unknown_options": True, "help_option_names": ["-h", "--hel
 
 
 @click.command(context_settings=_PASSED_ON)
-@click.option("--log-level", type=click.Choice(list(LEVELS)), help="Write what becomes of runs to standard error.")
+@click.option(
+    "--log-level",
+    type=click.Choice(list(LEVELS)),
+    help="Write what becomes of runs to standard error. Default: nothing.",
+)
 @click.argument("options", metavar="[STREAMLIT OPTIONS]...", nargs=-1, type=click.UNPROCESSED)
 def app(log_level: str | None, options: tuple[str, ...]) -> NoReturn:
     """Serve the dashboard, and train what is launched there; other options go to Streamlit, as --server.port 8600."""

@@ -13,8 +13,8 @@ from fairpriv_core.store.runs import open_store
 
 @click.command()
 @click.argument("key")
-@click.option("--runs", type=click.IntRange(min=40), default=1000, show_default=True, help="Trained on each data set.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="An audit with it repeats.")
+@click.option("--runs", type=click.IntRange(min=40), default=1000, help="Trained on each data set.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="An audit with it repeats.")
 @click.option("--again", is_flag=True, help="Audit once more a run that has been audited.")
 @options.json
 def audit(key: str, runs: int, seed: int, again: bool, as_json: bool) -> None:

@@ -41,7 +41,7 @@ def confirm_command(dataset: str) -> None:
 
 @click.command("croissant")
 @click.argument("dataset")
-@click.option("--out", help="Write here, in place of standard output.")
+@click.option("--out", metavar="FILE", help="Write here. Default: to standard output.")
 def croissant_command(dataset: str, out: str | None) -> None:
     """Describe the benchmark DATASET as Croissant metadata (JSON-LD): its code book and files, nothing of its rows."""
     checks.known_names("dataset", (dataset,), problems())

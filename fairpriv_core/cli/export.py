@@ -53,15 +53,15 @@ _HELP = (
     "story: a presentation in HTML, moved by the arrow keys. summary: it on one page of PDF. pptx: it as slides. "
     "onnx: one run's model. hf: a folder with its model and card, as Hugging Face has them. mlflow: an MLflow run."
 )
-_FOR_WHOM = "Who will read it: analyst, but for hf and mlflow policy, where nothing else is said."
+_FOR_WHOM = "Who will read it. Default: analyst, but policy for hf and mlflow."
 _TERMS = "the terms of '{}' keep models of it where they were trained; take its record or a report."
 
 
 @click.command()
 @click.argument("keys", nargs=-1, required=True)
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="json", show_default=True, help=_HELP)
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="json", help=_HELP)
 @click.option("--audience", type=click.Choice(AUDIENCES), help=_FOR_WHOM)
-@click.option("--out", help="Write here, in place of standard output.")
+@click.option("--out", metavar="FILE", help="Write here. Default: to standard output.")
 def export(keys: tuple[str, ...], form: str, audience: Audience | None, out: str | None) -> None:
     """Take runs away: a record, curves, or a report; for policy with numbers that epsilon covers or that are public."""
     if form in _OF_A_MODEL:

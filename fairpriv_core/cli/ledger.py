@@ -22,9 +22,9 @@ from fairpriv_core.store.runs import RunStore, open_store
 
 
 @click.group(invoke_without_command=True)
-@click.option("--dataset", help="A data set of the catalogue; default: every one in the store.")
-@click.option("--csv", "--parquet", "--file", "file", help=options.FILE)
-@click.option("--sensitive", help="Only this sensitive column.")
+@click.option("--dataset", metavar="NAME", help=f"{options.DATASET} Default: every one in the store.")
+@click.option("--csv", "--parquet", "--file", "file", metavar="FILE", help=options.FILE)
+@click.option("--sensitive", metavar="COLUMN", help="Only this sensitive column. Default: all.")
 @options.ledger_delta
 @options.json
 @click.pass_context
@@ -36,9 +36,19 @@ def ledger(context: click.Context, /, as_json: bool, **asked: Any) -> None:
 
 @ledger.command()
 @click.argument("data")
-@click.option("--epsilon", type=float, help="What all runs together may cost; a launch beyond it is refused.")
+@click.option(
+    "--epsilon",
+    type=float,
+    metavar="NUMBER",
+    help="What all runs together may cost; a launch beyond it is refused. Default: none, with --lift alone.",
+)
 @options.ledger_delta
-@click.option("--sensitive", "column", help="Cap what is spent of this sensitive column.")
+@click.option(
+    "--sensitive",
+    "column",
+    metavar="COLUMN",
+    help="Cap what is spent of this sensitive column. Default: none, with --record alone.",
+)
 @click.option("--record", is_flag=True, help="Cap what is spent of whole records.")
 @click.option("--lift", is_flag=True, help="Remove the cap.")
 @options.json
@@ -50,9 +60,15 @@ def cap(data: str, column: str | None, as_json: bool, **limit: Any) -> None:
 @click.command()
 @click.argument("keys", nargs=-1, required=True)
 @click.option("--by", type=click.Choice(WAYS), required=True, help="Numbers that are out already, noisy, or raw ones.")
-@click.option("--metric", help="A notion's gap, such as equalized_odds_gap, or accuracy; default: the runs' own gap.")
-@click.option("--epsilon", type=float, help="The price of a noisy choice.")
-@click.option("--delta", type=float, default=1e-5, show_default=True, help="In (0, 1).")
+@click.option(
+    "--metric",
+    metavar="NAME",
+    help="accuracy, or a gap: a notion's name, which fairpriv notions lists, with _gap. Default: the runs' own gap.",
+)
+@click.option(
+    "--epsilon", type=float, metavar="NUMBER", help="The price of a noisy choice, which needs it. Default: none."
+)
+@click.option("--delta", type=float, metavar="NUMBER", default=1e-5, help="In (0, 1).")
 @click.option("--again", is_flag=True, help="Make a choice once more that was made before.")
 @options.json
 def select(keys: tuple[str, ...], again: bool, as_json: bool, **criterion: Any) -> None:

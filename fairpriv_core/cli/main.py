@@ -5,6 +5,7 @@ Exit codes: 0, 1 for a failed run, 2 for bad input, 70 for a fault of this progr
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -24,34 +26,40 @@ from fairpriv_core.warnings import FairprivWarning
 
 #: a fault of this program, as sysexits.h has it
 FAULT = 70
-# Each command, where it is: a module of this folder and a name in it.
+# What each command is for, and where it is: a module of this folder and a name in it.
 _COMMANDS = {
-    "account": "runs:account_command",
-    "app": "app:app",
-    "audit": "audit:audit",
-    "certificate": "runs:certificate",
-    "check": "runs:check",
-    "check-plugin": "plugin:check_plugin_command",
-    "confirm": "catalogue:confirm_command",
-    "croissant": "catalogue:croissant_command",
-    "datasets": "catalogue:datasets",
-    "demo": "app:demo",
-    "export": "export:export",
-    "health": "health:health",
-    "ledger": "ledger:ledger",
-    "methods": "catalogue:methods_command",
-    "new": "new:new",
-    "notions": "catalogue:notions_command",
-    "papers": "papers:papers",
-    "predict": "runs:predict",
-    "resume": "runs:resume",
-    "runs": "runs:runs",
-    "schema": "schema:schema",
-    "select": "ledger:select",
-    "sweep": "sweep:sweep",
-    "test": "selftest:selftest",
-    "train": "runs:train",
+    "Begin": {"app": "app:app", "demo": "app:demo", "test": "selftest:selftest"},
+    "Look up": {
+        "datasets": "catalogue:datasets",
+        "methods": "catalogue:methods_command",
+        "notions": "catalogue:notions_command",
+        "papers": "papers:papers",
+        "confirm": "catalogue:confirm_command",
+        "croissant": "catalogue:croissant_command",
+    },
+    "Train": {
+        "schema": "schema:schema",
+        "account": "runs:account_command",
+        "train": "runs:train",
+        "resume": "runs:resume",
+        "sweep": "sweep:sweep",
+    },
+    "Use runs": {
+        "runs": "runs:runs",
+        "select": "ledger:select",
+        "predict": "runs:predict",
+        "export": "export:export",
+    },
+    "Check": {
+        "ledger": "ledger:ledger",
+        "audit": "audit:audit",
+        "certificate": "runs:certificate",
+        "check": "runs:check",
+        "health": "health:health",
+    },
+    "Extend": {"new": "new:new", "check-plugin": "plugin:check_plugin_command"},
 }
+_PLACES = {name: place for group in _COMMANDS.values() for name, place in group.items()}
 
 
 class Commands(click.Group):
@@ -59,21 +67,38 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
-        return list(_COMMANDS)
+        return list(_PLACES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command; None for a name that is none."""
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in _PLACES:
             return None
-        module, name = _COMMANDS[cmd_name].split(":")
+        module, name = _PLACES[cmd_name].split(":")
         found: click.Command = getattr(import_module(f"fairpriv_core.cli.{module}"), name)
         return found
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by what they are for, each with its first sentence."""
+        for title, group in _COMMANDS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, _read_sentence(place)) for name, place in group.items()])
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+
+def _read_sentence(place: str) -> str:
+    """Return what a command's documentation says first, from its file: to load all commands takes a second."""
+    module, name = place.split(":")
+    tree = ast.parse(Path(__file__).with_name(f"{module}.py").read_bytes())
+    [command] = (each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == name)
+    return (ast.get_docstring(command) or "").partition("\n")[0].partition(";")[0].removesuffix(".")
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="fairpriv", prog_name="fairpriv")
 def cli() -> None:
-    """Train differentially private and fair classifiers, and see what each epsilon covers."""
+    """Train differentially private and fair classifiers, and see what each epsilon covers. For example:
+
+    fairpriv train --method pf_ld --notion demographic_parity --epsilon 1
+    """
 
 
 @contextmanager

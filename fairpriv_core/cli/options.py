@@ -18,12 +18,12 @@ from fairpriv_core.files.spelling import MISSING
 
 FILE = (
     "Your own table in place of a data set: CSV, Excel, OpenDocument, Parquet, JSON lines or ARFF; text also as .gz or "
-    ".zip, Parquet also as a folder of files."
+    ".zip, Parquet also as a folder of files. Default: none."
 )
-FILES = f"{FILE} Given several times: CSV files with the same columns, which are one table."
+FILES = f"{FILE} Repeatable: CSV files with the same columns are one table."
 SENSITIVE = (
     "The sensitive attribute: a column, column:edge,edge to cut numbers, column=value,value to make all others one "
-    "group, a+b to cross two."
+    "group, a+b to cross two. fairpriv datasets --json lists those of a data set."
 )
 STATED = ("file_encoding", "separator", "decimal", "sheet", "header")
 _STATED = (
@@ -44,7 +44,8 @@ _CELLS = (
         "spellings",
         metavar="COLUMN:TEXT,TEXT=VALUE",
         multiple=True,
-        help='Texts that are one value, such as "sex:F,w=female"; repeatable. Case and blanks never tell values apart.',
+        help='Texts that are one value, such as "sex:F,w=female"; repeatable. Case and blanks never tell values apart. '
+        "Default: none.",
     ),
     click.option(
         "--missing",
@@ -55,19 +56,25 @@ _CELLS = (
         "makes these values.",
     ),
 )
+DATASET = "A data set of the catalogue, which fairpriv datasets lists."
+METHOD = "The method; fairpriv methods lists them."
 json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-out = click.option("--out", help="Write the record here too.")
-variant = click.option("--variant", help="proved (default) or published, where the method has both.")
+out = click.option("--out", metavar="FILE", help="Write the record here too. Default: nowhere.")
+variant = click.option(
+    "--variant", metavar="[proved|published]", help="How the method is accounted, where it has both. Default: proved."
+)
 set = click.option(
     "--set",
     "assignments",
     metavar="KEY=VALUE",
     multiple=True,
-    help="A hyper-parameter; repeatable. `fairpriv methods NAME` has all.",
+    help="A hyper-parameter; repeatable. fairpriv methods NAME lists them. Default: the method's.",
 )
-epsilon = click.option("--epsilon", help="The privacy budget, > 0; a private method needs it.")
-delta = click.option("--delta", help="In (0, 1); default 1e-5.")
-ledger_delta = click.option("--delta", type=float, help="In (0, 1); default 1e-5.")
+epsilon = click.option(
+    "--epsilon", metavar="NUMBER", help="The privacy budget, > 0; a private method needs it. Default: none."
+)
+delta = click.option("--delta", metavar="NUMBER", help="In (0, 1). Default: 1e-5.")
+ledger_delta = click.option("--delta", type=float, metavar="NUMBER", help="In (0, 1). Default: 1e-5.")
 
 
 def stated(command: Callable[..., Any]) -> Callable[..., Any]:

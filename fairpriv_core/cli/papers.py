@@ -54,9 +54,9 @@ def show(name: str, as_json: bool) -> None:
 @click.argument("name", metavar="ID")
 @click.option("--small", "version", flag_value="small", default="small", help="The smaller version (default).")
 @click.option("--full", "version", flag_value="full", help="All that the paper ran.")
-@click.option("--seeds", metavar="A..B", help="Seeds A to B in place of the version's, such as 200..204.")
+@click.option("--seeds", metavar="A..B", help="Seeds A to B, such as 200..204. Default: the version's.")
 @options.set
-@click.option("--workers", type=click.IntRange(min=1), help="How many processes train; default: one a core.")
+@click.option("--workers", type=click.IntRange(min=1), help="How many processes train. Default: one a core.")
 @click.option("--yes", is_flag=True, help="Start the full version's runs, however many they are.")
 @options.json
 def run(name: str, version: str, workers: int | None, as_json: bool, **asked: Any) -> None:

@@ -28,52 +28,88 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.text import count_text
 
-_GROUP_RATIO = "In (0, 1]: leave out training rows of larger groups until the smallest is so large a share of each."
-_ENCODING = "Of a benchmark's numbers: binned (default), with bins that we chose, or plain, without bins or logarithms."
-_ROWS = "Use so many rows, drawn at random with a constant seed; the others are left alone."
+_GROUP_RATIO = (
+    "In (0, 1]: leave out training rows of larger groups until the smallest is so large a share of each. "
+    "Default: none is left out."
+)
+_ENCODING = (
+    "Of a benchmark's numbers: binned, with bins that we chose, or plain, without bins or logarithms. Default: binned."
+)
+_ROWS = "Use so many rows, drawn at random with a constant seed; the others are left alone. Default: all."
+_LABEL = (
+    "The column to predict; a file needs it. score:150 cuts a number in two. Default: the usual one of the data set."
+)
+_AS_IT_IS = "Default: as it is."
+_POSITIVE = "Of the label, what counts as positive. Default: the data set's own; of a file what reads as yes."
+_SPLIT = (
+    "75/25 from the seed by row number (rows), label (stratified) or whose the rows are (people); or official. "
+    "Default: the data set's own; of a file rows."
+)
 
 
 @click.command()
-@click.option("--dataset", help="A data set of the catalogue; without data: Adult by sex.")
-@click.option("--csv", "--parquet", "--file", "files", multiple=True, help=options.FILES)
+@click.option("--dataset", metavar="NAME", help=f"{options.DATASET} Default: Adult by sex, without a file.")
+@click.option("--csv", "--parquet", "--file", "files", metavar="FILE", multiple=True, help=options.FILES)
 @options.stated
 @options.cells
-@click.option("--label", help="The column to predict; a file needs it. score:150 cuts a number in two.")
-@click.option("--positive", help="The label's value that counts as positive.")
-@click.option("--sensitive", help=options.SENSITIVE)
-@click.option("--group-ratio", help=_GROUP_RATIO)
-@click.option("--rows", help=_ROWS)
-@click.option("--encoding", help=_ENCODING)
-@click.option("--schema", metavar="FILE", help="What the file's columns are and hold: see fairpriv schema.")
+@click.option("--label", metavar="COLUMN", help=_LABEL)
+@click.option("--positive", metavar="VALUE", help=_POSITIVE)
+@click.option("--sensitive", metavar="COLUMN", help=f"{options.SENSITIVE} Default: none, one is needed.")
+@click.option("--group-ratio", metavar="NUMBER", help=_GROUP_RATIO)
+@click.option("--rows", metavar="COUNT", help=_ROWS)
+@click.option("--encoding", metavar="[binned|plain]", help=_ENCODING)
+@click.option(
+    "--schema", metavar="FILE", help="What the columns are and hold; fairpriv schema proposes it. Default: guessed."
+)
 @click.option(
     "--private-schema",
     metavar="SHARE",
-    help="Measure what the schema leaves open with noise, for this share of epsilon, such as 0.1.",
+    help="Measure what the schema leaves open with noise, for this share of epsilon, such as 0.1. Default: not.",
 )
 @click.option(
-    "--person", metavar="COLUMN", help="Whose a row is: one row of each person is used, and people protected."
+    "--person",
+    metavar="COLUMN",
+    help="Whose a row is: one row of each person is used, and people protected. Default: none, rows are protected.",
 )
-@click.option("--image", metavar="COLUMN", help="The file's column that names images (relative to it) or holds them.")
-@click.option("--unreadable", help="skip: leave out images that cannot be read; without it they are refused.")
-@click.option("--notion", help="The fairness notion.")
-@click.option("--method", help="The method.")
+@click.option(
+    "--image",
+    metavar="COLUMN",
+    help="The file's column that names images (relative to it) or holds them. Default: none.",
+)
+@click.option(
+    "--unreadable", metavar="[skip]", help="skip leaves out images that cannot be read. Default: they are refused."
+)
+@click.option(
+    "--notion",
+    metavar="NAME",
+    help="The fairness notion; fairpriv notions lists them. Default: none, a method that pursues one needs it.",
+)
+@click.option("--method", metavar="NAME", help=f"{options.METHOD} Default: none, one is needed.")
 @options.variant
 @options.set
 @options.epsilon
 @options.delta
+@click.option("--split", metavar="[rows|stratified|people|official]", help=_SPLIT)
 @click.option(
-    "--split",
-    help="75/25 from the seed by row number (rows), label (stratified) or whose the rows are (people); or official.",
+    "--seed", metavar="NUMBER", help="Public: drives split, initialisation and batches, never noise. Default: 0."
 )
-@click.option("--seed", help="Public: drives split, initialisation and batches, never noise. Default 0.")
 @click.option(
     "--private-evaluation/--no-private-evaluation",
     default=None,
     help="Release fairness on the test split too, with noise, within the same epsilon. Default: on, off with --reuse.",
 )
-@click.option("--reuse", metavar="KEY", help="Train on the release of this run (one_release): nothing more is spent.")
-@click.option("--replay-noise", help="Make the noise repeatable, for tests: such a run has no epsilon.")
-@click.option("--config", help="A TOML or JSON file to start from; options override it.")
+@click.option(
+    "--reuse",
+    metavar="KEY",
+    help="Train on the release of this run (one_release): nothing more is spent. fairpriv runs lists keys. "
+    "Default: none.",
+)
+@click.option(
+    "--replay-noise",
+    metavar="NUMBER",
+    help="Make the noise repeatable from this seed, for tests: such a run has no epsilon. Default: none.",
+)
+@click.option("--config", metavar="FILE", help="TOML or JSON to start from; options override it. Default: none.")
 @options.out
 @click.option("--again", is_flag=True, help="Run once more what is already in the store.")
 @options.json
@@ -98,9 +134,9 @@ def resume(key: str, out: str | None, as_json: bool) -> None:
 
 
 @click.command("account")
-@click.option("--method", required=True, help="The method.")
+@click.option("--method", metavar="NAME", required=True, help=options.METHOD)
 @click.option("--dataset-size", type=int, required=True, help="The number of training rows.")
-@click.option("--groups", type=int, default=2, show_default=True, help="The number of groups.")
+@click.option("--groups", type=int, default=2, help="The number of groups.")
 @options.variant
 @options.set
 @options.epsilon
@@ -115,7 +151,7 @@ def account_command(
 
 
 @click.group(invoke_without_command=True)
-@click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only runs that have this tag; repeatable.")
+@click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only runs with this tag; repeatable. Default: all.")
 @click.option("--archived", is_flag=True, help="Archived runs too.")
 @options.json
 @click.pass_context
@@ -127,12 +163,12 @@ def runs(context: click.Context, /, tags: tuple[str, ...], archived: bool, as_js
 
 @runs.command()
 @click.argument("key")
-@click.option("--name", help=f"What you call it, at most {MOST_OF_NAME} characters; empty takes the name away.")
-@click.option("--tag", "tags", metavar="TAG", multiple=True, help="A tag; repeatable, in place of those it has.")
+@click.option("--name", metavar="TEXT", help=f"At most {MOST_OF_NAME} characters; empty takes it away. {_AS_IT_IS}")
+@click.option("--tag", "tags", metavar="TAG", multiple=True, help=f"Repeatable, in place of those it has. {_AS_IT_IS}")
 @click.option("--no-tags", is_flag=True, help="Take all tags away.")
-@click.option("--note", help=f"At most {MOST_OF_NOTE:,} characters; empty takes the note away.")
-@click.option("--pin/--unpin", "pinned", default=None, help="Whether lists put it first.")
-@click.option("--archive/--unarchive", "archived", default=None, help="Whether lists leave it out.")
+@click.option("--note", metavar="TEXT", help=f"At most {MOST_OF_NOTE:,} characters; empty takes it away. {_AS_IT_IS}")
+@click.option("--pin/--unpin", "pinned", default=None, help=f"Whether lists put it first. {_AS_IT_IS}")
+@click.option("--archive/--unarchive", "archived", default=None, help=f"Whether lists leave it out. {_AS_IT_IS}")
 @options.json
 def label(key: str, tags: tuple[str, ...], no_tags: bool, as_json: bool, **given: Any) -> None:
     """Give a run a name, tags or a note, pin or archive it; no record, file or report of the run holds them."""
@@ -156,9 +192,11 @@ def check(as_json: bool) -> None:
 
 @click.command()
 @click.argument("key")
-@click.option("--csv", "--parquet", "--file", "source", required=True, help="A table with the model's columns.")
+@click.option(
+    "--csv", "--parquet", "--file", "source", metavar="FILE", required=True, help="A table with the model's columns."
+)
 @options.stated
-@click.option("--out", "target", required=True, help="Where to write row, probability and prediction.")
+@click.option("--out", "target", metavar="FILE", required=True, help="Where to write row, probability and prediction.")
 @options.json
 def predict(key: str, source: str, target: str, as_json: bool, **given: Any) -> None:
     """Predict the rows of a file with a run's model."""

@@ -19,7 +19,7 @@ from fairpriv_core.paths import read_path
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @options.stated
-@click.option("--out", help="Write the schema here; without it, it is printed.")
+@click.option("--out", metavar="FILE", help="Write the schema here. Default: to standard output.")
 def schema(files: tuple[str, ...], out: str | None, **given: Any) -> None:
     """Propose what the columns of a table of your own are, each guess with its reason; correct it, then train.
 

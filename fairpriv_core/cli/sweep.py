@@ -32,11 +32,15 @@ from fairpriv_core.text import Reporter
 @click.command()
 @click.argument("file")
 @click.option("--resume", is_flag=True, help="Go on with a sweep that was begun: only what is missing runs.")
-@click.option("--workers", type=click.IntRange(min=1), help="How many processes train; default: one a core.")
-@click.option("--scheduler", help="A Dask scheduler, tcp://host:8786: its workers train. FAIRPRIV_STORE is PostgreSQL.")
+@click.option("--workers", type=click.IntRange(min=1), help="How many processes train. Default: one a core.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="A Dask scheduler, tcp://host:8786: its workers train. FAIRPRIV_STORE is PostgreSQL. Default: none.",
+)
 @click.option("--no-private-evaluation", is_flag=True, help="Runs make no private evaluations, whatever FILE says.")
 @click.option("--yes", is_flag=True, help="Start more runs than the file lets start without it.")
-@click.option("--out", help="Write the answer here too.")
+@click.option("--out", metavar="FILE", help="Write the answer here too. Default: nowhere.")
 @options.json
 def sweep(file: str, workers: int | None, scheduler: str | None, out: str | None, as_json: bool, **asked: bool) -> None:
     """Train all runs that FILE asks for, and say before what they cost."""

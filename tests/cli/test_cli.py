@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,8 +16,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from click import Command, Context, Group, Option
 from pyarrow import parquet
 
+from fairpriv_core.cli.main import cli
 from fairpriv_core.cli.request import read_request
 from fairpriv_core.methods.catalog import GROUPS
 from fairpriv_core.privacy.accountants import epsilon
@@ -212,6 +215,41 @@ def test_catalogues_are_json(call: Call) -> None:
         assert [line.split()[0] for line in text if line[0] != " "] == [
             item["name"] for item in call(name, "--json").json[name]
         ]
+
+
+def test_the_commands_are_listed_without_being_loaded() -> None:
+    """Each with what its documentation says first."""
+    script = "import sys; sys.argv[1:] = ['--help']\nfrom fairpriv_core.cli.main import main\ntry: main()\n"
+    script += "finally: print('loaded', [each for each in ('numpy', 'sqlalchemy') if each in sys.modules])"
+    listed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout
+    assert listed.endswith("loaded []\n")
+    said = " ".join(listed.split())
+    assert said.index(" train --method ") < said.index("Options:")
+    context = Context(cli)
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None and command.help is not None
+        assert f" {name} {command.help.splitlines()[0].partition(';')[0].removesuffix('.')}" in said
+
+
+def list_options(command: Command, name: str) -> Iterator[tuple[str, Option, Context]]:
+    context = Context(command, show_default=True)
+    yield from ((name, each, context) for each in command.params if isinstance(each, Option))
+    for each in command.list_commands(context) if isinstance(command, Group) else ():
+        found = command.get_command(context, each)
+        assert found is not None
+        yield from list_options(found, f"{name} {each}")
+
+
+def test_every_option_says_its_type_and_its_default_and_where_names_are_listed() -> None:
+    found = [each for each in list_options(cli, "fairpriv") if not each[1].is_flag]
+    assert len(found) > 60
+    for name, option, context in found:
+        form, text = option.get_help_record(context) or ("", "")
+        assert not form.endswith(" TEXT") or "characters" in text, f"{name} {form}"
+        assert re.search(r"[Dd]efault: |\[required\]|\[default: ", text), f"{name} {form}: {text}"
+        lists = {"--dataset": "datasets", "--method": "methods", "--notion": "notions"}.get(option.opts[0])
+        assert lists is None or f"fairpriv {lists} lists" in text, f"{name} {form}"
 
 
 def test_account_needs_no_data_and_its_event_gives_its_epsilon(call: Call) -> None:
