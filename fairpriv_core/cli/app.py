@@ -16,6 +16,7 @@ import click
 import fairpriv_core
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.beside import train_beside
+from fairpriv_core.runs.device import check_device
 from fairpriv_core.runs.log import LEVELS, VARIABLE
 
 # One heap for all threads, which gives back what was held for one moment: the pages stay small.
@@ -32,6 +33,7 @@ _PASSED_ON = {"ignore_unknown_options": True, "help_option_names": ["-h", "--hel
 @click.argument("options", metavar="[STREAMLIT OPTIONS]...", nargs=-1, type=click.UNPROCESSED)
 def app(log_level: str | None, options: tuple[str, ...]) -> NoReturn:
     """Serve the dashboard, and train what is launched there; other options go to Streamlit, as --server.port 8600."""
+    check_device()
     _serve(options, {VARIABLE: log_level} if log_level else {})
 
 

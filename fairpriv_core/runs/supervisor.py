@@ -21,6 +21,7 @@ from typing import IO
 
 from fairpriv_core.errors import Damaged, FairprivError, StoreError
 from fairpriv_core.runs.children import Child, ChildProcesses, count_cores
+from fairpriv_core.runs.device import check_device
 from fairpriv_core.runs.log import note, set_up_log
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import run_child, run_explorer
@@ -182,6 +183,7 @@ def main(lifeline: int | None = None) -> int:
         threading.Thread(target=_stop_with, args=(lifeline, stopping), daemon=True).start()
     try:
         set_up_log()
+        check_device()
         with serving(stopping):
             if not stopping.is_set():
                 _serve(stopping)

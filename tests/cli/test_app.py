@@ -14,6 +14,8 @@ from fairpriv_core.cli import selftest
 from fairpriv_core.cli.app import find_dashboard
 from fairpriv_core.cli.main import cli
 from fairpriv_core.errors import BadInput
+from fairpriv_core.runs import supervisor
+from fairpriv_core.runs.device import check_device
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,6 +43,19 @@ def test_options_go_to_streamlit(
 def test_another_log_level_is_refused() -> None:
     run = CliRunner().invoke(cli, ["app", "--log-level", "loud"])
     assert run.exit_code == 2 and "'loud' is not one of 'info', 'warning'" in run.output
+
+
+def test_a_device_that_cannot_be_used_is_said_before_anything_is_served(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FAIRPRIV_DEVICE", "cuda:99")
+    monkeypatch.setattr(os, "execve", lambda *command: pytest.fail("it is served"))
+    run = CliRunner().invoke(cli, ["app"])
+    assert isinstance(run.exception, BadInput) and "device 'cuda:99' cannot be used here" in str(run.exception)
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # this process goes on to end at Ctrl-C
+    assert supervisor.main() == 2 and capsys.readouterr().err.startswith("fairpriv: FAIRPRIV_DEVICE: device 'cuda:99'")
+    monkeypatch.setenv("FAIRPRIV_DEVICE", "cpu:0")
+    check_device()
 
 
 def test_a_package_has_the_dashboard_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
