@@ -126,6 +126,19 @@ def test_what_a_document_points_to_is_there(name: str) -> None:
     assert not [path for path in links + named if not (ROOT / path).exists()]
 
 
+def test_what_a_setting_or_a_script_points_to_is_there() -> None:
+    kinds = (".toml", ".yml", ".yaml", "Dockerfile", "fairpriv", ".ci/check", ".ci/long", ".ci/run")
+    named = {
+        (path, name)
+        for path in _tracked_files()
+        if path.endswith(kinds)
+        for name in re.findall(r"(?<![\w./-])[\w./-]+/[\w-]+\.(?:py|md|toml|yml)\b", (ROOT / path).read_text("utf-8"))
+        if name.split("/")[0] in _top_level()
+    }
+    assert len(named) > 10
+    assert not [f"{path}: {name}" for path, name in named if not (ROOT / name).exists()]
+
+
 def test_links_between_documents_lead_somewhere() -> None:
     pages = [ROOT / path for path in _tracked_files() if path.endswith(".md")]
     links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8"))]

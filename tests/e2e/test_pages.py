@@ -14,7 +14,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.e2e.steps import CHART, assert_keeps_to_itself, keyed, open_page, settle
+from tests.e2e.steps import CHART, assert_keeps_to_itself, choose, keyed, open_page, settle
 
 FIRST_SCREEN: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
@@ -146,6 +146,24 @@ def test_each_page_at_a_glance_and_on_a_phone(tab: Page, site: Any, keys: list[s
             wrong[page] = str(error)
     assert not wrong, "\n".join(f"{page}: {said}" for page, said in wrong.items())
     assert "libtorch" not in Path(f"/proc/{site.pages.pid}/maps").read_text(), "the pages loaded PyTorch"
+
+
+def test_each_page_is_one_step_of_the_browsers_history(tab: Page, site: Any) -> None:
+    """And so is each choice that a person makes on it."""
+    open_page(tab, site, "papers")
+    settle(tab)
+    for title in ("Data", "Compare", "Learn"):
+        tab.get_by_role("link", name=title, exact=True).first.click()
+        expect(tab.locator("h1")).to_have_text(title)
+        settle(tab)
+    for title in ("Compare", "Data", "Papers"):
+        tab.go_back()
+        expect(tab.locator("h1")).to_have_text(title)
+        settle(tab)
+    choose(tab, "paper", "DP-FERMI")
+    expect(tab).to_have_url(re.compile("paper=dp_fermi"))
+    tab.go_back()
+    expect(tab).to_have_url(re.compile("papers.*paper=pf_ld"))
 
 
 @pytest.mark.long

@@ -1,10 +1,28 @@
-"""Another page begins at its top: Streamlit leaves a person as far down as the page before it was read."""
+"""Another page begins at its top, and is one step of the browser's history.
+
+Streamlit leaves a person as far down as the page before it was read. It also takes the address of a page and the
+choices that the page then writes into it for two steps: Back would lead to the same page.
+"""
 
 from __future__ import annotations
 
 import streamlit as st
 
-_SCRIPT = """export default function ({ data }) {
+_SCRIPT = """function makeOneStep() {
+  const push = history.pushState.bind(history)
+  let untouched = true
+  for (const kind of ["pointerdown", "keydown"])
+    addEventListener(kind, () => { untouched = false }, { capture: true, passive: true })
+  history.pushState = (state, title, url) => {
+    const isAnother = new URL(url, location.href).pathname !== location.pathname
+    if (untouched && !isAnother) history.replaceState(state, title, url)
+    else push(state, title, url)
+    untouched ||= isAnother
+  }
+}
+
+export default function ({ data }) {
+  if (window.fairprivPage === undefined) makeOneStep()
   const isAnother = window.fairprivPage !== undefined && window.fairprivPage !== data.page
   window.fairprivPage = data.page
   if (isAnother) document.querySelector("[data-testid=stMain]").scrollTo(0, 0)
