@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
 from fairpriv_core.cli.main import cli
@@ -81,6 +82,21 @@ def test_what_is_installed_is_what_is_pinned() -> None:
     assert {f"{name}=={found}" for name, found in installed.items()} <= set(here)
 
 
+def test_workflows_take_actions_by_digest_and_only_the_rights_that_they_need() -> None:
+    files = sorted((ROOT / ".github/workflows").glob("*.yml"))
+    assert [path.stem for path in files] == ["advisories", "ci", "docs", "image", "release"]
+    digests: dict[str, set[str]] = {}
+    for path in files:
+        flow = yaml.safe_load(path.read_text("utf-8"))
+        assert flow["permissions"] in ({}, {"contents": "read"}), path
+        for job in flow["jobs"].values():
+            assert job["timeout-minutes"] and job.get("permissions", {}).get("contents") in (None, "read")
+        for name, digest in re.findall(r"uses: ([\w./-]+)@(.*)", path.read_text("utf-8")):
+            assert re.fullmatch(r"[0-9a-f]{40} # v[\d.]+", digest), f"{path.name}: {name}"
+            digests.setdefault(name, set()).add(digest)
+    assert digests and all(len(each) == 1 for each in digests.values())
+
+
 def test_versions_agree() -> None:
     newest = re.search(r"^## (\S+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert newest is not None
@@ -133,7 +149,7 @@ def test_what_a_setting_or_a_script_points_to_is_there() -> None:
         for path in _tracked_files()
         if path.endswith(kinds)
         for name in re.findall(r"(?<![\w./-])[\w./-]+/[\w-]+\.(?:py|md|toml|yml)\b", (ROOT / path).read_text("utf-8"))
-        if name.split("/")[0] in _top_level()
+        if name.split("/")[0] in _top_level() and "_dashboard/" not in name  # of a wheel
     }
     assert len(named) > 10
     assert not [f"{path}: {name}" for path, name in named if not (ROOT / name).exists()]

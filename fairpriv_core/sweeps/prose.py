@@ -111,4 +111,4 @@ def _describe_time(cost: Json) -> str:
         return "nothing is left to run"
     workers = f"with {cost['workers']} {'process' if cost['workers'] == 1 else 'processes'}"
     untold = f", and {cost['untold']} runs whose time is not known beforehand" if cost["untold"] else ""
-    return f"about {say_seconds(cost['seconds'])} {workers}{untold}"
+    return f"about {say_seconds(cost['seconds'])} {workers} and nothing else running{untold}"

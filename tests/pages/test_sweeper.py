@@ -79,7 +79,7 @@ def test_a_sweep_is_launched_once_its_cost_is_seen_and_followed_to_its_end(store
     page.run()
     assert {row.status for row in store.rows()} == {"finished"}
     told = {metric.label: metric.value for metric in page.metric}
-    assert (told["New"], told["Training time"]) == ("0", "none left")
+    assert (told["New"], told["Training time, nothing else running"]) == ("0", "none left")
     assert not {"Cancel", "Resume", LAUNCH} & set(buttons(page).values())
     assert list(buttons(open_sweep()).values()) == ["Estimate again"]  # after a reload
 

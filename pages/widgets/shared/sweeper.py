@@ -44,7 +44,7 @@ def show_costs_of_sweep(cost: Json) -> None:
     with st.container(horizontal=True, gap="medium"):
         st.metric("Runs", f"{cost['runs']:,}", width=110)
         st.metric("New", f"{cost['new']:,}", width=110, help="The others are stored and are not run again.")
-        st.metric("Training time", _say_time(cost), width=280, help=_help_with_time(cost))
+        st.metric("Training time, nothing else running", _say_time(cost), width=280, help=_help_with_time(cost))
     lines = [_describe(item) for item in cost["protected"] if item["protected"]]
     if lines:
         st.markdown("**If all results are released**", help=_HELP)
@@ -64,7 +64,7 @@ def _say_time(cost: Json) -> str:
 def _help_with_time(cost: Json) -> str:
     cores = "1 process" if cost["workers"] == 1 else f"{cost['workers']:,} processes"
     untimed = f" {cost['untold']:,} runs are not included: their time is unknown." if cost["untold"] else ""
-    return f"Estimated from a few timed steps, with {cores} and nothing else running, plus seconds to start.{untimed}"
+    return f"Estimated from a few timed steps, with {cores}, plus seconds to start.{untimed}"
 
 
 def _describe(item: Json) -> str:
