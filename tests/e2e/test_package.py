@@ -55,7 +55,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def find_packages(end: str, folder: Path) -> list[str | Path]:
-    """Return what pip is told to install beside the wheel; the newest PyTorch is the pinned one, since each is large."""
+    """Return what pip is told to install beside the wheel; the newest PyTorch is the pinned one: each is large."""
     if end == "lock":
         return ["-c", ROOT / "constraints.txt"]
     if end == "newest":
