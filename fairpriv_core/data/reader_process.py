@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,10 +31,12 @@ from fairpriv_core.data.table_schema import UNSAID, from_text
 from fairpriv_core.errors import BadInput, DataUnavailable, FairprivError, RunFailed
 from fairpriv_core.files.column import Column
 from fairpriv_core.files.forms import Form
+from fairpriv_core.files.memory import limit_memory
 
 IDLE_SECONDS = 60.0
 #: so long may an answer take; the others wait
 ANSWER_SECONDS = 180.0
+_END_SECONDS = 10.0
 _BLOCK = 1 << 20
 _LENGTH_BYTES = 8
 _ERRORS = {kind.__name__: kind for kind in (BadInput, DataUnavailable)}
@@ -68,6 +71,7 @@ def _outline(spec: DataSpec) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def main() -> None:
     """Answer until the asking process ends, or asks nothing for a while."""
+    limit_memory()
     source, target = sys.stdin.buffer, sys.stdout.buffer
     while select.select([source], [], [], IDLE_SECONDS)[0] and (line := source.readline()):
         archive = answer(json.loads(line))
@@ -85,6 +89,7 @@ class Reader:
         self._command, self._seconds = [sys.executable, "-m", module], seconds
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_idle = False
         atexit.register(self.close)
 
     def outline(self, spec: DataSpec) -> Outline:
@@ -110,17 +115,19 @@ class Reader:
             process.communicate()
 
     def _ask(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return what the process answers: JSON, and arrays by name. One that has gone is started anew, once."""
+        """Return what the process answers: JSON, and arrays by name. What it dies of is not tried again."""
         if not self._lock.acquire(timeout=self._seconds):
             raise RunFailed("the data could not be read now: another file is being read; try again in a minute.")
         try:
-            answer = self._try(request) or self._try(request)
+            answer = self._try(request)
+            if answer is None and self._is_idle:
+                answer = self._try(request)
         finally:
             self._lock.release()
         if answer is None:
             raise RunFailed(
                 "the data could not be read: the process that reads them ended without an answer; "
-                "a file that needs more memory than there is may be the reason."
+                "a file that needs more memory than reading may take is the likely reason. Use fewer rows."
             )
         with np.load(io.BytesIO(answer), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
@@ -130,7 +137,7 @@ class Reader:
         return dict(found), arrays
 
     def _try(self, request: Mapping[str, Any]) -> bytes | None:
-        """Return the archive; None where the process has died. RunFailed, and its end, where it takes too long."""
+        """Return the archive; None where the process has ended. RunFailed, and its end, where it takes too long."""
         process = self._process = self._process or subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -150,6 +157,9 @@ class Reader:
             ) from error
         if answer:
             return answer
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_END_SECONDS)
+        self._is_idle = process.returncode == 0  # it had left before it was asked
         self.close()
         return None
 

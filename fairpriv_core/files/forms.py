@@ -20,7 +20,6 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
-from xml.etree.ElementTree import ParseError
 
 from python_calamine import CalamineError
 
@@ -45,7 +44,7 @@ _GZIP, _ZIP, _OLD_WORKBOOK, _PARQUET = b"\x1f\x8b", b"PK\x03\x04", b"\xd0\xcf\x1
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # what Excel writes and reads as the first line
 _UNPACKING = (
     *(OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError, CalamineError),
-    *(UnicodeDecodeError, ParseError),
+    UnicodeDecodeError,
 )
 
 
@@ -411,10 +410,7 @@ def _find_names(path: Path, form: Form, sample: str, stated: Stated) -> Form:
 def _find_sheet(path: Path, stated: Stated, limit_bytes: int | None) -> Form:
     """Return the form of a workbook: of the sheet that is stated, or else the first that holds a table."""
     with _explain(path):
-        if zipfile.is_zipfile(path):
-            sheets.check_unpacked(path, limit_bytes)
-        else:
-            sheets.check_old(path)
+        sheets.check_sheets(path, limit_bytes)
         found = sheets.read_sheets(path)
     listed = ", ".join(found)
     if stated.sheet and stated.sheet not in found:

@@ -9,30 +9,21 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from datetime import date, datetime, time
-from itertools import chain
 from pathlib import Path
-from subprocess import DEVNULL
+from subprocess import DEVNULL, PIPE
 from typing import Any, BinaryIO
-from xml.etree import ElementTree
 
 from python_calamine import CalamineWorkbook
 
 from fairpriv_core.files.faults import check_size, fault
+from fairpriv_core.files.sheet_extent import Extent
 
 _BLOCK = 1 << 20
 _PART_HEADER = 30  # bytes of a zip's header of a part, before the part's name
 _CONTENT = "content.xml"  # of an OpenDocument file
+_BINARY = "xl/workbook.bin"  # of .xlsb
 _WHOLE = 2**53
 _TRY_SECONDS = 60
-_TRY = """
-import resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31))
-from python_calamine import CalamineWorkbook
-with CalamineWorkbook.from_path(sys.argv[1]) as book:
-    for name in book.sheet_names:
-        book.get_sheet_by_name(name)
-"""
-_CELL_BYTES = 4  # in memory, at least
 
 
 def is_workbook(packed: zipfile.ZipFile) -> bool:
@@ -52,82 +43,67 @@ def read_sheets(path: Path, *, only: str = "", decimal: str = ".") -> dict[str, 
         }
 
 
-def check_unpacked(path: Path, limit_bytes: int | None) -> None:
-    """Raise BadInput where a workbook is larger than the limit once it is unpacked: by its directory, or in truth.
+def check_sheets(path: Path, limit_bytes: int | None) -> None:
+    """Raise BadInput where a workbook is larger than the limit once it is unpacked, or its sheets are mostly empty.
 
-    What reads workbooks unpacks a part to its end, whatever the directory says of its size, and repeats a cell of
-    OpenDocument as often as it says.
+    What reads workbooks unpacks a part to its end, whatever the directory says of its size, makes room for each cell
+    up to a sheet's last one, and repeats a cell of OpenDocument as often as it says.
     """
+    if not zipfile.is_zipfile(path) or _check_parts(path, limit_bytes) or limit_bytes is not None:
+        _try_apart(path, limit_bytes)
+
+
+def _check_parts(path: Path, limit_bytes: int | None) -> bool:
+    """Check what a zip unpacks to and how far sheets reach in XML; return whether its sheets are none."""
     with zipfile.ZipFile(path) as packed, path.open("rb") as file:
         parts = packed.infolist()
         check_size(path.name, sum(part.file_size for part in parts), limit_bytes=limit_bytes, unpacked=True)
-        size = 0
-        for block in chain.from_iterable(_unpack_part(file, part) for part in parts if limit_bytes is not None):
-            size += len(block)
-            check_size(path.name, size, limit_bytes=limit_bytes, unpacked=True)
-        for cells in _count_cells(packed):
-            check_size(path.name, _CELL_BYTES * cells, limit_bytes=limit_bytes, unpacked=True)
+        size, extent = 0, Extent(path.name)
+        for part in parts:
+            for count in extent.read(_unpack_part(file, part)):
+                size += count
+                check_size(path.name, max(size, extent.size), limit_bytes=limit_bytes, unpacked=True)
+        return _BINARY in packed.namelist()
 
 
-def check_old(path: Path) -> None:
-    """Raise BadInput where an old Excel workbook (.xls) cannot be read within a memory that is enough for a whole one.
+def _try_apart(path: Path, limit_bytes: int | None) -> None:
+    """Raise BadInput unless a process of its own, of limited memory, reads a workbook and finds it within the limit.
 
-    Its cells say where they stand, and what reads them makes room up to the last one: a few wrong bytes would end this
-    process, so another one tries first.
+    Cells of binary workbooks say where they stand, and texts are named as often as one likes: a few bytes would end
+    this process.
     """
-    command = [sys.executable, "-c", _TRY, str(path)]
+    command = [sys.executable, "-m", "fairpriv_core.files.sheet_trial", str(path), str(limit_bytes or sys.maxsize)]
     try:
-        ended = subprocess.run(command, stdout=DEVNULL, stderr=DEVNULL, timeout=_TRY_SECONDS, check=False).returncode
+        tried = subprocess.run(command, stdout=PIPE, stderr=DEVNULL, timeout=_TRY_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        ended = 1
-    if ended:
-        raise fault(f"{path.name} is damaged, or no Excel workbook that can be read; save it as .xlsx or CSV.")
+        tried = None
+    if tried is None or tried.returncode:
+        raise fault(
+            f"{path.name} is damaged, no workbook, or needs more memory than any table may; save the table as CSV."
+        )
+    check_size(path.name, int(tried.stdout), limit_bytes=limit_bytes, unpacked=True)
 
 
 def _unpack_part(file: BinaryIO, part: zipfile.ZipInfo) -> Iterator[bytes]:
     """Yield the bytes of a zip's part until its packed data end, of which the directory may say less."""
     if part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise zipfile.BadZipFile("a part is packed in a way that workbooks do not use")
-    if part.compress_type == zipfile.ZIP_STORED:  # such a part is as large as what is read of it
-        return
     file.seek(part.header_offset)
     header = file.read(_PART_HEADER)
     lengths = [int.from_bytes(header[at : at + 2], "little") for at in (26, 28)]  # of its name, and of what it adds
     file.seek(sum(lengths), io.SEEK_CUR)
-    left, inflate = part.compress_size, zlib.decompressobj(-zlib.MAX_WBITS)
+    left = part.compress_size
+    if part.compress_type == zipfile.ZIP_STORED:
+        while left > 0 and (plain := file.read(min(left, _BLOCK))):
+            left -= len(plain)
+            yield plain
+        return
+    inflate = zlib.decompressobj(-zlib.MAX_WBITS)
     while not inflate.eof and left > 0 and (packed := file.read(min(left, _BLOCK))):
         left -= len(packed)
         while packed and not inflate.eof:
             yield inflate.decompress(packed, _BLOCK)
             packed = inflate.unconsumed_tail
-
-
-def _count_cells(packed: zipfile.ZipFile) -> Iterator[int]:
-    """Yield how many cells an OpenDocument's sheets have so far, from their first to their last one with content."""
-    if _CONTENT not in packed.namelist():
-        return
-    others = high = filled = wide = column = last = 0
-    with packed.open(_CONTENT) as content:
-        for event, element in ElementTree.iterparse(content, events=("start", "end")):
-            kind = element.tag.rpartition("}")[2]
-            if event == "start" and kind == "table":
-                others, high, filled, wide = others + filled * wide, 0, 0, 0
-            elif event == "start" and kind == "table-row":
-                column = last = 0
-            elif event == "end" and kind in ("table-cell", "covered-table-cell"):
-                column += _repeats(element, "columns")
-                last = column if len(element) or any(key.endswith("}value-type") for key in element.attrib) else last
-                element.clear()
-            elif event == "end" and kind == "table-row":
-                high += _repeats(element, "rows")
-                filled, wide = (high, max(wide, last)) if last else (filled, wide)
-                element.clear()
-                yield others + filled * wide
-
-
-def _repeats(element: ElementTree.Element, what: str) -> int:
-    said = next((value for key, value in element.attrib.items() if key.endswith(f"number-{what}-repeated")), "1")
-    return int(said) if said.isascii() and said.isdigit() else 1
 
 
 def _spell(cell: Any, decimal: str) -> str:

@@ -60,7 +60,7 @@ FILES = {
     "packed twice": (gzip.compress(gzip.compress(GOOD.encode())), "people.csv holds a packed file; unpack it first"),
     "old workbook": (
         b"\xd0\xcf\x11\xe0rest",
-        "people.csv is damaged, or no Excel workbook that can be",
+        "people.csv is damaged, no workbook, or needs more memory",
     ),
     "sparse ARFF": (
         b"@relation x\n@attribute sex {f,m}\n@attribute paid numeric\n@data\n{0 f, 1 1}\n",

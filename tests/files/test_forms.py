@@ -503,22 +503,6 @@ def test_a_file_that_is_read_only_as_stated_has_the_content_of_its_rows(tmp_path
     assert digest_content(other, Stated(separator=",", header=0)) == digest_content(other)
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        '<table:table-row table:number-rows-repeated="99999">{}</table:table-row>',
-        '<table:table-row table:number-rows-repeated="999999"/><table:table-row>{}</table:table-row>',
-    ],
-)
-def test_a_sheet_that_repeats_its_cells_is_refused_for_what_it_comes_to(tmp_path: Path, rows: str) -> None:
-    cell = (
-        '<table:table-cell office:value-type="string" table:number-columns-repeated="999"><text:p>a</text:p>'
-        "</table:table-cell>"
-    )
-    (told,) = inspect_file(pack_ods(tmp_path / "bomb.ods", rows.format(cell)), limit_bytes=1_000_000).errors
-    assert "unpacked and the limit is 1 MB" in told
-
-
 def test_folders_of_parquet_files_say_a_value_of_their_rows(tmp_path: Path) -> None:
     path, table = tmp_path / "people.zip", pd.DataFrame({"age": [1, 2, 3], "paid": ["n", "y", "n"]})
     with zipfile.ZipFile(path, "w") as packed:

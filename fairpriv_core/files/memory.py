@@ -1,0 +1,21 @@
+"""A wall around a process that reads what others wrote."""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+_SIZES = Path("/proc/self/statm")
+_ROOM_BYTES = 1_500_000_000
+_DATA = 5  # which of these sizes is what is mapped from no file
+
+
+def limit_memory() -> None:
+    """Let this process map _ROOM_BYTES more than now, but for files; no limit where the system does not tell.
+
+    What asks for more gets a MemoryError, or ends.
+    """
+    if _SIZES.exists():
+        most = int(_SIZES.read_text().split()[_DATA]) * os.sysconf("SC_PAGE_SIZE") + _ROOM_BYTES
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
