@@ -31,7 +31,7 @@ from fairpriv_core.data.table_schema import UNSAID, from_text
 from fairpriv_core.errors import BadInput, DataUnavailable, FairprivError, RunFailed
 from fairpriv_core.files.column import Column
 from fairpriv_core.files.forms import Form
-from fairpriv_core.files.memory import limit_memory
+from fairpriv_core.files.memory import limited_memory
 
 IDLE_SECONDS = 60.0
 #: so long may an answer take; the others wait
@@ -71,12 +71,12 @@ def _outline(spec: DataSpec) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def main() -> None:
     """Answer until the asking process ends, or asks nothing for a while."""
-    limit_memory()
     source, target = sys.stdin.buffer, sys.stdout.buffer
-    while select.select([source], [], [], IDLE_SECONDS)[0] and (line := source.readline()):
-        archive = answer(json.loads(line))
-        target.write(len(archive).to_bytes(_LENGTH_BYTES, "big") + archive)
-        target.flush()
+    with limited_memory():
+        while select.select([source], [], [], IDLE_SECONDS)[0] and (line := source.readline()):
+            archive = answer(json.loads(line))
+            target.write(len(archive).to_bytes(_LENGTH_BYTES, "big") + archive)
+            target.flush()
 
 
 class Reader:

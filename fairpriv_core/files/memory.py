@@ -1,9 +1,11 @@
-"""A wall around a process that reads what others wrote."""
+"""A wall around what reads what others wrote."""
 
 from __future__ import annotations
 
 import os
 import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _SIZES = Path("/proc/self/statm")
@@ -11,11 +13,18 @@ _ROOM_BYTES = 1_500_000_000
 _DATA = 5  # which of these sizes is what is mapped from no file
 
 
-def limit_memory() -> None:
+@contextmanager
+def limited_memory() -> Iterator[None]:
     """Let this process map _ROOM_BYTES more than now, but for files; no limit where the system does not tell.
 
-    What asks for more gets a MemoryError, or ends.
+    What asks for more gets a MemoryError, or ends the process.
     """
+    before = resource.getrlimit(resource.RLIMIT_DATA)
     if _SIZES.exists():
         most = int(_SIZES.read_text().split()[_DATA]) * os.sysconf("SC_PAGE_SIZE") + _ROOM_BYTES
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+        hard = before[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (most if hard < 0 else min(most, hard), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)

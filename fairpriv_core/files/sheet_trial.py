@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from python_calamine import CalamineWorkbook
 
-from fairpriv_core.files.memory import limit_memory
+from fairpriv_core.files.memory import limited_memory
 from fairpriv_core.files.sheet_extent import CELL_BYTES
 
 
@@ -22,12 +22,12 @@ def _measure(path: str) -> Iterator[int]:
 def main() -> None:
     """Print how many bytes the workbook named first takes, counted until they are more than the number named next."""
     path, most = sys.argv[1], int(sys.argv[2])
-    limit_memory()
     size = 0
-    for found in _measure(path):
-        size += found
-        if size > most:
-            break
+    with limited_memory():
+        for found in _measure(path):
+            size += found
+            if size > most:
+                break
     print(size)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from fairpriv_core.data.own_images import find_image_columns, read_first_row
 from fairpriv_core.errors import BadInput, FairprivError
-from fairpriv_core.files.memory import limit_memory
+from fairpriv_core.files.memory import limited_memory
 from fairpriv_core.records.model import Model
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.decisions import Asked
@@ -24,13 +24,13 @@ def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
     What is found goes beside the file, and so does the sentence of what cannot be decided on: cells may stand in both.
     BadInput where the file is gone.
     """
-    limit_memory()
     asked = Asked(**request, name="")
     with RunStore(Database(place), asked.owner) as store:
         files = store.decisions
         path = files.file(asked)
         try:
-            found = _decide(store, asked, path, files.target(asked))
+            with limited_memory():
+                found = _decide(store, asked, path, files.target(asked))
         except FairprivError as error:
             found = {"refused": str(error)}
         files.note(asked, found)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from streamlit import config
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+from streamlit.testing.v1 import AppTest
+from streamlit.web.server.starlette import starlette_routes
 
+from pages.widgets.shared import uploader
 from pages.widgets.shared.uploader import HELD_SESSIONS, LIMIT_BYTES, MOST_AT_ONCE, UploadGate
 
 
 @pytest.fixture
 def runtime() -> Any:
     """Return what the gate needs of a running Streamlit: its file manager, and which sessions are connected."""
-    manager = MemoryUploadedFileManager("/upload")
+    manager = MemoryUploadedFileManager("/_stcore/upload_file")
     connected = {f"session {number}" for number in range(HELD_SESSIONS + 2)}
     found = SimpleNamespace(uploaded_file_mgr=manager, connected=connected)
     found.is_active_session = lambda session: session in connected
@@ -40,6 +45,53 @@ def test_only_who_was_let_in_and_is_there_sends(runtime: Any) -> None:
     gate.let_in("session 1")
     runtime.connected.add("session 0")
     assert not gate.admits("session 0")
+
+
+def test_a_gate_stands_where_the_address_asks_it(runtime: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = UploadGate(runtime)
+    assert gate.stands and not runtime.uploaded_file_mgr.file_storage
+    assert not gate.admits("session 0") and put(runtime, "session 0") == []
+
+
+def _ask_elsewhere(runtime: Any, manager: Any) -> Any:
+    """Return what the address needs, whose sessions it finds somewhere else."""
+    return SimpleNamespace(is_active_session=lambda session: True), manager
+
+
+def _keep_elsewhere(runtime: Any, manager: Any) -> Any:
+    """Return what the address needs, which keeps files without asking anybody."""
+    add = manager.add_file
+    return runtime, SimpleNamespace(add_file=lambda session_id, file: add(session_id, file))
+
+
+def _fail(*_: Any) -> Any:
+    raise ImportError
+
+
+@pytest.mark.parametrize("change", [_ask_elsewhere, _keep_elsewhere, _fail])
+def test_a_gate_that_is_passed_by_lets_nobody_in(
+    runtime: Any, monkeypatch: pytest.MonkeyPatch, change: Callable[..., Any]
+) -> None:
+    """Another version of Streamlit may ask or keep by other ways, or have no such address."""
+    make = starlette_routes.create_upload_routes
+    monkeypatch.setattr(
+        starlette_routes, "create_upload_routes", lambda runtime, manager, base: make(*change(runtime, manager), base)
+    )
+    monkeypatch.setattr(uploader, "exists", lambda: True)
+    monkeypatch.setattr(uploader, "get_instance", lambda: runtime)
+    monkeypatch.setattr(uploader, "get_script_run_ctx", lambda: SimpleNamespace(session_id="session 0"))
+    monkeypatch.setattr(uploader, "_stand_gate", UploadGate)
+    before = config.get_option("server.maxUploadSize")
+    page = AppTest.from_function(_draw).run()
+    assert [each.value for each in page.error] and page.error[0].value.startswith("Uploads are off")
+    assert not page.get("file_uploader") and config.get_option("server.maxUploadSize") == before
+    assert not UploadGate(runtime).stands
+
+
+def _draw() -> None:
+    from pages.widgets.shared.uploader import offer_uploader
+
+    assert not offer_uploader(lambda source, name: (), help="")
 
 
 def test_a_file_of_a_session_that_left_on_the_way_is_dropped(runtime: Any) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache, partial
+from secrets import token_hex
 from tempfile import TemporaryFile
 from threading import Lock, Timer
 from typing import IO, cast
@@ -18,6 +20,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRe
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.files.several import join_files, name_joined
 from pages.widgets.shared.sentences import plain, sentence
+from pages.widgets.shared.upload_address import build_address, send_empty
 
 LIMIT_BYTES = 50_000_000
 HELD_SECONDS = 120.0  # the page takes a file within seconds of its arrival, or never
@@ -27,6 +30,10 @@ _LOST = "Some files did not arrive. Drop up to 50 files at once, of 50 MB togeth
 _KINDS = (
     "A table, at most 50 MB: CSV (also .gz or .zip), Excel, OpenDocument, Parquet, JSON or ARFF. Several CSV or "
     "Parquet files with the same columns are one table."
+)
+_OFF = (
+    "Uploads are off: this version of Streamlit, {}, takes files past the limits on them. Install the version that "
+    "requirements.txt names, and start again."
 )
 _GATE_LOCK = Lock()
 #: stores a table from its bytes and its name, and returns what is wrong with it
@@ -40,15 +47,25 @@ class UploadGate:
     session ends. A session is let in when its page draws a place for files, so nobody is before sign-in or in a
     demonstration. It holds its last files, of LIMIT_BYTES and MOST_AT_ONCE at most; so many as HELD_SESSIONS hold some
     at a time; each file goes after `seconds`.
+
+    It takes the place of private parts of Streamlit, so it tries at its start what is sent by that address: `stands`
+    says whether it was asked. Where it does not stand nobody may be let in.
     """
 
     def __init__(self, runtime: Runtime, seconds: float = HELD_SECONDS) -> None:
-        self._manager = cast(MemoryUploadedFileManager, runtime.uploaded_file_mgr)
         self._seconds = seconds
         self._let_in: set[str] = set()
+        self.stands = False
+        with suppress(Exception):  # whatever another version of Streamlit lacks, or does
+            self._stand(runtime)
+
+    def _stand(self, runtime: Runtime) -> None:
+        self._manager = cast(MemoryUploadedFileManager, runtime.uploaded_file_mgr)
+        address = build_address(runtime, self._manager)  # before anything is replaced, as the server has built its own
         self._is_active, self._add = runtime.is_active_session, self._manager.add_file
         runtime.is_active_session = self.admits  # type: ignore[method-assign]  # asked by the upload address alone
         self._manager.add_file = self._take  # type: ignore[method-assign]  # all files pass there
+        self.stands = self._is_asked(partial(send_empty, address, self._manager))
 
     def let_in(self, session_id: str) -> None:
         """Take files of this session from now on, while it is connected."""
@@ -59,6 +76,20 @@ class UploadGate:
         others = [known for known, files in list(self._manager.file_storage.items()) if files and known != session_id]
         has_room = len(others) < HELD_SESSIONS
         return session_id in self._let_in and self._is_active(session_id) and has_room
+
+    def _is_asked(self, send: Callable[[str], bool]) -> bool:
+        """Return whether what is sent is taken from a session that is let in, by way of this gate, and else is not."""
+        probe, took, (is_active, add) = token_hex(), [], (self._is_active, self._add)
+        self._is_active = lambda session_id: session_id == probe or is_active(session_id)
+        self._add = lambda session_id, file: took.append(session_id) if session_id == probe else add(session_id, file)
+        try:
+            if send(probe) or took:
+                return False
+            self._let_in.add(probe)
+            return send(probe) and took == [probe] and not self._manager.file_storage.get(probe)
+        finally:
+            self._let_in.discard(probe)
+            self._is_active, self._add = is_active, add
 
     def _take(self, session_id: str, file: UploadedFileRec) -> None:
         if not self.admits(session_id):
@@ -77,7 +108,9 @@ _stand_gate = cache(UploadGate)
 
 def offer_uploader(take: Take, *, key: str = "uploader", help: str) -> bool:
     """Have what is dropped here taken, or say what is wrong with it; return whether it was refused."""
-    _let_in()
+    if not _let_in():
+        st.error(_OFF.format(st.__version__), icon=":material/lock:")
+        return False
     turns = f"{key}_turn"
     turn = st.session_state.get(turns, 0)  # another key is an empty uploader
     place = f"{key}_{turn}" if turn else key
@@ -132,14 +165,20 @@ def spell(fault: str, names: tuple[str, ...]) -> str:
     return fault if fault.startswith(names) else sentence(fault)
 
 
-def _let_in() -> None:
-    """Let this session send files; the first one opens the address, which .streamlit/config.toml leaves closed."""
+def _let_in() -> bool:
+    """Let this session send files, and return whether it may; False where no gate stands between it and the memory.
+
+    The first one opens the address, which .streamlit/config.toml leaves closed.
+    """
     context = get_script_run_ctx()
     if context is None or not exists():
-        return
+        return True
     with _GATE_LOCK:
-        _stand_gate(get_instance()).let_in(context.session_id)
-        config.set_option("server.maxUploadSize", LIMIT_BYTES // 1_000_000)
+        gate = _stand_gate(get_instance())
+        if gate.stands:
+            gate.let_in(context.session_id)
+            config.set_option("server.maxUploadSize", LIMIT_BYTES // 1_000_000)
+        return gate.stands
 
 
 def _forget(given: Sequence[UploadedFile]) -> None:
