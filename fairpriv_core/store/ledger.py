@@ -191,8 +191,13 @@ class LedgerStore:
             return next((dict(found) for found in results if found.get("request") == request), None)
 
     def pay(self, posting: Posting, result: Mapping[str, Any], owner: str) -> None:
-        """Store a paid release that is no run, with what came out; BadInput, and nothing stored, beyond a cap."""
+        """Store a paid release that is no run, with what came out; BadInput, and nothing stored, beyond a cap.
+
+        So is a later evaluation of a run that has one by now: what came out of the second is seen by nobody.
+        """
         with self._database.ledger() as connection:
+            if result.get(EVALUATED) in find_evaluated(connection):
+                raise BadInput(f"run {result[EVALUATED]} is evaluated already; nothing more was released.", field="key")
             admit(connection, posting)
             row = {"key": posting.entry.key, "owner": owner, "post": posting.to_json(), "result": dict(result)}
             connection.execute(insert(charge).values(**row, created=time.time()))

@@ -16,6 +16,7 @@ from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.ledger_entry import identify_data
 from fairpriv_core.records.record import RunRecord, is_covered
+from fairpriv_core.runs import evaluate as runs_evaluate
 from fairpriv_core.runs.evaluate import compute
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import work_on
@@ -90,6 +91,23 @@ def test_what_no_epsilon_covers_is_not_evaluated(local: RunStore) -> None:
     with pytest.raises(BadInput, match="is someone else's"):
         compute(str(local.database.path), request_evaluation(chosen[1].key, owner="https://id.example.org#ana"))
     assert len(local.ledger.lines(SYNTHETIC)) == lines
+
+
+def test_of_two_evaluations_at_once_one_is_made(local: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second ends while the first is being made: the first is refused when it comes to pay, and shows nothing."""
+    record, real = finish(local, method={"name": "pf_ld", "epochs": 2}), runs_evaluate._release
+
+    def release_after_another(*given: Any) -> RunRecord:
+        monkeypatch.setattr(runs_evaluate, "_release", real)
+        evaluate(local, record)
+        return real(*given)
+
+    monkeypatch.setattr(runs_evaluate, "_release", release_after_another)
+    with pytest.raises(BadInput, match=f"run {record.key} is evaluated already; nothing more was released"):
+        evaluate(local, record)
+    assert [line.what for line in local.ledger.lines(SYNTHETIC)].count("evaluation") == 1
+    found = local.record(record.key)
+    assert found is not None and found.metrics_private is not None
 
 
 def test_a_cap_holds_an_evaluation_back(local: RunStore) -> None:
