@@ -30,6 +30,8 @@ def _tell_attempts(row: Mapping[str, Any]) -> list[str]:
     said = []
     if row["crashes"]:
         said.append(f"{count_text(row['crashes'], 'process')} died on it since it last got further.")
+    if row["host_deaths"]:
+        said.append(f"Its machine went down {count_text(row['host_deaths'], 'time')} since it last got further.")
     if row["attempt"] > 1:
         last = f"; the last time from step {row['resumed_from_step']:,}" if row["resumed_from_step"] else ""
         said.append(f"Taken up {row['attempt']} times in all{last}.")

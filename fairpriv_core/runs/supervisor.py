@@ -147,7 +147,9 @@ class Supervisor:
             child.mishap()
             del self._previews[key]
         if self.explorer is not None and not self.explorer.alive:
-            self.explorer.mishap()  # what it left is found by its lease
+            mishap = self.explorer.mishap()
+            if mishap is not None:
+                self._work.recover(mishap)  # what it has left
             self.explorer, self._seen = None, None  # a run that was queued as it ended waits for the next one
 
     def _hasten(self) -> None:

@@ -23,7 +23,7 @@ ENDED = ("finished", "failed", "cancelled")
 BRIEF, RECORD, POSTING = (cast(run.c[name], String).label(name) for name in ("brief", "record", "posting"))
 #: the columns of a row without its documents
 SHORT = tuple(column for column in run.c if column.name not in ("brief", "record", "posting"))
-_NUMBERS = ("repeat", "step", "epoch", "seconds", "attempt", "crashes", "resumed_from_step", "created")
+_NUMBERS = ("repeat", "step", "epoch", "seconds", "attempt", "crashes", "host_deaths", "resumed_from_step", "created")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class RunRow:
         request: "pause" or "stop" where a running run was told so and has not reached it.
         step, steps, epoch: made; `steps` is None until training starts or where it is not known.
         epsilon: spent so far (proved); None where there is none to state.
-        attempt: how often a process took the run up; `crashes`: how often one died since it last got further.
+        attempt: how often a process took the run up; `crashes`: how often one died since it last got further;
+            `host_deaths`: how often the machine, or the process that trains, went down with it.
         error, error_kind: why it failed, every path by its last name: "bad_input", "failed" or "crashed".
         chunk: what runs have in common that train together; None for a run on its own.
     """
@@ -55,6 +56,7 @@ class RunRow:
     seconds: float
     attempt: int
     crashes: int
+    host_deaths: int
     resumed_from_step: int
     worker: str | None
     created: float

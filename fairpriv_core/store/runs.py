@@ -484,7 +484,7 @@ def _transition(stored: RowMapping, what: str) -> dict[str, Any] | None:
     if what == "pause" and status in ("queued", "running"):
         return {"request": "pause"} if held else {"status": "paused", **idle}
     if what == "resume" and (status == "paused" or (status == "running" and not held)):
-        return {"status": "queued", **idle}
+        return {"status": "queued", "host_deaths": 0, **idle}
     if what == "resume" and held and stored["request"] == "pause":
         return {"request": None}
     if what == "resume" and status == "failed" and stored["error_kind"] == "crashed":

@@ -19,7 +19,7 @@ from sqlalchemy import (
     func,
 )
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 
 schema = MetaData()
 # `secret` keys what is stored in place of a digest of a person's data (`store_identity.py`). Never exported.
@@ -47,6 +47,7 @@ run = Table(
     Column("record", JSON(none_as_null=True)),
     Column("attempt", Integer, nullable=False, default=0),
     Column("crashes", Integer, nullable=False, default=0),
+    Column("host_deaths", Integer, nullable=False, default=0),
     Column("worker", String),
     Column("lease_expires", Double),
     Column("heartbeat", Double),

@@ -3,7 +3,8 @@
 A claim raises the row's attempt, and every later write names that attempt: whoever was overtaken can write nothing.
 Metrics, checkpoint, heartbeat and the count of releases are one transaction. Runs of one chunk train together, so
 that each verb is one transaction for all of them. A run whose process died is queued again, split from its chunk where
-they cannot train together, or failed; a commit that is further than ever forgets its crashes.
+they cannot train together, or failed; where nobody was there to see it die, its host went down, and it is never failed
+for that. A commit that is further than ever forgets both.
 """
 
 from __future__ import annotations
@@ -47,6 +48,11 @@ from fairpriv_core.store.uploads import FileStore
 
 Claims = Sequence[Claim]
 MOST_CRASHES = 3
+MOST_HOST_DEATHS = 10
+_WENT_DOWN = (
+    "the machine or the process that trains went down {} times while the run was at step {:,}; look for the reason, "
+    "such as too little memory, then resume the run."
+)
 _EXPLORED = run.c.exploring.is_not(None)
 FREE = {"worker": None, "lease_expires": None, "request": None}
 
@@ -119,8 +125,11 @@ class WorkStore:
         with self._database.read() as connection:
             return bool(connection.scalar(select(exists().where(told))))
 
-    def recover(self) -> int:
-        """Hand back runs whose process or lease is gone, as crashes; return how many there were."""
+    def recover(self, reason: str | None = None) -> int:
+        """Hand back runs whose process or lease is gone; return how many there were.
+
+        Their hosts went down, or what started them, unless the caller saw their process die, for this `reason`.
+        """
         with self._database.read() as connection:
             held = select(run.c.key, run.c.status, run.c.worker, lease_over(run))
             running = connection.execute(held.where(run.c.status == "running")).mappings().all()
@@ -130,7 +139,7 @@ class WorkStore:
             with self._database.write(scrub=True) as connection:
                 rows = connection.execute(query.with_for_update(skip_locked=True)).mappings().all()
                 found = [stored for stored in rows if is_lost(stored)]
-                settle_crash(connection, found, "its process ended without a word")
+                _settle_deaths(connection, found, reason)
         return len(lost)
 
     def adopt(self, claims: Claims) -> dict[str, str]:
@@ -213,10 +222,13 @@ class WorkStore:
             halve(connection, [claim.key for claim in claims])
 
     def crash(self, claims: Claims, reason: str) -> None:
-        """Queue runs again whose process died; one that died too often has failed. Leaves those that were overtaken."""
+        """Queue runs again whose process died, as its supervisor saw; one that died too often has failed.
+
+        Leaves those that were overtaken.
+        """
         query = select(run).where(_is_held(claims)).order_by(run.c.key).with_for_update()
         with self._database.write(scrub=True) as connection:
-            settle_crash(connection, connection.execute(query).mappings().all(), reason)
+            _settle_deaths(connection, connection.execute(query).mappings().all(), reason)
 
     def asked(self, claims: Claims) -> dict[str, str]:
         """Return what a person asked of the runs that has not been done, by key."""
@@ -337,8 +349,8 @@ def _forget_crashes(connection: Connection, claims: Claims, progress: Sequence[P
     """Count the crashes anew of runs that are further than ever: one that dies at the same step for ever still ends."""
     for step in {reached.step for reached in progress}:
         keys = [claim.key for claim, reached in zip(claims, progress, strict=True) if reached.step == step]
-        further = run.c.key.in_(keys) & (run.c.step < step) & (run.c.crashes > 0)
-        connection.execute(update(run).where(further).values(crashes=0))
+        further = run.c.key.in_(keys) & (run.c.step < step) & (run.c.crashes + run.c.host_deaths > 0)
+        connection.execute(update(run).where(further).values(crashes=0, host_deaths=0))
 
 
 def _store_checkpoints(connection: Connection, claims: Claims, saved: Sequence[Checkpoint]) -> None:
@@ -367,10 +379,11 @@ def _list_beside(step: int, content: bytes, released: Any) -> tuple[bytes, ...]:
     return str(step).encode(), json.dumps(released).encode(), content
 
 
-def settle_crash(connection: Connection, lost: Sequence[RowMapping], reason: str) -> None:
-    """Queue runs again whose process died, or leave them as a person asked; after MOST_CRASHES a run has failed.
+def _settle_deaths(connection: Connection, lost: Sequence[RowMapping], reason: str | None = None) -> None:
+    """Queue runs again whose process died, or leave them as a person asked, unless that happens again and again.
 
-    Of a chunk it is not known which run it was, so that it is then split in halves, with one more attempt each.
+    With the `reason` for which a living supervisor saw it die a run has then failed; where its host went down it is
+    paused. Of a chunk it is not known which run it was, so that it is then split in halves, with one more attempt each.
     """
     for name in dict.fromkeys((row["chunk"], row["step"]) for row in lost if row["chunk"] is not None):
         chunk = [row for row in lost if (row["chunk"], row["step"]) == name]
@@ -387,21 +400,23 @@ def halve(connection: Connection, keys: Sequence[str]) -> None:
         connection.execute(update(run).where(run.c.key.in_(part)).values(chunk=run.c.chunk + f".{place}"))
 
 
-def _settle_together(connection: Connection, rows: Sequence[RowMapping], reason: str) -> None:
+def _settle_together(connection: Connection, rows: Sequence[RowMapping], reason: str | None) -> None:
+    counter, most = ("host_deaths", MOST_HOST_DEATHS) if reason is None else ("crashes", MOST_CRASHES)
     going_on = [row for row in rows if row["request"] is None]
-    worn = [row for row in going_on if row["crashes"] + 1 >= MOST_CRASHES]
-    separate = len(going_on) > 1 and worn
+    separate = len(going_on) > 1 and any(row[counter] + 1 >= most for row in going_on)
     for row in rows:
-        crashes = row["crashes"] + 1
-        change: dict[str, Any] = {"crashes": crashes, **FREE, "status": "queued"}
+        count = row[counter] + 1
+        change: dict[str, Any] = {counter: count, **FREE, "status": "queued"}
         if row["request"] == "stop":
-            change = {"crashes": crashes, **end_cancelled(connection, row["key"])}
+            change = {counter: count, **end_cancelled(connection, row["key"])}
         elif row["request"] == "pause":
             change["status"] = "paused"
         elif separate:
-            change["crashes"] = min(crashes, MOST_CRASHES - 1)
-        elif crashes >= MOST_CRASHES:
-            error = f"the run's process died {crashes} times, the last time because {reason}."
+            change[counter] = min(count, most - 1)
+        elif count >= most and reason is None:
+            change |= {"status": "paused", "error": _WENT_DOWN.format(count, row["step"])}
+        elif count >= most:
+            error = f"the run's process died {count} times, the last time because {reason}."
             change |= _failed(connection, row, error, "crashed")
         connection.execute(update(run).where(run.c.key == row["key"]).values(**change))
     if separate:

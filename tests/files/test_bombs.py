@@ -165,7 +165,6 @@ def test_a_workbook_of_ones_own_is_refused_for_what_is_empty_and_not_for_what_is
     assert "reaches" not in report.errors[0]
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell what is mapped")
 def test_the_reading_process_ends_at_its_limit_and_is_not_asked_again(tmp_path: Path) -> None:
     """What asks for more than it may have dies in its own process, once."""
     started, reader = tmp_path / "started", Reader()

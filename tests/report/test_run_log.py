@@ -16,6 +16,7 @@ ROW = {
     "step": 1500,
     "seconds": 12.0,
     "crashes": 0,
+    "host_deaths": 0,
     "attempt": 1,
     "resumed_from_step": 0,
     "heartbeat": 30.0,

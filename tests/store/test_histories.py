@@ -36,7 +36,7 @@ from fairpriv_core.store.database import Database
 from fairpriv_core.store.runs import GOING_ON, RunStore
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.tables import checkpoint, run, schema, store_info
-from fairpriv_core.store.work import MOST_CRASHES, WorkStore
+from fairpriv_core.store.work import MOST_CRASHES, MOST_HOST_DEATHS, WorkStore
 from tests.launched import config, draft, name
 from tests.stores import ON_BOTH
 
@@ -422,6 +422,8 @@ class History(RuleBasedStateMachine):
         for key in keys:
             each, row = self.runs[key], self.hosts.stores[0].row(key)
             went_on = {"pause": ["paused"], "stop": ["cancelled"]}.get(each.request or "", ["queued", "failed"])
+            if row.host_deaths == MOST_HOST_DEATHS and each.request is None:
+                went_on = ["paused"]
             assert row.status in went_on and (row.status != "failed" or row.crashes == MOST_CRASHES)
             each.crashed = row.status == "failed"
             self.release(each, row.status)

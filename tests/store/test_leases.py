@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +17,7 @@ from fairpriv_core.store.claim import LEASE_SECONDS, Progress
 from fairpriv_core.store.dialects import now
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.tables import preview, run
-from fairpriv_core.store.work import MOST_CRASHES, WorkStore
+from fairpriv_core.store.work import MOST_CRASHES, MOST_HOST_DEATHS, WorkStore
 from tests.launched import begin, config
 from tests.stores import ON_BOTH
 
@@ -100,6 +101,39 @@ def test_progress_forgets_crashes_and_standing_still_does_not(store: RunStore) -
         reach(step)
         die()
     assert (store.row(claim.key).status, store.row(claim.key).error_kind) == ("failed", "crashed")
+
+
+def test_a_host_that_goes_down_fails_no_run_and_pauses_the_one_that_it_always_goes_down_with(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, claim, _ = begin(store, config("none"), ())
+
+    def go_down(times: int) -> None:
+        """Claim the run as another host does, which is heard of no more."""
+        for _ in range(times):
+            lapse(store, claim.key)
+            become(monkeypatch, "here")
+            assert work.recover() == 1
+            become(monkeypatch, "elsewhere")
+            work.claim(claim.key)
+
+    become(monkeypatch, "here")
+    work.crash([claim], "of a test")
+    become(monkeypatch, "elsewhere")
+    [claim] = work.claim(claim.key)
+    go_down(MOST_HOST_DEATHS - 1)
+    row = store.row(claim.key)
+    assert (row.status, row.crashes, row.host_deaths) == ("running", 1, MOST_HOST_DEATHS - 1)
+    work.commit([replace(claim, attempt=row.attempt)], [Progress(5, 1, 1.0)], [Checkpoint(5, b"", (), {})])
+    go_down(MOST_HOST_DEATHS)
+    row = store.row(claim.key)
+    assert (row.status, row.crashes) == ("paused", 0) and "went down 10 times while the run was at step 5;" in (
+        row.error or ""
+    )
+    store.request(claim.key, "resume")
+    assert work.claim(claim.key)
+    go_down(1)
+    assert store.row(claim.key).status == "running"
 
 
 LAUNCHES: dict[str, Callable[[RunStore], object]] = {

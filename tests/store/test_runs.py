@@ -151,7 +151,8 @@ def test_an_overtaken_worker_can_write_nothing(store: RunStore, configure: Confi
             write()
     work.crash([old], "nothing")
     assert store.metrics(old.key) == [(5, "test/accuracy", 0.5)]
-    assert (store.row(old.key).status, store.row(old.key).crashes) == ("running", 1)
+    row = store.row(old.key)
+    assert (row.status, row.crashes, row.host_deaths) == ("running", 0, 1)
 
 
 def test_a_worker_of_a_deleted_run_can_write_nothing_to_a_later_one_of_its_name(
