@@ -24,7 +24,7 @@ from scipy.special import logsumexp
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.networks import find_memory
 from fairpriv_core.engine.training import Training
-from fairpriv_core.errors import BadInput
+from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.group_statistic import (
     PublicFeatures,
@@ -43,6 +43,8 @@ from fairpriv_core.seeds import public_generator
 
 _HOW = {"maxiter": 500, "maxcor": 20, "ftol": 1e-10, "gtol": 1e-3}  # the gradient is in rows
 _WEIGHT = 1.0  # a typical weight of a feature, before the features are divided by C
+#: what a run that fails after its release says of it
+SPENT = "The sums by group were released, and the run's epsilon is spent."
 REDRAWS = 24  # a standard deviation of so many is off by one part in seven
 _GIB = 2**30
 _COPIES = 3  # of the Hessian, at a time
@@ -149,7 +151,10 @@ def read_groups(method: Releases, train: Dataset, training: Training, score: np.
     _require_memory(train.groups, features.rows.shape[1])
     if statistic is None:
         statistic = release_statistic(method, train, training, features=features)
-    reading = estimate_groups(statistic, method=method, features=features, y=train.y, groups=train.groups)
+    try:
+        reading = estimate_groups(statistic, method=method, features=features, y=train.y, groups=train.groups)
+    except (ArithmeticError, ValueError) as error:
+        raise RunFailed(f"no group can be estimated from what was released ({error}). {SPENT}") from error
     require_rows(reading.estimate.sizes(), training.notion, train.group_names)
     return reading
 

@@ -16,11 +16,13 @@ import numpy as np
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.corrected import shorten, stack_features
 from fairpriv_core.engine.training import Training
+from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.thumbnails import shrink_images
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.privacy.sums import on_grid
 
 _RIDGE = 1.0  # of the score, in rows; its features have variance 1
+_LEAST_BOUND = 1e-100  # and at most one over it: its square is still a number
 _LEAST_SPREAD = 1e-12  # of a feature that varies
 
 
@@ -52,12 +54,17 @@ def build_features(method: Releases, train: Dataset, score: np.ndarray | None = 
     """Return phi of every row: its features, an intercept and bins of a public score, clipped to C and divided by it.
 
     The bins are of `score` (n,), or of a linear regression of the label on the features. Features of an image are its
-    thumbnail. A row that is not finite is 0 and says nothing of its group.
+    thumbnail. A row that is not finite is 0 and says nothing of its group. BadInput for a C of no usable size.
     """
     seen = train if train.image is None else replace(train, X=shrink_images(train.X, train.image), image=None)
     edges, bins = bin_score(seen, method.score_bins, score)
     rows = stack_features(seen.X, bins, method.score_bins)
     bound = float(np.median(np.linalg.norm(rows, axis=1))) if method.clip is None else method.clip
+    if not _LEAST_BOUND < bound < 1.0 / _LEAST_BOUND:
+        raise BadInput(
+            f"the features are cut at a length of {bound:g}, which cannot be computed with; scale them, or set clip.",
+            field="clip",
+        )
     return PublicFeatures(on_grid(shorten(rows, bound), 1.0), bound, seen.d, edges)
 
 

@@ -29,11 +29,11 @@ from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.networks import MLP
 from fairpriv_core.engine.rows import Feed, Indices, Records, count_streams
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.errors import BadInput
+from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
 from fairpriv_core.methods.corrected_score import fit_corrected
-from fairpriv_core.methods.group_estimate import Estimate, known_statistic, name_by_metric, read_groups
+from fairpriv_core.methods.group_estimate import SPENT, Estimate, known_statistic, name_by_metric, read_groups
 from fairpriv_core.methods.group_statistic import statistic_sensitivity
 from fairpriv_core.methods.none import PlainRule
 from fairpriv_core.methods.public_score import BOOSTED, LINEAR, fit_score
@@ -212,13 +212,19 @@ def _fit_networks(each: Sequence[_One]) -> list[Fitted]:
     methods, trains, trainings = zip(*each, strict=True)
     setting = Setting(methods, trains, trainings)
     known: dict[tuple[object, ...], Estimate] = {}  # models that are given one release share what follows from it
-    return setting.run(OneReleaseRule(setting, [_share_estimate(*one, known=known) for one in each]))
+    rule = OneReleaseRule(setting, [_share_estimate(*one, known=known) for one in each])
+    try:
+        return setting.run(rule)
+    except RunFailed as error:
+        raise RunFailed(f"{error} {SPENT}") from error
 
 
 def _share_estimate(
     method: OneRelease, train: Dataset, training: Training, *, known: dict[tuple[object, ...], Estimate]
 ) -> Estimate:
-    method.steps(train.n)  # what is wrong with the settings is said before anything is released
+    method.steps(train.n)  # what is wrong with the settings, or the features, is said before anything is released
+    if not np.isfinite(train.X.sum(dtype=np.float64)):
+        raise BadInput("some features are too large to be numbers of 32 bits; scale them.", field="method")
     statistic = known_statistic(training)
     if statistic is None:
         return read_groups(method, train, training).estimate

@@ -45,6 +45,41 @@ def _alike(groups: int) -> Dataset:
     return dataclasses.replace(data, X=np.full_like(data.X, 30.0))
 
 
+def _largest() -> Dataset:
+    """Features as large as 32 bits can hold."""
+    data = _ordinary(2)
+    return dataclasses.replace(data, X=np.copysign(np.finfo(np.float32).max, data.X))
+
+
+FAILING: dict[str, tuple[OneRelease, Dataset, type[Exception], str]] = {
+    "a wide bound": (dataclasses.replace(METHOD, clip=1e200), _ordinary(2), BadInput, "cannot be computed with"),
+    "a narrow bound": (dataclasses.replace(METHOD, clip=1e-200), _ordinary(2), BadInput, "cannot be computed with"),
+    "a row that is not finite": (METHOD, _huge(2), BadInput, "too large to be numbers"),
+    "too large a step": (dataclasses.replace(METHOD, learning_rate=1e38), _largest(), RunFailed, "epsilon is spent"),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_huge_features_fail_before_the_release_or_say_that_it_is_spent(name: str) -> None:
+    method, data, kind, says = FAILING[name]
+    recorder = RecordingMechanism()
+    with pytest.raises(kind, match=says):
+        train(method, [data], [recorder])
+    assert len(recorder.releases) == (kind is RunFailed)
+
+
+def test_what_fails_after_the_release_says_that_it_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    def overflow(*_: object, **__: object) -> None:
+        raise OverflowError("too large")
+
+    monkeypatch.setattr(estimates, "estimate_groups", overflow)
+    with pytest.raises(
+        RunFailed, match=r"\(too large\)\. The sums by group were released, and the run's epsilon is sp"
+    ):
+        train(METHOD, [_ordinary(2)], [RecordingMechanism()])
+
+
 SHAPES: dict[str, Callable[[int], Dataset]] = {"ordinary": _ordinary, "huge": _huge, "alike": _alike}
 
 
