@@ -32,6 +32,7 @@ from fairpriv_core.errors import BadInput, DataUnavailable, FairprivError, RunFa
 from fairpriv_core.files.column import Column
 from fairpriv_core.files.forms import Form
 from fairpriv_core.files.memory import limited_memory
+from fairpriv_core.files.read import digest_content
 
 IDLE_SECONDS = 60.0
 #: so long may an answer take; the others wait
@@ -50,6 +51,9 @@ def answer(request: Mapping[str, Any]) -> bytes:
         if "inspect" in request:
             stated = UNSAID if request["stated"] is None else from_text(request["stated"])
             found = asdict(inspect_file(request["inspect"], limit_bytes=request["limit_bytes"], stated=stated))
+            if request["limit_bytes"] is not None and not found["errors"]:
+                with suppress(BadInput):  # of a file that is read only as stated
+                    digest_content(Path(request["inspect"]))  # as the page will, which has no limit of its own
         else:
             found, arrays = _outline(DataSpec(**request["outline"]))
     except FairprivError as error:

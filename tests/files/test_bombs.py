@@ -165,6 +165,16 @@ def test_a_workbook_of_ones_own_is_refused_for_what_is_empty_and_not_for_what_is
     assert "reaches" not in report.errors[0]
 
 
+def test_a_column_of_bytes_that_a_page_would_have_to_digest_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    held = pa.array([b"\xff" * 3_000_000] * 100, pa.large_binary())
+    table = pa.table({"a": held, "b": np.arange(100) % 2, "c": np.arange(100) % 7})
+    parquet.write_table(table, path, compression="zstd", use_dictionary=False)
+    assert path.stat().st_size < 50_000
+    with pytest.raises(RunFailed, match="needs more memory than reading may take"):
+        READER.inspect(path, limit_bytes=LIMIT)
+
+
 def test_the_reading_process_ends_at_its_limit_and_is_not_asked_again(tmp_path: Path) -> None:
     """What asks for more than it may have dies in its own process, once."""
     started, reader = tmp_path / "started", Reader()
