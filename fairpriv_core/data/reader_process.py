@@ -51,9 +51,7 @@ def answer(request: Mapping[str, Any]) -> bytes:
         if "inspect" in request:
             stated = UNSAID if request["stated"] is None else from_text(request["stated"])
             found = asdict(inspect_file(request["inspect"], limit_bytes=request["limit_bytes"], stated=stated))
-            if request["limit_bytes"] is not None and not found["errors"]:
-                with suppress(BadInput):  # of a file that is read only as stated
-                    digest_content(Path(request["inspect"]))  # as the page will, which has no limit of its own
+            _try_digest(Path(request["inspect"]), unless=request["limit_bytes"] is None or bool(found["errors"]))
         else:
             found, arrays = _outline(DataSpec(**request["outline"]))
     except FairprivError as error:
@@ -62,6 +60,13 @@ def answer(request: Mapping[str, Any]) -> bytes:
     text = np.frombuffer(json.dumps(found).encode(), dtype=np.uint8)
     np.savez(archive, allow_pickle=False, answer=text, **arrays)
     return archive.getvalue()
+
+
+def _try_digest(path: Path, *, unless: bool) -> None:
+    """Digest a file as the page will, which has no limit of its own: what takes too much memory ends this process."""
+    with suppress(BadInput):  # of a file that is read only as stated
+        if not unless:
+            digest_content(path)
 
 
 def _outline(spec: DataSpec) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
