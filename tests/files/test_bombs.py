@@ -17,7 +17,8 @@ from pyarrow import parquet
 from fairpriv_core.data.profile import inspect_file
 from fairpriv_core.data.reader_process import READER, Reader
 from fairpriv_core.errors import RunFailed
-from tests.files.test_forms import pack_ods, to_workbook
+from tests.files.test_forms import to_workbook
+from tests.offices import pack_ods
 
 LIMIT = 50_000_000
 SHEET, BOOK = "xl/worksheets/sheet1.xml", "xl/workbook.xml"
