@@ -52,8 +52,8 @@ _CELLS = (
         "missing_words",
         metavar="COLUMN:WORD,WORD",
         multiple=True,
-        help='Words for no value beside NA, ?, null and the like, such as "region:unknown"; repeatable. "region:" '
-        "makes these values.",
+        help='Words for no value beside the usual ones, such as "region:unknown"; "region:" takes those away; '
+        "repeatable. Default: NA, ?, null and the like.",
     ),
 )
 DATASET = "A data set of the catalogue, which fairpriv datasets lists."

@@ -63,7 +63,7 @@ def test_settings_that_are_moved_stay_and_are_what_is_launched(tab: Page, site: 
     }
     numbers = keyed(tab, "plan_numbers")
     expect(numbers).to_contain_text("Primal noise")
-    expect(tab.get_by_text(re.compile("Expected time: .* with nothing else running"))).to_be_visible()
+    expect(tab.get_by_text(re.compile("Time alone: (about|roughly) "))).to_be_visible()
     expect(keyed(tab, "plan_epsilon", CHART)).to_be_visible()
     before = {bound: note.text_content() or "" for bound, note in chosen.items()}, numbers.inner_text()
     for name in ("p.clip_primal", "p.clip_dual", "p.hidden_layers", "epsilon"):

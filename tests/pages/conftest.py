@@ -19,7 +19,7 @@ from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
 from pages.widgets.app import style
-from pages.widgets.shared import state
+from pages.widgets.shared import state, uploader
 from pages.widgets.train import launch
 from pages.widgets.train.plan import Plan
 from tests.pages.shown import ROOT, Open
@@ -69,6 +69,12 @@ def data_at_first(small_data: None, monkeypatch: pytest.MonkeyPatch) -> Iterator
 def packages_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let Streamlit look once for components in installed packages: each page tried would read them all again."""
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", _scan_once)
+
+
+@pytest.fixture(autouse=True)
+def no_address_for_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pages know that no server is there: nobody can send a file past their limits."""
+    monkeypatch.setattr(uploader, "exists", lambda: False)
 
 
 @pytest.fixture(autouse=True)

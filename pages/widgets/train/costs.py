@@ -69,7 +69,7 @@ def say_duration(config: RunConfig, plan: Plan, rows: Sequence[RunRow]) -> None:
     words = f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} minutes"
     time = f"about {words}" if known else f"roughly {words}"
     first = "" if known else "No run of this kind is known yet. "
-    st.caption(f"Expected time: {time} with nothing else running", help=first + sizes)
+    st.caption(f"Time alone: {time}", help=f"{first}With nothing else running on this machine. {sizes}")
 
 
 def say_what_predicting_needs(plan: Plan) -> None:
