@@ -166,7 +166,7 @@ class Supervisor:
                     note("process_ended", level=logging.WARNING, run=claim.key, because="it did not obey")
         if self.explorer is not None and self.explorer.patience(self._work.is_superseded()) > PATIENCE_SECONDS:
             self.explorer.end()
-        wanted = self._work.previews.at_work(self._previews) if self._previews else set()
+        wanted = self._work.previews.uncancelled(self._previews) if self._previews else set()
         for key in [key for key in self._previews if key not in wanted]:
             self._previews.pop(key).end()
             note("preview_cancelled", preview=key)

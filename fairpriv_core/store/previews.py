@@ -110,9 +110,10 @@ class PreviewStore:
             going_on = (preview.c.key == key) & (preview.c.status == "running")
             connection.execute(update(preview).where(going_on).values(**values))
 
-    def at_work(self, keys: Iterable[str]) -> set[str]:
-        """Return those of `keys` whose previews are still to be made: nobody has cancelled them."""
-        query = select(preview.c.key).where(preview.c.key.in_(list(keys)), preview.c.status == "running")
+    def uncancelled(self, keys: Iterable[str]) -> set[str]:
+        """Return those of `keys` whose previews are being made, or are made: the process that did is about to end."""
+        made = preview.c.status.in_(("running", "finished", "failed"))
+        query = select(preview.c.key).where(preview.c.key.in_(list(keys)), made)
         with self._database.read() as connection:
             return set(connection.scalars(query))
 
