@@ -23,11 +23,11 @@ def test_previews_are_kept_by_what_was_asked(store: RunStore) -> None:
 def test_a_cancelled_preview_is_not_made_until_it_is_asked_for_again(store: RunStore) -> None:
     waiting, at_work = (store.request_preview({"method": name}) for name in ("pf_ld", "dp_sgd"))
     assert store.previews.claim() == at_work
-    assert store.previews.at_work([waiting, at_work]) == {at_work}
+    assert store.previews.uncancelled([waiting, at_work]) == {at_work}
     for key in (waiting, at_work):
         store.cancel_preview(key)
         assert store.preview(key) == {"status": "cancelled", "result": None, "error": None}
-    assert store.previews.claim() is None and not store.previews.at_work([waiting, at_work])
+    assert store.previews.claim() is None and not store.previews.uncancelled([waiting, at_work])
     store.previews.finish(at_work, result={"bias": [1.0]})  # its process was about to end
     store.previews.abandon(at_work)
     assert store.preview(at_work) == {"status": "cancelled", "result": None, "error": None}

@@ -10,13 +10,15 @@ import streamlit as st
 
 _SCRIPT = """function makeOneStep() {
   const push = history.pushState.bind(history)
-  let untouched = true
+  let untouched = true, chose = false // since the last press: whether a page is new, and whether a choice made a step
   for (const kind of ["pointerdown", "keydown"])
-    addEventListener(kind, () => { untouched = false }, { capture: true, passive: true })
+    addEventListener(kind, () => { untouched = chose = false }, { capture: true, passive: true })
   history.pushState = (state, title, url) => {
     const isAnother = new URL(url, location.href).pathname !== location.pathname
-    if (untouched && !isAnother) history.replaceState(state, title, url)
+    // a page that comes may write its choices while the address is still that of the one before: one press, one step
+    if (isAnother ? chose : untouched) history.replaceState(state, title, url)
     else push(state, title, url)
+    chose = !isAnother && !untouched
     untouched ||= isAnother
   }
 }
