@@ -14,7 +14,7 @@ const NARROW = 500 // pixels: a phone's drawing
 const LATER = 3000 // milliseconds until one out of sight is redrawn
 
 // Names are measured in the page's typeface, which has to be there first.
-const family = (host) => getComputedStyle(host).fontFamily
+const family = (host) => getComputedStyle(host).fontFamily || "sans-serif" // none once it was taken away
 const prepare = (address, host) =>
   Promise.all([load(address), document.fonts.load(`13px ${family(host)}`)]).then(([plotly]) => plotly)
 
