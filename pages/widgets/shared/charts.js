@@ -70,6 +70,7 @@ const draw = (plotly, host) => {
   const config = { ...host.wanted.config, edits: { shapePosition: Boolean(host.drag) } }
   host.wanted = undefined
   host.figure = figure
+  host.zooms = findZooms(`${location.href} ${host.key} ${figure.layout.uirevision}`)
   const annotations = placeNames(host) // by what is drawn, where a person may have zoomed
   const axes = Object.entries(figure.layout).filter(([name]) => /^[xy]axis/.test(name))
   host.whole = Object.fromEntries(axes.map(([name, axis]) => [name, `${axis.range}`]))
@@ -87,9 +88,13 @@ const draw = (plotly, host) => {
 
 const isWhole = (host, axis) => axis.autorange || `${axis.range}` === host.whole[axis._name]
 
+// The ranges of axes that a person chose, of one figure at one address: another run's, or quantity's, are others.
+const findZooms = (figure) => ((window.fairprivZooms ??= {})[figure] ??= {})
+
 // Whatever made the page, or Plotly, draw anew: where a person looks is theirs to change.
 const restoreZoom = (host) => {
-  const lost = Object.entries(host.zooms).filter(([name, range]) => `${host._fullLayout?.[name]?.range ?? range}` !== `${range}`)
+  const isLost = ([name, range]) => `${host._fullLayout?.[name]?.range ?? range}` !== `${range}`
+  const lost = Object.entries(host.zooms).filter(isLost)
   if (!lost.length) return Promise.resolve()
   return window.Plotly.relayout(host, Object.fromEntries(lost.map(([name, range]) => [`${name}.range`, range])))
 }
@@ -228,8 +233,7 @@ const listen = (host) => {
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const host = parentElement.querySelector(".fairpriv-plot") ?? makeHost(parentElement)
-  window.fairprivZooms ??= {}
-  host.zooms ??= window.fairprivZooms[`${location.href} ${data.key}`] ??= {}
+  host.key = data.key
   host.setAttribute("aria-label", data.alt)
   host.style.height = `${data.figure.layout.height}px`
   host.pick = data.pick ? (key) => setTriggerValue("picked", key) : undefined
