@@ -1,7 +1,7 @@
 """The CPU seconds of the tests and of all that they start, browsers and servers too.
 
 The system adds up what is waited for alone, and a browser does not wait for its own processes. So all are looked at
-each second; what one spends after it was last looked at is missed.
+every two seconds; what one spends after it was last looked at is missed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 
 import psutil
 
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 2.0
 
 
 class Meter(threading.Thread):
@@ -23,7 +23,7 @@ class Meter(threading.Thread):
         self._spent: dict[psutil.Process, float] = {}
 
     def run(self) -> None:
-        """Look each second."""
+        """Look every two seconds."""
         while True:
             time.sleep(LOOK_SECONDS)
             self._look()

@@ -18,7 +18,7 @@ from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.text import epsilon_text, number_text, percent_text, points_text
 
 _RELEASED = "The gap follows from what was released; the bar is one standard error of its noise."
-_BOTH = "So does the accuracy, and from features and labels: both may be published."
+_BOTH = "This gap and this accuracy may be published."
 _PUBLIC = "Gaps are measured on the test rows, whose groups are public here."
 _TEST = "One seed, on the test rows."
 
@@ -102,7 +102,7 @@ def draw_explored(
 def _say_kind(point: Explored) -> str:
     """Return where a point's numbers are from."""
     if point.is_released:
-        return _RELEASED if point.is_raw else f"{_RELEASED} {_BOTH}"
+        return _RELEASED if point.is_raw or is_published(point.record["config"]["data"]) else f"{_RELEASED} {_BOTH}"
     return _TEST if point.is_raw else f"{_TEST} {_PUBLIC}"
 
 

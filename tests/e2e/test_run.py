@@ -74,7 +74,7 @@ def test_a_live_run_from_launch_to_its_end_for_all_who_look(tab: Page, site: Any
     other.close()
     assert tab.evaluate(READ_SIDES) == ["right"], "nobody has zoomed, so names stand where the lines end"
     zoomed = zoom(tab)
-    watch_steps(tab, 10)
+    watch_steps(tab, 4)
     assert tab.evaluate(READ_RANGE) == zoomed
     assert tab.evaluate(READ_NAMES) == 2
     assert tab.evaluate(REDRAW)
