@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairpriv_core.records.record import RAW
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero
 from fairpriv_core.text import at_least_text, delta_text, epsilon_text, number_text, percent_text, points_text
 
@@ -211,7 +210,7 @@ def membership_bars(found: Mapping[str, Any]) -> FigureData:
         panels=(Panel(Axis("")),),
         series=(Series("advantage", "bar", names, values, style="part"),),
         caption=f"Advantage: the attacker's hits minus false alarms, 0 for a coin. AUC (0.5 for a coin), in "
-        f"this order: {areas}. Judged on {found['judged']:,} training rows and as many others. {RAW}",
+        f"this order: {areas}. Judged on {found['judged']:,} training rows and as many others.",
         alt=f"Advantage of four membership attackers: {each}.",
         references=tuple(marks),
         horizontal=True,
@@ -239,7 +238,7 @@ def attribute_bars(found: Mapping[str, Any]) -> FigureData:
         panels=(Panel(Axis("")),),
         series=series,
         caption=f"Judged on {found['judged']:,} training rows. What the other columns reveal is no leak of the model: "
-        f"the difference is. {RAW}",
+        "the difference is.",
         alt=f"How often {found['sensitive']} is named rightly, without and with the model's answer: {each}.",
         references=(Reference(100.0 * found["majority"], "always the largest group"),),
         horizontal=True,

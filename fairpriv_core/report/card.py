@@ -8,7 +8,7 @@ from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.records.config import tell_network
 from fairpriv_core.report import wording
 from fairpriv_core.report.chosen import Chosen
-from fairpriv_core.report.document import NOTICES, Audience, Bullets, Document, Part, Section, Text
+from fairpriv_core.report.document import Audience, Bullets, Document, Part, Section, Text
 from fairpriv_core.report.markdown import write_markdown
 from fairpriv_core.report.public import as_public_report
 from fairpriv_core.report.report_numbers import class_rows, group_rows, paid_rows, run_rows
@@ -68,7 +68,7 @@ def write_cards(chosen: Sequence[Chosen], audience: Audience) -> str:
 
 def _write_card(chosen: Chosen, audience: Audience) -> Document:
     head, *sections = tell_card(chosen, paid=audience == "policy")
-    card = Document(head.title, NOTICES[audience], tuple(sections))
+    card = Document(head.title, audience, tuple(sections))
     return as_public_report(card, [chosen.record["config"]["data"]]) if audience == "analyst" else card
 
 

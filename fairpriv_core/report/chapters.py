@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from fairpriv_core.data.problem import ENCODINGS
-from fairpriv_core.records.record import RAW, is_covered
+from fairpriv_core.records.record import is_covered
 from fairpriv_core.records.source import name_file, name_unit
 from fairpriv_core.report import wording
 from fairpriv_core.report.audits import (
@@ -26,7 +26,6 @@ from fairpriv_core.report.card import tell_card
 from fairpriv_core.report.chosen import Chosen
 from fairpriv_core.report.document import (
     DETAILS,
-    NOTICES,
     Audience,
     Bullets,
     Cell,
@@ -350,9 +349,10 @@ def _tell_certificates(each: Chosen) -> list[Part]:
     if len(found) == 1:  # why there is none
         return [Text(found[0][1])]
     rows = tuple((name, sentence) for name, sentence in found)
-    made = "Made from the private evaluation's noisy counts of test rows." if is_covered(each.record) else RAW
-    own = "" if len(each.row.seeds) == 1 else f" It is of the model of seed {each.record['config']['seed']} alone."
-    return [Table(("certified", "what holds"), rows, made + own)]
+    covered = is_covered(each.record)
+    made = "Made from the private evaluation's noisy counts of test rows." if covered else ""
+    own = "" if len(each.row.seeds) == 1 else f"It is of the model of seed {each.record['config']['seed']} alone."
+    return [Table(("certified", "what holds"), rows, f"{made} {own}".strip(), raw=not covered)]
 
 
 def _tell_audit(each: Chosen) -> list[Part]:
@@ -413,7 +413,7 @@ def _list_versions(each: Chosen) -> str:
 def build_document(chosen: Sequence[Chosen], beside: ReportData, audience: Audience) -> Document:
     """Return the report on the chosen runs; they and what stands `beside` them are as `audience` may see it."""
     shown = _tell_analyst if audience == "analyst" else _tell_policy
-    document = Document(_name(chosen), NOTICES[audience], shown(chosen, beside))
+    document = Document(_name(chosen), audience, shown(chosen, beside))
     data = (each.record["config"]["data"] for each in chosen)
     return as_public_report(document, data) if audience == "analyst" else document
 

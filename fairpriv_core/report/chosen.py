@@ -8,14 +8,14 @@ what nobody thought of stays out.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.plain import write_toml
 from fairpriv_core.records.record import accuracy_is_public, is_covered
 from fairpriv_core.records.release import without_raw
-from fairpriv_core.records.source import is_published, name_file, without_folders
+from fairpriv_core.records.source import is_published, without_folders
 from fairpriv_core.report import wording
 from fairpriv_core.report.document import Audience
 from fairpriv_core.report.report_data import Json, Reference, ReportData, ReportRun
@@ -139,7 +139,6 @@ def name_missing(run: ReportRun) -> tuple[str, ...]:
 
 def _publish(run: ReportRun) -> ReportRun:
     record, covered = run.record, is_covered(run.record)
-    data = record["config"]["data"]
     public = {name: record["metrics"].get(name) for name in _PUBLIC_METRICS} if has_public_accuracy(run) else None
     audit = run.audit
     return ReportRun(
@@ -147,7 +146,7 @@ def _publish(run: ReportRun) -> ReportRun:
         curves=(),
         audit=None if audit is None else {"made": audit["made"], "code": audit["code"], "model": None},
         certificates=run.certificates if covered else (),
-        config=_hide_path(run.config, data),
+        config=write_toml(without_folders(record["config"])),
         data=replace(run.data, caveats=() if run.data.own_file else run.data.caveats),
         method=run.method,
         notion=run.notion,
@@ -164,9 +163,3 @@ def _publish_record(record: Json, *, public: Json | None) -> Json:
     selected["data"] = {name: record["data"].get(name) for name in _PUBLIC_DATA}
     shown = record["metrics"] if is_published(record["config"]["data"]) else public
     return {**selected, "metrics": shown, "metrics_are_raw": False}
-
-
-def _hide_path(config: str, data: Json) -> str:
-    """Return the TOML of a config with a file's name in place of its path."""
-    place = data["file"]
-    return config if place is None else config.replace(json.dumps(place), json.dumps(name_file(data)))

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.classes import read_groups
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
@@ -159,7 +158,7 @@ def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) 
         x=Axis(notion, "percentage points", with_zero=True),
         panels=(Panel(ACCURACY),),
         series=(*series, *line),
-        caption=f"{words} Up and to the left is better. {f'{CAPTION} ' * bool(line)}{RAW}",
+        caption=f"{words} Up and to the left is better.{f' {CAPTION}' * bool(line)}",
         alt=f"Accuracy against {notion.lower()}. " + " ".join(_describe(one) for one in compared),
         raw=True,
     )
@@ -171,7 +170,7 @@ def compare_groups(compared: Sequence[Compared], *, rate: str, of: Literal["grou
     figure = group_bars(bars, rate=rate, of=of)
     if all(len(one.records) == 1 for one in compared):
         return figure
-    return replace(figure, caption=f"{_OVER_SEEDS} {RAW}")
+    return replace(figure, caption=_OVER_SEEDS)
 
 
 def fold_groups(records: Sequence[Record], rate: str, *, of: str = "group") -> list[dict[str, Any]]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from fairpriv_core.report.figure import FigureData
+from fairpriv_core.records.record import RAW
+from fairpriv_core.report.figure import OF_OWN, FigureData, say_published
 
 Audience = Literal["analyst", "policy"]
 AUDIENCES: tuple[Audience, ...] = ("analyst", "policy")
@@ -36,11 +37,21 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under `head`; numbers are shown with at most two decimals. `note` stands below."""
+    """Rows of cells under `head`; numbers are shown with at most two decimals. `note` stands below.
+
+    `raw`: computed on protected data without noise. `mark`: what every form of a raw table says.
+    """
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
+    raw: bool = False
+    mark: str = RAW
+
+    @property
+    def text(self) -> str:
+        """What stands below it in every form."""
+        return f"{self.note} {self.mark * self.raw}".strip()
 
 
 @dataclass(frozen=True)
@@ -64,11 +75,29 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A report before it is written: `notice` says at the top for whom it is."""
+    """A report before it is written; `published` names its data by title where everybody has all of its rows.
+
+    Raises:
+        ValueError: a raw figure or table in a report for policy.
+    """
 
     title: str
-    notice: str
+    audience: Audience
     sections: tuple[Section, ...]
+    published: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what the audience may not see: whatever made it, it leaves by no form."""
+        raw = [part for part in list_parts(self) if isinstance(part, FigureData | Table) and part.raw]
+        if raw and self.audience == "policy":
+            raise ValueError(f"a report for policy holds {len(raw)} raw figures or tables.")
+
+    @property
+    def notice(self) -> str:
+        """What stands at the top: for whom the report is."""
+        if self.published and self.audience == "analyst":
+            return f"For the analyst. {say_published(self.published)}{OF_OWN}"
+        return NOTICES[self.audience]
 
     @property
     def figures(self) -> tuple[FigureData, ...]:

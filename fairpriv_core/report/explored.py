@@ -8,7 +8,7 @@ from typing import Any
 
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.records.record import RAW, accuracy_is_public
+from fairpriv_core.records.record import accuracy_is_public
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series
 from fairpriv_core.report.figures import GroupRates, group_bars
@@ -91,7 +91,7 @@ def draw_explored(
         x=Axis(f"{notion} gap", "percentage points", with_zero=True),
         panels=(Panel(ACCURACY),),
         series=(*_draw_ends(newest, plain), _draw_path(trail), _draw_newest(newest, waiting=waiting)),
-        caption=f"{wanted.said} {said}{f' {RAW}' if newest.is_raw else ''}",
+        caption=said,
         alt=f"{_name(newest)}: accuracy {percent_text(newest.accuracy)}, gap {points_text(newest.gap)}.",
         raw=newest.is_raw,
         regions=(wanted.shade(),),
@@ -163,7 +163,7 @@ def draw_groups(point: Explored) -> FigureData:
         figure,
         title=f"Of 100 people in each group, {words}",
         x=Axis("people out of 100", range=(0.0, 100.0) if rate == "accuracy" else None),
-        caption=f"Whiskers: 95 % interval on the test rows.{f' {RAW}' * raw}",
+        caption="Whiskers: 95 % interval on the test rows.",
         raw=raw,
     )
 

@@ -19,7 +19,6 @@ from typing import Any, Literal
 import kaleido
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.records.record import RAW
 from fairpriv_core.report.draw import Drawing, draw, least_height, write_html
 from fairpriv_core.report.figure import FigureData, write_csv
 from fairpriv_core.report.html import write_page
@@ -194,7 +193,7 @@ def fit_sheet(figure: FigureData, sheet: Sheet) -> Sheet:
 
 def _write_below(figure: FigureData, sheet: Sheet) -> FigureData:
     """Return the figure with the caption that stands in the picture."""
-    return figure if sheet.caption else replace(figure, caption=RAW if figure.raw else "")
+    return figure if sheet.caption else replace(figure, caption="", shaded="", published=())
 
 
 def _take_ground(drawing: Drawing) -> None:

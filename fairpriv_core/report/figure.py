@@ -120,8 +120,9 @@ class FigureData:
         caption: a sentence or two with the number of seeds, the method and the caveats; part of every export.
         own: what of the caption is of this figure alone, where a page says once what holds for several.
         alt: what a person who does not see the figure is told.
-        raw: computed on protected data without noise; every export says so.
-        regions: what is shaded, behind everything. shaded: the sentence of the caption that says what it means.
+        raw: computed on protected data without noise. mark: what every form of a raw figure says.
+        published: the data sets, by title, that its numbers are of and that everybody has, where it is to say so.
+        regions: what is shaded, behind everything. shaded: what that means.
     """
 
     name: str
@@ -138,10 +139,27 @@ class FigureData:
     own: str = ""
     regions: tuple[Region, ...] = ()
     shaded: str = ""
+    mark: str = RAW
+    published: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What stands below the figure in every form of it: what it shows, and whose numbers these are."""
+        said = (self.caption, self.shaded, self.mark if self.raw else say_published(self.published))
+        return " ".join(each for each in said if each)
 
     def without_regions(self) -> FigureData:
-        """Return the figure without what is shaded, and without what its caption says of it."""
-        return replace(self, regions=(), shaded="", caption=self.caption.replace(f"{self.shaded} ", "", 1))
+        """Return the figure without what is shaded."""
+        return replace(self, regions=(), shaded="")
+
+
+#: beside numbers of public rows
+OF_OWN = " On your own data no ε covers such numbers."
+
+
+def say_published(titles: Sequence[str]) -> str:
+    """Return that data sets are public; "" without any."""
+    return f"{' and '.join(titles)} {'is' if len(titles) == 1 else 'are'} public." if titles else ""
 
 
 def decimate(
@@ -241,7 +259,7 @@ def _series_rows(figure: FigureData, series: Series) -> list[tuple[object, ...]]
     x_axis, y_axis = figure.x.label, panel.y.label
     if figure.horizontal:
         x_axis, y_axis = "group", figure.x.label
-    note = RAW if figure.raw else ""
+    note = figure.mark if figure.raw else ""
     histogram = series.kind == "histogram"
     ends = series.x[1:] if histogram else (None,) * len(series.x)
     sides = (series.x_low, series.x_high, series.y, series.low, series.high)

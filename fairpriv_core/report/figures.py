@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text
@@ -53,7 +52,7 @@ def group_bars(
         x=Axis(title, "%"),  # short: beside long names little of a phone is left for it
         panels=(Panel(Axis("")),),
         series=tuple(series),
-        caption=wording.PAID if paid else f"Whiskers: 95 % Wilson interval of each {of} on the test split. {RAW}",
+        caption=wording.PAID if paid else f"Whiskers: 95 % Wilson interval of each {of} on the test split.",
         alt=f"{title} by {of}. " + " ".join(f"{each.name}: {list_values(each.x, each.y, ' %')}." for each in series),
         references=marks,
         horizontal=True,
@@ -98,7 +97,7 @@ def bias_variance(
             ),
         ),
         series=tuple(line(name, clips, values, style=style) for name, values, style in parts),
-        caption=" ".join(part for part in (words, source, RAW if raw else "") if part),
+        caption=" ".join(part for part in (words, source) if part),
         alt=f"Bound on the expected error over {symbol}: the sum {least}.",
         references=tuple(marks),
         raw=raw,

@@ -76,7 +76,7 @@ def write_runs(chosen: Sequence[Chosen], audience: Audience) -> str:
     """Return the run table as CSV; of the audience "policy" only numbers that ε covers or that are public."""
     table = paid_rows(chosen) if audience == "policy" else run_rows(chosen)
     rows = [(*row, ", ".join(each.row.keys)) for row, each in zip(table.rows, chosen, strict=True)]
-    return write_table((*table.head, "keys", "note"), ((*row, table.note) for row in rows))
+    return write_table((*table.head, "keys", "note"), ((*row, table.text) for row in rows))
 
 
 def write_groups(chosen: Sequence[Chosen], audience: Audience) -> str:
@@ -95,7 +95,7 @@ def _write_rows(tables: Sequence[tuple[Chosen, Table | None]], first: str) -> st
     known = [(each, table) for each, table in tables if table is not None]
     head = tuple(dict.fromkeys(name for _, table in known for name in table.head)) or (first,)
     each_row = ((each, table, dict(zip(table.head, row, strict=True))) for each, table in known for row in table.rows)
-    rows = [(each.name, *(cells.get(name) for name in head), table.note) for each, table, cells in each_row]
+    rows = [(each.name, *(cells.get(name) for name in head), table.text) for each, table, cells in each_row]
     return write_table(("run", *head, "note"), rows)
 
 

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairpriv_core.methods.catalog import place_method
-from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Region, Series, Value
 from fairpriv_core.report.heatmap import find_varying
@@ -162,7 +161,7 @@ def frontier(
     mixed = any(one.style == "muted" for one in series)
     said = (
         f"{_say_best(best, total, dominated=dominated)} Up and to the left is better; a line joins a method's settings "
-        f"at one ε. {f'{CAPTION} ' * mixed}"
+        f"at one ε.{f' {CAPTION}' * mixed}"
     )
     return FigureData(
         name="frontier",
@@ -170,7 +169,7 @@ def frontier(
         x=Axis(f"{notion} gap", "percentage points", with_zero=True),
         panels=tuple(Panel(ACCURACY, claim.short) for claim in shown),
         series=tuple(series),
-        caption=f"{said}{_say_seeds(claims, series)} {f'{wanted.said} ' if wanted else ''}{RAW}",
+        caption=f"{said} {_say_seeds(claims, series)}",
         own=said,
         alt=_describe(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
         raw=True,
@@ -197,7 +196,7 @@ def frontier_in_space(
         panels=(Panel(Axis("ε", log=True)),),
         series=tuple(series),
         caption=f"{claim.title}. {notion} gap in percentage points (pp). "
-        f"{_say_best(len(best), len(rows), dominated=dominated, mark='smaller')} Drag to turn. {RAW}",
+        f"{_say_best(len(best), len(rows), dominated=dominated, mark='smaller')} Drag to turn.",
         alt=_describe({claim: rows}, what),
         raw=True,
         z=ACCURACY,

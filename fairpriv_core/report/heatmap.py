@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fairpriv_core.records.record import RAW
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series
 from fairpriv_core.report.tables import TableRow
 from fairpriv_core.text import number_text, percent_text, points_text
@@ -77,7 +76,7 @@ def heat_map(
         x=Axis(across.title),
         panels=(Panel(Axis(up.title)),),
         series=(_draw(places, quantity, axes),) if places else (),
-        caption=f"{about}. {_say_cells(places, empty, axes)} {_say_alike(alike)}{RAW}",
+        caption=f"{about}. {_say_cells(places, empty, axes)} {_say_alike(alike)}".rstrip(),
         alt=f"{title} over {across.title} and {up.title}. {_say_extremes(places, quantity, axes)}",
         raw=True,
         z=Axis(title, unit),

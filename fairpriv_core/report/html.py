@@ -118,7 +118,7 @@ def write_figure(figure: FigureData, plot: str) -> str:
     """Return `plot`, the figure drawn as an HTML fragment, with its caption, and its numbers as a table."""
     rows = [[_cell(value) for value in row] for row in list_rows(figure)]
     numbers = write_table(list_columns(figure), rows, name="The numbers of this figure")
-    return _FIGURE.format(alt=html.escape(figure.alt), plot=plot, caption=html.escape(figure.caption), numbers=numbers)
+    return _FIGURE.format(alt=html.escape(figure.alt), plot=plot, caption=html.escape(figure.text), numbers=numbers)
 
 
 def write_report_table(part: Table) -> str:
@@ -181,7 +181,7 @@ def _write_part(part: Part) -> str:
     if isinstance(part, FigureData):
         return write_figure(part, _write_plot(part))
     if isinstance(part, Table):
-        note = f'<p class="note">{html.escape(part.note)}</p>' if part.note else ""
+        note = f'<p class="note">{html.escape(part.text)}</p>' if part.text else ""
         return f"{write_report_table(part)}{note}"
     if isinstance(part, Bullets):
         return "<ul>" + "".join(f"<li>{html.escape(item)}</li>" for item in part.items) + "</ul>"

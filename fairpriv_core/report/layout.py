@@ -114,7 +114,7 @@ def build_notes(figure: FigureData, theme: Theme, size: tuple[float, float]) -> 
 
 def build_caption(figure: FigureData, theme: Theme, *, below: float, width: int) -> list[Note]:
     """Return the caption as one note `below` pixels under the plot, wrapped for `width` pixels; [] without one."""
-    lines = [rich(row) for row in textwrap.wrap(figure.caption, max(30, int(width / 5.9)))]
+    lines = [rich(row) for row in textwrap.wrap(figure.text, max(30, int(width / 5.9)))]
     note = {"x": 0, "y": 0, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top", "align": "left"}
     text = {"text": "<br>".join(lines), "showarrow": False, "font": {"color": theme.muted, "size": 12}}
     return [{**note, **text, "yshift": -below}] if lines else []

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 from fairpriv_core.stats import mean_interval
@@ -92,7 +91,7 @@ def live_quality(history: History, *, method: str, notion: str) -> FigureData:
         panels=(Panel(Axis("Accuracy", "%"), "Accuracy"), Panel(Axis("Gap", "percentage points"), "Fairness gaps")),
         series=tuple(series),
         caption=f"The gap with markers is that of the chosen notion, {wording.metric_title(notion).lower()}. "
-        f"One run: no band. {RAW}",
+        "One run: no band.",
         alt="Now: " + ", ".join(f"{each.name} {number_text(_last(each.y))}" for each in series) + ".",
         references=() if constant is None else (Reference(100 * constant, label, axis="y", panel=0),),
         raw=True,
@@ -134,14 +133,14 @@ def _live_shares(history: History, *, of: str, rate: str) -> FigureData:
         if not len(low) == len(y) == len(high):
             low, high = (), ()
         series.append(line(name, x, y, scale=100, low=low, high=high, style=f"group {index}", labelled=True))
-    band = f"Bands: 95 % Wilson interval of each {of}. " if any(each.low for each in series) else ""
+    band = f"Bands: 95 % Wilson interval of each {of}." if any(each.low for each in series) else ""
     return FigureData(
         name=f"live_{'classes' if of == 'class' else 'groups'}_{rate}",
         title=f"{title} of each {of}",
         x=STEP,
         panels=(Panel(Axis(title, f"% of the {of}")),),
         series=tuple(series),
-        caption=f"{band}{RAW}",
+        caption=band,
         alt=f"{title} now: " + ", ".join(f"{each.name} {number_text(_last(each.y))} %" for each in series) + ".",
         raw=True,
     )
@@ -223,7 +222,7 @@ def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str, symbol: s
         x=replace(x, range=(float(histogram["edges"][0]), float(histogram["edges"][-1]))),
         panels=tuple(panels),
         series=tuple(series),
-        caption=f"Share of each group's rows by {words}{cut}. The last bar holds all beyond.{more} {RAW}",
+        caption=f"Share of each group's rows by {words}{cut}. The last bar holds all beyond.{more}",
         alt=f"{title} by group. {said}.{more}",
         references=() if bound is None else (Reference(bound, f"{symbol} = {number_text(bound)}"),),
         raw=True,
@@ -259,7 +258,7 @@ def live_clipping(history: History) -> FigureData:
         x=STEP,
         panels=tuple(panels),
         series=tuple(series),
-        caption=f"{more}Share of all gradients: of the sum of all rows' norms after clipping. {RAW}",
+        caption=f"{more}Share of all gradients: of the sum of all rows' norms after clipping.",
         alt=f"Now: {'; '.join(said)}.",
         raw=True,
     )
@@ -289,7 +288,7 @@ def overlay(curves: Sequence[Curve], *, metric: str) -> FigureData:
         x=STEP,
         panels=(Panel(Axis(title, unit)),),
         series=tuple(series),
-        caption=f"{missing}{band} {RAW}",
+        caption=f"{missing}{band}",
         alt=f"{missing}{title} at the end: "
         + ", ".join(f"{s.name} {number_text(_last(s.y))} {unit}" for s in series)
         + ".",

@@ -32,7 +32,7 @@ def write_section(section: Section) -> str:
 
 def _write_part(part: Part) -> str:
     if isinstance(part, FigureData):
-        return f"Figure: {escape(part.title)}. {escape(part.alt)} {escape(part.caption)}"
+        return f"Figure: {escape(part.title)}. {escape(part.alt)} {escape(part.text)}"
     if isinstance(part, Table):
         return _write_table(part)
     if isinstance(part, Bullets):
@@ -47,7 +47,7 @@ def _write_table(part: Table) -> str:
     rows = [[escape(show_cell(cell)) for cell in row] for row in part.rows]
     lines = [[escape(name) for name in part.head], ["---"] * len(part.head), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"{table}\n\n{escape(part.note)}" if part.note else table
+    return f"{table}\n\n{escape(part.text)}" if part.text else table
 
 
 def _write_code(text: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairpriv_core.methods.catalog import place_method
-from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Region, Series, Value, line
 from fairpriv_core.report.figures import ACCURACY, EPSILON_AXIS, list_values
@@ -60,14 +59,15 @@ def trade_off(
         for curve in ordered
         for panel in range(2)
     ]
-    said = f"{_say_seeds(curves)} {f'{_FAINT} ' * bool(faint)}{_say_threats(known)}"
+    parts = (_say_seeds(curves), _FAINT * bool(faint), _say_threats(known))
+    said = " ".join(part.strip() for part in parts if part)
     return FigureData(
         name="trade_off",
         title=f"{dataset}, over ε",
         x=EPSILON_AXIS,
         panels=(Panel(ACCURACY, "Accuracy"), Panel(Axis("Gap", "percentage points", with_zero=True), f"{notion} gap")),
         series=tuple(series),
-        caption=f"{said}{f'{wanted.said} ' if wanted else ''}{RAW}",
+        caption=said,
         own=said,
         alt=_describe([one for one in series if not one.faint], f"Accuracy and {notion.lower()} gap over ε: {dataset}"),
         references=() if epsilon is None else (Reference(epsilon, f"ε = {epsilon_text(epsilon)}"),),

@@ -40,7 +40,6 @@ from fairpriv_core.papers.values import (
     value_at,
     with_half,
 )
-from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series
@@ -67,7 +66,6 @@ def describe_runs(preset: Preset, runs: Runs) -> str:
         _describe_budgets(preset, runs),
         *_describe_settings(preset, runs),
         f"{alike[:1].upper()}{alike[1:]}." if alike else "",
-        RAW if is_raw(preset, runs) else "",
     ]
     return " ".join(part for part in parts if part)
 

@@ -17,7 +17,6 @@ from fairpriv_core.papers.results import Made
 from fairpriv_core.papers.scoreboard import count_claims, list_printed, say_main_claim
 from fairpriv_core.papers.status import TITLES
 from fairpriv_core.papers.verdicts import Verdict, judge_all
-from fairpriv_core.records.record import RAW
 from fairpriv_core.report.paper_figures import describe_runs, list_cells
 from fairpriv_core.report.paper_methods import list_methods, say_methods
 from fairpriv_core.report.paper_prose import count_made, list_lines
@@ -119,7 +118,7 @@ def _section(preset: Preset, before: Sequence[Preset], made: Made | None) -> lis
     if made is None:
         return [*parts, f"Not run yet: `fairpriv papers run {preset.id}` runs it."]
     size = preset.versions[made.version].size
-    told = describe_runs(preset, made.runs).removesuffix(f" {RAW}")  # the page says so above
+    told = describe_runs(preset, made.runs)
     parts.append(f"Made by this software on {made.day}: {size}. {made.say_failed()}{told}")
     beside = set_beside(preset, made.runs)
     parts += (

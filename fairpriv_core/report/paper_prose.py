@@ -12,8 +12,9 @@ from fairpriv_core.papers.results import Made, read_made
 from fairpriv_core.papers.scoreboard import ClaimRow, list_claims
 from fairpriv_core.papers.values import Runs, amount, place
 from fairpriv_core.papers.verdicts import judge_all
+from fairpriv_core.records.record import RAW
 from fairpriv_core.report.figure import FigureData, Series
-from fairpriv_core.report.paper_figures import describe_runs, draw_preset, list_cells
+from fairpriv_core.report.paper_figures import describe_runs, draw_preset, is_raw, list_cells
 
 
 def count_made(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
@@ -88,7 +89,7 @@ def to_document(preset: Preset, version: str, runs: Runs, asked: Sequence[str] =
         ],
         "claims": [_claim(row) for row in list_claims(preset, runs)],
         "privacy": preset.privacy,
-        "note": describe_runs(preset, runs),
+        "note": f"{describe_runs(preset, runs)} {RAW * is_raw(preset, runs)}".rstrip(),
     }
 
 

@@ -10,33 +10,33 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.document import Document, Part, Table
-from fairpriv_core.report.figure import FigureData
-
-_OWN = " On your own data no ε covers such numbers."
+from fairpriv_core.report.figure import OF_OWN, FigureData, say_published
 
 
 def as_public(figure: FigureData, data: Iterable[Mapping[str, Any]], *, tell: bool = True) -> FigureData:
-    """Return a figure without the mark of raw numbers where the `data` of all its runs (configs') are published.
+    """Return a figure as public where the `data` of all its runs (configs') are published.
 
-    Its caption tells so, unless what stands around it does.
+    It tells so, unless what stands around it does.
     """
-    said = say_origin(data)
-    if not figure.raw or said == RAW:
+    told = list(data)
+    if not figure.raw or not all(map(is_published, told)):
         return figure
-    words = figure.caption.removesuffix(RAW)
-    return replace(figure, raw=False, caption=f"{words}{said}" if tell else words.rstrip())
+    return replace(figure, raw=False, published=_list_titles(told) if tell else ())
 
 
 def say_origin(data: Iterable[Mapping[str, Any]]) -> str:
     """Return what must be said with accuracies and gaps of runs on `data`: that they are raw, or that all is public."""
     told = list(data)
-    return say_public(told) + _OWN if all(map(is_published, told)) else RAW
+    return say_public(told) + OF_OWN if all(map(is_published, told)) else RAW
 
 
 def say_public(data: Iterable[Mapping[str, Any]]) -> str:
     """Return that published `data` are public, by their names."""
-    names = dict.fromkeys(problems()[each["dataset"]].title for each in data)
-    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} public."
+    return say_published(_list_titles(data))
+
+
+def _list_titles(data: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(problems()[each["dataset"]].title for each in data))
 
 
 def say_raw_briefly(data: Iterable[Mapping[str, Any]]) -> str:
@@ -50,19 +50,13 @@ def as_public_report(document: Document, data: Iterable[Mapping[str, Any]]) -> D
     Any other comes back as it is.
     """
     told = list(data)
-    said = say_origin(told)
-    if said == RAW:
+    if not all(map(is_published, told)):
         return document
 
     def unmark(part: Part) -> Part:
         if isinstance(part, FigureData):
             return as_public(part, told, tell=False)
-        return replace(part, note=part.note.replace(RAW, "").strip()) if isinstance(part, Table) else part
+        return replace(part, raw=False) if isinstance(part, Table) else part
 
     sections = (replace(each, parts=tuple(map(unmark, each.parts))) for each in document.sections)
-    return replace(document, notice=f"For the analyst. {said}", sections=tuple(sections))
-
-
-def without_note(figure: FigureData) -> FigureData:
-    """Return a figure whose caption leaves out what is for whoever works here, and not for readers of a paper."""
-    return replace(figure, caption=figure.caption.removesuffix(_OWN))
+    return replace(document, published=_list_titles(told), sections=tuple(sections))

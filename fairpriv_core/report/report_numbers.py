@@ -58,7 +58,11 @@ def run_rows(chosen: Sequence[Chosen]) -> Table:
     """Return accuracy and gap of each run, raw, as mean ± 95 % over seeds."""
     rows = tuple((each.name, *_ends(each.row.accuracy), *_ends(each.row.gap), len(each.row.seeds)) for each in chosen)
     return Table(
-        _HEAD, rows, f"Mean and half of its 95 % interval over seeds, on the test split. {_say_raw(chosen)}".rstrip()
+        _HEAD,
+        rows,
+        "Mean and half of its 95 % interval over seeds, on the test split.",
+        raw=not all(each.is_published for each in chosen),
+        mark=_mark(chosen),
     )
 
 
@@ -114,14 +118,14 @@ def group_rows(each: Chosen, *, paid: bool) -> Table | None:
     rates = _list_rates(found)
     shares = zip(*(classes.read_groups(found, rate) for rate in rates), strict=True)
     rows = tuple((own[0]["name"], round(own[0]["size"]), *map(wording.share_text, own, rates)) for own in shares)
-    note = f"In per cent, with 95 % Wilson intervals, on the test split. {RAW}"
+    note = "In per cent, with 95 % Wilson intervals, on the test split."
     if paid:
         note = (
             "From noisy counts that ε covers: the numbers of test rows carry noise too, so their sum need not be "
             f"{each.record['data']['n_test']:,}. In brackets: 95 % interval over the noise and the sampling of the "
             "test rows."
         )
-    return Table(("group", "test rows", *(f"{title} %" for title in rates.values())), rows, note)
+    return Table(("group", "test rows", *(f"{title} %" for title in rates.values())), rows, note, raw=not paid)
 
 
 def _list_rates(found: Mapping[str, Any]) -> dict[str, str]:
@@ -210,6 +214,7 @@ def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen], *, paid
         alt=f"Accuracy over {x.label}. {said}.",
         references=_mark_constants(chosen),
         raw=not paid,
+        mark=_mark([each for each, _, _ in points]),
     )
 
 
@@ -266,13 +271,11 @@ def _say_whiskers(points: Sequence[Point], *, paid: bool) -> str:
         whiskers = f"Whiskers: {words}. " if drawn else ""
         return f"{whiskers}From numbers that are public or that ε covers."
     seeds = "Whiskers: 95 % interval of the mean over seeds." if several else wording.ONE_SEED
-    return f"{seeds} {_say_raw([each for each, _, _ in points])}".rstrip()
+    return seeds
 
 
-def _say_raw(chosen: Sequence[Chosen]) -> str:
+def _mark(chosen: Sequence[Chosen]) -> str:
     """Return what must be said with the runs' raw numbers; what is true of some runs alone is said of them."""
-    if all(each.is_published for each in chosen):
-        return ""
     public = [each.mark for each in chosen if each.accuracy_is_public]
     if 0 < len(public) < len(chosen):
         return f"{RAW} But the accuracy of {', '.join(public)} may be published: it follows from what is public."
@@ -342,8 +345,8 @@ def class_rows(each: Chosen, *, paid: bool) -> Table | None:
         for one in found["classes"]
     )
     noisy = "From noisy counts that ε covers. In brackets: 95 % over the noise and the sampling of the test rows."
-    raw = f"Accuracy is among the class's own rows; decided, the share of all rows. 95 % Wilson intervals. {RAW}"
-    return Table(_CLASS_HEAD, rows, noisy if paid else raw)
+    measured = "Accuracy is among the class's own rows; decided, the share of all rows. 95 % Wilson intervals."
+    return Table(_CLASS_HEAD, rows, noisy if paid else measured, raw=not paid)
 
 
 def loss_rows(chosen: Sequence[Chosen]) -> Table | None:
@@ -360,7 +363,7 @@ def loss_rows(chosen: Sequence[Chosen]) -> Table | None:
         rows.append((one.name, *(None if share is None else 100 * share for share in (base, *gains))))
     head = ("class", f"accuracy %, {chosen[reference].mark}", *(f"{chosen[at].mark}, pp" for at in others))
     note = "Percentage points gained, where negative lost, against the run that is trained for accuracy alone; means"
-    return Table(head, tuple(rows), f"{note} over seeds. {RAW}")
+    return Table(head, tuple(rows), f"{note} over seeds.", raw=True)
 
 
 def _source(paid: bool) -> str:

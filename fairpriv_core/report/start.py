@@ -100,7 +100,7 @@ def draw_costs(results: StartResults, epsilon: float) -> FigureData:
         panels=(accuracy, replace(gap, y=replace(gap.y, range=whole))),
         title=say_cost(results, epsilon),
         series=tuple(replace(each, name=_name_role(each.style), labelled=True) for each in drawn.series),
-        caption=drawn.caption.replace(drawn.own, told),
+        caption=told,
         own=told,
     )
 

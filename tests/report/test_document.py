@@ -217,14 +217,14 @@ def test_the_pdf_is_printed_from_the_page(chromium: str, monkeypatch: pytest.Mon
 def test_an_image_of_no_figure_is_refused() -> None:
     report = report_on(tell_run(method="none", threat_model=None, epsilon=None, paid=False), audience="policy")
     report.chosen[0].first.audit["code"] = None  # a method that is not private is not attacked
-    empty = Report("policy", report.chosen, Document("t", "n", ()), report.story)
+    empty = Report("policy", report.chosen, Document("t", "analyst", ()), report.story)
     with pytest.raises(BadInput, match="no figure"):
         write_image(empty, "png")
 
 
 def test_markdown_escapes_and_fences_what_would_be_markup() -> None:
     document = Document(
-        "# t", "n", (Section("s", (Text("*a*", strong=True), Code("x = '```'"), Table(("h|",), ((1.234,),)))),)
+        "# t", "analyst", (Section("s", (Text("*a*", strong=True), Code("x = '```'"), Table(("h|",), ((1.234,),)))),)
     )
     text = write_markdown(document)
     assert "# \\# t" in text and "**\\*a\\***" in text and "````toml\nx = '```'\n````" in text
@@ -243,7 +243,7 @@ def test_every_form_has_its_parts(chromium: str, monkeypatch: pytest.MonkeyPatch
     report, said = report_on(tell_run(paid=False, method="none", threat_model=None, epsilon=None)), list[str]()
     assert json.loads(make(report, "ipynb"))["nbformat"] == 4
     assert list(list_parts(report.document))
-    two = replace(report, document=Document("t", "n", (Section("s", report.document.figures[:2]),)))
+    two = replace(report, document=Document("t", "analyst", (Section("s", report.document.figures[:2]),)))
     with zipfile.ZipFile(io.BytesIO(forms_of(two)["figures"].make(two, said.append))) as archive:
         images = archive.namelist()
     assert len(images) == 6 and {name[-3:] for name in images} == {"png", "svg", "pdf"}

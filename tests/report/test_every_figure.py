@@ -19,9 +19,10 @@ import pytest
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
 from fairpriv_core.report.draw import draw
 from fairpriv_core.report.export import to_csv, to_html, to_image
-from fairpriv_core.report.figure import MAX_POINTS, Axis, FigureData, Kind, Series
+from fairpriv_core.report.figure import MAX_POINTS, Axis, FigureData, Kind, Series, write_csv
 from fairpriv_core.report.html import read_library
 from fairpriv_core.report.layout import rich
+from fairpriv_core.report.public import as_public
 from fairpriv_core.report.styles import THEMES, contrast
 from tests.report import samples
 from tests.report.makers import list_builders, list_makers, note_makers
@@ -87,7 +88,9 @@ def test_a_figure_is_told_drawn_and_exported(name: str) -> None:
 def assert_told(figure: FigureData) -> None:
     """It says what it is, in which units, and whether it may be published; its numbers can be drawn."""
     assert figure.title and figure.caption.endswith(".") and figure.alt.endswith(".")
-    assert any(mark in figure.caption for mark in MARKS) == figure.raw
+    assert any(mark in figure.text for mark in MARKS) == figure.raw and "Do not publish" not in figure.caption
+    public = as_public(figure, [{"dataset": "adult"}])
+    assert not public.raw and not any(mark in form for mark in MARKS for form in (public.text, write_csv(public)))
     kinds = {series.kind for series in figure.series}
     if not kinds & set(SCHEMES):
         assert any(character.isdigit() for character in figure.alt)
@@ -146,7 +149,7 @@ def assert_drawn(figure: FigureData) -> None:
     texts = unbroken(json.dumps(drawn, ensure_ascii=False))
     assert figure.horizontal or all(rich(panel.y.label) in texts for panel in figure.panels)
     assert rich(figure.x.label) in texts and all(rich(mark.label) in texts for mark in figure.references)
-    assert all(rich(word) in texts for word in (figure.title, figure.caption))
+    assert all(rich(word) in texts for word in (figure.title, figure.text))
     for series in figure.series:
         assert any(holds(trace, series) for trace in drawn["data"]), series.name
         if series.kind == "line" and None not in (*series.low, *series.high):
@@ -184,7 +187,7 @@ def assert_csv(figure: FigureData) -> None:
     assert len(rows) == len(values)
     for row, (name, value, low, high) in zip(rows, values, strict=True):
         assert row["series"].removeprefix("'") == name and row["figure"] == figure.name
-        assert number(row["y"]) == value and row["note"] == (RAW if figure.raw else "")
+        assert number(row["y"]) == value and row["note"] == (figure.mark if figure.raw else "")
         assert (row["low"] == "" and low == value) or (number(row["low"]), number(row["high"])) == (low, high)
     if not figure.horizontal:
         assert {row["x_axis"] for row in rows} == {figure.x.label}
@@ -210,7 +213,7 @@ def assert_html(figure: FigureData) -> Page:
     text = write_bare(figure)
     page = Page(text)
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=[\"']?(https?:)?//", text)
-    assert page.texts["figcaption"] == figure.caption and figure.alt in page.spoken and "Plotly.newPlot(" in text
+    assert page.texts["figcaption"] == figure.text and figure.alt in page.spoken and "Plotly.newPlot(" in text
     head, *rows = page.rows
     values = [(one.name, value) for one in figure.series for value in one.y]
     at = head.index("series"), head.index("y")

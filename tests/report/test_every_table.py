@@ -79,6 +79,6 @@ def test_a_table_is_told_and_written(document: Document, request: pytest.Fixture
             assert f"| {' | '.join(escape(show_cell(cell)) for cell in row)} |" in card
         shares = [head for head in table.head if SHARES.search(head) and "±" not in head]
         assert all(re.search(r"%|pp", head) for head in shares), f"{section.title}: a share has no unit"
-        marked = any(mark in table.note for mark in (RAW, RAW_BUT_ACCURACY))
+        marked = any(mark in table.text for mark in (RAW, RAW_BUT_ACCURACY))
         assert not marked or analyst, section.title
         assert marked == ("noisy counts" not in table.note) or not (shares and analyst), (section.title, table.head)

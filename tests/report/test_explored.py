@@ -40,7 +40,7 @@ def test_a_figure_is_as_raw_as_the_rawest_number_in_it(made: Any, raw: bool) -> 
     assert point is not None and point.is_raw == raw
     plain = replace(run_table([made])[0], method="none", epsilon=None, constant=0.7)
     drawn = draw_explored([point], plain=plain, title="t", notion="n", wanted=Wanted(0.8, 0.05), waiting=False)
-    assert drawn.raw == raw and ("do not publish" in drawn.caption.lower()) == raw
+    assert drawn.raw == raw and ("do not publish" in drawn.text.lower()) == raw
     names = {series.name for series in drawn.series}
     beside = raw or made["config"]["data"]["dataset"] is not None
     assert (END_NAMES[1] in names) == beside, "no raw run without privacy stands beside what may be published"

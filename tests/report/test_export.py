@@ -38,7 +38,7 @@ def test_every_drawing_for_a_browser_is_told_to_keep_to_itself() -> None:
     assert CONFIG["showSendToCloud"] is False
     for page in (
         to_html(FIGURES["trade_off"]),
-        write_report(Document("t", "n", (Section("s", (FIGURES["trade_off"],)),))),
+        write_report(Document("t", "analyst", (Section("s", (FIGURES["trade_off"],)),))),
     ):
         own = page.replace(files("plotly").joinpath("package_data/plotly.min.js").read_text("utf-8"), "")
         calls = re.findall(r"Plotly\.(?:newPlot|react)\(", own)

@@ -205,9 +205,9 @@ def test_what_is_shaded_is_said_and_can_be_left_out() -> None:
     shaded = frontier(group_by_claim(rows), **ABOUT, details={}, numbers={}, wanted=wanted)
     over = trade_off(rows, dataset="Adult", notion="Parity", wanted=wanted)
     for figure in (shaded, over):
-        assert "Shaded: accuracy of at least 80.5 % and a gap of at most 5 percentage points. " in figure.caption
+        assert "Shaded: accuracy of at least 80.5 % and a gap of at most 5 percentage points. " in figure.text
         bare = figure.without_regions()
-        assert not draw(bare)["layout"].get("shapes") and "Shaded" not in bare.caption and "  " not in bare.caption
+        assert not draw(bare)["layout"].get("shapes") and "Shaded" not in bare.text and "  " not in bare.text
 
 
 @pytest.mark.parametrize("constant", [None, 0.9])

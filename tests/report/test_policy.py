@@ -11,9 +11,20 @@ from importlib.resources import files
 import pytest
 
 from fairpriv_core.records import record
-from fairpriv_core.report.document import AUDIENCES, DETAILS, Audience, Bullets, Part, Table, show_cell
+from fairpriv_core.report.document import (
+    AUDIENCES,
+    DETAILS,
+    NOTICES,
+    Audience,
+    Bullets,
+    Document,
+    Part,
+    Section,
+    Table,
+    show_cell,
+)
 from fairpriv_core.report.draw import draw
-from fairpriv_core.report.figure import FigureData
+from fairpriv_core.report.figure import Axis, FigureData
 from fairpriv_core.report.forms import Report, forms_of, open_report, write_image, write_runs
 from fairpriv_core.report.markdown import escape, write_markdown
 from fairpriv_core.report.report_data import Reference, ReportRun
@@ -192,8 +203,8 @@ def read_part(part: Part) -> list[str]:
     if isinstance(part, Bullets):
         return list(part.items)
     if isinstance(part, Table):
-        return [*(" ".join(map(show_cell, row)) for row in part.rows), part.note]
-    return [part.caption if isinstance(part, FigureData) else part.text]
+        return [*(" ".join(map(show_cell, row)) for row in part.rows), part.text]
+    return [part.text]
 
 
 COSTS = "What it costs in accuracy, and how fair it is"
@@ -221,7 +232,7 @@ def test_the_analyst_is_warned_of_what_may_not_be_published_and_of_nothing_else(
         report = report_on(*runs, audience="analyst")
         assert said in list_texts(report, "What came out")[-1]
         figure = next(each for each in report.document.figures if each.name == "chosen_trade_off")
-        assert said in figure.caption
+        assert said in figure.text
     text = read_form(report_on(public, audience="analyst"), "md")
     assert "Accuracy may be published" in text
     assert text.count(escape(record.RAW)) == 1  # below the groups' rates, of which it is true
@@ -292,3 +303,10 @@ def test_the_methods_own_terms_and_listings_stand_in_the_appendix() -> None:
     assert "The method's paper computes a smaller number; we show the one that is proved" in text.replace("\\", "")
     assert after[-1] == "How to repeat it" and "What is assumed" in after
     assert "their sum need not be 1,000" in text
+
+
+def test_a_report_for_policy_takes_no_raw_part_wherever_it_comes_from() -> None:
+    for part in (FigureData("one", "One", Axis("x"), (), (), "Shown.", "Said.", raw=True), Table(("x",), (), raw=True)):
+        assert Document("Of one", "analyst", (Section("One", (part,)),)).notice == NOTICES["analyst"]
+        with pytest.raises(ValueError, match="holds 1 raw"):
+            Document("Of one", "policy", (Section("One", (part,)),))

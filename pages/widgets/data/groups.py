@@ -11,7 +11,6 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import SMALL, GroupProfile, Outline, count_classes, profile_groups
-from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import read_ratio, read_rows
 from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.text import percent_text
@@ -65,7 +64,7 @@ def show_groups(dataset: Dataset, spec: DataSpec) -> None:
     with right:
         groups = [_as_rates(profile) for profile in drawn if profile.base_rate is not None]
         bars = GroupRates(f"Truly {dataset.label_names[1]}", "ink", groups)
-        caption = f"Whiskers: 95 % Wilson interval of each group, over all rows. {RAW}"
+        caption = "Whiskers: 95 % Wilson interval of each group, over all rows."
         figure = replace(group_bars([bars], rate="base_rate"), caption=caption)
         show_figure_of(spec.to_json(), figure, "group_bars")
 

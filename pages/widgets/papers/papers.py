@@ -17,7 +17,8 @@ from fairpriv_core.papers.runs import attach, find_records, join_sweeps, list_co
 from fairpriv_core.papers.status import TITLES, say_needed
 from fairpriv_core.papers.values import Runs
 from fairpriv_core.papers.verdicts import Finding, Verdict, judge_all
-from fairpriv_core.report.paper_figures import describe_drawing, draw_preset, list_cells
+from fairpriv_core.records.record import RAW
+from fairpriv_core.report.paper_figures import describe_drawing, draw_preset, is_raw, list_cells
 from fairpriv_core.report.paper_methods import list_methods, say_methods
 from fairpriv_core.report.paper_prose import list_beside
 from fairpriv_core.store.previews import name_request
@@ -159,7 +160,7 @@ def _show_drawing(preset: Preset, runs: Runs) -> None:
     cells = list_cells(preset, runs)
     if cells:
         st.dataframe(cells, key="paper_table", hide_index=True, alt=f"{preset.title}, from our runs.")
-    st.caption(plain(describe_drawing(preset, runs)))
+    st.caption(plain(f"{describe_drawing(preset, runs)} {RAW * is_raw(preset, runs)}".rstrip()))
 
 
 def _show_printed(preset: Preset, beside: Sequence[Beside]) -> None:

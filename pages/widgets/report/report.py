@@ -98,8 +98,8 @@ def _show_part(part: Part, key: str) -> None:
         show_figure(part, key)
     elif isinstance(part, Table):
         st.html(write_report_table(part))
-        if part.note:
-            st.caption(_line(part.note))
+        if part.text:
+            st.caption(_line(part.text))
     elif isinstance(part, Bullets):
         st.markdown("\n".join(f"- {_line(item)}" for item in part.items))
     elif isinstance(part, Code):

@@ -21,7 +21,7 @@ from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ct
 
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.draw import CONFIG, Drawing, draw
-from fairpriv_core.report.figure import FigureData, Region
+from fairpriv_core.report.figure import OF_OWN, FigureData, Region
 from fairpriv_core.report.public import as_public, say_public
 from pages.widgets.shared.saving import offer_downloads
 from pages.widgets.shared.sentences import plain
@@ -117,8 +117,13 @@ def show_figure(
     drawn = draw(replace(figure, title="") if headed else figure, theme=theme_name())
     show_plot(drawn, key, alt=figure.alt, on_pick=on_pick, on_drag=drag)
     with st.container(horizontal=True, vertical_alignment="top"):
-        st.caption(plain(figure.own if in_set else figure.caption))
+        st.caption(plain(figure.own if in_set else _describe(figure)))
         offer_downloads(figure, key)
+
+
+def _describe(figure: FigureData) -> str:
+    """Return what stands below a figure; where its rows are public, what holds of a person's own is said too."""
+    return f"{figure.text}{OF_OWN * bool(figure.published)}"
 
 
 def show_origin(data: Mapping[str, Any], *, told: bool = False) -> None:

@@ -10,10 +10,8 @@ import streamlit as st
 
 from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.methods.catalog import place_method
-from fairpriv_core.records.record import RAW
-from fairpriv_core.records.source import is_read_from_rows
+from fairpriv_core.records.source import is_published, is_read_from_rows
 from fairpriv_core.report import wording
-from fairpriv_core.report.public import say_origin
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import REPLAYED, UNPROVED, TableRow, varied_settings
 from pages.widgets.shared.charts import mark_raw
@@ -135,7 +133,7 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
     given = f" An ε with a group ratio has an assumption. {wording.THINNED}" if thinned else ""
     learned = any(is_read_from_rows(row.asked, row.threat_model) for row in rows)
     given += f" Where ε protects records: {wording.LEARNED[0].lower()}{wording.LEARNED[1:]}" if learned else ""
-    if say_origin(row.asked for row in rows) == RAW:
+    if not all(is_published(row.asked) for row in rows):
         mark_raw()
     if given:
         st.caption(plain(given.strip()))

@@ -11,7 +11,6 @@ import streamlit as st
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.report.export import ImageFormat, find_browser, fit_sheet, to_csv, to_html, to_image
 from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.public import without_note
 from fairpriv_core.report.sheet import SHEETS, Sheet
 from fairpriv_core.report.styles import ThemeName
 from pages.widgets.shared.sentences import attempt, plain, sentence
@@ -37,7 +36,7 @@ def offer_downloads(figure: FigureData, key: str) -> None:
 def _offer_images(figure: FigureData, key: str) -> None:
     """Draw what an image is made for and how it looks, then its forms, and the caption that it goes without."""
     name = _choose_name(key)
-    figure, sheet = _choose_look(figure if name == _SCREEN else without_note(figure), name, key)
+    figure, sheet = _choose_look(figure, name, key)
     theme = theme_name() if name == _SCREEN else "light"
     part = "" if name == _SCREEN else f"-{name}"
     fits = attempt(lambda: fit_sheet(figure, sheet)) is not None
@@ -46,7 +45,7 @@ def _offer_images(figure: FigureData, key: str) -> None:
             make = partial(to_image, figure, cast(ImageFormat, form), theme=theme, sheet=sheet)
             _offer(form.upper(), make, f"{figure.name}{part}.{form}", mime, f"{key}_{form}")
     if not sheet.caption:
-        st.code(figure.caption, language=None, wrap_lines=True)
+        st.code(figure.text, language=None, wrap_lines=True)
 
 
 def _choose_name(key: str) -> str:
