@@ -37,13 +37,13 @@ those of `base`, which every room may import, are left out of the picture and st
 
 
 class House:
-    """The Python files of the core and the pages, by room; empty ones, and what only starts a command, left out."""
+    """The Python files of the core and the pages, by room: all but the front door and what starts a command."""
 
     @cached_property
     def modules(self) -> dict[str, Path]:
         """Each file by its module's name."""
         paths = [*(ROOT / CORE).rglob("*.py"), *(ROOT / PAGES).rglob("*.py"), ROOT / "app.py"]
-        kept = [path for path in sorted(paths) if path.read_text("utf-8").strip() and path.stem != "__main__"]
+        kept = [path for path in sorted(paths) if path.stem not in ("__init__", "__main__")]
         return {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in kept}
 
     @cached_property

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 
+import fairpriv_core
 from fairpriv_core.estimator import FairPrivateClassifier
 from fairpriv_core.methods.catalog import methods
 
@@ -100,6 +101,20 @@ def test_every_page_about_methods_and_every_method_is_in_their_list() -> None:
 @pytest.mark.parametrize("name", [name for _, name in NAMES])
 def test_what_the_pages_on_python_name_is_there(name: str) -> None:
     assert inspect.getdoc(pkgutil.resolve_name(name))
+
+
+def test_the_front_door_has_names_that_the_pages_on_python_tell_of() -> None:
+    """Type checkers are told the same names, and the package imports none of them before it is asked for."""
+    told = {name for _, name in NAMES}
+    for name in fairpriv_core.__all__:
+        found = getattr(fairpriv_core, name)
+        assert f"{found.__module__}.{name}" in told or found.__module__ in told, name
+    assert re.findall(r" as (\w+)", (ROOT / "fairpriv_core/__init__.pyi").read_text("utf-8")) == fairpriv_core.__all__
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        vars(fairpriv_core)["__getattr__"]("nonsense")
+    bare = "import sys, fairpriv_core; print([name for name in sys.modules if name.startswith('fairpriv_core.')])"
+    told_by = subprocess.run([sys.executable, "-c", bare], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert told_by.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=[path.stem for path in EXAMPLES])
