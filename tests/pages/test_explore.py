@@ -114,11 +114,23 @@ def test_on_own_data_nothing_trains_before_its_cost_is_seen(own_file: str, own_s
         rest(page)
         second = train(store)
         page.run().run()
-        page.button("explore_keep").click().run()
-        assert "You chose it among 2 points by their raw gaps" in said(page, "markdown", "caption", "info")
+        assert "2 runs answer this question" in said(page, "warning"), "what it costs stands there before"
+        assert {"keep_noisy", "keep_all", "keep_without"} <= {each.key for each in page.button}
+        assert "explore_keep" not in {each.key for each in page.button} and store.rows() == []
+        page.button("keep_without").click().run()
         kept = store.record(second)
         assert kept is not None and kept.epsilon is None and "chosen among 2 runs by raw" in str(kept.epsilon_reason)
+        assert [row.key for row in store.rows()] == [second] and "in your list of runs" in said(page)
         assert store.record(first).epsilon is not None
+        after = whole(open_page("tradeoffs", view="explore", data=own_file, method="jagielski_post"))
+        after.button("explore_train").click().run()
+        third = train(store)
+        after.run().run()
+        assert "3 runs answer this question" in said(after, "warning"), "in a new session, with another method"
+        after.button("keep_noisy").click().run()
+        [among] = store.candidates([third])
+        assert among.held is not None and set(among.held["candidates"]) == {first, second, third}
+        assert among.held["request"]["by"] == "noisy" and among.held["selected"] in {row.key for row in store.rows()}
 
 
 def test_a_paid_release_makes_moves_free_and_its_gap_has_an_error(
