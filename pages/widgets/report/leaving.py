@@ -31,7 +31,7 @@ def settle_leaving(
     if None not in alone:
         left = tuple(key for key in keys if not any(key in each.among.all for each in lost) or key in alone)
         for each in lost:
-            said = f"Of {len(each.among.all):,} runs on this question, {each.alone} was chosen: it is told of alone."
+            said = f"Run {each.alone} was chosen among {len(each.among.all):,}, so it leaves alone."
             st.caption(plain(said))
         return left
     first = next(each for each in lost if each.alone is None)

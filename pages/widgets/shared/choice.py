@@ -20,7 +20,7 @@ _SAID = (
 )
 _GONE = "One of them was deleted, so nothing can be chosen among all."
 _TAKEN = "From then on neither the run nor this data set's ledger has a proved ε. This cannot be undone."
-_NOISY = "The gaps get noise, of all these runs. ε pays for it, and then covers the choice too."
+_NOISY = "The gaps of all these runs get noise, at this price. ε then covers the choice too."
 _RELEASED = "The smallest gap of those that were released already, of all these runs."
 _ALL = "Where all of them leave, nothing is chosen."
 _USUAL = 0.5
