@@ -40,7 +40,8 @@ def show() -> None:
     publish(("runs", "decided", "archived"))
     if chosen is None:
         return
-    report = _find_story(store, chosen, choice, rows) if chosen else find_stored_story()
+    with place:
+        report = _find_story(store, chosen, choice, rows) if chosen else find_stored_story()
     if report is None:
         return
     keys.caption("→ and ← go on and back. N shows notes, F fills the screen. Numbers are public, or ε covers them.")

@@ -12,10 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.ledger.selection import choose_seen, take_epsilon
+from fairpriv_core.ledger.selection import choose_seen, take_epsilon, why_not
 from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.store.candidates import Candidates
 from fairpriv_core.store.runs import RunStore
+
+_WAYS = {
+    "released": "choose by released numbers first (fairpriv select {key} --by released)",
+    "noisy": "choose with noise first (fairpriv select {key} --by noisy --epsilon 0.5)",
+}
 
 
 @dataclass(frozen=True)
@@ -81,12 +86,18 @@ def withdraw(store: RunStore, lost: Sequence[Lost], *, delta: float = DEFAULT_DE
         take_epsilon(store, each.lose, sorted(each.among.all), delta=delta)
 
 
+def list_ways(store: RunStore, lost: Lost) -> list[str]:
+    """Return by which numbers, released or noisy, one can be chosen among all that a choice is among."""
+    open_ways = _WAYS if lost.can_choose else ()
+    return [by for by in open_ways if why_not(store, lost.lose[0], by) is None]
+
+
 def refuse_choice(store: RunStore, lost: Sequence[Lost], *, all_leave: bool) -> None:
     """Raise BadInput where runs would lose their epsilon; it names the ways. `all_leave`: they can leave together."""
     for each in lost:
         others = len(each.among.all) - 1
         many = "another run that answers" if others == 1 else f"{others:,} other runs that answer"
-        ways = [f"choose with noise first (fairpriv select {each.lose[0]} --by noisy --epsilon 0.5)"] * each.can_choose
+        ways = [_WAYS[by].format(key=each.lose[0]) for by in list_ways(store, each)]
         ways += ["take all of them along"] * (all_leave and each.can_take_all)
         ways += [f"take {each.alone} alone, which was chosen among them"] * (each.alone is not None)
         ways += ["go on without an epsilon (--without-epsilon)"]

@@ -237,13 +237,14 @@ class RunStore:
         Who opens an explored run by its key sees its raw numbers, which is noted: a choice is among runs seen so.
         """
         with self.database.read() as connection:
-            stored = self._row(connection, key)
+            stored, withdrawn = self._row(connection, key), find_withdrawn(connection)
         if stored["exploring"] == 1 and self.database.writable:
             with self.database.write(durable=True) as connection:
                 connection.execute(
                     update(run).where(run.c.key == stored["key"], run.c.exploring == 1).values(exploring=2)
                 )
-        return read_row(stored)
+        row = read_row(stored)
+        return replace(row, epsilon=None) if key in withdrawn else row
 
     def candidates(self, keys: Sequence[str]) -> list[Candidates]:
         """Return what a choice of the runs `keys` is among, for each question on own data that they answer."""

@@ -84,6 +84,17 @@ def test_a_deleted_run_stays_a_candidate(store: RunStore) -> None:
 
 
 @pytest.mark.usefixtures("own_rows")
+def test_a_refusal_names_the_ways_that_are_open(store: RunStore) -> None:
+    first = run(store)
+    for given, ways in (({"epsilon": 2}, ("--by noisy", "along", "--without")), ({"seed": 5}, ("along", "--without"))):
+        run(store, **given)
+        with pytest.raises(BadInput) as refused:
+            refuse_choice(store, foresee_choice(store, [first]), all_leave=True)
+        named = [way for way in ("--by released", "--by noisy", "along", "--without") if way in str(refused.value)]
+        assert named == list(ways), "noise chooses among runs that are tested on the same people"
+
+
+@pytest.mark.usefixtures("own_rows")
 def test_runs_of_other_people_are_candidates_of_those_who_see_them(store: RunStore) -> None:
     ana, bo = (RunStore(store.database, name) for name in ("ana", "bo"))
     mine, hers = run(ana), run(bo)

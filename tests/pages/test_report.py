@@ -173,6 +173,7 @@ def test_what_leaves_of_own_data_was_not_chosen_by_raw_numbers(
         assert "3 runs answer this question" in said(run, "warning")
         run.button("model_without").click().run()
         assert any("Model" in each.proto.label for each in run.get("download_button"))
+        assert store.row(left).epsilon is None, "the strip says so too"
         epsilons = {key: record.epsilon for key, record in store.records([first, *others]).items()}
         assert epsilons.pop(left) is None and None not in epsilons.values()
         assert call("export", left, "--format", "md").code == 0

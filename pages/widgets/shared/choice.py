@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.ledger.choice import Lost, withdraw
+from fairpriv_core.ledger.choice import Lost, list_ways, withdraw
 from fairpriv_core.ledger.selection import Criterion, select_run, why_not
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text
@@ -19,7 +19,7 @@ _SAID = (
     "such numbers."
 )
 _GONE = "One of them was deleted, so nothing can be chosen among all."
-_TAKEN = "From then on neither the run nor this data set's ledger has a proved ε. This cannot be undone."
+_TAKEN = "Without ε, neither the run nor this data set's ledger has a proved one from then on. This cannot be undone."
 _NOISY = "The gaps of all these runs get noise, at this price. ε then covers the choice too."
 _RELEASED = "The smallest gap of those that were released already, of all these runs."
 _ALL = "Where all of them leave, nothing is chosen."
@@ -45,19 +45,20 @@ def offer_choices(
     if lost.among.deleted:
         st.caption(_GONE)
     ready = store.database.writable
-    reasons = {by: why_not(store, lost.lose[0], by) for by in ("released", "noisy")} if lost.can_choose else {}
+    ways = list_ways(store, lost)
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{name}_ways"):
-        if reasons and reasons["released"] is None:
+        if "released" in ways:
             choose = partial(_choose, store, lost.lose[0], Criterion("released"), chosen)
             st.button("Choose by released gaps: free", f"{name}_released", _RELEASED, choose, disabled=not ready)
-        if reasons and reasons["noisy"] is None:
+        if "noisy" in ways:
             _offer_noise(store, lost, name, chosen)
         if all_leave is not None and lost.can_take_all:
             st.button(f"Take all {len(lost.among.keys):,} along", f"{name}_all", _ALL, all_leave)
         go_on = partial(_go_on, store, lost, alone)
-        st.button("Go on without ε", f"{name}_without", _TAKEN, go_on, disabled=not ready)
-    if reasons and None not in reasons.values():
-        st.caption(plain(sentence(str(reasons["noisy"]))))
+        st.button("Go on without ε", f"{name}_without", on_click=go_on, disabled=not ready)
+    st.caption(_TAKEN)
+    if lost.can_choose and not ways:
+        st.caption(plain(sentence(why_not(store, lost.lose[0], "noisy") or "")))
 
 
 def _offer_noise(store: RunStore, lost: Lost, name: str, chosen: Taken) -> None:
