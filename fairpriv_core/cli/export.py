@@ -25,7 +25,7 @@ from fairpriv_core.report.document import AUDIENCES, Audience
 from fairpriv_core.report.export import ImageFormat
 from fairpriv_core.report.forms import OF_STORY, Report, forms_of, open_report, write_image, write_runs
 from fairpriv_core.report.hub import write_hub
-from fairpriv_core.report.report_data import gather_report
+from fairpriv_core.report.report_data import ReportData, gather_report
 from fairpriv_core.report.slides import NO_SLIDES
 from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.report.tracking import log_run
@@ -83,18 +83,20 @@ def export(keys: tuple[str, ...], form: str, audience: Audience | None, out: str
         click.echo(content, nl=False)
 
 
-def _settle_choice(store: RunStore, keys: Sequence[str], form: str, audience: Audience, *, anyway: bool) -> None:
-    """Raise BadInput where runs would leave that raw numbers chose; where that is wanted, take their epsilon."""
+def _gather(store: RunStore, keys: Sequence[str], form: str, audience: Audience, *, anyway: bool) -> ReportData:
+    """Return what is told of runs that leave; where raw numbers chose them BadInput, or `anyway` without epsilon."""
+    data = gather_report(store, keys)
     if audience == "analyst" and form not in (*_OF_A_MODEL, *_CHOSEN):
-        return
+        return data
     rows = _fold(store, keys)
     lost = foresee_choice(store, _list_keys(rows), decided=rows[0].keys if rows and form in OF_STORY else ())
-    if anyway:
+    if lost and anyway:
         withdraw(store, lost)
-        return
+        return gather_report(store, keys)
     together = form not in (*_OF_A_MODEL, *OF_STORY)
     fit = all(set(_list_keys(_fold(store, each.among.keys))) == set(each.among.keys) for each in lost)
     refuse_choice(store, lost, all_leave=together and fit)
+    return data
 
 
 def _fold(store: RunStore, keys: Sequence[str]) -> Sequence[TableRow]:
@@ -115,9 +117,7 @@ def _make(keys: Sequence[str], form: str, audience: Audience, *, without_epsilon
             "json is one run's record, for the analyst: name one key, or take another format.", field="format"
         )
     with open_store() as store:
-        gather_report(store, keys)  # what is wrong with them is said first
-        _settle_choice(store, keys, form, audience, anyway=without_epsilon)
-        data = gather_report(store, keys)
+        data = _gather(store, keys, form, audience, anyway=without_epsilon)
     return _write_form(open_report(data, audience), form)
 
 
@@ -142,9 +142,7 @@ def _export_model(keys: Sequence[str], form: str, audience: Audience, out: str |
             f"{form} {'takes no --out' if form == 'mlflow' else 'is written to a place'}: {named}.", field="out"
         )
     with open_store() as store:
-        gather_report(store, keys)  # what is wrong with it is said first
-        _settle_choice(store, keys, form, audience, anyway=without_epsilon)
-        data = gather_report(store, keys)
+        data = _gather(store, keys, form, audience, anyway=without_epsilon)
         (chosen,) = choose_runs(data, audience)
         _require_covered(chosen, audience)
         files = _read_model(store, chosen)
