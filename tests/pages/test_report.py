@@ -163,9 +163,11 @@ def test_what_leaves_of_own_data_was_not_chosen_by_raw_numbers(
         assert told.multiselect("runs").value == [held] and told.get("iframe")
         left = next(key for key in (first, *others) if key != held)
         assert "ε" in call("export", held, "--format", "md", "--audience", "policy").out
-        refused = call("export", left, "--format", "md")
-        assert refused.code == 2 and refused.out == "" and f"take {held} alone" not in refused.err
-        assert "go on without an epsilon (--without-epsilon)" in refused.err
+        place = own_store.with_name("left")
+        for options in (["md"], ["html", "--audience", "policy"], ["hf"], ["onnx"], ["story"], ["zip"]):
+            refused = call("export", left, "--format", *options, "--out", str(place))
+            assert refused.code == 2 and not place.exists(), options
+            assert "go on without an epsilon (--without-epsilon)" in refused.err
         forms = {each.proto.label for each in open_page("run", run=held).get("download_button")}
         assert any("model.npz" in label for label in forms)
         run = whole(open_page("run", run=left))
