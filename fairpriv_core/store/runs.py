@@ -232,18 +232,24 @@ class RunStore:
         return whole, damaged
 
     def row(self, key: str) -> RunRow:
-        """Return one run; BadInput, naming the owner's newest keys, where there is none.
+        """Return one run to whoever opens it; BadInput, naming the owner's newest keys, where there is none.
 
         Who opens an explored run by its key sees its raw numbers, which is noted: a choice is among runs seen so.
         """
+        row = self.glance(key)
+        if self.database.writable:
+            with self.database.read() as connection:
+                unopened = (run.c.key == key) & (run.c.exploring == 1)
+                first = connection.execute(select(run.c.key).where(unopened)).first() is not None
+            if first:
+                with self.database.write(durable=True) as connection:
+                    connection.execute(update(run).where(unopened).values(exploring=2))
+        return row
+
+    def glance(self, key: str) -> RunRow:
+        """Return what `row` does to who sees no more of the run than its settings and its epsilon."""
         with self.database.read() as connection:
-            stored, withdrawn = self._row(connection, key), find_withdrawn(connection)
-        if stored["exploring"] == 1 and self.database.writable:
-            with self.database.write(durable=True) as connection:
-                connection.execute(
-                    update(run).where(run.c.key == stored["key"], run.c.exploring == 1).values(exploring=2)
-                )
-        row = read_row(stored)
+            row, withdrawn = read_row(self._row(connection, key)), find_withdrawn(connection)
         return replace(row, epsilon=None) if key in withdrawn else row
 
     def candidates(self, keys: Sequence[str]) -> list[Candidates]:

@@ -140,6 +140,8 @@ def test_a_point_beside_raw_ones_or_opened_by_its_key_is_chosen_by_raw_numbers(s
     assert foresee_keeping(store, first) is None, "one alone is no choice"
     second = explore(store, epsilon=2)
     assert foresee_keeping(store, second) is None
+    assert store.glance(first).key == first
+    assert foresee_keeping(store, second) is None, "a page's frame names it, and shows no number of it"
     store.row(first)
     seen = foresee_keeping(store, second)
     assert seen is not None and seen.lose == (second,) and seen.can_choose
