@@ -227,9 +227,9 @@ def _read(store: RunStore, keys: Sequence[str]) -> list[_Candidate]:
     """Return the candidates in the order given; BadInput unless they are finished, on one data set and attribute."""
     if len(set(keys)) < 2:
         raise BadInput("a choice needs two runs or more; name their keys.", field="keys")
-    found = []
+    found, known = [], store.records(keys)
     for key in dict.fromkeys(keys):
-        record = store.record(key)
+        record = known.get(key) or store.record(key)  # which says so where it is damaged
         if record is None or record.status != "finished":
             status = store.row(key).status if record is None else record.status
             raise BadInput(f"run {key} is {status}; only finished runs can be chosen from.", field="keys")

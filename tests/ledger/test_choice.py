@@ -26,9 +26,9 @@ def run(store: RunStore, method: str = "pf_ld", *, rates: tuple[float, float] = 
     return finish(store, config(method, **given), (Gaussian(9.0),), metrics=measured(rates), notes=notes)
 
 
-def explore(store: RunStore, *, released: bool = True, **given: Any) -> str:
+def explore(store: RunStore, method: str = "one_release", *, released: bool = True, **given: Any) -> str:
     """Return the key of a finished run that was explored; `released`: by numbers that its release tells."""
-    key, work = store.explore(config("one_release", **given)).key, WorkStore(store.database)
+    key, work = store.explore(config(method, **given)).key, WorkStore(store.database)
     (claim,) = work.claim(exploring=True)
     notes = {"released_gaps": {GAP: 0.1}, "released_gap_errors": {GAP: 0.01}} if released else {}
     begun = draft(claim, (Gaussian(9.0),), metrics=measured((0.2, 0.4)), notes=notes)
@@ -152,6 +152,18 @@ def test_a_point_beside_raw_ones_or_opened_by_its_key_is_chosen_by_raw_numbers(s
     withdraw(store, [lost])
     keep_run(store, raw)
     assert epsilon(store, raw) is None and [row.key for row in store.rows()] == [raw]
+
+
+@pytest.mark.usefixtures("own_rows")
+def test_of_many_raw_points_of_two_methods_one_is_chosen_among_all(store: RunStore) -> None:
+    first = explore(store, "jagielski_post", released=False)
+    others = [explore(store, epsilon=1 + k, released=False) for k in range(9)]
+    lost = foresee_keeping(store, first)
+    assert lost is not None and lost.among.all == {first, *others}
+    for key in others:
+        store.delete(key)
+    alone = foresee_keeping(store, first)
+    assert alone is not None and not alone.can_take_all, "deleting the others makes no run the only one"
 
 
 @pytest.mark.usefixtures("own_rows")

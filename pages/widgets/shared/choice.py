@@ -23,6 +23,7 @@ _TAKEN = "Without ε, neither the run nor this data set's ledger has a proved on
 _NOISY = "The gaps of all these runs get noise, at this price. ε then covers the choice too."
 _RELEASED = "The smallest gap of those that were released already, of all these runs."
 _ALL = "Where all of them leave, nothing is chosen."
+_THEIRS = "This run is someone else's: only they can choose."
 _USUAL = 0.5
 Taken = Callable[[str], object]
 
@@ -44,14 +45,17 @@ def offer_choices(
     st.warning(_SAID.format(runs=f"{len(lost.among.all):,}"), icon=":material/rule:")
     if lost.among.deleted:
         st.caption(_GONE)
-    ready = store.database.writable
+    mine = store.owner in (None, store.glance(lost.lose[0]).owner)
+    if not mine:
+        st.caption(_THEIRS)
+    ready = store.database.writable and mine
     ways = list_ways(store, lost)
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{name}_ways"):
         if "released" in ways:
             choose = partial(_choose, store, lost.lose[0], Criterion("released"), chosen)
             st.button("Choose by released gaps: free", f"{name}_released", _RELEASED, choose, disabled=not ready)
         if "noisy" in ways:
-            _offer_noise(store, lost, name, chosen)
+            _offer_noise(store, lost, name, chosen, ready=ready)
         if all_leave is not None and lost.can_take_all:
             st.button(f"Take all {len(lost.among.keys):,} along", f"{name}_all", _ALL, all_leave)
         go_on = partial(_go_on, store, lost, alone)
@@ -61,11 +65,11 @@ def offer_choices(
         st.caption(plain(sentence(why_not(store, lost.lose[0], "noisy") or "")))
 
 
-def _offer_noise(store: RunStore, lost: Lost, name: str, chosen: Taken) -> None:
+def _offer_noise(store: RunStore, lost: Lost, name: str, chosen: Taken, *, ready: bool) -> None:
     price = st.number_input("Price ε", value=_USUAL, step=None, format="%.4g", width=110, key=f"{name}_price")
     choose = partial(_choose, store, lost.lose[0], Criterion("noisy", epsilon=price), chosen)
     label = f"Choose with noise: ε = {epsilon_text(price)}"
-    st.button(label, f"{name}_noisy", _NOISY, choose, disabled=not store.database.writable)
+    st.button(label, f"{name}_noisy", _NOISY, choose, disabled=not ready)
 
 
 def _choose(store: RunStore, key: str, criterion: Criterion, chosen: Taken) -> None:
