@@ -7,9 +7,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.report.forms import Report
 from fairpriv_core.report.slides import NO_SLIDES, can_write_slides
 from fairpriv_core.report.story_page import write_story
 from fairpriv_core.report.tables import TableRow
+from fairpriv_core.store.runs import RunStore
+from pages.widgets.report.leaving import settle_leaving
 from pages.widgets.report.report import find_report, find_stored_story, offer_forms, say_where_stored
 from pages.widgets.shared.finished import list_rows
 from pages.widgets.shared.picks import choose_told
@@ -37,7 +40,8 @@ def show() -> None:
     publish(("runs", "decided", "archived"))
     if chosen is None:
         return
-    report = find_report(store, chosen, "policy", choice + 1) if chosen else find_stored_story()
+    with place:
+        report = _find_story(store, chosen, choice, rows) if chosen else find_stored_story()
     if report is None:
         return
     keys.caption("→ and ← go on and back. N shows notes, F fills the screen. Numbers are public, or ε covers them.")
@@ -49,6 +53,15 @@ def show() -> None:
     offer_forms(report, of_story=True)
     if not can_write_slides():
         st.caption(plain(NO_SLIDES[0].upper() + NO_SLIDES[1:]))
+
+
+def _find_story(store: RunStore, chosen: Sequence[TableRow], choice: int, listed: Sequence[TableRow]) -> Report | None:
+    """Return the story of what may leave; None after asking what is to be done, or saying why there is none."""
+    leaving = settle_leaving(store, chosen, listed, decided=chosen[choice])
+    if leaving is None:
+        return None
+    there = [row for row in chosen if set(row.keys) & set(leaving)]
+    return find_report(store, leaving, "policy", 1 + (there.index(chosen[choice]) if chosen[choice] in there else 0))
 
 
 def _choose_one(chosen: Sequence[TableRow]) -> int:

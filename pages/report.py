@@ -5,15 +5,22 @@ Before there is a private run it reports on one that comes with this software.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
+from fairpriv_core.ledger.choice import foresee_choice
 from fairpriv_core.report.document import AUDIENCES, Audience
+from fairpriv_core.report.forms import Report
+from pages.widgets.report.leaving import settle_leaving
 from pages.widgets.report.report import find_report, find_stored_report, offer_forms, say_where_stored, show_document
 from pages.widgets.shared.finished import list_rows
 from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.picks import choose_told
 from pages.widgets.shared.state import enter, keep, mount_default, publish
 
+_FOR_POLICY = ("md", "zip")
+_NOT_HERE = "A model card says which run was chosen. The report for policy first asks how, and offers it then."
 _TITLES: dict[Audience, str] = {"analyst": "An analyst", "policy": "Policy: to share"}
 
 
@@ -33,13 +40,24 @@ def show() -> None:
     publish(("runs", "audience", "archived"))
     if chosen is None:
         return
-    report = find_report(store, chosen, audience) if chosen else find_stored_report(audience)
     if not chosen:
         say_where_stored()
+        _show(find_stored_report(audience), place)
+        return
+    keys = [key for row in chosen for key in row.keys]
+    lost = foresee_choice(store, keys) if audience == "analyst" else ()
+    leaving = settle_leaving(store, chosen, rows) if audience == "policy" else keys
+    report = None if leaving is None else find_report(store, leaving, audience)
     if report is not None:
-        with place:
-            offer_forms(report)
-        show_document(report.document)
+        _show(report, place, without=_FOR_POLICY if lost else ())
+
+
+def _show(report: Report, place: st.delta_generator.DeltaGenerator, *, without: Sequence[str] = ()) -> None:
+    with place:
+        offer_forms(report, without=without)
+        if without:
+            st.caption(_NOT_HERE)
+    show_document(report.document)
 
 
 def _choose_audience() -> Audience:

@@ -81,6 +81,12 @@ def own_store(stores: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def own_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the rows of every data set count as a person's own."""
+    monkeypatch.setattr("fairpriv_core.records.source.own_problems", dict)
+
+
+@pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Return a function that runs one command in this process."""
     return make_call(monkeypatch, capsys)

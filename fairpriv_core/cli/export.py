@@ -10,9 +10,11 @@ from typing import cast
 
 import click
 
+from fairpriv_core.cli import options
 from fairpriv_core.cli.output import check_folder, say, write_out
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import BadInput
+from fairpriv_core.ledger.choice import foresee_choice, refuse_choice, withdraw
 from fairpriv_core.paths import read_path
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.onnx_graph import write_onnx
@@ -21,10 +23,11 @@ from fairpriv_core.records.source import is_published
 from fairpriv_core.report.chosen import Chosen, choose_runs
 from fairpriv_core.report.document import AUDIENCES, Audience
 from fairpriv_core.report.export import ImageFormat
-from fairpriv_core.report.forms import Report, forms_of, open_report, write_image, write_runs
+from fairpriv_core.report.forms import OF_STORY, Report, forms_of, open_report, write_image, write_runs
 from fairpriv_core.report.hub import write_hub
-from fairpriv_core.report.report_data import gather_report
+from fairpriv_core.report.report_data import ReportData, gather_report
 from fairpriv_core.report.slides import NO_SLIDES
+from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.report.tracking import log_run
 from fairpriv_core.report.wording import epsilon_line
 from fairpriv_core.store.runs import RunStore, open_store
@@ -32,6 +35,7 @@ from fairpriv_core.text import write_lines
 
 _OF_A_RUN = ("json", "csv")
 _OF_A_MODEL = ("onnx", "hf", "mlflow")
+_CHOSEN = ("md", "zip", *OF_STORY)  # these say what was chosen, whoever reads them
 _FORMATS = (
     *_OF_A_RUN,
     *_OF_A_MODEL,
@@ -62,13 +66,15 @@ _TERMS = "the terms of '{}' keep models of it where they were trained; take its 
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="json", help=_HELP)
 @click.option("--audience", type=click.Choice(AUDIENCES), help=_FOR_WHOM)
 @click.option("--out", metavar="FILE", help="Write here. Default: to standard output.")
-def export(keys: tuple[str, ...], form: str, audience: Audience | None, out: str | None) -> None:
+@options.without_epsilon
+def export(keys: tuple[str, ...], form: str, audience: Audience | None, out: str | None, without_epsilon: bool) -> None:
     """Take runs away: a record, curves, or a report; for policy with numbers that epsilon covers or that are public."""
     if form in _OF_A_MODEL:
-        say(_export_model(keys, form, audience or ("analyst" if form == "onnx" else "policy"), out))
+        to = audience or ("analyst" if form == "onnx" else "policy")
+        say(_export_model(keys, form, to, out, without_epsilon=without_epsilon))
         return
     check_folder(out)
-    content = _make(keys, form, audience or "analyst")
+    content = _make(keys, form, audience or "analyst", without_epsilon=without_epsilon)
     if out is not None:
         write_out(out, content)
     elif sys.stdout.isatty() and b"\0" in content[:1024]:
@@ -77,7 +83,33 @@ def export(keys: tuple[str, ...], form: str, audience: Audience | None, out: str
         click.echo(content, nl=False)
 
 
-def _make(keys: Sequence[str], form: str, audience: Audience) -> bytes:
+def _gather(store: RunStore, keys: Sequence[str], form: str, audience: Audience, *, anyway: bool) -> ReportData:
+    """Return what is told of runs that leave; where raw numbers chose them BadInput, or `anyway` without epsilon."""
+    data = gather_report(store, keys)
+    if audience == "analyst" and form not in (*_OF_A_MODEL, *_CHOSEN):
+        return data
+    rows = _fold(store, keys)
+    lost = foresee_choice(store, _list_keys(rows), decided=rows[0].keys if rows and form in OF_STORY else ())
+    if lost and anyway:
+        withdraw(store, lost)
+        return gather_report(store, keys)
+    together = form not in (*_OF_A_MODEL, *OF_STORY)
+    fit = all(set(_list_keys(_fold(store, each.among.keys))) == set(each.among.keys) for each in lost)
+    refuse_choice(store, lost, all_leave=together and fit)
+    return data
+
+
+def _fold(store: RunStore, keys: Sequence[str]) -> Sequence[TableRow]:
+    """Return the rows that are told of runs: of one setting and seed that ran again there is one."""
+    records = store.records(keys)
+    return run_table([records[key].to_json() for key in dict.fromkeys(keys) if key in records])
+
+
+def _list_keys(rows: Sequence[TableRow]) -> list[str]:
+    return [key for row in rows for key in row.keys]
+
+
+def _make(keys: Sequence[str], form: str, audience: Audience, *, without_epsilon: bool) -> bytes:
     if form in _OF_A_RUN and audience == "analyst" and len(keys) == 1:
         return _export_run(keys[0], form).encode()
     if form == "json":
@@ -85,7 +117,7 @@ def _make(keys: Sequence[str], form: str, audience: Audience) -> bytes:
             "json is one run's record, for the analyst: name one key, or take another format.", field="format"
         )
     with open_store() as store:
-        data = gather_report(store, keys)
+        data = _gather(store, keys, form, audience, anyway=without_epsilon)
     return _write_form(open_report(data, audience), form)
 
 
@@ -100,7 +132,7 @@ def _write_form(report: Report, form: str) -> bytes:
     return forms[form].make(report, say)
 
 
-def _export_model(keys: Sequence[str], form: str, audience: Audience, out: str | None) -> str:
+def _export_model(keys: Sequence[str], form: str, audience: Audience, out: str | None, *, without_epsilon: bool) -> str:
     """Write or log one run with its model; return the sentence that says where it is."""
     if len(keys) != 1:
         raise BadInput(f"{form} is of one run's model: name one key, got {len(keys)}.", field="key")
@@ -110,7 +142,7 @@ def _export_model(keys: Sequence[str], form: str, audience: Audience, out: str |
             f"{form} {'takes no --out' if form == 'mlflow' else 'is written to a place'}: {named}.", field="out"
         )
     with open_store() as store:
-        data = gather_report(store, keys)
+        data = _gather(store, keys, form, audience, anyway=without_epsilon)
         (chosen,) = choose_runs(data, audience)
         _require_covered(chosen, audience)
         files = _read_model(store, chosen)
@@ -161,7 +193,7 @@ def _export_run(key: str, form: str) -> str:
     with open_store() as store:
         if form == "csv":
             return curves_to_csv(store, store.row(key).key)
-        record = store.record(key)
+        record = store.record(store.row(key).key)
     if record is None:
         raise BadInput(f"run {key} has no record yet.", field="key")
     return record.to_text()

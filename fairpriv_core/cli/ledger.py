@@ -69,11 +69,11 @@ def cap(data: str, column: str | None, as_json: bool, **limit: Any) -> None:
     "--epsilon", type=float, metavar="NUMBER", help="The price of a noisy choice, which needs it. Default: none."
 )
 @click.option("--delta", type=float, metavar="NUMBER", default=1e-5, help="In (0, 1).")
-@click.option("--again", is_flag=True, help="Make a choice once more that was made before.")
+@options.without_epsilon
 @options.json
-def select(keys: tuple[str, ...], again: bool, as_json: bool, **criterion: Any) -> None:
-    """Choose the best of several runs, and say what epsilon that leaves."""
-    print_answer(answer_selection(keys, Criterion(**criterion), again=again), as_json)
+def select(keys: tuple[str, ...], without_epsilon: bool, as_json: bool, **criterion: Any) -> None:
+    """Choose the best of several runs, or of all on one's question, and say what epsilon that leaves."""
+    print_answer(answer_selection(keys, Criterion(**criterion), without_epsilon=without_epsilon), as_json)
 
 
 def answer_ledger(dataset: str | None, file: str | None, sensitive: str | None, delta: float | None) -> Answer:
@@ -109,10 +109,11 @@ def answer_cap(name: str, column: str | None, *, record: bool, lift: bool, **lim
     return Answer({"ledgers": [found]}, describe_ledgers([found]))
 
 
-def answer_selection(keys: Sequence[str], criterion: Criterion, *, again: bool) -> Answer:
-    """Choose one of several runs."""
+def answer_selection(keys: Sequence[str], criterion: Criterion, *, without_epsilon: bool = False) -> Answer:
+    """Choose one of several runs; one that raw numbers choose loses its epsilon, which has to be said."""
     with open_store() as store:
-        found = select_run(store, [store.row(key).key for key in keys], criterion, again=again)
+        named = [store.row(key).key for key in keys]
+        found = select_run(store, named, criterion, without_epsilon=without_epsilon)
     return Answer(found, describe_selection(found))
 
 

@@ -58,6 +58,11 @@ _CELLS = (
 )
 DATASET = "A data set of the catalogue, which fairpriv datasets lists."
 METHOD = "The method; fairpriv methods lists them."
+without_epsilon = click.option(
+    "--without-epsilon",
+    is_flag=True,
+    help="Go on where raw numbers chose what leaves; it has no epsilon from then on. Default: refused.",
+)
 json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 out = click.option("--out", metavar="FILE", help="Write the record here too. Default: nowhere.")
 variant = click.option(

@@ -29,14 +29,21 @@ from fairpriv_core.privacy.event import Events, Gaussian, Parallel, RandomizedRe
 from fairpriv_core.privacy.ledger import LedgerEntry, compose
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
+from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.ledger_entry import Posting, record_posting
 from fairpriv_core.records.record import RunRecord, method_of
+from fairpriv_core.records.source import is_published
 from fairpriv_core.store.runs import RunStore
 
 WAYS = ("released", "noisy", "raw")
 ACCURACY = "accuracy"
 LEAST_ROWS = 30
 _CHOICE = 0.8  # of epsilon goes to the choice, the rest to the sizes: these hardly need any
+_NAMED = 3  # of the runs that a choice leaves out
+_RAW = (
+    "a run that raw numbers choose has no epsilon: choose with noise (--by noisy --epsilon 0.5) or by released numbers "
+    "(--by released), or go on without an epsilon (--without-epsilon)."
+)
 _ROUNDING = 2.0**-40  # more than what float64 rounds off two gaps
 _SENSITIVITIES = {"attribute": math.sqrt(2.0), "record": 1.0}
 
@@ -55,18 +62,25 @@ class Criterion:
     delta: float = 1e-5
 
 
-def select_run(store: RunStore, keys: Sequence[str], criterion: Criterion, *, again: bool = False) -> dict[str, Any]:
+def select_run(
+    store: RunStore, keys: Sequence[str], criterion: Criterion, *, without_epsilon: bool = False
+) -> dict[str, Any]:
     """Choose one of the finished runs `keys`; return the document that says which, and what epsilon it has. JSON.
 
     `epsilon` (at `delta`) covers every candidate and the choice, for what they protect (the worst sensitive column);
     None with `epsilon_reason` where none is proved. The store states it beside the chosen run's own from then on; after
-    a raw choice it states none. Every choice is in the ledger, a free one at no cost; the same one once more is read
-    from the store unless `again`.
+    a raw choice on own data it states none. Every choice is in the ledger, a free one at no cost; the same one once
+    more is read from the store.
+
+    On own data a choice by released or noisy numbers is among all that answer the question, for which one key stands,
+    and the first one holds. One by raw numbers there has to be told that it goes on `without_epsilon`.
 
     Raises:
-        BadInput: fewer than two runs, unfinished or unlike ones, a number that they do not have, or beyond a cap.
+        BadInput: fewer than two runs, unfinished or unlike ones, a number that they do not have, some that are left
+            out, a second choice among them, a raw one that was not told so, or beyond a cap.
         RunFailed: a group has too few noisy rows; its noisy size has been paid for.
     """
+    keys = _complete(store, keys)
     candidates = _read(store, keys)
     metric = criterion.metric or notions()[candidates[0].record.config["notion"]].metric
     request = {
@@ -76,48 +90,125 @@ def select_run(store: RunStore, keys: Sequence[str], criterion: Criterion, *, ag
         "epsilon": criterion.epsilon,
         "delta": criterion.delta,
     }
-    stored = None if again else store.ledger.find_charge(request)
+    stored = store.ledger.find_charge(request)
     if stored is not None:
         return stored
+    free = criterion.by == "released" or _is_public(candidates, metric)
+    if free or criterion.by == "noisy":
+        _check_all_are_there(store, keys)
     if criterion.by == "noisy":
         return _choose_noisily(store, candidates, metric, criterion, request)
     if criterion.epsilon is not None:
         raise BadInput(
             f"epsilon is the price of a noisy choice; a choice by {criterion.by} numbers takes none.", field="epsilon"
         )
-    free = criterion.by == "released" or _is_public(candidates, metric)
-    values = _read_released(candidates, metric) if free else _read_raw(candidates, metric)
+    values = _read_released(candidates, metric) if criterion.by == "released" else _read_raw(candidates, metric)
     index = _pick(values, metric)
     shown = {"values": {each.record.key: value for each, value in zip(candidates, values, strict=True)}}
     if free:
-        found = {**_state(candidates, index, criterion.delta, None), **shown, "request": request, "charge": None}
-        store.ledger.pay(_posting(candidates, (), None), found, store.payer)
-        return found
-    return _charge_raw(store, candidates, index, request, **shown)
+        return _charge_nothing(store, candidates, index, request, **shown)
+    if not without_epsilon:
+        raise BadInput(_RAW, field="by")
+    return _charge_raw(store, [candidates[index]], candidates, request, **shown)
 
 
-def mark_raw_choice(store: RunStore, key: str, others: Sequence[str], *, delta: float = 1e-5) -> dict[str, Any]:
-    """Write down that a person chose the run `key` among `others` by raw gaps; return the document of `select_run`.
+def choose_seen(store: RunStore, key: str, among: Sequence[str], *, delta: float = DEFAULT_DELTA) -> None:
+    """Write down that a person chose the run `key` of `among` by numbers that were released; it costs nothing."""
+    candidates = _read(store, [key, *among])
+    request = {"keys": sorted({key, *among}), "by": "released", "metric": None, "epsilon": None, "delta": delta}
+    _charge_nothing(store, candidates, 0, request)
 
-    It has no epsilon from then on. Errors as `select_run`.
+
+def take_epsilon(store: RunStore, keys: Sequence[str], among: Sequence[str], *, delta: float = DEFAULT_DELTA) -> None:
+    """Write down that runs `keys` were chosen of `among` by raw numbers: they have no epsilon from then on.
+
+    BadInput, and nothing is written, beyond a cap.
     """
-    candidates = _read(store, [key, *others])
-    metric = notions()[candidates[0].record.config["notion"]].metric
-    request = {"keys": sorted({key, *others}), "by": "raw", "metric": metric, "epsilon": None, "delta": delta}
-    return _charge_raw(store, candidates, 0, request)
+    request = {"keys": list(among), "by": "raw", "metric": None, "epsilon": None, "delta": delta}
+    for key in keys:
+        if store.owner not in (None, store.row(key).owner):
+            raise BadInput(f"run {key} is someone else's: only they can take its epsilon.", field="key")
+    records = store.records(keys)
+    taken = [_Candidate(record, record_posting(record.to_json())) for record in records.values()]
+    for threat_model in dict.fromkeys(each.posting.entry.threat_model for each in taken):
+        alike = [each for each in taken if each.posting.entry.threat_model == threat_model]
+        _charge_raw(store, alike, alike, request)
+
+
+def _charge_nothing(
+    store: RunStore, candidates: Sequence[_Candidate], index: int, request: Mapping[str, Any], **shown: Any
+) -> dict[str, Any]:
+    found = {**_state(candidates, index, request["delta"], None), **shown, "request": request, "charge": None}
+    store.ledger.pay(_posting(candidates, (), None), found, store.payer)
+    return found
+
+
+def why_not(store: RunStore, key: str, by: str) -> str | None:
+    """Return why `select_run` cannot choose among all on the question of `key` by released or noisy numbers.
+
+    None where it can: what a noisy choice then costs is for a cap to say.
+    """
+    try:
+        keys = _complete(store, [key])
+        candidates = _read(store, keys)
+        _check_all_are_there(store, keys)
+        metric = notions()[candidates[0].record.config["notion"]].metric
+        if by == "released":
+            _read_released(candidates, metric)
+        else:
+            _check_noisy(candidates)
+    except BadInput as error:
+        return str(error)
+    return None
+
+
+def _complete(store: RunStore, keys: Sequence[str]) -> Sequence[str]:
+    """Return `keys`; for one key on own data the keys of all that answer its question."""
+    among = store.candidates(keys) if len(set(keys)) == 1 else ()
+    return tuple(dict.fromkeys((*keys, *among[0].keys))) if among else keys
+
+
+def _check_all_are_there(store: RunStore, keys: Sequence[str]) -> None:
+    """Raise BadInput where `keys` on own data are not all that answer their question, or one was chosen already."""
+    for among in store.candidates(keys):
+        missing = [key for key in among.keys if key not in keys]
+        if missing:
+            some = ", ".join(missing[:_NAMED]) + (" and others" if len(missing) > _NAMED else "")
+            raise BadInput(
+                f"runs that answer the same question are left out ({some}), and their raw numbers were shown; name "
+                "one run alone to choose among all.",
+                field="keys",
+            )
+        if among.deleted:
+            raise BadInput(
+                f"run {among.deleted[0]} answered the same question and was deleted, so no choice is among all.",
+                field="keys",
+            )
+        if among.held is not None and set(among.held["candidates"]) == among.all:
+            raise BadInput(
+                f"run {among.held['selected']} was chosen among these by {among.held['request']['by']} numbers, and "
+                "that holds: whoever chooses again until it pleases has chosen by raw numbers.",
+                field="keys",
+            )
 
 
 def _charge_raw(
-    store: RunStore, candidates: Sequence[_Candidate], index: int, request: Mapping[str, Any], **shown: Any
+    store: RunStore,
+    taken: Sequence[_Candidate],
+    candidates: Sequence[_Candidate],
+    request: Mapping[str, Any],
+    **shown: Any,
 ) -> dict[str, Any]:
+    """Write down that `taken` were chosen among `candidates` by raw numbers; return the document of the first."""
+    numbers = (request["metric"] or "numbers").replace("_", " ")
     reason = (
-        f"It was chosen among {len(candidates)} runs by raw {request['metric'].replace('_', ' ')}, computed on "
-        "protected data; choose by released or noisy numbers for a proved epsilon."
+        f"It was chosen among {len(request['keys'])} runs by raw {numbers}, computed on protected data; choose by "
+        "released or noisy numbers for a proved epsilon."
     )
     posting = _posting(candidates, (), reason)
-    stated = _state(candidates, index, request["delta"], posting.entry)
+    stated = _state(candidates, candidates.index(taken[0]), request["delta"], posting.entry)
     found = {**stated, **shown, "request": request, "charge": posting.entry.key}
-    found |= {"epsilon": None, "epsilon_reason": reason}
+    found |= {"epsilon": None, "epsilon_reason": reason, "withdrawn": [each.record.key for each in taken]}
     store.ledger.pay(posting, found, store.payer)
     return found
 
@@ -136,11 +227,12 @@ def _read(store: RunStore, keys: Sequence[str]) -> list[_Candidate]:
     """Return the candidates in the order given; BadInput unless they are finished, on one data set and attribute."""
     if len(set(keys)) < 2:
         raise BadInput("a choice needs two runs or more; name their keys.", field="keys")
-    found = []
+    found, known = [], store.records(keys)
     for key in dict.fromkeys(keys):
-        row, record = store.row(key), store.record(key)
-        if row.status != "finished" or record is None:
-            raise BadInput(f"run {key} is {row.status}; only finished runs can be chosen from.", field="keys")
+        record = known.get(key) or store.record(key)  # which says so where it is damaged
+        if record is None or record.status != "finished":
+            status = store.row(key).status if record is None else record.status
+            raise BadInput(f"run {key} is {status}; only finished runs can be chosen from.", field="keys")
         found.append(_Candidate(record, record_posting(record.to_json())))
     if len({each.posting.entry.threat_model for each in found}) > 1:
         raise BadInput("these runs protect different things, so no one epsilon covers a choice.", field="keys")
@@ -155,7 +247,7 @@ def _name_question(data: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _read_released(candidates: Sequence[_Candidate], metric: str) -> list[float | None]:
     """Return each candidate's number as far as it has been released: what follows from it costs nothing."""
-    if _is_public(candidates, metric):
+    if metric == ACCURACY and _is_public(candidates, metric):
         return [each.metrics.get(metric) for each in candidates]
     private = [each.record.metrics_private or {} for each in candidates]
     if all(metric in found for found in private):
@@ -170,7 +262,12 @@ def _read_released(candidates: Sequence[_Candidate], metric: str) -> list[float 
 
 
 def _is_public(candidates: Sequence[_Candidate], metric: str) -> bool:
-    """Return whether a number depends on public features and labels and on the released models alone: accuracy may."""
+    """Return whether a number is nobody's secret: of rows that everybody has; or accuracy, which may be.
+
+    It is where it depends on public features and labels and on the released models alone.
+    """
+    if all(is_published(each.record.config["data"]) for each in candidates):
+        return True
     infos = [method_of(each.record).info for each in candidates]
     hidden = any(info.threat_model != "attribute" or info.needs_group_at_prediction for info in infos)
     return metric == ACCURACY and not hidden
@@ -201,8 +298,7 @@ def _choose_noisily(
     threat_model = candidates[0].posting.entry.threat_model
     if notion is None or threat_model is None or criterion.epsilon is None:
         raise BadInput("a noisy choice is by a notion's gap, among private runs, and needs --epsilon.", field="by")
-    if len({each.posting.entry.split for each in candidates}) > 1:
-        raise BadInput("a noisy choice needs runs on one split: with the same seed, or --split official.", field="keys")
+    _check_noisy(candidates)
     planned = plan_choice(epsilon=criterion.epsilon, delta=criterion.delta)
     store.ledger.check(_posting(candidates, planned, None))
     mechanism = Mechanism(Randomness.fresh())
@@ -221,6 +317,12 @@ def _choose_noisily(
     }
     store.ledger.pay(posting, found, store.payer)
     return found
+
+
+def _check_noisy(candidates: Sequence[_Candidate]) -> None:
+    """Raise BadInput where candidates are tested on different people."""
+    if len({each.posting.entry.split for each in candidates}) > 1:
+        raise BadInput("a noisy choice needs runs on one split: with the same seed, or --split official.", field="keys")
 
 
 def _posting(candidates: Sequence[_Candidate], events: Events, unbounded: str | None) -> Posting:

@@ -29,6 +29,11 @@ def cumulative_sensitivity(places: int) -> float:
     return float(np.linalg.norm(root_entries(places))) * _MARGIN
 
 
+def running_deviation(places: int, place: int) -> float:
+    """Return the standard deviation of the estimate at the `place`-th running sum, from 1, at noise multiplier 1."""
+    return float(np.linalg.norm(root_entries(places)[:place])) * cumulative_sensitivity(places)
+
+
 def release_cumulative(
     mechanism: Mechanism, counts: np.ndarray, *, noise_multiplier: float, purpose: str
 ) -> np.ndarray:

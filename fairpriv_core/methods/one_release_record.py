@@ -34,7 +34,8 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.averaged_sums import AveragedSums, AveragedSumsRule
 from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, with_step_noise
 from fairpriv_core.methods.cell_counts import require_rows
-from fairpriv_core.methods.cumulative import cumulative_sensitivity, release_cumulative
+from fairpriv_core.methods.cumulative import cumulative_sensitivity, release_cumulative, running_deviation
+from fairpriv_core.methods.group_estimate import name_by_metric
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, NO_CELL, build_cells
@@ -45,6 +46,7 @@ from fairpriv_core.privacy.calibrate import gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian
 
 PLACES = 128  # of the line, denser near 0: place j ends at lambda_max (j / PLACES)^2
+_REDRAWS = 200  # of the releases' noise, for standard errors
 _FIRST = 2.0 * np.arange(LABELS) - 1.0  # weights of the labels where no gap is closed
 
 
@@ -219,14 +221,13 @@ def choose(method: OneReleaseRecord, train: Dataset, training: Training, *, told
     found = method.multiplier_max * (place / PLACES) ** 2
     multiplier: float | None = found
     weights = weigh(directions(told.counts, training.notion), found)
-    gap, labels = gaps[place], told.totals.sum(axis=0)
+    labels, answer = told.totals.sum(axis=0), None
     if labels.max() > right[place]:
         multiplier, answer = None, int(labels.argmax())
         weights = np.full((train.groups, LABELS), _FIRST[answer])
-        gap = measure_gap(told.totals * answer, told.totals, training.notion)
     notes = {
         "multiplier": multiplier,
-        "released_gap": float(gap),
+        **tell_numbers(method, told, place, answer),
         "notion": training.notion.name,
         **told.to_json(),
         "shared_releases": {told.name(): events_of.to_json(method.event(train.n))},
@@ -338,6 +339,55 @@ def measure_gap(ones: np.ndarray, totals: np.ndarray, notion: Notion) -> float:
     """Return the largest difference between two groups of which `ones` (k, 2) rows of `totals` (k, 2) get a 1."""
     table: Any = np.stack([totals - ones, ones], axis=2)
     return max(float(np.ptp(divide(*sum_rate(rate, table)))) for rate in rates_of(notion))
+
+
+def tell_numbers(method: OneReleaseRecord, told: Told, place: int, answer: int | None) -> dict[str, Any]:
+    """Return accuracy and every notion's gap on the training rows as the releases tell them, with standard errors.
+
+    They are of the rule at `place`, or of the one `answer` for everybody. An error is how much the releases' noise
+    alone moves the number: for a gap, the difference between the two groups that are furthest apart.
+    """
+    generator, shape = np.random.default_rng(0), told.totals.shape
+    moved = told.flips[..., place - 1] if place else np.zeros(shape)
+    first = decide_at(told.counts, moved, answer)
+    spread = fields.known_noise(noise_flips=method.noise_flips) * running_deviation(PLACES, place)
+    counted = generator.normal(scale=fields.known_noise(noise_counts=method.noise_counts), size=(_REDRAWS, *shape, 2))
+    turned = generator.normal(scale=spread, size=(_REDRAWS, *shape))
+    again = [decide_at(told.counts + one, moved + other, answer) for one, other in zip(counted, turned, strict=True)]
+    found = [measure_furthest(notion, first, again) for notion in notions().values()]
+    gaps, errors = (np.array(each) for each in zip(*found, strict=True))
+    return {
+        "released_gaps": name_by_metric(gaps),
+        "released_gap_errors": name_by_metric(errors),
+        "released_accuracy": {"accuracy": share_right(first)},
+        "released_accuracy_errors": {"accuracy": float(np.std([share_right(each) for each in again], ddof=1))},
+    }
+
+
+def decide_at(counts: np.ndarray, moved: np.ndarray, answer: int | None) -> np.ndarray:
+    """Return the rows (k, 2, 2) by group, label and decision where `moved` (k, 2) more than at first decide 1.
+
+    `counts` (k, 2, 2) are those at first; with `answer` everybody gets it.
+    """
+    totals = np.maximum(counts.sum(axis=2), 0.0)
+    ones = totals * answer if answer is not None else np.clip(counts[:, :, 1] + moved, 0.0, totals)
+    return np.stack([totals - ones, ones], axis=2)
+
+
+def measure_furthest(notion: Notion, table: np.ndarray, again: Sequence[np.ndarray]) -> tuple[float, float]:
+    """Return the gap of `table` (k, 2, 2), and how far the same two groups' difference spreads in `again`."""
+    rates = rates_of(notion)
+    means = np.stack([divide(*sum_rate(rate, table)) for rate in rates])
+    rate = rates[int(np.ptp(means, axis=1).argmax())]
+    here = divide(*sum_rate(rate, table))
+    top, bottom = int(here.argmax()), int(here.argmin())
+    each = np.stack([divide(*sum_rate(rate, one)) for one in again])
+    return float(np.ptp(means, axis=1).max()), float((each[:, top] - each[:, bottom]).std(ddof=1))
+
+
+def share_right(table: np.ndarray) -> float:
+    """Return the share of rows (k, 2, 2) by group, label and decision that are decided rightly."""
+    return float((table[:, 0, 0] + table[:, 1, 1]).sum() / table.sum())
 
 
 def choose_place(gaps: np.ndarray, *, target: float) -> int:

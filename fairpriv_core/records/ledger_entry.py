@@ -20,6 +20,7 @@ from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.records.paid import find_payment, price_payment
 from fairpriv_core.records.reuse import SAMPLE_STREAM, SHARED_RELEASES
 from fairpriv_core.records.source import find_seed, name_file
+from fairpriv_core.records.source import is_published as is_public
 
 _DIGITS = 16
 
@@ -130,6 +131,21 @@ def record_posting(record: Mapping[str, Any], events: Events | None = None) -> P
     )
     data = config["data"]
     return Posting(identify_data(data, config.get("file_id")), call_data(data), config["method"]["name"], entry)
+
+
+def name_question(record: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return whom a finished run asks about and what, from its record's JSON: the data set, and label with groups.
+
+    Whatever notion it trained for, since a run shows all gaps; however it cuts label or groups. None where no choice of
+    it takes an epsilon away: everybody has its rows, or it never had one.
+    """
+    data = record["config"]["data"]
+    if record["status"] != "finished" or record["epsilon"] is None or is_public(data):
+        return None
+    problem = problems().get(data["dataset"] or "")
+    label = _call(_list_label(data["label"], problem)[-1], problem)
+    asked = [label, *sorted(list_sensitive(data, record["data"]))]
+    return identify_data(data, record["config"].get("file_id")), _digest(asked)
 
 
 def list_counted(record: Mapping[str, Any]) -> list[dict[str, Any]]:

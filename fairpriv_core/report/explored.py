@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.records.record import accuracy_is_public
+from fairpriv_core.records.shown import Shown, read_shown
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series
 from fairpriv_core.report.figures import GroupRates, group_bars
@@ -19,57 +18,39 @@ from fairpriv_core.text import epsilon_text, number_text, percent_text, points_t
 
 _RELEASED = "The gap follows from what was released; the bar is one standard error of its noise."
 _BOTH = "This gap and this accuracy may be published."
+_TOLD = "Accuracy and gap follow from what was released; the bars are one standard error of its noise."
 _PUBLIC = "Gaps are measured on the test rows, whose groups are public here."
 _TEST = "One seed, on the test rows."
 
 
 @dataclass(frozen=True)
 class Explored:
-    """One explored run, all shares in [0, 1].
-
-    `error` is the standard error of a gap that follows from what was released, None of one that was measured.
-    """
+    """One explored run: its numbers as they may be seen, and its record's JSON."""
 
     key: str
     method: str
     epsilon: float | None
-    accuracy: float
-    gap: float
-    error: float | None
+    shown: Shown
     record: Mapping[str, Any]
 
     @property
     def is_released(self) -> bool:
         """Whether the gap follows from what was released alone."""
-        return self.error is not None
+        return self.shown.gap_error is not None
 
     @property
     def is_raw(self) -> bool:
         """Whether its gap or its accuracy is of a person's own protected data and no noise covers it."""
-        looks = methods()[self.record["config"]["method"]["name"]].info.needs_group_at_prediction
-        covered = self.is_released and accuracy_is_public(self.record, uses_group=looks)
-        return not covered and not is_published(self.record["config"]["data"])
+        return self.shown.raw
 
 
 def read_explored(record: Mapping[str, Any]) -> Explored | None:
     """Return what a finished run's record, JSON, came to; None where it has no gap."""
-    metric, metrics = notions()[record["config"]["notion"]].metric, record["metrics"] or {}
-    notes = record["notes"]
-    released = notes.get("released_gaps", {}).get(metric)
-    error = notes.get("released_gap_errors", {}).get(metric)
-    gap = metrics.get(metric) if released is None or error is None else released
-    if gap is None or metrics.get("accuracy") is None:
+    shown = read_shown(record)
+    if shown is None:
         return None
     [row] = run_table([record])
-    return Explored(
-        key=record["key"],
-        method=row.method,
-        epsilon=row.epsilon,
-        accuracy=metrics["accuracy"],
-        gap=gap,
-        error=None if released is None else error,
-        record=record,
-    )
+    return Explored(record["key"], row.method, row.epsilon, shown, record)
 
 
 def draw_explored(
@@ -92,7 +73,7 @@ def draw_explored(
         panels=(Panel(ACCURACY),),
         series=(*_draw_ends(newest, plain), _draw_path(trail), _draw_newest(newest, waiting=waiting)),
         caption=said,
-        alt=f"{_name(newest)}: accuracy {percent_text(newest.accuracy)}, gap {points_text(newest.gap)}.",
+        alt=f"{_name(newest)}: accuracy {percent_text(newest.shown.accuracy)}, gap {points_text(newest.shown.gap)}.",
         raw=newest.is_raw,
         regions=(wanted.shade(),),
         shaded=wanted.said,
@@ -101,6 +82,8 @@ def draw_explored(
 
 def _say_kind(point: Explored) -> str:
     """Return where a point's numbers are from."""
+    if point.shown.accuracy_error is not None and point.is_released:
+        return _TOLD
     if point.is_released:
         return _RELEASED if point.is_raw or is_published(point.record["config"]["data"]) else f"{_RELEASED} {_BOTH}"
     return _TEST if point.is_raw else f"{_TEST} {_PUBLIC}"
@@ -108,9 +91,10 @@ def _say_kind(point: Explored) -> str:
 
 def _draw_ends(newest: Explored, plain: TableRow | None) -> list[Series]:
     constant = (newest.record["metrics"] or {}).get("constant_accuracy")
+    public = newest.is_raw or is_published(newest.record["config"]["data"])
     ends = draw_ends(plain, 0)
-    if ends or constant is None:
-        return ends
+    if ends or constant is None or not (public or newest.shown.accuracy_error is None):
+        return ends  # the constant answer's accuracy was measured: it stands beside no released one
     return [draw_end(END_NAMES[0], 0.0, 100 * constant, 0)]
 
 
@@ -118,8 +102,8 @@ def _draw_path(trail: Sequence[Explored]) -> Series:
     return Series(
         "before",
         "points",
-        tuple(100 * each.gap for each in trail),
-        tuple(100 * each.accuracy for each in trail),
+        tuple(100 * each.shown.gap for each in trail),
+        tuple(100 * each.shown.accuracy for each in trail),
         style="muted",
         hollow=(True,) * len(trail),
         hover=tuple(_describe(each) for each in trail),
@@ -130,18 +114,26 @@ def _draw_newest(newest: Explored, *, waiting: bool) -> Series:
     point = Series(
         _name(newest),
         "points",
-        (100 * newest.gap,),
-        (100 * newest.accuracy,),
+        (100 * newest.shown.gap,),
+        (100 * newest.shown.accuracy,),
         style=newest.method,
         variation=int(waiting),
         faint=waiting,
         text=(f"{'before: ' * waiting}{_name(newest)}",),
         hover=(_describe(newest),),
     )
-    if newest.error is None:
-        return point
-    low, high = (100 * (newest.gap + sign * newest.error) for sign in (-1, 1))
-    return replace(point, x_low=(max(0.0, low),), x_high=(high,))
+    if newest.shown.gap_error is not None:
+        low, high = _reach(newest.shown.gap, newest.shown.gap_error)
+        point = replace(point, x_low=(low,), x_high=(high,))
+    if newest.shown.accuracy_error is not None:
+        low, high = _reach(newest.shown.accuracy, newest.shown.accuracy_error)
+        point = replace(point, low=(low,), high=(high,))
+    return point
+
+
+def _reach(value: float, error: float) -> tuple[float, float]:
+    """Return one standard error to both sides, in per cent."""
+    return max(0.0, 100 * (value - error)), min(100.0, 100 * (value + error))
 
 
 def _name(point: Explored) -> str:
@@ -170,9 +162,14 @@ def draw_groups(point: Explored) -> FigureData:
 
 def say_explored(point: Explored) -> str:
     """Return the newest point in one line."""
-    error = "" if point.error is None else f" ± {number_text(100 * point.error)}"
+    shown = point.shown
+    gap, right = map(_say_error, (shown.gap_error, shown.accuracy_error))
     budget = "no ε: not private" if point.epsilon is None else f"ε = {epsilon_text(point.epsilon)}"
-    return f"{budget} · accuracy {100 * point.accuracy:.1f} % · gap {100 * point.gap:.1f}{error} points"
+    return f"{budget} · accuracy {100 * shown.accuracy:.1f}{right} % · gap {100 * shown.gap:.1f}{gap} points"
+
+
+def _say_error(error: float | None) -> str:
+    return "" if error is None else f" ± {number_text(100 * error)}"
 
 
 def _describe(point: Explored) -> str:

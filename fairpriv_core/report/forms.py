@@ -253,7 +253,8 @@ def _write_all(report: Report, say: Say) -> bytes:
     files = {"report.html": page.encode(), **list_tables(report.document, report.chosen, report.audience)}
     files |= {**_list_configs(report), "notebook.ipynb": _write_notebook(report, say)}
     files["model_card.md"] = _write_card(report, say)
-    files["presentation.html"] = _write_story(report, say)
+    if len(report.chosen) == 1:  # of several nobody has said here which was chosen
+        files["presentation.html"] = _write_story(report, say)
     try:
         find_browser()
     except BadInput as error:

@@ -30,6 +30,7 @@ _FROM: dict[Source, str] = {
 
 
 _KINDS: dict[Source, str] = {"public": "exact and public", "paid": "by noisy counts", "raw": "exact and raw"}
+_NOTHING = "Nothing that was measured may be shown."
 _FOLLOWS = "Accuracy is exact: it follows from the released model and from what ε takes as public."
 
 
@@ -122,6 +123,7 @@ def write_headline(
         said = _say_several(told, about, before)
     sentence, *reasons = [each for each in (*said, *more) if each]
     where = _FOLLOWS if source == "public" and not about.published else _FROM[source].format(title=about.title)
+    where = where if any(each.accuracy.n or each.gap.n for each in told) else _NOTHING
     note = " ".join((where, *_say_spread(told)))
     outcome, failed = _tell_outcome(told)
     return Headline(outcome, failed, sentence, tuple(reasons), source, note)

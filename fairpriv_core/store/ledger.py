@@ -246,7 +246,7 @@ def bury(connection: Connection, stored: RowMapping) -> None:
     record = read_cost(stored)
     if record is None:
         return
-    remains = {name: stored[name] for name in ("key", "config_key", "repeat", "owner")}
+    remains = {name: stored[name] for name in ("key", "config_key", "repeat", "owner", "question")}
     remains |= {"data": record["data"], "threat_model": record["threat_model"], "event": list_counted(record)}
     posting = record_posting(record).to_json()
     if stored["reserved"] is not None:
@@ -256,19 +256,20 @@ def bury(connection: Connection, stored: RowMapping) -> None:
 
 def find_withdrawn(connection: Connection) -> dict[str, str]:
     """Return the runs that were chosen by raw numbers, with why no epsilon is proved for them."""
-    raw = [found for found in _list_choices(connection) if found["request"]["by"] == "raw"]
-    return {found["selected"]: found["epsilon_reason"] for found in raw}
+    raw = [found for found in _list_results(connection) if found.get("withdrawn")]
+    return {key: found["epsilon_reason"] for found in raw for key in found["withdrawn"]}
 
 
 def find_chosen(connection: Connection) -> dict[str, str]:
     """Return the runs that were chosen by released or noisy numbers, with what the dearest choice has cost in words."""
-    known = [found for found in _list_choices(connection) if found["request"]["by"] != "raw"]
+    known = list_choices(connection)
     dearest = sorted(known, key=lambda found: math.inf if found["epsilon"] is None else found["epsilon"])
     return {found["selected"]: _say_choice(found) for found in dearest}
 
 
-def _list_choices(connection: Connection) -> list[dict[str, Any]]:
-    return [found for found in _list_results(connection) if found.get("selected")]
+def list_choices(connection: Connection) -> list[dict[str, Any]]:
+    """Return the choices that took no epsilon away, oldest first."""
+    return [found for found in _list_results(connection) if found.get("selected") and not found.get("withdrawn")]
 
 
 def _list_results(connection: Connection) -> list[dict[str, Any]]:

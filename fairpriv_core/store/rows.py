@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import String, Table, cast
 
 from fairpriv_core.records.config import name_config
-from fairpriv_core.records.ledger_entry import Posting, record_posting
+from fairpriv_core.records.ledger_entry import Posting, name_question, record_posting
 from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.shown import read_shown
 from fairpriv_core.store.checksum import open_document, say_damaged, seal_document
 from fairpriv_core.store.claim import is_dead
 from fairpriv_core.store.dialects import now
@@ -146,7 +147,13 @@ def summarise(record: RunRecord, document: Mapping[str, Any], error_kind: str | 
     """
     brief = record.to_brief()
     whole = None if brief is None else seal_document({**brief, "key": record.key, "config": document["config"]})
-    return {"brief": whole, "posting": write_posting(document, error_kind)}
+    question, shown = name_question(document), read_shown(document) if brief is not None else None
+    return {
+        "brief": whole,
+        "posting": write_posting(document, error_kind),
+        "question": None if question is None else "/".join(question),
+        "raw": int(shown is None or shown.raw),
+    }
 
 
 def write_posting(record: Mapping[str, Any], error_kind: str | None) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ from fairpriv_core.errors import BadInput, Damaged
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.record import RunRecord, cancelled_record, chosen_record, withdrawn_record
+from fairpriv_core.store.candidates import Candidates, find_candidates
 from fairpriv_core.store.checksum import check_content
 from fairpriv_core.store.curves import Point, read_curves
 from fairpriv_core.store.database import Database
@@ -231,9 +232,30 @@ class RunStore:
         return whole, damaged
 
     def row(self, key: str) -> RunRow:
-        """Return one run; BadInput, naming the owner's newest keys, where there is none."""
+        """Return one run to whoever opens it; BadInput, naming the owner's newest keys, where there is none.
+
+        Who opens an explored run by its key sees its raw numbers, which is noted: a choice is among runs seen so.
+        """
+        row = self.glance(key)
+        if self.database.writable:
+            with self.database.read() as connection:
+                unopened = (run.c.key == key) & (run.c.exploring == 1)
+                first = connection.execute(select(run.c.key).where(unopened)).first() is not None
+            if first:
+                with self.database.write(durable=True) as connection:
+                    connection.execute(update(run).where(unopened).values(exploring=2))
+        return row
+
+    def glance(self, key: str) -> RunRow:
+        """Return what `row` does to who sees no more of the run than its settings and its epsilon."""
         with self.database.read() as connection:
-            return read_row(self._row(connection, key))
+            row, withdrawn = read_row(self._row(connection, key)), find_withdrawn(connection)
+        return replace(row, epsilon=None) if key in withdrawn else row
+
+    def candidates(self, keys: Sequence[str]) -> list[Candidates]:
+        """Return what a choice of the runs `keys` is among, for each question on own data that they answer."""
+        with self.database.read() as connection:
+            return find_candidates(connection, keys, self.owner)
 
     def record(self, key: str) -> RunRecord | None:
         """Return a run's record; of a running one the draft (what is known before training); None before that."""

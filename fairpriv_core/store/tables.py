@@ -19,7 +19,7 @@ from sqlalchemy import (
     func,
 )
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 
 schema = MetaData()
 # `secret` keys what is stored in place of a digest of a person's data (`store_identity.py`). Never exported.
@@ -33,7 +33,9 @@ store_info = Table(
 )
 # `brief` is what `RunRecord.to_brief` keeps of a finished run, `posting` what the ledger needs of one that has begun.
 # Runs with one `chunk` train together: they are claimed, committed and finished in one transaction each.
-# `exploring` is 1 of a run that lists leave out until somebody keeps it; it counts in the ledger as any other.
+# `exploring` is 1 of a run that lists leave out until somebody keeps it, 2 of one that was opened by its key since; it
+# counts in the ledger as any other. `question` is of a finished run that a choice can take its epsilon from, and stays
+# when it is deleted (`candidates.py`); `raw` is 1 where Explore shows raw numbers of it.
 run = Table(
     "run",
     schema,
@@ -67,6 +69,8 @@ run = Table(
     Column("brief", JSON(none_as_null=True)),
     Column("posting", JSON(none_as_null=True)),
     Column("exploring", Integer),
+    Column("question", String, index=True),
+    Column("raw", Integer),
 )
 CHUNK_DIGITS = 16
 tombstone = Table(
@@ -81,6 +85,7 @@ tombstone = Table(
     Column("event", JSON, nullable=False),
     Column("deleted", Double, nullable=False),
     Column("post", JSON, nullable=False),
+    Column("question", String, index=True),
 )
 # Paid releases that are no runs. Never deleted.
 charge = Table(

@@ -25,23 +25,25 @@ RAW_ROWS = "gaps of your own rows are raw, and accuracy too unless epsilon takes
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """Return a store's place, and records of its runs: on made-up rows, and three on a file of a person's own.
+    """Return a store's place, and records of its runs: on made-up rows, and three on a person's own files.
 
-    Of these `plain` is not private, `raw` has no private evaluation, and `paid` has one.
+    Of these `plain` is not private, `raw` has no private evaluation and a file for itself, and `paid` has one.
     """
     folder = tmp_path_factory.mktemp("handed on")
     place, path = folder / "runs.db", folder / "jane doe" / "people.csv"
     path.parent.mkdir()
     rows = [f"{index % 9},{'mf'[index % 2]},{'ny'[(index % 9 + 3 * (index % 2)) > 5]}" for index in range(900)]
     path.write_text("\n".join(["hours,sex,paid", *rows]))
-    own = ("--csv", str(path), "--label", "paid", "--positive", "y", "--sensitive", "sex", "--set", "epochs=20")
-    own += ("--notion", "demographic_parity")
+    path.with_name("others.csv").write_text("\n".join(["hours,sex,paid", *rows[:-1]]))
+    own = ("--label", "paid", "--positive", "y", "--sensitive", "sex", "--set", "epochs=20")
+    own += ("--notion", "demographic_parity", "--csv", str(path))
+    others = (*own[:-1], str(path.with_name("others.csv")))
     fair = ("--method", "pf_ld", "--epsilon", "2")
     return {
         "place": str(place),
         "private": train_once(place, *SYNTHETIC, *fair),
         "plain": train_once(place, *own, "--method", "none"),
-        "raw": train_once(place, *own, *fair, "--no-private-evaluation"),
+        "raw": train_once(place, *others, *fair, "--no-private-evaluation"),
         "paid": train_once(place, *own, *fair, "--private-evaluation"),
     }
 

@@ -66,21 +66,23 @@ def test_a_noisy_choice_is_paid_for_and_leaves_epsilon_proved(store: RunStore) -
     assert from_json(found["event"]) == compose([each.planned for each in store.ledger.lines(name())], "group").events
 
 
+@pytest.mark.usefixtures("own_rows")
 def test_the_same_choice_is_paid_for_once(store: RunStore) -> None:
     keys = launch(store, (0.2, 0.8), (0.5, 0.52))
     first = select_run(store, keys, Criterion("noisy", epsilon=0.8))
     assert select_run(store, keys[::-1], Criterion("noisy", epsilon=0.8)) == first
     assert len(store.ledger.lines(name())) == 3
-    again = select_run(store, keys, Criterion("noisy", epsilon=0.8), again=True)
-    assert again["charge"] != first["charge"] and len(store.ledger.lines(name())) == 4
+    with pytest.raises(BadInput, match=f"run {first['selected']} was chosen among these by noisy numbers"):
+        select_run(store, keys, Criterion("noisy", epsilon=0.9))
 
 
+@pytest.mark.usefixtures("own_rows")
 def test_a_choice_beyond_a_cap_draws_nothing(store: RunStore) -> None:
     keys = launch(store, (0.2, 0.8), (0.5, 0.52))
     store.ledger.set_cap(name(), "group", Cap(spent(store) + 0.1, DELTA), where="synthetic")
     for wish in (Criterion("noisy", epsilon=9.0), Criterion("raw")):
         with pytest.raises(BadInput, match=r"the cap on 'group' .* nothing was launched"):
-            select_run(store, keys, wish)
+            select_run(store, keys, wish, without_epsilon=True)
     assert len(store.ledger.lines(name())) == 2
     assert [record.epsilon for record in store.records(keys).values()] == [1.0, 1.0]
 
@@ -95,7 +97,9 @@ def test_a_choice_by_what_was_released_costs_nothing(store: RunStore) -> None:
     assert found["values"] == dict(zip(keys, (0.3, 0.1), strict=True))
 
 
-def test_a_chosen_run_says_beside_its_epsilon_what_covers_the_choice(store: RunStore) -> None:
+def test_a_chosen_run_says_beside_its_epsilon_what_covers_the_choice(
+    store: RunStore, request: pytest.FixtureRequest
+) -> None:
     certified = {"certificates": {"of": "the exported model", "demographic_parity_gap": 0.2}}
     given = {"metrics_private": {GAP: 0.3}, "notes": certified}
     keys = launch(store, (0.2, 0.8), (0.5, 0.52), (0.1, 0.9), **given)
@@ -116,7 +120,8 @@ def test_a_chosen_run_says_beside_its_epsilon_what_covers_the_choice(store: RunS
     )
     again = store.record(found["selected"])
     assert fewer["epsilon"] < found["epsilon"] and dear == again, "a cheaper choice takes nothing back"
-    select_run(store, keys, Criterion("raw"))
+    request.getfixturevalue("own_rows")
+    select_run(store, keys, Criterion("raw"), without_epsilon=True)
     raw = store.record(keys[1])
     assert raw is not None and "covers all" not in epsilon_line(raw.to_json()), "after a raw choice none covers it"
     untouched = store.record(keys[2])
@@ -133,20 +138,33 @@ def test_estimated_gaps_of_one_release_are_post_processing(store: RunStore) -> N
     assert found["selected"] == keys[1] and found["epsilon"] == spent(store)
 
 
-def test_accuracy_is_public_where_only_the_attribute_is_protected(store: RunStore) -> None:
+def test_accuracy_is_public_where_only_the_attribute_is_protected(
+    store: RunStore, request: pytest.FixtureRequest
+) -> None:
     keys = launch(store, (0.2, 0.8), (0.5, 0.52))
     for by in ("released", "raw"):
         found = select_run(store, keys, Criterion(by, metric="accuracy"))
         assert found["epsilon"] == spent(store) and found["charge"] is None
+    request.getfixturevalue("own_rows")
     others = launch(store, (0.2, 0.8), (0.5, 0.52), method="dp_sgd")
     with pytest.raises(BadInput, match="accuracy has not been released by all of these runs"):
         select_run(store, others, Criterion("released", metric="accuracy"))
-    assert select_run(store, others, Criterion("raw", metric="accuracy"))["epsilon"] is None
+    raw = select_run(store, others, Criterion("raw", metric="accuracy"), without_epsilon=True)
+    assert raw["epsilon"] is None
 
 
-def test_a_raw_choice_takes_epsilon_away_and_is_in_the_ledger(store: RunStore) -> None:
+def test_a_raw_choice_of_rows_that_everybody_has_takes_nothing(store: RunStore) -> None:
     keys = launch(store, (0.2, 0.8), (0.5, 0.52))
     found = select_run(store, keys, Criterion("raw"))
+    assert found["selected"] == keys[1] and found["epsilon"] == spent(store) and found["charge"] is None
+
+
+@pytest.mark.usefixtures("own_rows")
+def test_a_raw_choice_takes_epsilon_away_and_is_in_the_ledger(store: RunStore) -> None:
+    keys = launch(store, (0.2, 0.8), (0.5, 0.52))
+    with pytest.raises(BadInput, match="without-epsilon"):
+        select_run(store, keys, Criterion("raw"))
+    found = select_run(store, keys, Criterion("raw"), without_epsilon=True)
     assert found["selected"] == keys[1] and found["epsilon"] is None
     assert "chosen among 2 runs by raw demographic parity gap" in found["epsilon_reason"]
     record, other = store.record(keys[1]), store.records(keys)[keys[0]]
@@ -199,12 +217,13 @@ def test_a_group_too_small_to_choose_by_has_paid_for_its_size(store: RunStore) -
     assert isinstance(event, Parallel) and event.branches[1] == plan_choice(epsilon=5.0, delta=DELTA)[:1]
 
 
+@pytest.mark.usefixtures("own_rows")
 def test_the_answer_says_what_epsilon_is_left(local: RunStore) -> None:
     keys = launch(local, (0.2, 0.8), (0.5, 0.52))
-    paid = answer_selection(keys, Criterion("noisy", epsilon=0.5), again=False)
+    paid = answer_selection(keys, Criterion("noisy", epsilon=0.5))
     said = " ".join(paid.text.split())  # lines are folded to the terminal's width
     assert "the smallest demographic parity gap of 2 runs" in said and "proved: all candidates" in said
-    raw = answer_selection(keys, Criterion("raw"), again=False)
+    raw = answer_selection(keys, Criterion("raw"), without_epsilon=True)
     assert "none. It was chosen among 2 runs by raw" in " ".join(raw.text.split())
 
 

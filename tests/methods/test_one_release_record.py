@@ -15,8 +15,16 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods.cumulative import cumulative_sensitivity, release_cumulative, root_entries
-from fairpriv_core.methods.one_release_record import PLACES, OneReleaseRecord, directions, find_flips, weigh
+from fairpriv_core.methods.cumulative import release_cumulative, running_deviation
+from fairpriv_core.methods.one_release_record import (
+    PLACES,
+    OneReleaseRecord,
+    Told,
+    directions,
+    find_flips,
+    tell_numbers,
+    weigh,
+)
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
@@ -62,8 +70,8 @@ def test_running_sums_are_those_of_the_counts_with_less_noise_than_adding_up_giv
         for seed in range(200)
     ]
     spread = (np.array(noisy) - exact).std(axis=(0, 1))
-    length = np.linalg.norm(root_entries(PLACES))
-    assert spread[-1] == pytest.approx(length * cumulative_sensitivity(PLACES), rel=0.15)
+    told = [running_deviation(PLACES, place) for place in (1, 20, PLACES)]
+    assert [spread[place - 1] for place in (1, 20, PLACES)] == pytest.approx(told, rel=0.15)
     assert spread.max() < np.sqrt(PLACES) / 2
 
 
@@ -94,8 +102,29 @@ def test_without_noise_the_released_gap_is_that_of_the_training_rows() -> None:
     rates = [decided[data.group == group].mean() for group in range(2)]
     (plain,) = train(dataclasses.replace(quiet, gap_target=1.0), [data], [RecordingMechanism()])
     first = predict_proba(plain.network, plain.parameters, data.X)[:, 1] > 0.5
-    assert abs(rates[0] - rates[1]) == pytest.approx(fitted.notes["released_gap"], abs=0.003)
+    assert abs(rates[0] - rates[1]) == pytest.approx(fitted.notes["released_gaps"]["demographic_parity_gap"], abs=0.003)
+    assert (decided == data.y).mean() == pytest.approx(fitted.notes["released_accuracy"]["accuracy"], abs=0.003)
+    assert max(fitted.notes["released_gap_errors"].values()) < 1e-12, "without noise there is no error"
     assert abs(rates[0] - rates[1]) <= 0.053 < np.ptp([first[data.group == group].mean() for group in range(2)])
+
+
+def test_released_numbers_have_the_errors_that_their_noise_gives_them() -> None:
+    method = dataclasses.replace(METHOD, noise_counts=5.0, noise_flips=2.0)
+    counts = np.array([[[300.0, 100.0], [90.0, 410.0]], [[260.0, 40.0], [200.0, 300.0]]])
+    flips = np.zeros((2, 2, PLACES))
+    flips[1, :, 20:] = 30.0
+    draw, place = np.random.default_rng(3), 40
+    found = []
+    for _ in range(60):
+        noisy = counts + draw.normal(scale=5.0, size=counts.shape)
+        turned = flips + draw.normal(scale=2.0 * running_deviation(PLACES, place), size=(2, 2, 1))
+        found.append(tell_numbers(method, Told(np.zeros(1), noisy, turned), place, None))
+    for number, error, name in (
+        ("released_gaps", "released_gap_errors", "demographic_parity_gap"),
+        ("released_accuracy", "released_accuracy_errors", "accuracy"),
+    ):
+        said = np.mean([each[error][name] for each in found])
+        assert np.std([each[number][name] for each in found]) == pytest.approx(said, rel=0.35)
 
 
 def test_a_constant_answer_that_is_right_more_often_is_the_model() -> None:
@@ -103,7 +132,9 @@ def test_a_constant_answer_that_is_right_more_often_is_the_model() -> None:
     lopsided = dataclasses.replace(data, y=(np.arange(600) % 10 > 0).astype(np.int64))  # labels that nothing tells
     hopeless = dataclasses.replace(METHOD, epochs=1, noise_primal=50.0, noise_counts=0.0, noise_flips=0.0)
     (fitted,) = train(hopeless, [lopsided], [RecordingMechanism()])
-    assert fitted.notes["multiplier"] is None and fitted.notes["released_gap"] == 0.0
+    assert fitted.notes["multiplier"] is None
+    assert fitted.notes["released_gaps"]["demographic_parity_gap"] == 0.0
+    assert fitted.notes["released_accuracy"]["accuracy"] == pytest.approx(lopsided.y.mean())
     assert (predict_proba(fitted.network, fitted.parameters, data.X)[:, 1] > 0.5).all()
 
 

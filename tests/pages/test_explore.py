@@ -114,17 +114,30 @@ def test_on_own_data_nothing_trains_before_its_cost_is_seen(own_file: str, own_s
         rest(page)
         second = train(store)
         page.run().run()
-        page.button("explore_keep").click().run()
-        assert "You chose it among 2 points by their raw gaps" in said(page, "markdown", "caption", "info")
+        assert "2 runs answer this question" in said(page, "warning"), "what it costs stands there before"
+        assert {"keep_noisy", "keep_all", "keep_without"} <= {each.key for each in page.button}
+        assert "explore_keep" not in {each.key for each in page.button} and store.rows() == []
+        page.button("keep_without").click().run()
         kept = store.record(second)
         assert kept is not None and kept.epsilon is None and "chosen among 2 runs by raw" in str(kept.epsilon_reason)
+        assert [row.key for row in store.rows()] == [second] and "in your list of runs" in said(page)
         assert store.record(first).epsilon is not None
+        after = whole(open_page("tradeoffs", view="explore", data=own_file, method="jagielski_post"))
+        after.button("explore_train").click().run()
+        third = train(store)
+        after.run().run()
+        assert "3 runs answer this question" in said(after, "warning"), "in a new session, with another method"
+        after.button("keep_noisy").click().run()
+        [among] = store.candidates([third])
+        assert among.held is not None and set(among.held["candidates"]) == {first, second, third}
+        assert among.held["request"]["by"] == "noisy" and among.held["selected"] in {row.key for row in store.rows()}
 
 
-def test_a_paid_release_makes_moves_free_and_its_gap_has_an_error(
-    own_file: str, own_store: Path, open_page: Open
+@pytest.mark.parametrize(("method", "errors"), [("one_release", 1), ("one_release_record", 2)])
+def test_a_paid_release_makes_moves_free_and_its_numbers_have_errors(
+    own_file: str, own_store: Path, open_page: Open, method: str, errors: int
 ) -> None:
-    page = open_page("tradeoffs", view="explore", data=own_file, method="one_release", p__epochs="3")
+    page = open_page("tradeoffs", view="explore", data=own_file, method=method, p__epochs="3")
     page.button("explore_train").click().run()
     with open_store(str(own_store)) as store:
         paid = train(store)
@@ -140,10 +153,12 @@ def test_a_paid_release_makes_moves_free_and_its_gap_has_an_error(
         record = store.record(moved)
         assert record is not None and record.config["reuse"] == paid
         assert (
-            " ± " in said(page, "markdown", "caption", "info")
+            said(page, "markdown").count(" ± ") == errors
             and "standard error" in said(page, "markdown", "caption", "info")
             and "Raw" not in said(page, "markdown", "caption", "info")
         )
         assert len(charts(page)) == 1, "rates that were not released are not shown"
+        assert not [each for each in store.candidates([moved]) if each.raw]
         page.button("explore_keep").click().run()
-        assert store.record(moved).epsilon is not None
+        kept = store.record(moved)
+        assert kept is not None and kept.epsilon is not None and "among 2 by released" in kept.notes["choice"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.privacy.event import Gaussian
@@ -65,6 +66,7 @@ def test_a_cap_says_what_remains_and_refuses_what_does_not_fit(with_runs: Path, 
         assert len(store.rows()) == 4
 
 
+@pytest.mark.usefixtures("own_rows")
 def test_a_choice_is_paid_for_or_takes_epsilon_away(own_store: Path, open_page: Open) -> None:
     with open_store(str(own_store)) as store:
         for epsilon, rates in ((1, (0.2, 0.8)), (2, (0.5, 0.52))):

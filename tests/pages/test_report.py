@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.records.config import build_config
 from fairpriv_core.report import chosen, measured
 from fairpriv_core.report.document import NOTICES
 from fairpriv_core.report.forms import NO_BROWSER
+from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.work import WorkStore
+from tests.pages.conftest import FEW, RAW
 from tests.pages.shown import Open, address_of, charts, find_key, said, whole
 
 PDF = "Save: Report (PDF)"
@@ -125,3 +130,52 @@ def read_story(page: AppTest) -> str:
     [frame] = page.get("iframe")
     proto: Any = frame.proto
     return str(proto.srcdoc)
+
+
+@pytest.mark.usefixtures("own_rows")
+def test_what_leaves_of_own_data_was_not_chosen_by_raw_numbers(
+    own_store: Path, open_page: Open, call: Callable[..., Any]
+) -> None:
+    """Report, Present, the Run page and the command line each ask before one of three runs leaves."""
+    with open_store(str(own_store)) as store:
+        work = WorkStore(store.database)
+        for epsilon, notion in ((1.0, "demographic_parity"), (2.0, "demographic_parity"), (4.0, "equal_opportunity")):
+            raw = {**RAW, "method": {"name": "pf_ld", **FEW}, "epsilon": epsilon, "notion": notion}
+            work_on(work, work.claim(store.submit(build_config(raw)).key))
+        first, *others = [row.key for row in store.rows()]
+        page = open_page("report", runs=[first], audience="policy")
+        assert "3 runs answer this question" in said(whole(page), "warning") and not page.get("iframe")
+        assert page.button("leave_without").label == "Go on without ε" and "Model card" not in str(list_forms(page))
+        page.segmented_control("audience").set_value("analyst").run()
+        assert "Report (HTML, one file)" in list_forms(page)
+        assert not {"Model card (Markdown)", "Everything (ZIP)"} & list_forms(page)
+        page.segmented_control("audience").set_value("policy").run()
+        page.button("leave_all").click().run()
+        assert set(page.multiselect("runs").value) == {first, *others} and "Model card (Markdown)" in list_forms(page)
+        assert "answer this question" not in said(whole(page))
+        told = open_page("present", runs=[first, *others], decided=first)
+        assert "3 runs answer this question" in said(whole(told), "warning") and not told.get("iframe")
+        assert "leave_all" not in {each.key for each in told.button}, "the story says which one was chosen"
+        told.button("leave_noisy").click().run()
+        [among] = store.candidates([first])
+        assert among.held is not None
+        held = among.held["selected"]
+        assert told.multiselect("runs").value == [held] and told.get("iframe")
+        left = next(key for key in (first, *others) if key != held)
+        assert "ε" in call("export", held, "--format", "md", "--audience", "policy").out
+        place = own_store.with_name("left")
+        for options in (["md"], ["html", "--audience", "policy"], ["hf"], ["onnx"], ["story"], ["zip"]):
+            refused = call("export", left, "--format", *options, "--out", str(place))
+            assert refused.code == 2 and not place.exists(), options
+            assert "go on without an epsilon (--without-epsilon)" in refused.err
+        forms = {each.proto.label for each in open_page("run", run=held).get("download_button")}
+        assert any("model.npz" in label for label in forms)
+        run = whole(open_page("run", run=left))
+        assert not any("Model" in each.proto.label for each in run.get("download_button"))
+        assert "3 runs answer this question" in said(run, "warning")
+        run.button("model_without").click().run()
+        assert any("Model" in each.proto.label for each in run.get("download_button"))
+        assert store.row(left).epsilon is None, "the strip says so too"
+        epsilons = {key: record.epsilon for key, record in store.records([first, *others]).items()}
+        assert epsilons.pop(left) is None and None not in epsilons.values()
+        assert call("export", left, "--format", "md").code == 0

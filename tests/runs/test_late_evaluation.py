@@ -9,7 +9,7 @@ import pytest
 from fairpriv_core.cli.ledger import answer_cap
 from fairpriv_core.errors import BadInput
 from fairpriv_core.ledger.late_evaluation import plan_late_evaluation, request_evaluation
-from fairpriv_core.ledger.selection import mark_raw_choice
+from fairpriv_core.ledger.selection import take_epsilon
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Parallel, from_json
 from fairpriv_core.privacy.ledger import compose
@@ -83,7 +83,7 @@ def test_what_no_epsilon_covers_is_not_evaluated(local: RunStore) -> None:
     plain = finish(local, method={"name": "none", "epochs": 2}, epsilon=None)
     replayed = finish(local, method={"name": "pf_ld", "epochs": 2}, replay_noise=3)
     chosen = [finish(local, method={"name": "pf_ld", "epochs": epochs}) for epochs in (2, 3)]
-    mark_raw_choice(local, chosen[0].key, [chosen[1].key])
+    take_epsilon(local, [chosen[0].key], [each.key for each in chosen])
     lines = len(local.ledger.lines(SYNTHETIC))
     for record, why in ((plain, "is not private"), (replayed, "can be repeated"), (chosen[0], "chosen among 2 runs")):
         with pytest.raises(BadInput, match=f"no epsilon can cover an evaluation of run {record.key}: .*{why}"):

@@ -53,6 +53,7 @@ _RULES = """
 .stElementContainer.st-key-card { min-height: 6rem; }
 .st-key-headline_place { min-height: 8.5rem; }
 .st-key-present_story { min-height: calc(clamp(27rem, 100dvh - 16rem, 48rem) + 2.5rem); }
+.st-key-present_story:has(.st-key-leave_ways) { min-height: 0; }
 .st-key-present_story iframe { height: clamp(27rem, 100dvh - 16rem, 48rem); }
 .stElementContainer:has([data-testid="stProgress"]) { min-height: 2.5rem; }
 .st-key-run_numbers { min-height: 4.75rem; }
@@ -82,6 +83,7 @@ _RULES = """
   .st-key-strip_buttons > :not(.st-key-strip_folded) p { position: absolute; clip-path: inset(50%%); }
   .st-key-headline_place { min-height: 13rem; }
   .st-key-present_story { min-height: 42rem; }
+  .st-key-present_story:has(.st-key-leave_ways) { min-height: 0; }
   .st-key-present_story iframe { height: 38rem; }
   .st-key-report_bar { min-height: 6rem; }
   .stElementContainer.st-key-view { min-height: 6rem; }

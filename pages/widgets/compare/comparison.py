@@ -33,18 +33,26 @@ _TITLES = {
     "raw": "By raw gaps: no ε is proved for the chosen run",
 }
 _TAKEN = "From then on neither the chosen run nor this data set's ledger has a proved ε. This cannot be undone."
+_AMONG_ALL = "Released and noisy gaps choose among all {runs} runs on this question."
 _GONE = "was deleted while this page was open."
 
 
 def offer_choice(store: RunStore, rows: Sequence[TableRow]) -> None:
-    """Draw the ways to choose the run with the smallest gap among `rows` (all their seeds), and the choice made."""
+    """Draw the ways to choose the run with the smallest gap among `rows` (all their seeds), and the choice made.
+
+    On own data released and noisy numbers choose among all runs on the question.
+    """
     keys = [key for row in rows for key in row.keys]
+    among = store.candidates(keys)
+    every = among[0].keys if len(among) == 1 else keys
     with st.expander("Choose one of these to publish", key="choice"):
         st.caption(
             "Protected data decide which run has the smallest gap. Publishing a run chosen by raw gaps reveals that. "
             "ε covers a choice by gaps with noise."
         )
         by = st.radio("Smallest gap", WAYS, key="choice_by", format_func=_TITLES.__getitem__)
+        if len(every) > len(keys):
+            st.caption(_AMONG_ALL.format(runs=f"{len(every):,}"))
         price, ready = None, True
         if by == "noisy":
             price = st.number_input("Price ε of the choice", value=0.5, step=None, format="%.4g", key="choice_epsilon")
@@ -53,7 +61,8 @@ def offer_choice(store: RunStore, rows: Sequence[TableRow]) -> None:
         if st.button(
             "Choose", key="choose", disabled=not ready or not store.database.writable, icon=":material/how_to_reg:"
         ):
-            found = attempt(lambda: select_run(store, keys, Criterion(by, epsilon=price)))
+            named, criterion = (keys if by == "raw" else every), Criterion(by, epsilon=price)
+            found = attempt(lambda: select_run(store, named, criterion, without_epsilon=ready))
             if found is not None:
                 _say(found)
 

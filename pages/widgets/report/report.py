@@ -14,7 +14,6 @@ from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.forms import NO_BROWSER, OF_STORY, Form, Report, forms_of, open_report
 from fairpriv_core.report.html import write_report_table
 from fairpriv_core.report.report_data import gather_report, gather_stored
-from fairpriv_core.report.tables import TableRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.frame import link_to
@@ -26,12 +25,11 @@ _MADE = "report_made"
 _USUAL = DEFAULTS["epsilon"]
 
 
-def find_report(store: RunStore, rows: Sequence[TableRow], audience: Audience, choice: int = 1) -> Report | None:
-    """Return the report on all seeds of `rows`; None after showing why there is none.
+def find_report(store: RunStore, keys: Sequence[str], audience: Audience, choice: int = 1) -> Report | None:
+    """Return the report on the runs `keys`; None after showing why there is none.
 
-    `choice` is the number, from 1, of the row that its story says was chosen.
+    `choice` is the number, from 1, of the setting that its story says was chosen.
     """
-    keys = [key for row in rows for key in row.keys]
     return attempt(lambda: open_report(gather_report(store, keys, find_spent=find_spent), audience, choice=choice))
 
 
@@ -56,12 +54,13 @@ def say_where_stored() -> None:
         link_to("train", "Train your own")
 
 
-def offer_forms(report: Report, *, of_story: bool = False) -> None:
-    """Draw a button for each form of the report, or of its story alone.
+def offer_forms(report: Report, *, of_story: bool = False, without: Sequence[str] = ()) -> None:
+    """Draw a button for each form of the report, or of its story alone; but for those `without`.
 
     What takes a browser is made on a first click and saved with a second.
     """
-    forms = {name: form for name, form in forms_of(report).items() if (name in OF_STORY) is of_story}
+    offered = {name: form for name, form in forms_of(report).items() if name not in without}
+    forms = {name: form for name, form in offered.items() if (name in OF_STORY) is of_story}
     slow = {name: form for name, form in forms.items() if form.browser}
     with st.container(horizontal=True, key="report_forms"):
         for name, form in forms.items():

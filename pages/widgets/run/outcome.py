@@ -9,6 +9,7 @@ import streamlit as st
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import FairprivError
+from fairpriv_core.ledger.choice import foresee_choice
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.plain import write_toml
@@ -25,7 +26,9 @@ from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.decide import offer_decisions
 from pages.widgets.run.evaluation import offer_evaluation
 from pages.widgets.shared.charts import show_figure, show_figure_of
+from pages.widgets.shared.choice import offer_choices
 from pages.widgets.shared.sentences import plain
+from pages.widgets.shared.state import choose
 
 _RATES = {
     "positive_rate": "predicted positive",
@@ -93,12 +96,21 @@ def _describe(found: Mapping[str, Any], name: str) -> tuple[str, str | None]:
 
 
 def offer_files(store: RunStore, row: RunRow, record: RunRecord) -> None:
-    """Draw the buttons; a model stays here where it was trained on data whose terms ask for that."""
+    """Draw the buttons; a model stays here where it was trained on data whose terms ask for that.
+
+    Where taking it away would be a choice by raw numbers, that is asked first.
+    """
     config = write_toml(record.to_document()["config"])
     st.download_button("Record (JSON)", record.to_text(), f"{row.key}.json", "application/json", key="get_record")
     st.download_button("Config (TOML)", config, f"{row.key}.toml", "application/toml", key="get_config")
     problem = problems().get(record.config["data"]["dataset"] or "")
-    for name in () if problem is not None and problem.terms else (PARAMETERS, TENSORS, DESCRIPTION):
+    if problem is not None and problem.terms:
+        return
+    for lost in foresee_choice(store, [row.key]):
+        with st.popover("Model …", icon=":material/rule:", key="run_model"):
+            offer_choices(store, lost, "model", chosen=lambda key: choose("run", key))
+        return
+    for name in (PARAMETERS, TENSORS, DESCRIPTION):
         content = _find_artifact(store, row.key, name)
         if content is not None:
             st.download_button(f"Model ({plain(name)})", content, f"{row.key}-{name}", key=f"get_{name}")

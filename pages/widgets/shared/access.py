@@ -39,10 +39,10 @@ def wait_for_store() -> None:
 
 
 def find_row(key: str) -> RunRow | None:
-    """Return the run that `key` names; None where there is none, about which the page itself has a word."""
+    """Return the settings of the run that `key` names; None without one, about which the page itself has a word."""
     store = find_store() if key else None
     try:
-        return None if store is None else store.row(key)
+        return None if store is None else store.glance(key)
     except FairprivError:
         return None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,10 +18,11 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.ledger.selection import mark_raw_choice
+from fairpriv_core.ledger.choice import foresee_keeping, keep_run
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.shown import read_shown
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.explored import Explored, draw_explored, draw_groups, read_explored, say_explored
 from fairpriv_core.report.frontier import Wanted
@@ -32,6 +33,7 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import epsilon_text
 from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.choice import offer_choices
 from pages.widgets.shared.demo import list_offered
 from pages.widgets.shared.epsilon import choose_epsilon
 from pages.widgets.shared.finished import find_rows
@@ -53,10 +55,7 @@ _REST_SECONDS = 0.2
 _POLL_SECONDS = 0.25
 _TRAIL = 8
 _KEPT_TOLD = "Kept: it is now in your list of runs."
-_CHOSEN_RAW = (
-    "Kept. You chose it among {points} points by their raw gaps, so its ε no longer covers it. Compare can choose with "
-    "noise instead."
-)
+_KEPT_ALL = "Kept: all points are now in your list of runs."
 _ASKED, _SHOWN, _KEPT = "explore_asked", "explore_shown", "explore_kept"
 _AUTO = "explore.automatic"
 _FREE = "Moves are free: they use an earlier release."
@@ -118,7 +117,8 @@ def _choose_move(store: RunStore) -> Move | None:
     plan = None if config is None else attempt(lambda: make_plan(config, dataset, source))
     if config is None or plan is None:
         return None
-    free = reuse is not None or is_published(data)
+    shown = None if source is None else read_shown(source)
+    free = is_published(data) or (shown is not None and not shown.raw)
     return Move(config, plan, dataset, free)
 
 
@@ -284,8 +284,7 @@ def _offer_ways(store: RunStore, move: Move, row: RunRow | None) -> None:
     explored = {each.key for each in attempt(lambda: store.explored(4 * _TRAIL)) or []}
     finished = row is not None and row.status == "finished" and row.key in explored and store.database.writable
     with st.container(horizontal=True):
-        if st.button("Keep", key="explore_keep", icon=":material/bookmark:", disabled=not finished) and row is not None:
-            _keep_point(store, move, row)
+        _offer_keeping(store, row if finished else None)
         if st.button("Open in Train", key="explore_to_train", icon=":material/tune:"):
             go_to("train")
     told = st.session_state.pop(_KEPT, "")
@@ -299,16 +298,29 @@ def _offer_ways(store: RunStore, move: Move, row: RunRow | None) -> None:
         attempt(lambda: store.submit(build_config(raw)))
 
 
-def _keep_point(store: RunStore, move: Move, row: RunRow) -> None:
-    """Put the point among the runs; one that was chosen by raw gaps of protected data has no proved ε from then on."""
-    trail = _find_trail(store, move.config, row)
-    others = [each.key for each in trail[:-1] if each.method == trail[-1].method]
+def _offer_keeping(store: RunStore, row: RunRow | None) -> None:
+    """Draw the way to put the point among the runs; where raw numbers chose it, what that costs stands there first."""
+    lost = None if row is None else attempt(partial(foresee_keeping, store, row.key))
+    if row is None or lost is None:
+        keep_it = None if row is None else partial(_keep_points, store, (row.key,))
+        st.button("Keep", key="explore_keep", icon=":material/bookmark:", disabled=row is None, on_click=keep_it)
+        return
+    with st.popover("Keep …", icon=":material/bookmark:", key="explore_keep_ways"):
+        offer_choices(
+            store,
+            lost,
+            "keep",
+            chosen=lambda key: _keep_points(store, (key,)),
+            all_leave=partial(_keep_points, store, tuple(sorted(lost.among.unlisted))),
+            alone=partial(_keep_points, store, (row.key,)),
+        )
+
+
+def _keep_points(store: RunStore, keys: Sequence[str]) -> None:
+    """Put points among the runs, and say so."""
     try:
-        store.keep(row.key)
-        raw = others and trail[-1].is_raw
-        if raw:
-            mark_raw_choice(store, row.key, others, delta=move.config.delta)
-        st.session_state[_KEPT] = _CHOSEN_RAW.format(points=len(others) + 1) if raw else _KEPT_TOLD
+        for key in keys:
+            keep_run(store, key)
+        st.session_state[_KEPT] = _KEPT_TOLD if len(keys) == 1 else _KEPT_ALL
     except FairprivError as error:
         st.session_state[_KEPT] = str(error)
-    st.rerun()

@@ -1,0 +1,94 @@
+"""The runs that a choice is among: all that answer one question for one owner, those explored and deleted included.
+
+Only runs count whose epsilon a choice can take away: finished, with a proved one of their own, on rows that are not
+everybody's. Raw numbers of such a run stand in every list as soon as it has finished, so they count as shown from then
+on. Of a run that is explored only Explore shows numbers, until it is kept or opened by its key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Table, select
+
+from fairpriv_core.store.identity import find_same
+from fairpriv_core.store.ledger import find_withdrawn, list_choices
+from fairpriv_core.store.tables import run, tombstone
+
+_OPENED = 2  # of `exploring`: its page was opened, where its raw numbers are
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What one choice is among.
+
+    `keys` are there, oldest first, `deleted` are not; `unlisted` are explored and not kept. `raw` says whether raw
+    numbers of any were shown. `withdrawn` have lost their epsilon. `held` is what noise or released numbers chose among
+    all of them that there were by then.
+    """
+
+    keys: tuple[str, ...]
+    deleted: tuple[str, ...]
+    unlisted: frozenset[str]
+    raw: bool
+    withdrawn: frozenset[str]
+    held: Mapping[str, Any] | None
+
+    @property
+    def all(self) -> frozenset[str]:
+        """The keys of all candidates."""
+        return frozenset((*self.keys, *self.deleted))
+
+
+def find_candidates(connection: Connection, keys: Sequence[str], owner: str | None) -> list[Candidates]:
+    """Return what a choice of the runs `keys` is among, for each question that they answer.
+
+    Candidates are runs of `owner` and of those whose runs `keys` are; of everybody where `owner` is None, who sees all.
+    """
+    asked = connection.execute(select(run.c.question, run.c.owner).where(run.c.key.in_(keys))).all()
+    questions = dict.fromkeys(question for question, _ in asked if question is not None)
+    owners = None if owner is None else {owner, *(whose for _, whose in asked)}
+    seen: set[str] = set()
+    found = []
+    for question in questions:
+        if question in seen:
+            continue
+        data, _, about = question.partition("/")
+        alike = [f"{same}/{about}" for same in sorted(find_same(connection, data))]
+        seen.update(alike)
+        found.append(_read(connection, alike, owners))
+    return found
+
+
+def _read(connection: Connection, alike: Sequence[str], owners: set[str] | None) -> Candidates:
+    columns = (run.c.key, run.c.exploring, run.c.raw)
+    runs = connection.execute(select(*columns).where(_among(run, alike, owners)).order_by(run.c.created, run.c.key))
+    there = runs.all()
+    deleted = tuple(connection.scalars(select(tombstone.c.key).where(_among(tombstone, alike, owners))))
+    keys = tuple(each.key for each in there)
+    everything = frozenset((*keys, *deleted))
+    return Candidates(
+        keys=keys,
+        deleted=deleted,
+        unlisted=frozenset(each.key for each in there if each.exploring is not None),
+        raw=bool(deleted) or any(each.exploring in (None, _OPENED) or each.raw for each in there),
+        withdrawn=everything & find_withdrawn(connection).keys(),
+        held=_find_held(connection, everything),
+    )
+
+
+def _among(table: Table, alike: Sequence[str], owners: set[str] | None) -> ColumnElement[bool]:
+    mine = table.c.question.in_(alike)
+    return mine if owners is None else mine & table.c.owner.in_(owners)
+
+
+def _find_held(connection: Connection, candidates: frozenset[str]) -> Mapping[str, Any] | None:
+    """Return the choice that holds: the first one that was made among the most candidates."""
+    held: Mapping[str, Any] | None = None
+    for found in list_choices(connection):
+        among = set(found["candidates"])
+        if among & candidates and (held is None or among > set(held["candidates"])):
+            held = found
+    return held

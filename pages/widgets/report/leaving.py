@@ -1,0 +1,67 @@
+"""Which of the chosen runs may leave in a report for policy or a presentation, and what is asked before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from fairpriv_core.ledger.choice import Lost, foresee_choice
+from fairpriv_core.report.tables import TableRow
+from fairpriv_core.store.runs import RunStore
+from pages.widgets.shared.choice import offer_choices
+from pages.widgets.shared.finished import find_rows
+from pages.widgets.shared.run_table import MOST_CHOSEN
+from pages.widgets.shared.sentences import attempt, plain
+from pages.widgets.shared.state import choose
+
+
+def settle_leaving(
+    store: RunStore, rows: Sequence[TableRow], listed: Sequence[TableRow], *, decided: TableRow | None = None
+) -> tuple[str, ...] | None:
+    """Return the runs of `rows` that may leave, each with its ε as it then is; None after asking what is to be done.
+
+    `listed` are the rows that can be chosen here, `decided` is the one that is said to be chosen. A run that noise or
+    released numbers chose leaves alone.
+    """
+    keys = tuple(key for row in rows for key in row.keys)
+    lost = foresee_choice(store, keys, decided=() if decided is None else decided.keys)
+    alone = {each.alone for each in lost}
+    if None not in alone:
+        left = tuple(key for key in keys if not any(key in each.among.all for each in lost) or key in alone)
+        for each in lost:
+            said = f"Run {each.alone} was chosen among {len(each.among.all):,}, so it leaves alone."
+            st.caption(plain(said))
+        return left
+    first = next(each for each in lost if each.alone is None)
+    together = _find_together(store, first) if decided is None else ()
+
+    def chosen(key: str) -> None:
+        _show(store, first, listed, (key,))
+
+    def all_leave() -> None:
+        _show(store, first, listed, together)
+
+    offer_choices(store, first, "leave", chosen=chosen, all_leave=all_leave if together else None)
+    return None
+
+
+def _find_together(store: RunStore, lost: Lost) -> tuple[str, ...]:
+    """Return one key of each setting that a choice is among; () where they do not fit here together."""
+    rows = [row for row in find_rows(store) or () if set(row.keys) & lost.among.all]
+    told = {*(key for row in rows for key in row.keys), *lost.among.unlisted}
+    firsts = (*(row.keys[0] for row in rows), *sorted(lost.among.unlisted))
+    return firsts if told >= set(lost.among.keys) and len(firsts) <= MOST_CHOSEN else ()
+
+
+def _show(store: RunStore, lost: Lost, listed: Sequence[TableRow], keys: tuple[str, ...]) -> None:
+    """Let the page tell of `keys`: those that were explored are kept, and archived ones are listed again."""
+    for key in lost.among.unlisted & set(keys):
+        attempt(partial(store.keep, key))
+    here = {key: row.keys[0] for row in listed for key in row.keys}
+    if not set(keys) <= here.keys():
+        choose("archived", True)
+    shown = tuple(dict.fromkeys(here.get(key, key) for key in keys))
+    choose("runs", shown)
+    choose("decided", shown[0])

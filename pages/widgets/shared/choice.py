@@ -1,0 +1,93 @@
+"""Before runs leave that raw numbers chose: what they would lose, and the ways to go on, in place of what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.ledger.choice import Lost, list_ways, withdraw
+from fairpriv_core.ledger.selection import Criterion, select_run, why_not
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.text import delta_text, epsilon_text
+from pages.widgets.shared.sentences import attempt, plain, sentence
+
+_SAID = (
+    "**{runs} runs answer this question**, and their raw numbers were shown. ε does not cover a run that is chosen by "
+    "such numbers."
+)
+_GONE = "One of them was deleted, so nothing can be chosen among all."
+_TAKEN = "Without ε, neither the run nor this data set's ledger has a proved one from then on. This cannot be undone."
+_NOISY = "The gaps of all these runs get noise, at this price. ε then covers the choice too."
+_RELEASED = "The smallest gap of those that were released already, of all these runs."
+_ALL = "Where all of them leave, nothing is chosen."
+_THEIRS = "This run is someone else's: only they can choose."
+_USUAL = 0.5
+Taken = Callable[[str], object]
+
+
+def offer_choices(
+    store: RunStore,
+    lost: Lost,
+    name: str,
+    *,
+    chosen: Taken,
+    all_leave: Callable[[], None] | None = None,
+    alone: Callable[[], None] = lambda: None,
+) -> None:
+    """Draw what an act would cost and the ways; each button's callback ends in what follows from it.
+
+    `chosen` is told which run noise or released numbers chose, `all_leave` brings the others along (None where they
+    cannot leave), and `alone` follows where it goes on without an epsilon. `name` begins the widgets' keys.
+    """
+    st.warning(_SAID.format(runs=f"{len(lost.among.all):,}"), icon=":material/rule:")
+    if lost.among.deleted:
+        st.caption(_GONE)
+    mine = store.owner in (None, store.glance(lost.lose[0]).owner)
+    if not mine:
+        st.caption(_THEIRS)
+    ready = store.database.writable and mine
+    ways = list_ways(store, lost)
+    with st.container(horizontal=True, vertical_alignment="bottom", key=f"{name}_ways"):
+        if "released" in ways:
+            choose = partial(_choose, store, lost.lose[0], Criterion("released"), chosen)
+            st.button("Choose by released gaps: free", f"{name}_released", _RELEASED, choose, disabled=not ready)
+        if "noisy" in ways:
+            _offer_noise(store, lost, name, chosen, ready=ready)
+        if all_leave is not None and lost.can_take_all:
+            st.button(f"Take all {len(lost.among.keys):,} along", f"{name}_all", _ALL, all_leave)
+        go_on = partial(_go_on, store, lost, alone)
+        st.button("Go on without ε", f"{name}_without", on_click=go_on, disabled=not ready)
+    st.caption(_TAKEN)
+    if lost.can_choose and not ways:
+        st.caption(plain(sentence(why_not(store, lost.lose[0], "noisy") or "")))
+
+
+def _offer_noise(store: RunStore, lost: Lost, name: str, chosen: Taken, *, ready: bool) -> None:
+    price = st.number_input("Price ε", value=_USUAL, step=None, format="%.4g", width=110, key=f"{name}_price")
+    choose = partial(_choose, store, lost.lose[0], Criterion("noisy", epsilon=price), chosen)
+    label = f"Choose with noise: ε = {epsilon_text(price)}"
+    st.button(label, f"{name}_noisy", _NOISY, choose, disabled=not ready)
+
+
+def _choose(store: RunStore, key: str, criterion: Criterion, chosen: Taken) -> None:
+    found = attempt(lambda: select_run(store, [key], criterion))
+    if found is not None:
+        st.toast(_say(found), icon=":material/how_to_reg:")
+        chosen(str(found["selected"]))
+
+
+def _say(found: dict[str, Any]) -> str:
+    many, cost = len(found["candidates"]), found["epsilon"]
+    covers = "" if cost is None else f": ε = {epsilon_text(cost)} (δ = {delta_text(found['delta'])}) covers all of them"
+    return plain(f"Run {found['selected']} was chosen among {many}{covers}.")
+
+
+def _go_on(store: RunStore, lost: Lost, alone: Callable[[], None]) -> None:
+    def go_on() -> None:
+        withdraw(store, [lost])
+        alone()
+
+    attempt(go_on)
