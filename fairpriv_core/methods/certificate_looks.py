@@ -210,6 +210,6 @@ class Looks:
         """Return the counts (groups, labels, decisions) of model k on its training rows that have a score."""
         columns, groups = feed.columns[k], self._setting.trains[k].groups
         scores = kernel.score(slice(k, k + 1), columns.features)[0]
-        decided = (columns.codes * LABELS + (scores > 0))[np.isfinite(scores)]
+        decided = (columns.codes * LABELS + (scores > 0))[np.isfinite(scores) & columns.present]
         counts = np.bincount(decided, minlength=groups * LABELS * LABELS)
         return counts.reshape(groups, LABELS, LABELS)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
+from fairpriv_core.data.dataset import Dataset, drop_unprotected, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.networks import AnyShape, count_known, estimate_memory, find_memory
 from fairpriv_core.errors import BadInput, FairprivError
@@ -122,7 +122,8 @@ class DatasetCache:
     def __init__(self, *, check: Check = lambda file, file_id: None, splits: int | None = None) -> None:
         self._most, self._check = splits, check
         self._read: dict[tuple[DataSpec, str | None], Dataset | FairprivError] = {}
-        self._parts: dict[tuple[DataSpec, str | None, str, int | None], tuple[Dataset, Dataset]] = {}
+        self._present: dict[tuple[DataSpec, str | None], Dataset] = {}
+        self._parts: dict[tuple[DataSpec, str | None, bool, str, int | None], tuple[Dataset, Dataset]] = {}
 
     def parts(self, config: RunConfig) -> tuple[Dataset, Dataset]:
         """Return (train, test) of a config. BadInput, for data that its method cannot train on too; DataUnavailable."""
@@ -130,7 +131,8 @@ class DatasetCache:
         whole = self.whole(config)
         check_settings(config, whole)
         drawn = not whole.one_split or config.data.group_ratio is not None
-        name = (*source, config.split, find_seed(config.to_json()) if drawn else None)
+        nulls = whole.present is not None
+        name = (*source, nulls, config.split, find_seed(config.to_json()) if drawn else None)
         if name not in self._parts:
             while self._most is not None and len(self._parts) >= self._most:
                 del self._parts[next(iter(self._parts))]
@@ -138,14 +140,18 @@ class DatasetCache:
         return self._parts[name]
 
     def whole(self, config: RunConfig) -> Dataset:
-        """Return the data of a config, before they are split. BadInput; DataUnavailable."""
+        """Return the data that the method of a config is given, before they are split. BadInput; DataUnavailable."""
         source = (config.data, config.file_id)
         if source not in self._read:
             self._read[source] = self._try(*source)
         found = self._read[source]
         if isinstance(found, FairprivError):
             raise found
-        return found
+        if config.method.info.threat_model == "record":
+            return found
+        if source not in self._present:
+            self._present[source] = drop_unprotected(found, config.method.info.threat_model)
+        return self._present[source]
 
     def _try(self, data: DataSpec, file_id: str | None) -> Dataset | FairprivError:
         try:

@@ -55,6 +55,7 @@ def _prepared(plugin: Plugin) -> list[Part]:
     [
         (mutants.Unclipped, "no record adds more", "times as much to 'sum' as the mechanism is told."),
         (mutants.SmallRadius, "no record adds more", "one person adds 1.96 times as much"),
+        (mutants.CountsNulls, "a null adds nothing", "a record without a group adds something to 'sum'."),
         (mutants.Understated, "releases what it announces", "and the mechanism counted"),
         (mutants.Leaking, "nothing leaves but releases", "something of records leaves beside the releases"),
         (mutants.Warm, "nothing leaves but releases", "something of records leaves beside the releases"),

@@ -66,6 +66,21 @@ def test_one_row_of_a_file_of_ones_own_leaves_no_trace(changed: int, tmp_path: P
     assert_same(honest, replayed)
 
 
+@pytest.mark.parametrize("name", ["dp_is_sgd", "one_release_record"])
+def test_who_lacks_a_group_or_a_label_leaves_no_trace(name: str, tmp_path: Path) -> None:
+    """Nor does that a row does: training and test rows stay as many, with as many steps and sampled at one rate."""
+    path, left, tape = tmp_path / "people.csv", [], None
+    ages = np.random.default_rng(4).integers(18, 80, ROWS).tolist()
+    config = ask(EXAMPLES[name][0], {"file": str(path), "label": "paid", "sensitive": "age:40"})
+    for place, changed in enumerate(({}, {5: "0.5,20,,yes", 390: "0.5,20,19,"}, {5: "0.5,20,19,", 6: "0.5,20,,"})):
+        write_people(path, ages, changed={5: "0.5,20,19,yes", 6: "0.5,20,20,no", 390: "0.5,20,19,yes"} | changed)
+        found, releases = run_whole(config, tmp_path / f"{place}.db", tape)
+        left, tape = [*left, found], tape or releases
+        assert found.record["data"]["n_train"] + found.record["data"]["n_test"] == ROWS
+    for replayed in left[1:]:
+        assert_left_the_same(left[0], replayed, "a value that is missing")
+
+
 _SCHEMA = """
 values_from = "declared"
 
