@@ -4,30 +4,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from fairpriv_core.data.profile import ColumnReport, FileReport
-from fairpriv_core.data.table_schema import read_column, write_column
-from fairpriv_core.files.column import Column
+from fairpriv_core.data.table_schema import UNSAID, TableSchema, read_column, write_column
 from fairpriv_core.files.spelling import MISSING, suggest_merges, suggest_missing
 from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import ahead, choose, forget, value
+from pages.widgets.shared.written import get_form, put_form
 
+WRITTEN = "written"  # what is stated of how the file is written goes by that name
 _STATE = "cells"
 _ONE, _NONE = "are one value", "are missing values"
 
 
-def get_cells() -> tuple[Column, ...]:
-    """Return the spellings and missing words that are stated, by column."""
-    return tuple(read_column(name, said) for name, said in _read().items())
+def get_stated() -> TableSchema:
+    """Return what is stated of how the file is written, and of its cells: their spellings and words for none."""
+    columns = tuple(read_column(name, said) for name, said in _read().items())
+    return replace(UNSAID, columns=columns, file=get_form(of=WRITTEN))
 
 
-def put_cells(columns: Sequence[Column]) -> None:
-    """Show what a link or a schema file states of cells."""
-    _write({column.name: write_column(column) for column in columns})
+def put_stated(stated: TableSchema) -> None:
+    """Show what a link or a schema file states of how the file is written, and of its cells."""
+    put_form(stated.file, of=WRITTEN)
+    _write({column.name: write_column(column) for column in stated.columns})
 
 
 def _read() -> dict[str, dict[str, Any]]:
