@@ -55,25 +55,23 @@ def show_form(form: Form | None, stated: Stated, *, of: str, is_wrong: bool) -> 
         if is_text:
             with left:
                 found = name_encoding(form.encoding) or "UTF-8"
-                _ask(of, "encoding", "Encoding", ENCODINGS, stated.encoding, found)
+                _ask(f"{of}.encoding", "Encoding", ENCODINGS, stated.encoding, found)
         if is_text and has_lines:
             with right:
                 found = SEPARATORS.get(form.separator, form.separator)
-                _ask(of, "separator", "Between values", SEPARATORS, stated.separator, found, can_type=True)
+                _ask(f"{of}.separator", "Between values", SEPARATORS, stated.separator, found, can_type=True)
         if form.sheet or form.others:
             sheets = {name: name for name in sorted({form.sheet, *form.others})}
             with left:
-                _ask(of, "sheet", "Sheet", sheets, stated.sheet, form.sheet)
+                _ask(f"{of}.sheet", "Sheet", sheets, stated.sheet, form.sheet)
         if has_lines:
             with left:
-                _ask(of, "decimal", "Before decimals", _DECIMALS, stated.decimal, _DECIMALS[form.decimal])
+                _ask(f"{of}.decimal", "Before decimals", _DECIMALS, stated.decimal, _DECIMALS[form.decimal])
             with right:
                 _ask_header(of, form)
 
 
-def _ask(
-    of: str, name: str, label: str, options: Mapping[str, str], stated: str, found: str, *, can_type: bool = False
-) -> None:
+def _ask(name: str, label: str, options: Mapping[str, str], stated: str, found: str, *, can_type: bool = False) -> None:
     """Draw a list of what can be stated, or typed; the first entry leaves it to what was `found`."""
     known = {"": "as found", **options}
     known |= {stated: stated} if stated not in known else {}
@@ -81,12 +79,12 @@ def _ask(
     chosen = st.selectbox(
         label,
         list(known),
-        **mount_index(f"{of}.{name}", known, ""),
+        **mount_index(name, known, ""),
         format_func=lambda each: known.get(each, each),
         accept_new_options=can_type,
         help="Not in the list? Type the sign." if can_type else None,
     )
-    keep(f"{of}.{name}", chosen)
+    keep(name, chosen)
 
 
 def _ask_header(of: str, form: Form) -> None:
