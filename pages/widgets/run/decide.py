@@ -92,17 +92,22 @@ def _ask_form(store: RunStore, asked: Asked, form: dict[str, Any], *, is_wrong: 
     if st.session_state.get(_FORM_OF) != asked.upload:
         st.session_state[_FORM_OF] = asked.upload
         put_form(stated, of=_FORM)
-    known: dict[str, Any] = {name: tuple(held) if isinstance(held, list) else held for name, held in form.items()}
-    attempt(lambda: show_form(Form(**known), stated, of=_FORM, is_wrong=is_wrong))
+    attempt(lambda: show_form(_read_form(form), stated, of=_FORM, is_wrong=is_wrong))
     now = get_form(of=_FORM)
-    if now != stated:
-        attempt(lambda: _read_again(store, asked, now, form))
+    if now != stated and attempt(lambda: _read_again(store, asked, now, form)) is not None:
         st.rerun()
 
 
-def _read_again(store: RunStore, asked: Asked, stated: Stated, form: dict[str, Any]) -> None:
+def _read_form(held: dict[str, Any]) -> Form:
+    known: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in held.items()}
+    return Form(**known)
+
+
+def _read_again(store: RunStore, asked: Asked, stated: Stated, form: dict[str, Any]) -> Asked:
     store.previews.cancel(name_request(asked.request))
-    store.previews.ask(store.decisions.restate(asked, stated, form).request)
+    again = store.decisions.restate(asked, stated, form)
+    store.previews.ask(again.request)
+    return again
 
 
 def _say_refused(fault: str, *names: str) -> None:
@@ -130,8 +135,10 @@ def _name(text: str, asked: Asked) -> str:
 def _show_found(store: RunStore, asked: Asked, found: dict[str, Any]) -> None:
     counts = ", ".join(f"{count:,} {name}" for name, count in found["decided"].items())
     st.markdown(f"**{count_text(found['rows'], 'row')}**: {plain(counts)}")
-    if found["remarks"]:
-        st.markdown("\n".join(f"- {plain(sentence(_name(str(remark), asked)))}" for remark in found["remarks"]))
+    told = () if found["form"] is None else _read_form(found["form"]).sentences  # which the box of the form has
+    remarks = [str(remark) for remark in found["remarks"] if remark not in told]
+    if remarks:
+        st.markdown("\n".join(f"- {plain(sentence(_name(remark, asked)))}" for remark in remarks))
     columns, rows = found["first"]["columns"], found["first"]["rows"]
     share = f"Probability of {found['positive']}" if found["positive"] else "Probability"
     heads = [*columns, *(head if head not in columns else f"{head} (model)" for head in (share, "Decision"))]
