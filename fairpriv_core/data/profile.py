@@ -198,7 +198,7 @@ def inspect_file(path: Path | str, *, limit_bytes: int | None = None, stated: Ta
     place = Path(path)
     try:
         reading = read_columns(place, stated, limit_bytes=limit_bytes)
-        images = find_image_columns(place, stated.file)
+        images = find_image_columns(place, reading.form)
         columns = _guess_label([_report(name, reading, stated) for name in reading.table])
         if not list_labels(columns):
             raise fault(

@@ -34,11 +34,18 @@ def count_groups(page: AppTest) -> int:
     return len(next(item.value for item in page.dataframe if "base rate" in item.value.columns))
 
 
-def test_a_file_of_ones_own_is_guessed_confirmed_used_and_deleted(own: AppTest, own_store: Path) -> None:
-    page = whole(own)
+def test_a_file_of_ones_own_is_guessed_confirmed_used_and_deleted(
+    own_store: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None of its rows is read in the process of the pages: not for what it is called, either."""
+    for name in ("_seal", "read_csv"):
+        monkeypatch.setattr(f"fairpriv_core.files.read.{name}", None)
+    page = whole(upload(open_page("data", source="file"), make_csv()))
     assert page.selectbox("label").value == "income" and page.multiselect("attributes").value == ["sex"]
     [stored] = list_uploads(own_store)
     assert stored.stat().st_mode & 0o777 == 0o600
+    with open_store() as store:
+        assert store.files.find(stored) == [stored.stem], "its rows have been digested, elsewhere"
     page.selectbox("positive").set_value("granted").run()
     assert "**400** rows" in said(page) and "**granted**" in said(page) and "do not publish" in said(page)
     page.multiselect("attributes").set_value(["age"]).run()
