@@ -53,6 +53,7 @@ from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule, clipped_l
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS
+from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, Laplace, Parallel
@@ -180,6 +181,10 @@ class FairDpCertified(NoisySums):
     def count_deviation(self) -> float | None:
         """A record zeroed out leaves one size; the published variant needs none."""
         return self.noise_of("noise_counts") if self.proved else None
+
+    def require_possible(self, notion: Notion, *, n_train: int, groups: int) -> None:
+        """Raise BadInput for a target that no look can be below."""
+        certificate_looks.require_reachable(self, notion, n_train=n_train, groups=groups)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return C, and what a record adds to counts, and to those of a look."""

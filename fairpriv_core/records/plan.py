@@ -94,9 +94,14 @@ def calibrate_method(config: RunConfig, n_train: int) -> Method:
 def find_counts(config: RunConfig, method: Method, train: Dataset) -> Counts | None:
     """Return the sizes that a run of `method` (calibrated) must find large enough; None where there are none.
 
-    BadInput where public numbers alone show that most runs would end there, with their epsilon spent.
+    BadInput where public numbers alone show that most runs would end there, with their epsilon spent, or that what is
+    asked for cannot be.
     """
-    counts = None if config.reuse is not None else count_needed(method, notions()[config.notion], train)
+    if config.reuse is not None:
+        return None
+    notion = notions()[config.notion]
+    method.require_possible(notion, n_train=train.n, groups=train.groups)
+    counts = count_needed(method, notion, train)
     if counts is not None:
         counts.require_possible()
     return counts
