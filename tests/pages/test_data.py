@@ -308,9 +308,11 @@ def test_nothing_outside_the_folder_is_read_and_without_one_nothing_is_offered(
 
 def test_values_that_are_one_are_merged_with_a_click_and_go_with_the_run(open_page: Open) -> None:
     sexes, outcomes = ("F", "f", "F", "Female", "M", "male", "NA"), ("yes", "yes", "Yes", "no")
-    lines = [f"{at % 50},{sexes[at % 7]},{outcomes[at % 4]}" for at in range(600)]
-    content = "\n".join(["age,sex,hired", *lines]).encode()
+    works = ("Self employed", "employed", "self-employed")
+    lines = [f"{at % 50},{sexes[at % 7]},{works[at % 3]},{outcomes[at % 4]}" for at in range(600)]
+    content = "\n".join(["age,sex,work,hired", *lines]).encode()
     page = upload(open_page("data", source="file"), content, "hired.csv")
+    assert page.button("merge.work").label.endswith("Self employed → self-employed")
     assert page.selectbox("positive").value == "yes" and "'yes', 'Yes' are one value" in page.warning[0].value
     assert page.multiselect("groups.sex").options == ["F", "Female", "M", "male"]
     page.button("merge.sex").click().run()
@@ -324,7 +326,7 @@ def test_values_that_are_one_are_merged_with_a_click_and_go_with_the_run(open_pa
     assert not page.exception and "sex: F → Female; M → male; missing: " in said(page)
     page.session_state["first_rows"] = True
     rows = page.run().dataframe[0].value
-    assert list(rows.columns) == ["age", "sex", "hired"] and set(rows["hired"]) == {"yes", "no"}
+    assert list(rows.columns) == ["age", "sex", "work", "hired"] and set(rows["hired"]) == {"yes", "no"}
     again = open_page("data", data=address_of(page, "data"))
     assert "Female" in said(again) and "sex: F → Female; M → male" in said(again)
     again.button("unmerge.sex").click().run()
