@@ -9,10 +9,10 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.roles import guess_attributes
 from fairpriv_core.data.table_schema import UNSAID, from_text, take_statement
 from fairpriv_core.files.spelling import show_number
+from pages.widgets.data.cells import get_stated, put_stated
 from pages.widgets.data.files import begin_file, begin_reading
 from pages.widgets.data.groups import choose_fewer, show_counts, show_terms
 from pages.widgets.data.roles import choose_benchmark, choose_file
-from pages.widgets.data.written import get_stated, put_stated
 from pages.widgets.shared.charts import show_origin
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.left_out import show_left_out

@@ -249,6 +249,29 @@ def check_replay(method: Method, make: Make, notion: str, recorded: Recorded) ->
     ask(same, f"something of {what} leaves beside the releases: with garbage in place the model or its notes differ.")
 
 
+def check_nulls(method: Method, make: Make, notion: str) -> None:
+    """A record without a label or a group keeps its place and adds nothing to any release, whatever else it holds."""
+    data, garbage = make(n=300), make(n=300, seed=9)
+    draw = np.random.default_rng(2)
+    present = draw.random(data.n) < 0.8
+    scales = np.where(draw.random(data.n) < 0.5, np.nan, 60.0).astype(np.float32)
+    features = np.where(present[:, None], data.X, garbage.X * scales[:, None])
+    group = draw.integers(0, data.groups, data.n)
+    held = dataclasses.replace(data, present=present)
+    other = dataclasses.replace(
+        held,
+        X=features,
+        y=np.where(present, data.y, garbage.y),
+        group=np.where(present, data.group, group),
+    )
+    mechanisms = [RecordingMechanism(3), RecordingMechanism(3)]
+    left = [train(method, [each], [one], notion=notion)[0] for each, one in zip((held, other), mechanisms, strict=True)]
+    for own, same in zip(*(mechanism.releases for mechanism in mechanisms), strict=True):
+        alike = own.value.tobytes() == same.value.tobytes()
+        ask(alike, f"a record without a group adds something to '{own.name or own.kind}'.")
+    ask(_tell(left[0]) == _tell(left[1]), "something of a record without a group leaves beside the releases.")
+
+
 def check_groups(examples: Sequence[Method]) -> None:
     """Groups change what is trained where info.uses_groups says so, and nowhere else."""
     data = make_rows()

@@ -207,9 +207,13 @@ def _nulls(place: int) -> bool:
 def _change_one(data: Dataset, place: int, row: int, whole_record: bool) -> Dataset:
     if not (whole_record and _nulls(place)):
         return _change(data, row, place, whole_record)
-    features = data.X.copy()
-    features[row] = _NULL
-    return replace(data, X=features)
+    if place % 2:  # without a gradient, which methods that count it let count
+        features = data.X.copy()
+        features[row] = _NULL
+        return replace(data, X=features)
+    present = np.ones(data.n, dtype=bool)
+    present[row] = False
+    return replace(data, present=present)
 
 
 def _change_all(data: Dataset, draw: np.random.Generator, place: int, whole_record: bool) -> Dataset:

@@ -38,9 +38,12 @@ class Dataset:
     each row is, or is None where everyone has one. `image` is (channels, height, width) where a row is an image,
     its pixels over 255 in that order; such data have no `encoder` and no names of features. `one_split` says that
     the published split is the only one, `classes_are_groups` that one column is label and sensitive attribute, whatever
-    rows hold. `row` (n,) int64 has the rows' numbers among the `rows_read` there were, None where none was left out.
+    rows hold. `row` (n,) int64 has the rows' numbers among the `rows_read` there were, None where all are used.
     `group_ratio` is what `split_dataset` thins the training part to, or None. `left_out` says how many rows of a
-    person's file were left out for which reason, and `remarks` how its cells were read: raw, for its owner alone.
+    person's file are not used for which reason, and `remarks` how its cells were read: raw, for its owner alone.
+    `present` (n,) bool is False for a row that lacks a label or a group: its `y` and `group` are 0, and under `record`
+    it is the null of the threat model, which keeps its place and adds nothing to any release. None where none lacks
+    any. A method that does not protect records is given the rows `without_nulls`.
     """
 
     X: np.ndarray
@@ -66,11 +69,22 @@ class Dataset:
     rows_read: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    present: np.ndarray | None = None
 
     @property
     def n(self) -> int:
-        """The number of records."""
+        """The number of records, nulls among them."""
         return len(self.y)
+
+    @property
+    def members(self) -> tuple[np.ndarray, np.ndarray]:
+        """The (group, label) of each record that has both."""
+        return (self.group, self.y) if self.present is None else (self.group[self.present], self.y[self.present])
+
+    @property
+    def group_sizes(self) -> np.ndarray:
+        """How many records each group has (k,), float64: exact, so sensitive."""
+        return np.bincount(self.members[0], minlength=self.groups).astype(np.float64)
 
     @property
     def people(self) -> int:
@@ -103,7 +117,17 @@ class Dataset:
         unit = None if self.unit is None else self.unit[index]
         row = None if self.row is None else self.row[index]
         selected = replace(self, X=select_rows(self.X, index), y=self.y[index], group=self.group[index])
-        return replace(selected, official_test=official, unit=unit, row=row)
+        present = None if self.present is None else self.present[index]
+        return replace(selected, official_test=official, unit=unit, row=row, present=present)
+
+    def without_nulls(self) -> Dataset:
+        """Return the records that have a label and a group."""
+        return self if self.present is None else replace(self.take(self.present), present=None)
+
+
+def drop_unprotected(dataset: Dataset, threat_model: str | None) -> Dataset:
+    """Return the rows that a method of `threat_model` is given: where records are protected, nulls in their places."""
+    return dataset if threat_model == "record" else dataset.without_nulls()
 
 
 def load_dataset(spec: DataSpec) -> Dataset:
@@ -147,6 +171,7 @@ def describe_rows(rows: LabelledTable, spec: DataSpec, X: np.ndarray) -> Dataset
         row=rows.row,
         rows_read=rows.read,
         left_out=rows.left_out if spec.file else {},
+        present=rows.present,
         remarks=rows.raw_table.remarks,
         classes_are_groups=[grouping.column for grouping in rows.plan.groupings] == [rows.plan.label.name],
     )
@@ -174,13 +199,17 @@ def split_dataset(dataset: Dataset, *, seed: int, split: str = "rows") -> tuple[
     elif split == "rows":
         chosen = _draw_rows(dataset, public_generator(seed, "split"))
     else:
-        chosen = _draw_test(dataset.y, dataset.labels, public_generator(seed, "split"))
+        strata = dataset.y if dataset.present is None else np.where(dataset.present, dataset.y, dataset.labels)
+        chosen = _draw_test(strata, dataset.labels + (dataset.present is not None), public_generator(seed, "split"))
         dataset = _assume(dataset, _SPLIT_ASSUMED, ("record",))
     train, test = np.flatnonzero(~chosen), np.flatnonzero(chosen)
     ratio = dataset.group_ratio
     if ratio is not None:
         drawn = public_generator(seed, "group ratio")
-        train = train[undersample_groups(dataset.group[train], ratio, dataset.groups, drawn)]
+        there = np.ones(len(train), bool) if dataset.present is None else dataset.present[train]
+        members = train[there]
+        kept = members[undersample_groups(dataset.group[members], ratio, dataset.groups, drawn)]
+        train = np.sort(np.concatenate([kept, train[~there]]))
         dataset = _assume(dataset, assume_undersampled(ratio), ("attribute", "record"))
     return dataset.take(train), dataset.take(test)
 

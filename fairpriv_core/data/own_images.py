@@ -15,7 +15,7 @@ from fairpriv_core.data.images import Pixels, Target, decode_images, read_image_
 from fairpriv_core.data.schema import RawTable
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.faults import check_file, explain
-from fairpriv_core.files.forms import UNSTATED, Stated, find_form, list_rows
+from fairpriv_core.files.forms import UNSTATED, Form, Stated, find_form, list_rows
 from fairpriv_core.files.several import open_parts
 from fairpriv_core.files.table import count_rows, take_rows
 from fairpriv_core.paths import read_path
@@ -46,9 +46,12 @@ def read_cells(path: Path, column: str, stated: Stated = UNSTATED) -> list[Any]:
         raise explain(error, path, (), row=None) from error
 
 
-def read_first_row(path: Path, stated: Stated = UNSTATED) -> dict[str, Any]:
-    """Return the first row of a file that can be read, by column; without columns that have no name."""
-    form = find_form(path, stated=stated)
+def read_first_row(path: Path, form: Form | None = None) -> dict[str, Any]:
+    """Return the first row of a file that can be read, by column, of the `form` where it is known.
+
+    Columns without a name are left out.
+    """
+    form = form or find_form(path)
     if form.packing != "parquet":
         rows = list_rows(path, form)
         return {name: cell for name, cell in zip(form.names, next(rows, []), strict=False) if name}
@@ -146,9 +149,9 @@ def read_images(path: Path, shape: tuple[int, int, int]) -> Pixels:
     return pixels
 
 
-def find_image_columns(path: Path, stated: Stated = UNSTATED) -> tuple[str, ...]:
-    """Return the columns of a readable file whose first row holds an image or names one."""
-    first = read_first_row(path, stated)
+def find_image_columns(path: Path, form: Form | None = None) -> tuple[str, ...]:
+    """Return the columns of a readable file, of the `form` where it is known, whose first row holds or names images."""
+    first = read_first_row(path, form)
     return tuple(name for name, cell in first.items() if isinstance(cell, bytes) or _names_image(cell))
 
 

@@ -148,17 +148,19 @@ class Outline:
 
 def profile_groups(dataset: Dataset) -> list[GroupProfile]:
     """Return size and base rate of each declared group, in the order of the groups' numbers; two labels only."""
-    sizes = np.bincount(dataset.group, minlength=dataset.groups)
-    positives = np.bincount(dataset.group, weights=dataset.y == 1, minlength=dataset.groups).astype(int)
+    group, y = dataset.members
+    sizes = np.bincount(group, minlength=dataset.groups)
+    positives = np.bincount(group, weights=y == 1, minlength=dataset.groups).astype(int)
     return [
-        _profile(name, int(size), int(positive), dataset.n)
+        _profile(name, int(size), int(positive), len(y))
         for name, size, positive in zip(dataset.group_names, sizes, positives, strict=True)
     ]
 
 
 def count_classes(dataset: Dataset) -> np.ndarray:
     """Return how many records each group has of each label, (k, l)."""
-    cells = np.bincount(dataset.group * dataset.labels + dataset.y, minlength=dataset.groups * dataset.labels)
+    group, y = dataset.members
+    cells = np.bincount(group * dataset.labels + y, minlength=dataset.groups * dataset.labels)
     return cells.reshape(dataset.groups, dataset.labels)
 
 
@@ -172,8 +174,9 @@ def outline_data(spec: DataSpec) -> Outline:
     rows = assemble(spec)
     table, groups, labels = rows.raw_table.table, len(rows.plan.group_names), len(rows.plan.label_names)
     cells = {column.name: _cut_cells(column, table) for column in rows.plan.features}
-    revealing = {name: _reveal(cut, rows.group, groups) for name, cut in cells.items()}
-    telling = {name: _reveal(cut, rows.y, 2) for name, cut in cells.items()} if labels == 2 else {}
+    here = slice(None) if rows.present is None else rows.present
+    revealing = {name: _reveal(cut[here], rows.group[here], groups) for name, cut in cells.items()}
+    telling = {name: _reveal(cut[here], rows.y[here], 2) for name, cut in cells.items()} if labels == 2 else {}
     return Outline(
         describe_rows(rows, spec, np.empty((len(rows.y), 0), dtype=np.float32)),
         _rank(revealing),
@@ -195,7 +198,7 @@ def inspect_file(path: Path | str, *, limit_bytes: int | None = None, stated: Ta
     place = Path(path)
     try:
         reading = read_columns(place, stated, limit_bytes=limit_bytes)
-        images = find_image_columns(place, stated.file)
+        images = find_image_columns(place, reading.form)
         columns = _guess_label([_report(name, reading, stated) for name in reading.table])
         if not list_labels(columns):
             raise fault(

@@ -30,7 +30,7 @@ from fairpriv_core.data.profile import ColumnReport, FileReport, Outline, inspec
 from fairpriv_core.data.table_schema import UNSAID, from_text
 from fairpriv_core.errors import BadInput, DataUnavailable, FairprivError, RunFailed
 from fairpriv_core.files.column import Column
-from fairpriv_core.files.forms import Form
+from fairpriv_core.files.forms import UNSTATED, Form, Stated, read_stated
 from fairpriv_core.files.memory import limited_memory
 from fairpriv_core.files.read import digest_content
 
@@ -51,7 +51,8 @@ def answer(request: Mapping[str, Any]) -> bytes:
         if "inspect" in request:
             stated = UNSAID if request["stated"] is None else from_text(request["stated"])
             found = asdict(inspect_file(request["inspect"], limit_bytes=request["limit_bytes"], stated=stated))
-            _try_digest(Path(request["inspect"]), unless=request["limit_bytes"] is None or bool(found["errors"]))
+        elif "digest" in request:
+            found = {"digest": digest_content(Path(request["digest"]), read_stated(request["stated"]))}
         else:
             found, arrays = _outline(DataSpec(**request["outline"]))
     except FairprivError as error:
@@ -60,13 +61,6 @@ def answer(request: Mapping[str, Any]) -> bytes:
     text = np.frombuffer(json.dumps(found).encode(), dtype=np.uint8)
     np.savez(archive, allow_pickle=False, answer=text, **arrays)
     return archive.getvalue()
-
-
-def _try_digest(path: Path, *, unless: bool) -> None:
-    """Digest a file as the page will, which has no limit of its own: what takes too much memory ends this process."""
-    with suppress(BadInput):  # of a file that is read only as stated
-        if not unless:
-            digest_content(path)
 
 
 def _outline(spec: DataSpec) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -115,6 +109,11 @@ class Reader:
         said = found.pop("form")
         form = None if said is None else Form(**{name: _freeze(value) for name, value in said.items()})
         return FileReport(columns=columns, form=form, **{name: _freeze(value) for name, value in found.items()})
+
+    def digest(self, path: Path, stated: Stated = UNSTATED) -> str:
+        """Return `read.digest_content` of the file at `path`; errors alike. RunFailed where the process dies of it."""
+        found, _ = self._ask({"digest": str(path), "stated": stated.to_json()})
+        return str(found["digest"])
 
     def close(self) -> None:
         """End the process, if one runs."""

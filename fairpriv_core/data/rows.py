@@ -1,4 +1,4 @@
-"""The rows with their roles: label and group as numbers, which rows are dropped, what epsilon takes as given."""
+"""The rows with their roles: label and group as numbers, which rows are used, what epsilon takes as given."""
 
 from __future__ import annotations
 
@@ -44,13 +44,15 @@ def draw_rows(raw_table: RawTable, rows: int) -> RawTable:
     )
 
 
-def draw_one_each(unit: np.ndarray) -> np.ndarray:
-    """Return a mask (n,) of one row of each unit; `unit` (n,) int64, -1 for a row that is not to be drawn.
+def draw_one_each(unit: np.ndarray, *, preferred: np.ndarray | None = None) -> np.ndarray:
+    """Return a mask (n,) of one row of each unit: of those `preferred` (n,), if any are, where it has one.
 
-    Which of a person's rows it is depends on the places of that person's rows alone: no other row is drawn otherwise,
-    whatever a person's rows hold.
+    `unit` (n,) is int64, -1 for a row that is not to be drawn. Which of a person's rows it is depends on that person's
+    rows alone: no other row is drawn otherwise, whatever a person's rows hold.
     """
     order = public_generator(ROWS_SEED, "people").permutation(len(unit))
+    if preferred is not None:
+        order = np.concatenate([order[preferred[order]], order[~preferred[order]]])
     _, first = np.unique(unit[order], return_index=True)
     chosen = np.zeros(len(unit), dtype=bool)
     chosen[order[first]] = True
@@ -114,10 +116,12 @@ def assume_undersampled(ratio: float) -> str:
 
 @dataclass(frozen=True)
 class LabelledTable:
-    """Rows that have a label and a group: `y` (n,) 0..l-1, `group` (n,) 0..k-1, and the features' table or pixels.
+    """Rows with their roles: `y` (n,) 0..l-1, `group` (n,) 0..k-1, and the features' table or pixels.
 
-    `row` (n,) has their numbers among all that were `read`, None where none was left out. `left_out` says how many were
-    for what reason: for the owner of the rows alone.
+    Rows of a person's file that lack a label or a group are there too, as 0 and not `present` (n,): see `Dataset`. Of
+    benchmarks, whose rows are public, they are left out; `present` is None where all are.
+    `row` (n,) has the rows' numbers among all that were `read`, None where all are present. `left_out` says how many
+    are not used for what reason: for the owner of the rows alone.
     """
 
     raw_table: RawTable
@@ -127,6 +131,7 @@ class LabelledTable:
     digest: str
     assumptions: Mapping[str, tuple[str, ...]]
     caveats: tuple[str, ...]
+    present: np.ndarray | None
     row: np.ndarray | None
     read: int
     left_out: Mapping[str, int]
@@ -138,9 +143,10 @@ def assemble(spec: DataSpec) -> LabelledTable:
     plan = make_plan(spec, raw_table.declared)
     label = _find_labels(raw_table, plan)
     group = assign_groups(raw_table.table, plan.groupings, raw_table.declared.columns)
-    lacking = _find_lacking(spec, raw_table, plan, label, group)
-    selected = ~np.logical_or.reduce(list(lacking.values()))
-    if not selected.any():
+    known = (label >= 0) & (group >= 0)
+    lacking = _find_lacking(spec, raw_table, plan, label, known)
+    selected = _select(spec, raw_table, known)
+    if not (selected & known).any():
         raise BadInput("no row has both a label and a sensitive attribute; check the two columns.", field="label")
     features = {column.name: raw_table.table[column.name] for column in plan.features}
     official = None if raw_table.official_test is None else raw_table.official_test[selected]
@@ -148,32 +154,45 @@ def assemble(spec: DataSpec) -> LabelledTable:
     table = features if selected.all() else take_rows(features, selected)
     pixels = None if raw_table.pixels is None else raw_table.pixels.take(selected)
     left_out = {reason: int(rows.sum()) for reason, rows in lacking.items() if rows.any()}
+    present = known[selected]
     return LabelledTable(
         replace(raw_table, table=table, official_test=official, unit=unit, pixels=pixels),
         plan,
-        _number_labels(label[selected], plan),
-        group[selected],
+        np.where(present, _number_labels(label[selected], plan), 0),
+        np.where(present, group[selected], 0),
         seal_plan(spec, raw_table.digest, plan),
         _assume(spec, raw_table, plan, left_out, unit),
-        (*raw_table.caveats, *_warn_unlabelled(left_out.get(_lack(plan.label.name), 0))),
-        None if selected.all() else np.flatnonzero(selected),
+        (*raw_table.caveats, *_warn_unlabelled(spec, left_out.get(_lack(plan.label.name), 0))),
+        None if present.all() else present,
+        None if (selected & known).all() else np.flatnonzero(selected),
         len(selected),
         left_out,
     )
 
 
+def _select(spec: DataSpec, raw_table: RawTable, known: np.ndarray) -> np.ndarray:
+    """Return a mask (n,) of the rows that there are: of a person's file all, or one of each person who is named.
+
+    Of a person without a row that has a label and a group one stays nevertheless, so that the number of rows is that of
+    people.
+    """
+    if spec.file is None:
+        return known
+    if spec.person is None or raw_table.unit is None:
+        return np.ones(len(known), dtype=bool)
+    return draw_one_each(raw_table.unit, preferred=known)
+
+
 def _find_lacking(
-    spec: DataSpec, raw_table: RawTable, plan: Plan, label: np.ndarray, group: np.ndarray
+    spec: DataSpec, raw_table: RawTable, plan: Plan, label: np.ndarray, known: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return a mask (n,) of the rows that are left out for each reason; no row is among two."""
-    unlabelled, ungrouped = label < 0, (label >= 0) & (group < 0)
-    lacking = {_lack(_name_groups(plan)): ungrouped, _lack(plan.label.name): unlabelled}
+    """Return a mask (n,) of the rows that are not used for each reason; no row is among two."""
+    lacking = {_lack(_name_groups(plan)): (label >= 0) & ~known, _lack(plan.label.name): label < 0}
     if spec.person is None or raw_table.unit is None:
         return lacking
-    whole = ~(unlabelled | ungrouped)
-    unit = np.where(whole, raw_table.unit, -1)
-    lacking[_lack(spec.person)] = whole & (unit < 0)
-    lacking[_others(spec.person)] = (unit >= 0) & ~draw_one_each(unit)
+    unit = raw_table.unit
+    lacking[_lack(spec.person)] = known & (unit < 0)
+    lacking[_others(spec.person)] = known & (unit >= 0) & ~draw_one_each(unit, preferred=known)
     return lacking
 
 
@@ -189,8 +208,9 @@ def _others(person: str) -> str:
     return f"another row of the same {person} is used"
 
 
-def _warn_unlabelled(rows: int) -> tuple[str, ...]:
-    return (f"{rows:,} rows without a label were dropped.",) if rows else ()
+def _warn_unlabelled(spec: DataSpec, rows: int) -> tuple[str, ...]:
+    """Return what every reader is told of a benchmark; of a person's file that is raw, and so in `left_out` alone."""
+    return (f"{rows:,} rows without a label were dropped.",) if rows and spec.file is None else ()
 
 
 def _find_labels(raw_table: RawTable, plan: Plan) -> np.ndarray:
@@ -222,14 +242,16 @@ def _assume(
     )
     cut = f"Where {plan.label.name} is cut into the two labels ({'; '.join(plan.label.categories)}) is taken as public."
     labels = () if plan.label_edge is None else (cut,)
-    attribute = (_assume_groups(spec, plan, learned=raw_table.declared.learned), *labels, *dropped)
+    listed = _assume_groups(spec, plan, learned=raw_table.declared.learned)
     owner = f"{raw_table.unit_name}, {'who' if raw_table.pixels is None else 'which'} has"
     most = 0 if unit is None else int(np.unique(unit, return_counts=True)[1].max())
     drawn = () if spec.rows is None else (assume_drawn(spec.rows),)
-    people = () if spec.person is None else _assume_people(spec.person, left_out.get(_lack(spec.person), 0))
+    nameless = 0 if raw_table.unit is None else int((raw_table.unit < 0).sum())
+    people = () if spec.person is None else _assume_people(spec.person, nameless)
     shared = (*raw_table.declared.assumed_by_all, *drawn, *people, *(_assume_unit(owner, most) if most else ()))
-    record = (*attribute, *unlabelled, *raw_table.declared.assumed)
-    return {"attribute": (*attribute, *shared), "record": (*record, *shared)}
+    public = (*dropped, *unlabelled) if spec.file is None else ()  # a file's rows that lack a value stay as nulls
+    record = (listed, *labels, *public, *raw_table.declared.assumed)
+    return {"attribute": (listed, *labels, *dropped, *shared), "record": (*record, *shared)}
 
 
 def _assume_groups(spec: DataSpec, plan: Plan, *, learned: bool) -> str:

@@ -365,7 +365,11 @@ def build_mixture(members: Sequence[np.ndarray], weights: np.ndarray) -> tuple[d
 
 
 def evaluate(network: Mapping[str, Any], parameters: np.ndarray, data: Dataset) -> dict[str, Any]:
-    """Return the metrics (see `measure`) of a model on `data`: computed on raw protected data, for the analyst."""
+    """Return the metrics (see `measure`) of a model on `data`: computed on raw protected data, for the analyst.
+
+    Rows without a label or a group take no part.
+    """
+    data = data.without_nulls()
     score = predict_proba(network, parameters, data.X, data.group)
     thresholds = decision_thresholds(network, data.X)
     return measure(data.y, score, data.group, data.group_names, thresholds, label_names=data.label_names)

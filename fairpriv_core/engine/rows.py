@@ -24,7 +24,8 @@ Indices = Sequence[np.ndarray]  # row numbers of each of S streams; K / S models
 class Records:
     """What a rule may look at for each record of a step; every field is (K, B), or (1, B) of rows that all share.
 
-    `code` is group * labels + label. `present` is 0 for rows that only pad K samples of unlike size, else 1. Sums and
+    `code` is group * labels + label. `present` is 0 for rows that only pad K samples of unlike size and for nulls, else
+    1: what is not present adds nothing to a sum or a count. Sums and
     `norms` are those of the gradient of the logit or, where a network has an output a label, of the loss itself:
     `deviation` is the loss's derivative with respect to whichever it is.
     """
@@ -110,13 +111,13 @@ class Records:
 
     @cached_property
     def present(self) -> np.ndarray:
-        """1.0, or 0.0 for a row that only pads."""
+        """1.0, or 0.0 for a row that adds nothing."""
         if self._drawn.present is None:
             return np.ones_like(self.label)
         return expand(self._drawn.present[:, self._rows], len(self.logits))
 
     def keep(self, weights: np.ndarray) -> np.ndarray:
-        """Return `weights` (…, K, B), changed in place: 0 for rows that only pad."""
+        """Return `weights` (…, K, B), changed in place: 0 for rows that add nothing."""
         if self._drawn.present is not None:
             np.multiply(weights, self.present, out=weights)
         return weights
@@ -134,7 +135,7 @@ class Records:
         return entries
 
     def sum_by_code(self, values: np.ndarray, codes: int) -> np.ndarray:
-        """Return the sums of `values` (K, B) over the records of each code, padding left out: (K, codes) float64."""
+        """Return the sums of `values` (K, B) over the present records of each code: (K, codes) float64."""
         streams = len(self._drawn.code)
         chosen = values if self._drawn.present is None else values * self.present
         if streams == len(values):
@@ -145,7 +146,7 @@ class Records:
         return totals
 
     def count_codes(self, codes: int) -> np.ndarray:
-        """Return how many records have each code, padding left out: (K, codes) or, of shared rows, (1, codes)."""
+        """Return how many present records have each code: (K, codes) or, of shared rows, (1, codes)."""
         code, selected = self._drawn.code[:, self._rows], self._drawn.present
         if selected is None:
             counts = [np.bincount(own, minlength=codes) for own in code]
@@ -166,12 +167,12 @@ class Records:
 class Drawn:
     """Rows of S streams: `features` (S, B, d), and what else is asked for, (S, B).
 
-    `rows` are their numbers in `columns`; `present` is None where no row only pads.
+    `rows` are their numbers in `columns`; `padding` is 0 for those that only pad, None where none does.
     """
 
     columns: Sequence[Columns]
     rows: Indices
-    present: np.ndarray | None = None
+    padding: np.ndarray | None = None
 
     @property
     def labels(self) -> int:
@@ -198,6 +199,14 @@ class Drawn:
         """Group * labels + label."""
         return self._gather("codes")
 
+    @cached_property
+    def present(self) -> np.ndarray | None:
+        """1.0, or 0.0 for rows that only pad and for nulls; None where there are neither."""
+        if not any(own.has_nulls for own in self.columns):
+            return self.padding
+        own = self._gather("present").astype(np.float32)
+        return own if self.padding is None else own * self.padding
+
     def _gather(self, name: str) -> np.ndarray:
         if len(self.rows) == 1:
             gathered: np.ndarray = getattr(self.columns[0], name).take(self.rows[0], axis=0)[None]
@@ -211,6 +220,7 @@ class Columns:
 
     def __init__(self, train: Dataset) -> None:
         self._train, self.label_count = train, train.labels
+        self.has_nulls = train.present is not None
         self.features = np.ascontiguousarray(train.X)
 
     @cached_property
@@ -229,6 +239,12 @@ class Columns:
         """Group * labels + label (n,)."""
         codes: np.ndarray = self._train.group * self.label_count + self._train.y
         return codes
+
+    @cached_property
+    def present(self) -> np.ndarray:
+        """Whether each row has a label and a group (n,): a null keeps its place, and adds nothing."""
+        present = self._train.present
+        return np.ones(len(self.features), dtype=bool) if present is None else present
 
 
 class Feed:

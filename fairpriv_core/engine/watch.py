@@ -18,6 +18,7 @@ from fairpriv_core.seeds import public_generator
 
 _ROWS = 1000
 _BINS = 40
+_NOBODY = -1  # the group of a null
 
 
 class Watched(Protocol):
@@ -41,14 +42,16 @@ def build_snapshots(
     watched = rule.watched(records)
     for model in models:
         own = {name: (values[model], bound) for name, (values, bound) in watched.items()}
-        names, groups = feed.group_names[model], records.code[model if len(records.code) > 1 else 0] // records.labels
+        names, place = feed.group_names[model], model if len(records.code) > 1 else 0
+        present = records.present[place] > 0
+        groups = np.where(present, records.code[place] // records.labels, _NOBODY)
         yield Snapshot(
             epoch=epoch + 1,
             step=step,
             network=kernel.shape.to_json(),
             parameters=kernel.parameters[model].copy(),
             scalars={
-                "loss": float(records.loss[model].mean()),
+                "loss": float(records.loss[model].mean(where=present)),
                 **rule.scalars(model),
                 **_contributions(*own["gradient_norm"], groups, names),
             },
@@ -66,7 +69,7 @@ def _contributions(
 ) -> dict[str, float]:
     """Return `contribution/<group>`: its share of the sum of all gradients' norms, as they are after clipping."""
     finite = np.abs(np.nan_to_num(norms.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0))
-    directions = finite if bound is None else np.minimum(finite, bound)
+    directions = (finite if bound is None else np.minimum(finite, bound)) * (groups != _NOBODY)
     total = float(directions.sum()) or 1.0
     return {f"contribution/{name}": float(directions[groups == g].sum()) / total for g, name in enumerate(names)}
 

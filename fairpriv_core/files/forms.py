@@ -408,14 +408,19 @@ def _find_names(path: Path, form: Form, sample: str, stated: Stated) -> Form:
 
 
 def _find_sheet(path: Path, stated: Stated, limit_bytes: int | None) -> Form:
-    """Return the form of a workbook: of the sheet that is stated, or else the first that holds a table."""
+    """Return the form of a workbook: of the sheet that is stated, or else the first that holds a table.
+
+    A table of one column is one where that sheet is stated, or no sheet has a wider one.
+    """
     with _explain(path):
         sheets.check_sheets(path, limit_bytes)
         found = sheets.read_sheets(path)
     listed = ", ".join(found)
     if stated.sheet and stated.sheet not in found:
         raise refuse_stated("sheet", stated.sheet, f"one that {path.name} has: {listed}")
-    parted = {name: _part_sheet(rows) for name, rows in found.items()}
+    narrow = {name: _part_sheet(rows, least=1) for name, rows in found.items()}
+    wide = {name: _part_sheet(rows, least=2) for name, rows in found.items()}
+    parted = narrow if stated.sheet or not any(wide.values()) else wide
     tables = [name for name, each in parted.items() if each is not None]
     chosen = stated.sheet or next(iter(tables), "")
     if chosen not in tables:
@@ -423,16 +428,16 @@ def _find_sheet(path: Path, stated: Stated, limit_bytes: int | None) -> Form:
         raise fault(f"{path.name} has no table: {sheet} a row of names with rows below; write both into one sheet.")
     table = parted[chosen]
     assert table is not None
-    others = tuple(name for name in tables if name != chosen)
+    others = tuple(name for name, each in (wide if any(wide.values()) else narrow).items() if each and name != chosen)
     form = Form("workbook", decimal=stated.decimal or ".", sheet=chosen if len(found) > 1 else "", others=others)
     return _name_columns(form, table, stated.header)
 
 
-def _part_sheet(rows: Sequence[Sequence[str]]) -> Parted | None:
-    """Return where a sheet's table begins; None where it has none."""
+def _part_sheet(rows: Sequence[Sequence[str]], *, least: int) -> Parted | None:
+    """Return where a sheet's table of at `least` so many columns begins; None where it has none."""
     lines = [Line(at, at, list(row)) for at, row in enumerate(rows, 1) if any(map(str.strip, row))][:SAMPLE_ROWS]
     first = find_first(lines)
-    if first >= len(lines) - 1 or sum(bool(cell.strip()) for cell in lines[first].cells) < 2:
+    if first >= len(lines) - 1 or sum(bool(cell.strip()) for cell in lines[first].cells) < least:
         return None
     return Parted(lines, first, len(lines[first].cells))
 

@@ -14,7 +14,7 @@ from fairpriv_core.files.cells import Unread, quote_some
 from fairpriv_core.files.column import Column
 from fairpriv_core.files.dates import DatePart, take_part
 from fairpriv_core.files.faults import fault
-from fairpriv_core.files.forms import UNSTATED, Stated
+from fairpriv_core.files.forms import UNSTATED, Form, Stated
 from fairpriv_core.files.read import Reading, read_table
 from fairpriv_core.files.spelling import show_number
 from fairpriv_core.files.table import (
@@ -35,11 +35,15 @@ _MUCH = 0.1  # of a column's cells: in other units most numbers are unlike the k
 
 @dataclass(frozen=True)
 class NextRows:
-    """The rows of a further file for a model of these `columns`; `remarks` say what of them could not be used."""
+    """The rows of a further file for a model of these `columns`; `remarks` say what of them could not be used.
+
+    `form` is how they are written, None of images.
+    """
 
     columns: Sequence[Column]
     table: Table
     remarks: tuple[str, ...]
+    form: Form | None = None
 
     def show(self, most: int) -> dict[str, list[str]]:
         """Return the first `most` rows by column, as they are used: a value's one spelling, "" where none is."""
@@ -66,7 +70,7 @@ def read_next(
         again = read_table(path, read_as=read_as | other, alone=True, limit_bytes=limit_bytes, stated=stated)
         reading = _take_better(reading, again, other)
     told = [_check(path.name, column, reading) for column in columns if column.name in reading.table]
-    return NextRows(columns, reading.table, (*reading.odd, *reading.form.remarks, *filter(None, told)))
+    return NextRows(columns, reading.table, (*reading.odd, *reading.form.remarks, *filter(None, told)), reading.form)
 
 
 def _find_other_sign(reading: Reading, read_as: Mapping[str, Column]) -> dict[str, Column]:

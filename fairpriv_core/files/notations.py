@@ -30,7 +30,9 @@ _SPARSE = re.compile(rb"^[ \t]*\{", re.MULTILINE)
 _ENDS = re.compile(rb"^[ \t]+|[ \t]+(?=\r?$)", re.MULTILINE)
 _GAP = re.compile(rb'("[^"\n]*")|[ \t]+')
 _DATA = "@data"
-_PARSE = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str).raw_decode
+_DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
+_PARSE = _DECODER.raw_decode
+_PLAIN = {str, type(None)}
 
 
 def find_notation(sample: str) -> Notation:
@@ -76,18 +78,23 @@ def write_arff(name: str, stream: BinaryIO) -> Iterator[bytes]:
 def read_keys(name: str, stream: BinaryIO) -> tuple[str, ...]:
     """Return all names that the objects of a JSON text have, in the order in which they first occur."""
     found: dict[str, None] = {}
-    for each in _read_objects(name, stream):
-        found.update(dict.fromkeys(each))
-        if len(found) > MOST_COLUMNS:
-            break
+    for some in _read_objects(name, stream):
+        if not found.keys() >= set().union(*some):
+            found |= dict.fromkeys(chain.from_iterable(some))
+            if len(found) > MOST_COLUMNS:
+                break
     return tuple(found)
 
 
 def write_json(name: str, stream: BinaryIO, names: Sequence[str]) -> Iterator[bytes]:
     """Yield the objects of a JSON text as CSV, without a header: numbers as they stand there, null as nothing."""
-    rows = enumerate(_read_objects(name, stream), 1)
+    rows = enumerate(chain.from_iterable(_read_objects(name, stream)), 1)
     while some := list(islice(rows, _ROWS_AT_ONCE)):
-        yield write_lines([_spell(name, row, key, found.get(key)) for key in names] for row, found in some)
+        cells = [[found.get(key) for key in names] for _, found in some]
+        if _PLAIN.issuperset(map(type, chain.from_iterable(cells))):
+            yield write_lines(cells)  # of which nothing is written as nothing
+        else:
+            yield write_lines([_spell(name, row, key, found.get(key)) for key in names] for row, found in some)
 
 
 def write_parted(stream: BinaryIO) -> Iterator[bytes]:
@@ -104,12 +111,11 @@ def part_blanks(text: bytes) -> bytes:
     return _GAP.sub(lambda found: found[1] or b"\t", _ENDS.sub(b"", text))
 
 
-def write_lines(rows: Iterable[Sequence[str]]) -> bytes:
+def write_lines(rows: Iterable[Sequence[str | None]]) -> bytes:
     """Return rows as CSV in UTF-8; a row of nothing is an empty line."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    for row in rows:
-        writer.writerow(row)
+    writer.writerows(rows)
     return text.getvalue().encode(errors="replace")
 
 
@@ -144,8 +150,8 @@ def _unquote(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[:1] in ("'", '"') else text
 
 
-def _read_objects(name: str, stream: BinaryIO) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a JSON text in UTF-8, lines or one list of them, of which one block is held at a time."""
+def _read_objects(name: str, stream: BinaryIO) -> Iterator[list[Mapping[str, Any]]]:
+    """Yield the objects of a JSON text in UTF-8, lines or one list of them, some of one block at a time."""
     objects = _Objects(name)
     decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
     for block in chain(iter(lambda: stream.read(_BLOCK), b""), [b""]):
@@ -165,17 +171,39 @@ class _Objects:
     is_list: bool = False
     is_closed: bool = False
 
-    def take(self, *, more: bool) -> Iterator[Mapping[str, Any]]:
+    def take(self, *, more: bool) -> Iterator[list[Mapping[str, Any]]]:
         """Yield those that are whole, and forget them; `more` says whether text can follow."""
         place = _skip_blanks(self.text, 0)
+        many, place = self._parse_many(place)
+        yield many
         while place < len(self.text):
             found, place = self._parse(place, more=more)
             if found is not None:
-                yield found
+                yield [found]
             elif place < 0:
                 return
             place = _skip_blanks(self.text, place)
         self.text = ""
+
+    def _parse_many(self, place: int) -> tuple[list[Mapping[str, Any]], int]:
+        """Return the objects from `place` to about the end of the text, and where they end, at once: none in any doubt.
+
+        Within a text of JSON no line ends.
+        """
+        opens = self.text[place : place + 1] == "[" and not (self.row or self.is_list)
+        start = _skip_blanks(self.text, place + opens)
+        end = max(self.text.rfind(sign) for sign in ("}\n", "}\r\n", "},")) + 1
+        if self.is_closed or end <= start or self.text[start] != "{":
+            return [], place
+        body = self.text[start:end].replace("}\r\n{", "},{").replace("}\n{", "},{")
+        try:
+            found = _DECODER.decode(f"[{body}]")
+        except (json.JSONDecodeError, RecursionError):
+            return [], place
+        if not {dict}.issuperset(map(type, found)):
+            return [], place
+        self.is_list, self.row = self.is_list or opens, self.row + len(found)
+        return found, _skip_blanks(self.text, end)
 
     def _parse(self, place: int, *, more: bool) -> tuple[Mapping[str, Any] | None, int]:
         """Return the object at `place`, None for a bracket, and its end: -1 where it may go on in what follows."""

@@ -149,15 +149,18 @@ def suggest_merges(values: Collection[str]) -> dict[str, str]:
     {'F': 'Female', 'm': 'male', 'Self employed': 'self-employed'}
     """
     found: dict[str, str] = {}
-    names = [value for value in values if math.isnan(parse_number(value))]
+    names = {value: fold(value) for value in values if math.isnan(parse_number(value))}
+    alike: dict[str, list[str]] = {}
     for value in names:
-        others = [other for other in names if other != value and other not in found]
-        same = [other for other in others if _letters(other) == _letters(value) != ""]
-        full = [other for other in others if len(fold(value)) == 1 and fold(other).startswith(fold(value))]
-        if same:
-            found[value] = same[0]
-        elif len(full) == 1 and len(fold(full[0])) > 1:
-            found[value] = full[0]
+        alike.setdefault(_letters(value), []).append(value)
+    for value, folded in names.items():
+        same = alike[_letters(value)]
+        if value != same[-1] and _letters(value):
+            found[value] = same[-1]
+        elif len(folded) == 1:
+            full = [other for other in names if names[other].startswith(folded) and other not in (value, *found)]
+            if len(full) == 1 and len(names[full[0]]) > 1:
+                found[value] = full[0]
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events
 
@@ -177,6 +178,9 @@ class Method(Protocol):
         A run that finds a size below `cell_counts.FLOOR` ends, and has spent what it released; None where none does.
         """
 
+    def require_possible(self, notion: Notion, *, n_train: int, groups: int) -> None:
+        """Raise BadInput where the method, calibrated, cannot do what is asked of it on so many rows and groups."""
+
     def decides_by_group(self) -> bool:
         """Return whether predictions of a model that is trained with these settings need the group."""
 
@@ -233,6 +237,9 @@ class Pursuing:
     def count_deviation(self) -> float | None:
         """No cell must have a least size."""
         return None
+
+    def require_possible(self, notion: Notion, *, n_train: int, groups: int) -> None:
+        """Public numbers rule out nothing that is asked for."""
 
     def decides_by_group(self) -> bool:
         """Whether predictions need the group, whatever the settings are."""

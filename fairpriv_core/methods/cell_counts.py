@@ -32,7 +32,7 @@ def release_counts(setting: Setting[Any], k: int, *, sensitivity: float = MOVED)
     """
     train, cells = setting.trains[k], setting.cells
     noisy = setting.trainings[k].mechanism.gaussian(
-        cells.sizes(train.group, train.y),
+        cells.sizes(*train.members),
         sensitivity=sensitivity,
         noise_multiplier=setting.methods[k].noise("noise_counts"),
         purpose="counts",
@@ -109,10 +109,10 @@ def count_needed(method: Method, notion: Notion, train: Dataset) -> Counts | Non
         return None
     if method.info.counts_groups:
         names, label = train.group_names, np.full(train.groups, NO_CELL)
-        sizes = np.bincount(train.group, minlength=train.groups).astype(np.float64)
+        sizes = train.group_sizes
     else:
         cells = build_cells(notion, train.group_names, train.labels)
-        names, label, sizes = cells.names, cells.label, cells.sizes(train.group, train.y)
+        names, label, sizes = cells.names, cells.label, cells.sizes(*train.members)
     public = method.info.threat_model == "attribute"  # how many rows have a label is public then
     among = {}
     for each in np.unique(label).tolist():

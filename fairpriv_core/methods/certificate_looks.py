@@ -28,6 +28,7 @@ from fairpriv_core.methods.fields import known_noise, share_of_budget
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.certified import certify_gaps
+from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.calibrate import gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian
 
@@ -134,6 +135,28 @@ def list_looks(method: Looking) -> tuple[int, ...]:
     return tuple(method.epochs * place // (planned + 1) for place in range(1, planned + 1))
 
 
+def require_reachable(method: Looking, notion: Notion, *, n_train: int, groups: int) -> None:
+    """Raise BadInput where the target is below the bound of the best counts that so many rows can have.
+
+    These are of one answer for everybody, in groups alike, all rows being of a label that counts.
+    """
+    target = method.certificate_target
+    if target is None or not list_looks(method):
+        return
+    labels = sorted({label for each in notion.populations for label in each})
+    best = np.zeros((groups, LABELS, LABELS))
+    best[:, labels, 0] = n_train / (groups * len(labels))
+    noise = ONE_CELL * known_noise(noise_looks=method.noise_looks)
+    bound = certify_gaps(best, noise, failure=method.failure)["bounds"][notion.name]
+    least = 1.0 if bound is None else bound
+    if least > target:
+        raise BadInput(
+            f"certificate_target must be at least {math.ceil(1000 * least) / 1000:g} here, got {target:g}: no look on "
+            f"{n_train:,} training rows in {groups} groups shows less. Take a larger target, a larger ε, or more rows.",
+            field="certificate_target",
+        )
+
+
 def as_planned(fitted: Fitted, *, planned: Events, steps_per_epoch: int) -> Fitted:
     """Return a model whose training ended at a look with the releases of the planned length, else as it is.
 
@@ -210,6 +233,6 @@ class Looks:
         """Return the counts (groups, labels, decisions) of model k on its training rows that have a score."""
         columns, groups = feed.columns[k], self._setting.trains[k].groups
         scores = kernel.score(slice(k, k + 1), columns.features)[0]
-        decided = (columns.codes * LABELS + (scores > 0))[np.isfinite(scores)]
+        decided = (columns.codes * LABELS + (scores > 0))[np.isfinite(scores) & columns.present]
         counts = np.bincount(decided, minlength=groups * LABELS * LABELS)
         return counts.reshape(groups, LABELS, LABELS)

@@ -474,7 +474,7 @@ class PublishedFermiRule(FermiRule):
     def sizes(self, k: int) -> np.ndarray:
         """Return the cells' exact sizes (cells,); RunFailed, naming the cell, where one is empty."""
         train, cells = self.setting.trains[k], self.setting.cells
-        sizes = cells.sizes(train.group, train.y)
+        sizes = cells.sizes(*train.members)
         if not sizes.all():
             raise RunFailed(
                 f"group '{cells.names[int(sizes.argmin())]}' has no training rows; at least 1 is needed: leave the "

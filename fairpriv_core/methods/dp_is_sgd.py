@@ -124,13 +124,14 @@ class DpIsSgdRule(NoisySumsRule):
         )
 
     def draw(self, model: int, epoch: int) -> list[np.ndarray]:
-        method, n = self.setting.methods[model], self.setting.n
+        method, n, train = self.setting.methods[model], self.setting.n, self.setting.trains[model]
+        keep = (self.rates(model) / method.rate(n))[train.group]
         return self.setting.trainings[model].mechanism.sample(
             n=n,
             rate=method.rate(n),
             epoch=epoch,
             steps=method.steps_per_epoch(n),
-            keep=(self.rates(model) / method.rate(n))[self.setting.trains[model].group],
+            keep=keep if train.present is None else np.where(train.present, keep, 1.0),
         )
 
     def divisor(self, model: int) -> float:
@@ -154,7 +155,7 @@ class DpIsSgdRule(NoisySumsRule):
     def _sizes(self, model: int) -> np.ndarray:
         """Release the sizes of the groups (groups,), none below 0: a record moves them by at most 1 in L2."""
         method, train = self.setting.methods[model], self.setting.trains[model]
-        exact = np.bincount(train.group, minlength=train.groups).astype(np.float64)
+        exact = train.group_sizes
         if not method.proved:
             return exact
         noisy = self.setting.trainings[model].mechanism.gaussian(

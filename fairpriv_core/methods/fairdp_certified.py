@@ -53,6 +53,7 @@ from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule, clipped_l
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS
+from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, Laplace, Parallel
@@ -180,6 +181,10 @@ class FairDpCertified(NoisySums):
     def count_deviation(self) -> float | None:
         """A record zeroed out leaves one size; the published variant needs none."""
         return self.noise_of("noise_counts") if self.proved else None
+
+    def require_possible(self, notion: Notion, *, n_train: int, groups: int) -> None:
+        """Raise BadInput for a target that no look can be below."""
+        certificate_looks.require_reachable(self, notion, n_train=n_train, groups=groups)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return C, and what a record adds to counts, and to those of a look."""
@@ -343,7 +348,7 @@ class FairDpCertifiedRule(Bounding, Halting, PlainLast, NoisySumsRule):
             if method.proved:
                 micro.append(draw_micro_batches(training.seed, n=self.setting.n, parts=method.ensemble)[index])
             else:
-                inside = self._group_of(sampled.records, k)[: len(index)] == group
+                inside = self._members_of(sampled.records, k, group)[: len(index)]
                 micro.append(deal_micro_batches(inside, method.ensemble))
         reach = float(self.bounds().max())
         return sum_by_micro_batch(sampled, weights, micro, parts=self.setting.methods[0].ensemble, bound=reach)
@@ -366,16 +371,16 @@ class FairDpCertifiedRule(Bounding, Halting, PlainLast, NoisySumsRule):
         if method.proved:
             return float(method.rate(self.setting.n) * self.arrays["noisy_counts"][model, group] / parts)
         records = sampled.records
-        present = np.broadcast_to(records.present, records.logits.shape)[model]
-        inside = (self._group_of(records, model) == group) * present
-        members = int(inside.sum())
+        members = int(self._members_of(records, model, group).sum())
         sizes = np.array([len(range(part, members, parts)) for part in range(parts)], dtype=np.float64)
         divisors: np.ndarray = sizes.clip(min=1.0).reshape(-1, 1)
         return divisors
 
-    def _group_of(self, records: Records, model: int) -> np.ndarray:
-        groups: np.ndarray = np.broadcast_to(records.group, records.logits.shape)[model]
-        return groups
+    def _members_of(self, records: Records, model: int, group: int) -> np.ndarray:
+        """Return whether each record is there and in `group`."""
+        inside = (records.group == group) & (records.present > 0)
+        members: np.ndarray = np.broadcast_to(inside, records.logits.shape)[model]
+        return members
 
 
 def release_sizes(setting: Setting[FairDpCertified], k: int) -> np.ndarray:
@@ -385,7 +390,7 @@ def release_sizes(setting: Setting[FairDpCertified], k: int) -> np.ndarray:
     """
     train = setting.trains[k]
     noisy = setting.trainings[k].mechanism.gaussian(
-        np.bincount(train.group, minlength=train.groups).astype(np.float64),
+        train.group_sizes,
         sensitivity=1.0,
         noise_multiplier=setting.methods[k].noise_of("noise_counts"),
         purpose="counts",
@@ -412,7 +417,7 @@ def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Ker
     They are the paper's: of the randomised classifier, from the training rows, with noise that no epsilon is proved of.
     """
     method, train = setting.methods[k], setting.trains[k]
-    sizes = np.bincount(train.group, minlength=train.groups).clip(1).astype(np.float64)
+    sizes = train.group_sizes.clip(1.0)
     deviation = _deviation(setting, k, sizes)
     cells = _cell_sums(setting, k, deviation=deviation, kernel=kernel, feed=feed)
     asked = [notions()[name] for name in method.info.notions]
@@ -453,8 +458,9 @@ def _cell_sums(setting: Setting[FairDpCertified], k: int, *, deviation: float, k
     """Return sums of chances and counts by (group, label)."""
     shape = (setting.trains[k].groups, LABELS)
     probabilities = positive_probabilities(*_scores(k, kernel, feed), deviation)
-    code, cells = feed.columns[k].codes, math.prod(shape)
-    sums = np.bincount(code, weights=np.where(np.isfinite(probabilities), probabilities, 0.0), minlength=cells)
+    columns, cells = feed.columns[k], math.prod(shape)
+    code, chances = columns.codes[columns.present], probabilities[columns.present]
+    sums = np.bincount(code, weights=np.where(np.isfinite(chances), chances, 0.0), minlength=cells)
     counts = np.bincount(code, minlength=cells).astype(np.float64)
     return CellSums(sums.reshape(shape), counts.reshape(shape))
 

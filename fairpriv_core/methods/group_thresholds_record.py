@@ -145,9 +145,9 @@ class ThresholdsRule(AveragedSumsRule):
 def count_scores(score: np.ndarray, train: Dataset) -> np.ndarray:
     """Return the rows by (group, label) and place of the score (2k, PLACES).
 
-    Place j has the scores above j / PLACES up to the next. A row without a score is not counted.
+    Place j has the scores above j / PLACES up to the next. A row without a score, group or label is not counted.
     """
-    known = np.isfinite(score)
+    known = np.isfinite(score) if train.present is None else np.isfinite(score) & train.present
     place = np.clip(np.ceil(np.where(known, score, 0.0) * PLACES).astype(np.int64) - 1, 0, PLACES - 1)
     where = ((LABELS * train.group + train.y) * PLACES + place)[known]
     return np.bincount(where, minlength=LABELS * train.groups * PLACES).reshape(-1, PLACES).astype(np.float64)

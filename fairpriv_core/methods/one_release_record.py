@@ -423,6 +423,8 @@ def _release(
     """Release counts (4k,) and flips (2k PLACES,); RunFailed where a cell has too few noisy rows."""
     chances = predict_proba(network, parameters, train.X)
     usable = np.isfinite(chances).all(axis=1)
+    if train.present is not None:
+        usable &= train.present
     chances = np.where(usable[:, None], chances, 0.0)
     first = (chances @ np.tile(_FIRST, train.groups) > 0)[usable].astype(np.int64)
     counts = training.mechanism.gaussian(

@@ -81,7 +81,7 @@ class PenaltyWeights:
     def _release(self, k: int, epoch: int, kernel: Kernel, feed: Feed) -> tuple[np.ndarray, float]:
         """Return the cells' noisy sums of l e_d - 1, (cells, l), and the deviation of the noise in each.
 
-        A row whose outputs are not numbers decides nothing.
+        A row whose outputs are not numbers, or that has no group, decides nothing.
         """
         cells, columns, method = self._setting.cells, feed.columns[k], self._setting.methods[k]
         labels = cells.of.shape[1]
@@ -89,7 +89,7 @@ class PenaltyWeights:
         decided = outputs.argmax(axis=1) if outputs.ndim > 1 else (outputs > 0).astype(np.int64)
         known = ~np.isnan(outputs.reshape(len(outputs), -1)).any(axis=1)
         cell = cells.of.reshape(-1)[columns.codes]
-        inside = known & (cell != NO_CELL)
+        inside = known & (cell != NO_CELL) & columns.present
         table = np.bincount(cell[inside] * labels + decided[inside], minlength=cells.count * labels)
         table = table.reshape(cells.count, labels)
         shift, noise = shift_of_decisions(labels, self._moved), method.noise("noise_gap")

@@ -269,7 +269,7 @@ def release_deviations(
     method, cells = setting.methods[k], setting.cells
     bound = dual_bound(method)
     cell = cells.of.reshape(-1)[feed.columns[k].codes]
-    inside = cell != NO_CELL
+    inside = (cell != NO_CELL) & feed.columns[k].present
     values = outputs(k, h=measured(method), target=setting.target, kernel=kernel, feed=feed)[inside]
     deviations = finite(values.clip(bound * MARGIN, bound * (1.0 - MARGIN)) - centres[cell[inside]])
     return setting.trainings[k].mechanism.gaussian(

@@ -2,24 +2,27 @@
 
 The counts are of people whom neither training nor any choice of settings saw. Given who is in which group with which
 label, their decisions are independent of each other, and a group's number of positive ones is a sum of independent
-coins. Every end of every interval is exact for any number of rows (Clopper and Pearson, 1934), and is taken at the
-worst counts that the noise leaves possible. Nothing rests on large samples.
+coins. A limit of one rate is exact for any number of rows (Clopper and Pearson, 1934), and is taken at the worst counts
+that the noise leaves possible. Two groups are compared at once: their limits share one chance to miss, as both are
+seldom far off. Nothing rests on large samples. docs/methods/certified.md has the proof.
 """
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+from itertools import permutations
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betainccinv, ndtr
 
 from fairpriv_core.notions.catalog import notions
 
-_RATES = 3  # of a group: among everyone, and among the rows of each label
+_STEPS = 200  # directions in which two groups' rates are off
+_CLOSE = 1e-9  # to which a reach is found, from above
 _GRID = 2.0**-20  # what rounding a release may move it by, in standard deviations of its noise
-Interval = tuple[float, float]
 
 
 def certify_gaps(counts: np.ndarray, noise: float, *, failure: float) -> dict[str, Any]:
@@ -32,55 +35,81 @@ def certify_gaps(counts: np.ndarray, noise: float, *, failure: float) -> dict[st
     `accuracy_at_least` holds.
     """
     cells = np.asarray(counts, dtype=np.float64)
-    share = failure / (_RATES * len(cells) + 1)  # of each interval, the accuracy's being one more
     asked = {name: notion.populations for name, notion in notions().items() if notion.target == "score"}
     known = {labels for each in asked.values() for labels in each}
-    found = {labels: _group_intervals(cells, labels, noise, share) for labels in known}
-    bounds = {notion: max(_widest(found[labels]) for labels in each) for notion, each in asked.items()}
+    groups = len(cells)
+    tail = failure / 2.0 / (len(known) * groups * (groups - 1) + 1)  # of rows: each ordered pair, and the accuracy
+    sure = NormalDist().inv_cdf(1.0 - failure / 2.0 / (4 * len(known) * groups + 2)) + _GRID  # each number, each side
+    widest = {labels: _find_widest(cells[:, labels], reach=noise * sure, tail=tail) for labels in known}
+    bounds = {notion: max(widest[labels] for labels in each) for notion, each in asked.items()}
     right, wrong = cells[:, 0, 0] + cells[:, 1, 1], cells[:, 0, 1] + cells[:, 1, 0]
-    least, _ = rate_interval(right.sum(), wrong.sum(), noise=noise * math.sqrt(right.size * 2), share=share)
+    reach = noise * sure * math.sqrt(right.size * 2)
+    errors = limit_rate(*_at_worst(wrong.sum(), right.sum(), reach), np.array(tail), alike=False)
     whole = cells.sum()
     counted = whole > 0
     return {
         "bounds": {notion: bound if bound < 1.0 else None for notion, bound in bounds.items()},
         "accuracy": _within(right.sum() / whole) if counted else None,
-        "accuracy_at_least": least,
+        "accuracy_at_least": 1.0 - float(errors),
         "constant_accuracy": _within(cells.sum(axis=(0, 2)).max() / whole) if counted else None,
     }
 
 
-def rate_interval(positive: float, negative: float, *, noise: float, share: float) -> Interval:
-    """Return an interval that misses the rate of positive decisions with a chance of at most `share`.
+def limit_rate(hits: int, misses: int, tails: np.ndarray, *, alike: bool) -> np.ndarray:
+    """Return Clopper and Pearson's upper limits of a rate, each missed with a chance of at most one of `tails`.
 
-    `positive` and `negative` are numbers of decisions, each with Gaussian noise of deviation `noise`. An end has half
-    of `share`: a quarter of `share` for the sample, and an eighth for the noise of either number.
+    It is 1 where no miss is sure. Coins that are not `alike` can fall short of a binomial's limit at its last value
+    alone; there the chance to do so is at most alpha / (1 - alpha) (Hoeffding, 1956, and the union bound).
     """
-    reach = noise * (NormalDist().inv_cdf(1.0 - share / 8.0) + _GRID)
-    # of coins with different chances the number can fall short of a binomial's bound at its last value alone; there the
-    # chance to do so is at most alpha / (1 - alpha) (Hoeffding, 1956, and the union bound)
-    tail = share / 4.0 / (1.0 + share / 4.0)
-    high = _upper(math.floor(positive + reach), math.ceil(negative - reach), tail)
-    low = 1.0 - _upper(math.floor(negative + reach), math.ceil(positive - reach), tail)
-    return low, high
+    if misses <= 0:
+        return np.ones_like(tails)
+    limits: np.ndarray = betainccinv(max(hits, 0) + 1, misses, tails if alike else tails / (1.0 + tails))
+    return limits
 
 
-def _upper(hits: int, misses: int, tail: float) -> float:
-    """Return Clopper and Pearson's upper limit of a rate; 1 where no miss is sure."""
-    return float(betaincinv(max(hits, 0) + 1, misses, 1.0 - tail)) if misses > 0 else 1.0
+def limit_difference(one: tuple[int, int], other: tuple[int, int], tail: float, *, alike: bool) -> float:
+    """Return an upper limit of the sum of two groups' rates less 1, which is missed with a chance of at most `tail`.
 
-
-def _group_intervals(cells: np.ndarray, labels: tuple[int, ...], noise: float, share: float) -> list[Interval]:
-    among = cells[:, labels].sum(axis=1)
-    reach = noise * math.sqrt(len(labels))
-    return [rate_interval(yes, no, noise=reach, share=share) for no, yes in among]
-
-
-def _widest(groups: list[Interval]) -> float:
-    """Return how far apart two groups' rates can be."""
-    pairs = [
-        high - low for one, (_, high) in enumerate(groups) for other, (low, _) in enumerate(groups) if one != other
+    Each group has its hits and misses at worst. What is not ruled out is how far both rates together can be off: their
+    deviations' squares add up to at most that of a reach, for deviations as normal ones, of which a fortunate one
+    counts nothing. Between two directions the larger part of either is taken.
+    """
+    reach = _find_reach(tail)
+    turns = np.linspace(0.0, math.pi / 2.0, _STEPS + 1)
+    parts = (np.cos(turns[:-1]), np.sin(turns[1:]))
+    limits = [
+        limit_rate(*each, ndtr(-reach * part), alike=alike) for each, part in zip((one, other), parts, strict=True)
     ]
-    return min(max(pairs, default=0.0), 1.0)
+    return float(np.max(limits[0] + limits[1])) - 1.0
+
+
+@lru_cache(maxsize=64)
+def _find_reach(tail: float) -> float:
+    """Return the r with P(min(N1, 0)^2 + min(N2, 0)^2 >= r^2) = `tail` for N1 and N2 normal and independent.
+
+    A quarter of all pairs are both below 0, where the sum is chi-squared; half of them have one, alone.
+    """
+    low, high = 0.0, 40.0
+    while high - low > _CLOSE:
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if ndtr(-middle) + 0.25 * math.exp(-middle * middle / 2.0) > tail else (low, middle)
+    return high
+
+
+def _find_widest(cells: np.ndarray, *, reach: float, tail: float) -> float:
+    """Return how far two groups' rates of positive decisions can be apart; `cells` (k, labels, 2) of some labels."""
+    among, labels = cells.sum(axis=1), cells.shape[1]
+    spread = reach * math.sqrt(labels)
+    high, low = ([_at_worst(hits, misses, spread) for hits, misses in each] for each in (among[:, ::-1], among))
+    pairs = [
+        limit_difference(high[one], low[two], tail, alike=labels == 1) for one, two in permutations(range(len(low)), 2)
+    ]
+    return min(max([0.0, *pairs]), 1.0)
+
+
+def _at_worst(hits: float, misses: float, reach: float) -> tuple[int, int]:
+    """Return the most hits and the fewest misses that the noise leaves possible: a rate's limit is highest there."""
+    return math.floor(hits + reach), math.ceil(misses - reach)
 
 
 def _within(value: float) -> float:

@@ -10,7 +10,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,8 @@ class Model:
         file's one column of images. Beside each prediction stands a probability: that of the positive label, or of more
         than two labels that of the predicted one. Returns {"rows", "positive", "out", "remarks"}, where `positive` is
         None for more than two labels, and `decided` counts each; `remarks` say which cells could not be used. Of as
-        many rows as are to be `shown` "first" has what is used and decided: "columns", and "rows" of their texts.
+        many rows as are to be `shown` "first" has what is used and decided: "columns", and "rows" of their texts; then
+        "form" says how they are written.
 
         Raises BadInput for a file that cannot be read or lacks columns (the sensitive one too where the model decides
         by group), for a column no cell of which can be used, for images of another size, and for a target that cannot
@@ -129,6 +130,7 @@ class Model:
             rows = zip(*cells.values(), strict=True) if cells else repeat(())
             shown_rows = [[*row, *each] for row, each in zip(rows, tell(shown), strict=False)]
             found["first"] = {"columns": list(cells), "rows": shown_rows}
+            found["form"] = None if read.form is None else asdict(read.form)
         return found if binary else {**found, "decided": counts}
 
     def _read_rows(

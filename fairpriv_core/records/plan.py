@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
+from fairpriv_core.data.dataset import Dataset, drop_unprotected, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.networks import AnyShape, count_known, estimate_memory, find_memory
 from fairpriv_core.errors import BadInput, FairprivError
@@ -94,9 +94,14 @@ def calibrate_method(config: RunConfig, n_train: int) -> Method:
 def find_counts(config: RunConfig, method: Method, train: Dataset) -> Counts | None:
     """Return the sizes that a run of `method` (calibrated) must find large enough; None where there are none.
 
-    BadInput where public numbers alone show that most runs would end there, with their epsilon spent.
+    BadInput where public numbers alone show that most runs would end there, with their epsilon spent, or that what is
+    asked for cannot be.
     """
-    counts = None if config.reuse is not None else count_needed(method, notions()[config.notion], train)
+    if config.reuse is not None:
+        return None
+    notion = notions()[config.notion]
+    method.require_possible(notion, n_train=train.n, groups=train.groups)
+    counts = count_needed(method, notion, train)
     if counts is not None:
         counts.require_possible()
     return counts
@@ -122,7 +127,8 @@ class DatasetCache:
     def __init__(self, *, check: Check = lambda file, file_id: None, splits: int | None = None) -> None:
         self._most, self._check = splits, check
         self._read: dict[tuple[DataSpec, str | None], Dataset | FairprivError] = {}
-        self._parts: dict[tuple[DataSpec, str | None, str, int | None], tuple[Dataset, Dataset]] = {}
+        self._present: dict[tuple[DataSpec, str | None], Dataset] = {}
+        self._parts: dict[tuple[DataSpec, str | None, bool, str, int | None], tuple[Dataset, Dataset]] = {}
 
     def parts(self, config: RunConfig) -> tuple[Dataset, Dataset]:
         """Return (train, test) of a config. BadInput, for data that its method cannot train on too; DataUnavailable."""
@@ -130,7 +136,8 @@ class DatasetCache:
         whole = self.whole(config)
         check_settings(config, whole)
         drawn = not whole.one_split or config.data.group_ratio is not None
-        name = (*source, config.split, find_seed(config.to_json()) if drawn else None)
+        nulls = whole.present is not None
+        name = (*source, nulls, config.split, find_seed(config.to_json()) if drawn else None)
         if name not in self._parts:
             while self._most is not None and len(self._parts) >= self._most:
                 del self._parts[next(iter(self._parts))]
@@ -138,14 +145,18 @@ class DatasetCache:
         return self._parts[name]
 
     def whole(self, config: RunConfig) -> Dataset:
-        """Return the data of a config, before they are split. BadInput; DataUnavailable."""
+        """Return the data that the method of a config is given, before they are split. BadInput; DataUnavailable."""
         source = (config.data, config.file_id)
         if source not in self._read:
             self._read[source] = self._try(*source)
         found = self._read[source]
         if isinstance(found, FairprivError):
             raise found
-        return found
+        if config.method.info.threat_model == "record":
+            return found
+        if source not in self._present:
+            self._present[source] = drop_unprotected(found, config.method.info.threat_model)
+        return self._present[source]
 
     def _try(self, data: DataSpec, file_id: str | None) -> Dataset | FairprivError:
         try:

@@ -137,9 +137,9 @@ class RunRecord:
         metrics: of `notions/metrics.py` on the test split; None unless finished. `metrics_are_raw` and its sentence.
         metrics_private: of `notions/noisy.py`, from noisy counts that epsilon covers; None unless asked for, or needed
             for a certificate.
-        data: name, rows, columns, names, caveats, of a benchmark its digest, of a person's file how many rows were
-            left out for which reason (raw: in no export for policy). `notes`: what the method exports besides
+        data: name, rows, columns, names, caveats, of a benchmark its digest. `notes`: what the method exports besides
             its model.
+        left_out: of a person's file how many rows were not used for which reason; raw, in no export for policy.
     """
 
     key: str
@@ -165,6 +165,7 @@ class RunRecord:
     metrics_are_raw: bool = True
     metrics_note: str = RAW
     metrics_private: Mapping[str, Any] | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
     error: str | None = None
@@ -232,6 +233,7 @@ def draft_record(
         assumptions=(*assumed, *method.assumptions(), *((SPLIT_ASSUMED,) if evaluation else ())),
         calibrated=method_to_json(method),
         data=_describe(config, train, test),
+        left_out=dict(train.left_out),
         versions={**library_versions(), **name_plugin(method), **name_sources(network_of(method)), **_name_device()},
         warnings=tuple(map(str, list_warnings(config, method, train))),
         author=name_author(method),
@@ -335,7 +337,6 @@ def _describe(config: RunConfig, train: Dataset, test: Dataset) -> dict[str, Any
         "group_names": list(train.group_names),
         "label_names": list(train.label_names),
         "caveats": list(train.caveats),
-        **({"left_out": dict(train.left_out)} if train.left_out else {}),
     }
 
 

@@ -53,6 +53,7 @@ RECORD = (
     Piece("metrics_are_raw", "public", "a constant"),
     Piece("metrics_note", "public", "a sentence that threat model and method choose"),
     Piece("metrics_private", "released", "follows from the noisy counts of the private evaluation"),
+    Piece("left_out", "raw", "how many rows of a person's file lack a value and are not used"),
     Piece("warnings", "public", "sentences that settings and the number of rows choose"),
     Piece("notes", "released", "multipliers, noisy counts and certificates, which follow from the releases"),
     Piece("author", "public", "the package that offers the method"),

@@ -31,7 +31,7 @@ from fairpriv_core.audit.inference import (
 from fairpriv_core.audit.lower_bound import Test, build_tests, lower_bound, noise_bound, with_noise
 from fairpriv_core.audit.one_run import best_bound, guess_coins
 from fairpriv_core.audit.sensitivity import measure_noise, measure_shapes, record_runs
-from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
+from fairpriv_core.data.dataset import Dataset, drop_unprotected, load_dataset, split_dataset
 from fairpriv_core.data.rows import match_groups
 from fairpriv_core.engine.networks import MLP
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
@@ -308,7 +308,8 @@ def audit_model(record: RunRecord, model: Model, *, seed: int) -> dict[str, Any]
     data are no longer what they were.
     """
     config = build_config(record.config)
-    train, test = split_dataset(load_dataset(config.data), seed=config.seed, split=config.split)
+    whole = drop_unprotected(load_dataset(config.data), record.threat_model)
+    train, test = (part.without_nulls() for part in split_dataset(whole, seed=config.seed, split=config.split))
     membership = attack_membership(model, train, test, seed=seed)
     limit = None
     if record.threat_model == "record" and record.epsilon is not None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fairpriv_core.data.own_images import find_image_columns, read_first_row
 from fairpriv_core.errors import BadInput, FairprivError
+from fairpriv_core.files.forms import find_basis, read_stated
 from fairpriv_core.files.memory import limited_memory
 from fairpriv_core.records.model import Model
 from fairpriv_core.store.database import Database
@@ -24,30 +26,38 @@ def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
     What is found goes beside the file, and so does the sentence of what cannot be decided on: cells may stand in both.
     BadInput where the file is gone.
     """
-    asked = Asked(**request, name="")
-    with RunStore(Database(place), asked.owner) as store:
+    with RunStore(Database(place), request["owner"]) as store:
         files = store.decisions
+        asked = files.asked()
+        if asked is None or asked.request != request:
+            raise BadInput("the file is gone; give it again.", field="file")
         path = files.file(asked)
-        try:
-            with limited_memory():
+        with limited_memory():
+            try:
                 found = _decide(store, asked, path, files.target(asked))
-        except FairprivError as error:
-            found = {"refused": str(error)}
+            except FairprivError as error:
+                form = find_basis(path, limit_bytes=asked.limit_bytes)
+                found = {"refused": str(error), "form": None if form is None else asdict(form)}
         files.note(asked, found)
     return {"decided": asked.decide}
 
 
 def _decide(store: RunStore, asked: Asked, path: Path, target: Path) -> dict[str, Any]:
-    """Return the number of rows, how many have each decision, remarks, and the first rows."""
+    """Return the number of rows, how many have each decision, remarks, the first rows, and how they are written."""
     model = Model.read(partial(store.artifact, store.row(asked.decide).key))
     if model.image is not None:
         _check_images(path)
-    found = model.predict_file(str(path), str(target), shown=SHOWN_ROWS, limit_bytes=asked.limit_bytes)
+    stated, limits = read_stated(asked.stated), {"shown": SHOWN_ROWS, "limit_bytes": asked.limit_bytes}
+    found = model.predict_file(str(path), str(target), stated, **limits)
     counts, positive = found.get("decided"), ""
     if counts is None:
         other, positive = model.label_names
         counts = {positive: found["positive"], other: found["rows"] - found["positive"]}
-    return {"decided": counts, "positive": positive, **{name: found[name] for name in ("rows", "remarks", "first")}}
+    return {
+        "decided": counts,
+        "positive": positive,
+        **{name: found[name] for name in ("rows", "remarks", "first", "form")},
+    }
 
 
 def _check_images(path: Path) -> None:

@@ -45,7 +45,8 @@ def evaluate_privately(
     assert isinstance(release, Gaussian)
     sensitivity = _SENSITIVITIES[threat_model or "record"]
     decided = decisions(fitted.network, fitted.parameters, test)
-    counts = count_cells(decided, test.y, test.group, test.groups, test.labels)
+    here = slice(None) if test.present is None else test.present
+    counts = count_cells(decided[here], test.y[here], test.group[here], test.groups, test.labels)
     before = mechanism.events
     noisy = mechanism.gaussian(
         counts.ravel(),

@@ -108,7 +108,7 @@ def _say_how_read(config: RunConfig, datasets: DatasetCache, reporter: Reporter)
     data = datasets.whole(config)
     rows = data.rows_read or data.n
     for reason, count in data.left_out.items():
-        reporter.say(f"{count:,} of {rows:,} rows are left out: {reason}.")
+        reporter.say(f"{count:,} of {rows:,} rows are not used: {reason}.")
     for remark in data.remarks:
         reporter.say(remark)
 

@@ -165,6 +165,8 @@ def _list_trial_asks(trial: Trial) -> Iterator[tuple[str, Callable[[], object]]]
         if proved and (not place or method.info.threat_model == "attribute"):
             yield f"nothing leaves but releases, {notion}", partial(_replay, method, make, notion)
             yield f"no record adds more than is counted, {notion}", partial(_bound, method, make, notion)
+            if method.info.threat_model == "record":
+                yield f"a null adds nothing, {notion}", partial(contract.check_nulls, method, make, notion)
     yield "models trained together are those trained alone", partial(contract.check_together, method, make)
     yield "goes on with the same bits", partial(contract.check_resume, method, make)
 

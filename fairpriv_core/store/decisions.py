@@ -11,25 +11,27 @@ import json
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
 
 from fairpriv_core.errors import BadInput, StoreError
+from fairpriv_core.files.forms import Stated
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.quota import check_bytes
 from fairpriv_core.store.uploads import read_suffix, write_upload
 
 KEPT_SECONDS = 86_400.0
-_FOLDER, _ASKED, _FOUND, _DECIDED = "decisions", "asked.json", "found.json", "decisions.csv"
+_FOLDER, _ASKED, _FOUND, _DECIDED = "decisions", "asked.json", "found-{}.json", "decided-{}.csv"
 
 
 @dataclass(frozen=True)
 class Asked:
     """A file that the model of the run `decide` decides on: whose it is, and the name it came with.
 
-    `upload` names its folder, at random; a file of more than `limit_bytes`, as it is or unpacked, is refused.
+    `upload` names its folder, at random; a file of more than `limit_bytes`, as it is or unpacked, is refused. `stated`
+    is what its owner says of how it is written, for the time number `turn`, and `form` how it was read before that.
     """
 
     decide: str
@@ -37,6 +39,9 @@ class Asked:
     upload: str
     limit_bytes: int
     name: str
+    turn: int = 0
+    stated: Mapping[str, Any] = field(default_factory=dict)
+    form: Mapping[str, Any] | None = None
 
     @property
     def stored(self) -> str:
@@ -45,8 +50,8 @@ class Asked:
 
     @property
     def request(self) -> dict[str, Any]:
-        """What a worker is asked for; it holds no name."""
-        return {name: value for name, value in asdict(self).items() if name != "name"}
+        """What a worker is asked for; it holds nothing of the file, not its name nor a sheet's."""
+        return {name: getattr(self, name) for name in ("decide", "owner", "upload", "limit_bytes", "turn")}
 
 
 class DecisionStore:
@@ -79,6 +84,16 @@ class DecisionStore:
         found = [_read(path) for path in self._folder.glob(f"*/{_ASKED}")]
         return next((Asked(**each) for each in found if each is not None), None)
 
+    def restate(self, asked: Asked, stated: Stated, form: Mapping[str, Any]) -> Asked:
+        """Have the file read as `stated`, in place of as `form`; what was decided goes. BadInput where it is gone."""
+        self._database.check_writable()
+        again = replace(asked, turn=asked.turn + 1, stated=stated.to_json(), form=form)
+        folder = self.file(asked).parent
+        _write(folder / _ASKED, asdict(again))
+        for name in (_FOUND, _DECIDED):
+            (folder / name.format(asked.turn)).unlink(missing_ok=True)
+        return again
+
     def file(self, asked: Asked) -> Path:
         """Return where the file lies; BadInput where it is gone."""
         found = list((self._folder / asked.upload).glob(f"{asked.upload}*"))
@@ -88,22 +103,22 @@ class DecisionStore:
 
     def target(self, asked: Asked) -> Path:
         """Return the file, mode 0600 and empty, that the decisions go to; BadInput where its folder is gone."""
-        path = self.file(asked).with_name(_DECIDED)
+        path = self.file(asked).with_name(_DECIDED.format(asked.turn))
         path.touch(mode=0o600)
         return path
 
     def note(self, asked: Asked, found: Mapping[str, Any]) -> None:
         """Store what was found for the page; BadInput where nobody waits for it any more."""
-        _write(self.file(asked).with_name(_FOUND), found)
+        _write(self.file(asked).with_name(_FOUND.format(asked.turn)), found)
 
     def found(self, asked: Asked) -> dict[str, Any] | None:
         """Return what was found; None where nothing is yet."""
-        return _read(self._folder / asked.upload / _FOUND)
+        return _read(self._folder / asked.upload / _FOUND.format(asked.turn))
 
     def decisions(self, asked: Asked) -> bytes:
         """Return the decisions, as `fairpriv predict` writes them; BadInput where they are gone."""
         try:
-            return self.file(asked).with_name(_DECIDED).read_bytes()
+            return self.file(asked).with_name(_DECIDED.format(asked.turn)).read_bytes()
         except OSError as error:
             raise BadInput("the decisions are gone; give the file again.", field="file") from error
 

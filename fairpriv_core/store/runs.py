@@ -17,6 +17,7 @@ from typing import Any, Self, TypeVar
 from sqlalchemy import Connection, RowMapping, Select, delete, func, insert, select, update
 
 from fairpriv_core.errors import BadInput, Damaged
+from fairpriv_core.files.read import digest_content
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.record import RunRecord, cancelled_record, chosen_record, withdrawn_record
@@ -52,7 +53,7 @@ from fairpriv_core.store.tables import (
     store_info,
     tombstone,
 )
-from fairpriv_core.store.uploads import FileStore, UploadStore
+from fairpriv_core.store.uploads import Digest, FileStore, UploadStore
 
 Stamp = tuple[int, int, int, int]
 Read = TypeVar("Read")
@@ -77,15 +78,23 @@ class RunStore:
     `owner` is whose store this is: what is launched is theirs, lists show theirs, and others' runs can be looked at by
     their keys but not changed. Without one (the command line) lists show all, and LOCAL_OWNER launches. `data_sets`
     names the benchmarks that are shown here, where not all data are: runs on others are as if they were not there.
+    `digest` is how files are read for what they are called (`FileStore`).
     """
 
-    def __init__(self, database: Database, owner: str | None = None, *, data_sets: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        owner: str | None = None,
+        *,
+        data_sets: Sequence[str] | None = None,
+        digest: Digest = digest_content,
+    ) -> None:
         self.database, self.owner, self._data_sets = database, owner, data_sets
         self.previews = PreviewStore(database, self.payer)
         self.uploads = UploadStore(database)
         self.decisions = DecisionStore(database, self.payer)
         self.ledger = LedgerStore(database, owner)
-        self.files = FileStore(database)
+        self.files = FileStore(database, digest)
 
     def __enter__(self) -> Self:
         return self

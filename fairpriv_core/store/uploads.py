@@ -31,16 +31,20 @@ from fairpriv_core.store.identity import BYTES, CONTENT, add_digests, draw_id, f
 from fairpriv_core.store.quota import check_bytes
 from fairpriv_core.store.tables import data_identity, upload
 
+Digest = Callable[[Path, Stated], str]
 _BLOCK = 1 << 20
 _SHARED = "shared:"
 _SHORTEST = 12
 
 
 class FileStore:
-    """The verbs of files. Each needs the file itself: nothing leads from an id to a digest, or from one to an id."""
+    """The verbs of files. Each needs the file itself: nothing leads from an id to a digest, or from one to an id.
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    `digest` reads a file's rows: in this process, or in another for one that has to stay small.
+    """
+
+    def __init__(self, database: Database, digest: Digest = digest_content) -> None:
+        self._database, self._digest = database, digest
 
     def identify(self, path: str | Path, stated: Stated = UNSTATED) -> str:
         """Return what this store calls the content of the file at `path`: a new id at random where it is new.
@@ -52,7 +56,7 @@ class FileStore:
         known = find_published(sealed) or self._find_read(sealed)
         if known is not None:
             return known
-        digests = {BYTES: name_bytes(sealed), CONTENT: digest_content(Path(path), stated)}
+        digests = {BYTES: name_bytes(sealed), CONTENT: self._digest(Path(path), stated)}
         with self._database.ledger() as connection:
             name = next(iter(find_ids(connection, digests)), None) or draw_id()
             add_digests(connection, name, digests)
@@ -69,7 +73,7 @@ class FileStore:
             return [published]
         digests = {BYTES: name_bytes(sealed)}
         if self._find_read(sealed) is None:
-            digests[CONTENT] = digest_content(Path(path))
+            digests[CONTENT] = self._digest(Path(path), UNSTATED)
         with self._database.read() as connection:
             ids = find_ids(connection, digests)
             return [

@@ -12,6 +12,7 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import inspect_file, outline_data
 from fairpriv_core.data.reader_process import READER, Reader
 from fairpriv_core.errors import BadInput, DataUnavailable, RunFailed
+from fairpriv_core.files.read import digest_content
 
 
 def make_file(folder: Path) -> Path:
@@ -39,6 +40,7 @@ def test_a_report_on_a_file_is_the_same(tmp_path: Path) -> None:
     path = make_file(tmp_path)
     assert READER.inspect(path) == inspect_file(path)
     assert "limit" in READER.inspect(path, limit_bytes=100).errors[0]
+    assert READER.digest(path) == digest_content(path)
 
 
 def test_errors_come_back_as_they_were(tmp_path: Path) -> None:

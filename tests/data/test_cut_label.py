@@ -61,8 +61,8 @@ def test_an_outline_has_the_same_labels(path: Path) -> None:
 
 def test_an_edge_is_exact_and_rows_without_a_number_are_dropped(path: Path) -> None:
     path.write_text("sex,age,score\n" + "f,1,0.1\nm,2,0.7\nf,3,0.3\nm,4,\nf,5,0.9\n")
-    dataset = load(path, "score:0.7")
-    assert dataset.y.tolist() == [0, 1, 0, 1] and dataset.caveats == ("1 rows without a label were dropped.",)
+    dataset = load(path, "score:0.7").without_nulls()
+    assert dataset.y.tolist() == [0, 1, 0, 1] and dataset.left_out == {"no value of score": 1}
 
 
 def test_few_numbers_and_a_benchmarks_numbers_can_be_cut_too(path: Path) -> None:

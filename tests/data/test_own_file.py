@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow.csv
 import pytest
 from pyarrow import parquet
 
-from fairpriv_core.data.dataset import Dataset, load_dataset
+from fairpriv_core.data.dataset import Dataset, drop_unprotected, load_dataset
 from fairpriv_core.data.guess import guess_column, measure, measure_column
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import inspect_file
@@ -87,19 +88,37 @@ def test_a_caveat_quotes_no_cell_and_says_nothing_of_the_sensitive_column(
     assert words.caveats[0] == "column 'age' is read as text because of one of its values."
 
 
-def test_rows_without_a_group_or_label_are_dropped_and_counted(path: Path) -> None:
+def test_rows_without_a_group_or_label_are_dropped_or_nulls_in_their_places_and_counted(path: Path) -> None:
     dataset = load(path, [*ROWS, ",30,1", "NA,30,0", "f,30,", "m,?,1"])
-    assert dataset.n == 101
-    assert dataset.assumptions["attribute"][1] == (
+    assert dataset.left_out == {"no value of sex": 2, "no value of paid": 1} and dataset.caveats == ()
+    dropped = drop_unprotected(dataset, "attribute")
+    assert dropped.n == 101 and dropped.assumptions["attribute"][1] == (
         "2 rows without a value of sex were dropped; which rows these are is taken as public."
     )
-    assert dataset.assumptions["record"][1:3] == (
-        dataset.assumptions["attribute"][1],
-        "1 rows without a value of paid were dropped; which rows these are is taken as public.",
-    )
-    assert dataset.caveats == ("1 rows without a label were dropped.",)
+    assert drop_unprotected(dataset, "record").n == 104 and "dropped" not in " ".join(dataset.assumptions["record"])
+    assert dataset.present is not None and np.flatnonzero(~dataset.present).tolist() == [100, 101, 102]
+    assert not dataset.y[~dataset.present].any() and not dataset.group[~dataset.present].any()
     assert dataset.feature_names == ("age", "age missing")
-    assert dataset.X[-1].tolist() == [0, 1]
+    assert dropped.X[-1].tolist() == [0, 1]
+
+
+def test_of_each_person_one_row_stays_whoever_lacks_a_group(path: Path) -> None:
+    """Of a person without any a null stays; else one of those that have a label and a group is drawn, as ever."""
+    stays = [f"{'fm'[row % 2]},{row % 47},{row % 2},p{row // 3}" for row in range(300)]
+
+    def read(changed: Mapping[int, str]) -> Dataset:
+        rows = [changed.get(row, line) for row, line in enumerate(stays)]
+        path.write_text("\n".join(["sex,age,paid,who", *rows]) + "\n")
+        return load_dataset(DataSpec(file=str(path), label="paid", sensitive="sex", person="who"))
+
+    whole, lost = read({}), read({row: f",{row},1,p1" for row in (3, 4, 5)})
+    assert whole.n == lost.n == 100 and whole.present is None
+    assert lost.present is not None and np.flatnonzero(~lost.present).tolist() == [1]
+    assert lost.row is not None and whole.row is not None
+    assert [row for row in lost.row if row not in (3, 4, 5)] == [row for row in whole.row if row not in (3, 4, 5)]
+    drawn = next(row for row in whole.row if row in (3, 4, 5))
+    fewer = read({drawn: f",{drawn},1,p1"})
+    assert fewer.n == 100 and fewer.present is None and lost.left_out["no value of sex"] == 3
 
 
 def test_a_numeric_column_is_cut_at_edges(path: Path) -> None:

@@ -18,7 +18,7 @@ from fairpriv_core.data.profile import inspect_file
 from fairpriv_core.data.reader_process import READER, Reader
 from fairpriv_core.errors import RunFailed
 from tests.files.test_forms import to_workbook
-from tests.offices import pack_ods
+from tests.offices import pack_ods, write_xls, write_xlsb
 
 LIMIT = 50_000_000
 SHEET, BOOK = "xl/worksheets/sheet1.xml", "xl/workbook.xml"
@@ -83,6 +83,11 @@ def make_group(path: Path) -> Path:
     return path
 
 
+def reach(rows: int, columns: int) -> list[list[float | None]]:
+    """Return two cells at the start and one far off."""
+    return [[1.0, 2.0], *([[]] * rows), [*([None] * columns), 1.0]]
+
+
 def write(path: Path, content: bytes) -> Path:
     path.write_bytes(content)
     return path
@@ -132,6 +137,8 @@ BOMBS: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "ods, a long text": (lambda path: pack_ods(path, ROW.format(CELL.format(MANY, "a" * 5_000))), "unpacked and the"),
     "xls": (lambda path: write(path, b"\xd0\xcf\x11\xe0" + bytes(600)), "is damaged, no workbook"),
+    "xls, a far cell": (lambda path: write_xls(path, reach(65_000, 65_000)), "needs more memory than any table"),
+    "xlsb, a far cell": (lambda path: write_xlsb(path, reach(9_000, 16_383)), "needs more memory than any table"),
     "gzip": (lambda path: write(path, gzip.compress(bytes(60_000_000), 1)), "MB unpacked and the limit is 50 MB"),
     "parquet, a row group": (make_group, "MB unpacked and the limit is 50 MB"),
     "parquet, a text": (make_texts, "cannot be read"),
@@ -166,14 +173,14 @@ def test_a_workbook_of_ones_own_is_refused_for_what_is_empty_and_not_for_what_is
     assert "reaches" not in report.errors[0]
 
 
-def test_a_column_of_bytes_that_a_page_would_have_to_digest_is_refused(tmp_path: Path) -> None:
+def test_a_column_of_bytes_ends_the_reading_process_that_digests_it_and_not_the_page(tmp_path: Path) -> None:
     path = tmp_path / "people.parquet"
     held = pa.array([b"\xff" * 3_000_000] * 100, pa.large_binary())
     table = pa.table({"a": held, "b": np.arange(100) % 2, "c": np.arange(100) % 7})
     parquet.write_table(table, path, compression="zstd", use_dictionary=False)
     assert path.stat().st_size < 50_000
     with pytest.raises(RunFailed, match="needs more memory than reading may take"):
-        READER.inspect(path, limit_bytes=LIMIT)
+        READER.digest(path)
 
 
 def test_the_reading_process_ends_at_its_limit_and_is_not_asked_again(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_values_are_mapped_and_words_stand_for_nothing_as_their_owner_states(tmp
     assert from_text(text) == stated
     dataset = load(path, schema=text, positive="NA")
     assert dataset.group_names == ("female", "male") and dataset.label_names == ("no", "NA")
-    assert dataset.left_out == {"no value of sex": 40} and dataset.n == 80
+    assert dataset.left_out == {"no value of sex": 40} and dataset.without_nulls().n == 80
     said = " ".join(dataset.remarks)
     assert "'NA', 'Unknown', 'unknown' stand for no value" in said
     assert "'female', 'F' are one value, 'female', in 40 rows" in said and "'male', 'M' are" in said

@@ -24,6 +24,7 @@ from fairpriv_core.data.own_images import read_cells, read_first_row
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import inspect_file
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files import notations
 from fairpriv_core.files.forms import Form, Stated, find_form
 from fairpriv_core.files.read import digest_content, read_table
 from fairpriv_core.files.table import Cells, Codes, Numbers
@@ -514,3 +515,40 @@ def test_folders_of_parquet_files_say_a_value_of_their_rows(tmp_path: Path) -> N
         packed.writestr("people/sex=x/a.parquet", table[["age"]].to_parquet(index=False))
     with pytest.raises(BadInput, match=r"sex=x/a\.parquet has other columns than people/sex=f/a\.parquet"):
         read_table(path)
+
+
+def test_objects_are_read_at_once_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever stands between them, and wherever a block ends."""
+    rows = [
+        {"a": f"}},{{{at}\n}}\r\n", "b": at if at % 3 else None} | ({"c": at % 2 == 0} if at > 7 else {})
+        for at in range(30)
+    ]
+    each = [json.dumps(row) for row in rows]
+    texts = [
+        "\n".join(each),
+        "\r\n".join(each),
+        "\n\n".join(each) + "\n",
+        f"[{', '.join(each)}]",
+        f"[{','.join(each)}]",
+    ]
+    texts += [
+        "[\n" + ",\n".join(each) + "\n]\n",
+        json.dumps(rows, indent=1),
+        f'{each[0]}\n{each[1]},{each[2]}\n{{"a"',
+        '[{"a": 1}\n]{}',
+    ]
+
+    def read(text: str) -> tuple[list[bytes], str]:
+        try:
+            names = notations.read_keys("people", io.BytesIO(text.encode()))
+            return [b"".join(notations.write_json("people", io.BytesIO(text.encode()), names))], str(names)
+        except BadInput as error:
+            return [], str(error)
+
+    for size in (1 << 20, 700, 64, 7):
+        monkeypatch.setattr(notations, "_BLOCK", size)
+        quick = [read(text) for text in texts]
+        with monkeypatch.context() as patch:
+            patch.setattr(notations._Objects, "_parse_many", lambda self, place: ([], place))
+            assert quick == [read(text) for text in texts]
+        assert len({str(found) for found in quick[:7]}) == 1 and quick[0][0][0].count(b"\n") > 30

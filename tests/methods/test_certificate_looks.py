@@ -19,6 +19,8 @@ from fairpriv_core.notions.rates import count_cells
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.records.config import build_config
+from fairpriv_core.records.plan import DatasetCache, plan_run
 from tests.methods.harness import RecordingMechanism, Watcher, make_data, train
 
 DATA = make_data(n=400)
@@ -175,3 +177,19 @@ def test_what_cannot_be_looked_at_is_refused() -> None:
     ]:
         with pytest.raises(BadInput, match=message):
             dataclasses.replace(LOOKING, **setting)
+
+
+def test_a_target_that_no_look_can_be_below_is_refused_before_launch() -> None:
+    """By public numbers alone; the best counts that there can be are just not refused."""
+    for name, cells in (("demographic_parity", (0, 1)), ("equal_opportunity", (1,)), ("equalized_odds", (0, 1))):
+        best = np.zeros((2, 2, 2))
+        best[:, cells, 0] = 400 / (2 * len(cells))
+        bound = certify_gaps(best, 0.8, failure=PLAIN.failure)["bounds"][name]
+        notion, asked = notions()[name], {"n_train": 400, "groups": 2}
+        dataclasses.replace(LOOKING, certificate_target=bound).require_possible(notion, **asked)
+        with pytest.raises(BadInput, match=r"must be at least 0\.[0-9]+ here, got .* on 400 training rows in 2 groups"):
+            dataclasses.replace(LOOKING, certificate_target=0.99 * bound).require_possible(notion, **asked)
+    hopeless = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "epsilon": 1.0}
+    config = build_config({**hopeless, "method": {"name": "fairdp_certified", "certificate_target": 0.001}})
+    with pytest.raises(BadInput, match="no look on 6,000 training rows"):
+        plan_run(config, "key", datasets=DatasetCache(), find_record=lambda key: {})

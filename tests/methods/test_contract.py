@@ -94,6 +94,11 @@ def test_one_person_moves_no_release_by_more_than_is_counted(case: Case, notion:
         assert share >= LESS_FULL.get((case.method.info.name, name), FULL), name
 
 
+@pytest.mark.parametrize("method", [case for case in PRIVATE if case.values[0].info.threat_model == "record"])
+def test_a_record_without_a_group_keeps_its_place_and_adds_nothing(method: Method) -> None:
+    contract.check_nulls(in_two_epochs(method), make_data, method.info.notions[0])
+
+
 @pytest.mark.parametrize("rows", [256, 8_192])
 @pytest.mark.parametrize("name", [name for name in OF_RECORDS if name != "fairdp_certified"])  # its sums are of parts
 def test_rounding_adds_no_more_than_is_counted(name: str, rows: int) -> None:

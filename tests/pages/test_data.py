@@ -34,11 +34,18 @@ def count_groups(page: AppTest) -> int:
     return len(next(item.value for item in page.dataframe if "base rate" in item.value.columns))
 
 
-def test_a_file_of_ones_own_is_guessed_confirmed_used_and_deleted(own: AppTest, own_store: Path) -> None:
-    page = whole(own)
+def test_a_file_of_ones_own_is_guessed_confirmed_used_and_deleted(
+    own_store: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None of its rows is read in the process of the pages: not for what it is called, either."""
+    for name in ("_seal", "read_csv"):
+        monkeypatch.setattr(f"fairpriv_core.files.read.{name}", None)
+    page = whole(upload(open_page("data", source="file"), make_csv()))
     assert page.selectbox("label").value == "income" and page.multiselect("attributes").value == ["sex"]
     [stored] = list_uploads(own_store)
     assert stored.stat().st_mode & 0o777 == 0o600
+    with open_store() as store:
+        assert store.files.find(stored) == [stored.stem], "its rows have been digested, elsewhere"
     page.selectbox("positive").set_value("granted").run()
     assert "**400** rows" in said(page) and "**granted**" in said(page) and "do not publish" in said(page)
     page.multiselect("attributes").set_value(["age"]).run()
@@ -301,9 +308,11 @@ def test_nothing_outside_the_folder_is_read_and_without_one_nothing_is_offered(
 
 def test_values_that_are_one_are_merged_with_a_click_and_go_with_the_run(open_page: Open) -> None:
     sexes, outcomes = ("F", "f", "F", "Female", "M", "male", "NA"), ("yes", "yes", "Yes", "no")
-    lines = [f"{at % 50},{sexes[at % 7]},{outcomes[at % 4]}" for at in range(600)]
-    content = "\n".join(["age,sex,hired", *lines]).encode()
+    works = ("Self employed", "employed", "self-employed")
+    lines = [f"{at % 50},{sexes[at % 7]},{works[at % 3]},{outcomes[at % 4]}" for at in range(600)]
+    content = "\n".join(["age,sex,work,hired", *lines]).encode()
     page = upload(open_page("data", source="file"), content, "hired.csv")
+    assert page.button("merge.work").label.endswith("Self employed → self-employed")
     assert page.selectbox("positive").value == "yes" and "'yes', 'Yes' are one value" in page.warning[0].value
     assert page.multiselect("groups.sex").options == ["F", "Female", "M", "male"]
     page.button("merge.sex").click().run()
@@ -317,7 +326,7 @@ def test_values_that_are_one_are_merged_with_a_click_and_go_with_the_run(open_pa
     assert not page.exception and "sex: F → Female; M → male; missing: " in said(page)
     page.session_state["first_rows"] = True
     rows = page.run().dataframe[0].value
-    assert list(rows.columns) == ["age", "sex", "hired"] and set(rows["hired"]) == {"yes", "no"}
+    assert list(rows.columns) == ["age", "sex", "work", "hired"] and set(rows["hired"]) == {"yes", "no"}
     again = open_page("data", data=address_of(page, "data"))
     assert "Female" in said(again) and "sex: F → Female; M → male" in said(again)
     again.button("unmerge.sex").click().run()

@@ -31,10 +31,10 @@ def test_page_command_estimator_and_record_count_the_same_rows(
     asked += ("--notion", "demographic_parity", "--method", "none", "--set", "epochs=2")
     made = call("train", "--file", str(path), *asked, *office.options)
     record = made.json["data"]
-    assert record["left_out"] == left_out and record["n_train"] + record["n_test"] == KEPT
+    assert made.json["left_out"] == left_out and record["n_train"] + record["n_test"] == KEPT
     assert len(record["group_names"]) == len(record["label_names"]) == 2
     for reason, rows in left_out.items():
-        assert f"{rows} of {len(ROWS)} rows are left out: {reason}." in made.err
+        assert f"{rows} of {len(ROWS)} rows are not used: {reason}." in made.err
     page = upload(open_page("data", source="file"), path.read_bytes(), office.file)
     page.selectbox("label").set_value(office.label).run()
     page.selectbox("positive").set_value(office.positive).run()

@@ -256,5 +256,15 @@ def test_a_new_file_is_decided_on_taken_away_and_deleted(own_store: Path, open_p
     assert taken in {each.proto.label for each in page.get("download_button")}
     again = whole(open_page("run", run=row.key))
     assert again.button("decide_done") and list(again.dataframe[-1].value["age"]) == ["20", "70", ""]
+    again = give(again, "age;city\n20,5;X\n70,5;Y\n".encode("utf-16"))
+    assert list(again.dataframe[-1].value["age"]) == ["20.5", "70.5"]
+    for sign in (".", ","):  # how it is written is stated, and it is read again
+        again.selectbox("next.decimal").set_value(sign).run()
+        with open_store() as store:
+            assert store.decisions.asked().stated == {"decimal": sign}
+            run_preview(str(own_store), str(store.previews.claim()))
+        assert ("olumn 'age' of next.csv" in said(again.run(), "error")) == (sign == ".")
+    later = whole(open_page("run", run=row.key))
+    assert later.selectbox("next.decimal").value == "," and list(later.dataframe[-1].value["age"]) == ["20.5", "70.5"]
     again.button("decide_done").click().run()
     assert not list((own_store.parent / "decisions").glob("*/*")) and "next.csv" not in said(whole(again))

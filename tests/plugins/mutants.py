@@ -52,6 +52,20 @@ class Unclipped(Mutant):
     rule: ClassVar[Any] = WithoutClipping
 
 
+class CountsNullsRule(AutomaticClippingRule):
+    """Adds the gradients of those without a group, too."""
+
+    def weights(self, sampled: Sampled) -> np.ndarray:
+        """Return each record's weight, there or not."""
+        sampled.records.present = np.ones_like(sampled.records.present)
+        return super().weights(sampled)
+
+
+@dataclass(frozen=True)
+class CountsNulls(Mutant):
+    rule: ClassVar[Any] = CountsNullsRule
+
+
 @dataclass(frozen=True)
 class Understated(Mutant):
     """Announces half of its steps."""

@@ -9,6 +9,9 @@ import pytest
 from fairpriv_core import plugins
 from fairpriv_core.methods.catalog import find_plugin
 from fairpriv_core.plugins import Plugin
+from fairpriv_core.privacy.accountants import epsilon
+from fairpriv_core.privacy.event import Gaussian, to_json
+from fairpriv_core.runs import plugin_check
 from fairpriv_core.runs.plugin_check import Finding, Part, list_parts, try_part
 from tests.cli.commands import Call
 from tests.methods.harness import shrink_network
@@ -55,6 +58,7 @@ def _prepared(plugin: Plugin) -> list[Part]:
     [
         (mutants.Unclipped, "no record adds more", "times as much to 'sum' as the mechanism is told."),
         (mutants.SmallRadius, "no record adds more", "one person adds 1.96 times as much"),
+        (mutants.CountsNulls, "a null adds nothing", "a record without a group adds something to 'sum'."),
         (mutants.Understated, "releases what it announces", "and the mechanism counted"),
         (mutants.Leaking, "nothing leaves but releases", "something of records leaves beside the releases"),
         (mutants.Warm, "nothing leaves but releases", "something of records leaves beside the releases"),
@@ -77,6 +81,23 @@ def test_each_wrong_is_told_of(install: Installer, kind: type[mutants.Mutant], t
 def test_an_attack_refutes_what_is_claimed_of_a_mechanism_that_is_told_too_little(install: Installer) -> None:
     found = try_part(find_parts(offer(install, mutants.Unclipped), "attacks do not refute")[0])
     assert not found.passed and ("attacks show" in found.says), found
+
+
+@pytest.mark.parametrize("place", ["one_run", "profile", "curve"])
+def test_what_an_attack_shows_is_held_to_no_more_than_the_epsilon_itself(
+    place: str, install: Installer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Attacks seldom show all of it: one that shows a little more, or twice as much, is as certain a proof."""
+    part = find_parts(offer(install, mutants.Mutant), "attacks do not refute")[0]
+    events = (Gaussian(1.0),)
+    for shown in (0.99, 1.01, 2.0):
+        lows = {each: shown * epsilon(events, 1e-5) if each == place else 0.0 for each in ("one_run", "profile")}
+        found = {"one_run": {"lower_bound": lows["one_run"]}, "event": to_json(events)}
+        found["distinguishing"] = {"profile": [{"delta": 1e-5, "lower_bound": lows["profile"]}]}
+        monkeypatch.setattr(plugin_check, "audit_method", lambda *_, found=found, **__: found)
+        refuted = {"refuted": place == "curve" and shown > 1.0}
+        monkeypatch.setattr(plugin_check, "add_curve", lambda *_, refuted=refuted: refuted)
+        assert try_part(part).passed == (shown < 1.0)
 
 
 def test_the_example_passes_every_part_and_the_command_says_what_that_is_worth(install: Installer, call: Call) -> None:

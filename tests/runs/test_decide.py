@@ -72,6 +72,11 @@ def test_a_worker_decides_as_the_command_does_and_all_goes_with_the_last_file(lo
     }
     assert cells == {"town": ["Rome", "Oslo", "", "Rome"], "income": ["12", "3", "30", ""]}
     assert any("'town'" in said and "PARIS" in said for said in found["remarks"])
+    narrow = io.BytesIO()
+    pd.DataFrame({"income": [12, 3]}).to_excel(narrow, index=False)
+    refused = local.decisions.found(ask(local, key, narrow.getvalue(), "narrow.xlsx")) or {}
+    assert "lacks column 'town'" in refused["refused"] and refused["form"]["names"] == ["income"]
+    asked = ask(local, key, NEXT.encode())
     folder = local.decisions.file(asked).parent
     kept = {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
     assert kept == {0o600} and stat.S_IMODE(folder.stat().st_mode) == 0o700

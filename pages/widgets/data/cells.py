@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import streamlit as st
 
 from fairpriv_core.data.profile import ColumnReport, FileReport
-from fairpriv_core.data.table_schema import read_column, write_column
-from fairpriv_core.files.column import Column
+from fairpriv_core.data.table_schema import UNSAID, TableSchema, read_column, write_column
 from fairpriv_core.files.spelling import MISSING, suggest_merges, suggest_missing
 from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import ahead, choose, forget, value
+from pages.widgets.shared.written import get_form, put_form
 
+WRITTEN = "written"  # what is stated of how the file is written goes by that name
 _STATE = "cells"
+_MOST_NAMED = 5  # pairs on a button
 _ONE, _NONE = "are one value", "are missing values"
 
 
-def get_cells() -> tuple[Column, ...]:
-    """Return the spellings and missing words that are stated, by column."""
-    return tuple(read_column(name, said) for name, said in _read().items())
+def get_stated() -> TableSchema:
+    """Return what is stated of how the file is written, and of its cells: their spellings and words for none."""
+    columns = tuple(read_column(name, said) for name, said in _read().items())
+    return replace(UNSAID, columns=columns, file=get_form(of=WRITTEN))
 
 
-def put_cells(columns: Sequence[Column]) -> None:
-    """Show what a link or a schema file states of cells."""
-    _write({column.name: write_column(column) for column in columns})
+def put_stated(stated: TableSchema) -> None:
+    """Show what a link or a schema file states of how the file is written, and of its cells."""
+    put_form(stated.file, of=WRITTEN)
+    _write({column.name: write_column(column) for column in stated.columns})
 
 
 def _read() -> dict[str, dict[str, Any]]:
@@ -40,15 +46,19 @@ def _write(said: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def offer_merges(report: FileReport, compared: Collection[str]) -> None:
-    """Offer likely pairs of label and groups with one click, and any other merge below; list what is merged."""
+    """Offer likely pairs of values with one click, and any other merge below; list what is merged.
+
+    Words that seem to stand for no value are offered of label and groups, whose rows they would leave out.
+    """
     columns = {column.name: column for column in report.columns if not column.numeric and column.values}
-    for name in (each for each in columns if each in compared):
+    for name in sorted(columns, key=lambda each: each not in compared):
         pairs = suggest_merges(columns[name].values)
         if pairs:
-            said = ", ".join(f"{text} → {value}" for text, value in pairs.items())
+            said = ", ".join(f"{text} → {value}" for text, value in islice(pairs.items(), _MOST_NAMED))
+            said += ", …" * (len(pairs) > _MOST_NAMED)
             label = plain(f"Merge in {name}: {said}")
             st.button(label, key=f"merge.{name}", icon=":material/merge:", on_click=_merge, args=(name, pairs))
-        lacking = suggest_missing(columns[name].values)
+        lacking = suggest_missing(columns[name].values) if name in compared else ()
         if lacking:
             label, icon = plain(f"Count {', '.join(lacking)} in {name} as missing"), ":material/block:"
             tip = "The rows with these values are left out then."

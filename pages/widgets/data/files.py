@@ -82,6 +82,8 @@ def _take(store: RunStore, source: IO[bytes], name: str) -> tuple[str, ...]:
     try:
         report = look_into(stored.path, uploaded=True)
         faults = report.errors if report.form is None else ()
+        if not report.errors:
+            store.files.identify(stored.path)  # what takes too much to be digested is not kept either
     except FairprivError as error:
         faults = (str(error),)
     if faults:

@@ -164,7 +164,7 @@ def show_thinned(dataset: Dataset, *, seed: int, split: str) -> None:
 
 def show_counts(outline: Outline, spec: DataSpec, *, seed: int, split: str) -> None:
     """Draw how many rows there are of what, and what gives group and label away; columns of a file can be left out."""
-    dataset = outline.dataset
+    dataset = outline.dataset.without_nulls()
     st.markdown(f"{_describe_rows(dataset)} {_describe_labels(dataset)}")
     show_thinned(dataset, seed=seed, split=split)
     if dataset.image is not None:

@@ -17,14 +17,14 @@ from fairpriv_core.data.roles import Attribute, list_meant, parse_label
 from fairpriv_core.data.table_schema import TableSchema, write_statement
 from fairpriv_core.files.spelling import guess_positive
 from fairpriv_core.files.table import name_bins
-from pages.widgets.data.cells import offer_merges, show_first
+from pages.widgets.data.cells import WRITTEN, get_stated, offer_merges, show_first
 from pages.widgets.data.columns import choose_columns
 from pages.widgets.data.files import GivenFile, begin_reading, choose_given_file, look_into
-from pages.widgets.data.written import get_stated, show_form
 from pages.widgets.shared.demo import offered_problems
 from pages.widgets.shared.person import find_person
 from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.state import choose, keep, mount, mount_index, mount_several, value
+from pages.widgets.shared.written import show_form
 
 _NONE = ""
 _ENCODED = {"binned": "binned: with bins that this project chose", "plain": "plain: without bins and logarithms"}
@@ -189,7 +189,7 @@ def _look(given: GivenFile) -> tuple[FileReport, TableSchema]:
     stated, uploaded = get_stated(), given.upload is not None
     begin_reading(stated.file)
     report = look_into(given.path, stated, uploaded=uploaded)
-    show_form(report, stated.file)
+    show_form(report.form, stated.file, of=WRITTEN, is_wrong=bool(report.errors))
     return report, stated
 
 

@@ -8,6 +8,7 @@ from typing import IO, Any
 import streamlit as st
 
 from fairpriv_core.errors import FairprivError
+from fairpriv_core.files.forms import Form, Stated, read_stated
 from fairpriv_core.records.model import DESCRIPTION
 from fairpriv_core.store.decisions import Asked
 from fairpriv_core.store.previews import name_request
@@ -16,8 +17,10 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import count_text
 from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.uploader import LIMIT_BYTES, offer_uploader, spell
+from pages.widgets.shared.written import get_form, put_form, show_form
 
 _POLL_SECONDS = 1.0
+_FORM, _FORM_OF = "next", "next_of"  # what is stated of the file goes by that name, and which file it is stated of
 _WAITING = ("queued", "running")
 _KEPT = (
     "This machine keeps the file and its decisions until you press Done or decide on another file, and for one day at "
@@ -67,6 +70,8 @@ def _show(store: RunStore, asked: Asked) -> None:
     made = attempt(lambda: store.preview(name_request(asked.request))) or {"status": "failed", "error": None}
     found = attempt(lambda: store.decisions.found(asked))
     st.caption(f"**{plain(asked.name)}** · {_KEPT}")
+    if (asked.form if found is None else found["form"]) is not None:
+        _ask_form(store, asked, (found or vars(asked))["form"], is_wrong="refused" in (found or {}))
     if made["status"] in _WAITING:
         st.fragment(_wait, run_every=_POLL_SECONDS)(store, asked)
     elif found is None:
@@ -79,6 +84,30 @@ def _show(store: RunStore, asked: Asked) -> None:
     st.button(
         "Done", key="decide_done", icon=":material/delete:", help="Deletes the file and its decisions", on_click=done
     )
+
+
+def _ask_form(store: RunStore, asked: Asked, form: dict[str, Any], *, is_wrong: bool) -> None:
+    """Let it be stated how the file is written; whatever is stated anew, a worker reads it again."""
+    stated = read_stated(asked.stated)
+    if st.session_state.get(_FORM_OF) != asked.upload:
+        st.session_state[_FORM_OF] = asked.upload
+        put_form(stated, of=_FORM)
+    attempt(lambda: show_form(_read_form(form), stated, of=_FORM, is_wrong=is_wrong))
+    now = get_form(of=_FORM)
+    if now != stated and attempt(lambda: _read_again(store, asked, now, form)) is not None:
+        st.rerun()
+
+
+def _read_form(held: dict[str, Any]) -> Form:
+    known: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in held.items()}
+    return Form(**known)
+
+
+def _read_again(store: RunStore, asked: Asked, stated: Stated, form: dict[str, Any]) -> Asked:
+    store.previews.cancel(name_request(asked.request))
+    again = store.decisions.restate(asked, stated, form)
+    store.previews.ask(again.request)
+    return again
 
 
 def _say_refused(fault: str, *names: str) -> None:
@@ -106,8 +135,10 @@ def _name(text: str, asked: Asked) -> str:
 def _show_found(store: RunStore, asked: Asked, found: dict[str, Any]) -> None:
     counts = ", ".join(f"{count:,} {name}" for name, count in found["decided"].items())
     st.markdown(f"**{count_text(found['rows'], 'row')}**: {plain(counts)}")
-    if found["remarks"]:
-        st.markdown("\n".join(f"- {plain(sentence(_name(str(remark), asked)))}" for remark in found["remarks"]))
+    told = () if found["form"] is None else _read_form(found["form"]).sentences  # which the box of the form has
+    remarks = [str(remark) for remark in found["remarks"] if remark not in told]
+    if remarks:
+        st.markdown("\n".join(f"- {plain(sentence(_name(remark, asked)))}" for remark in remarks))
     columns, rows = found["first"]["columns"], found["first"]["rows"]
     share = f"Probability of {found['positive']}" if found["positive"] else "Probability"
     heads = [*columns, *(head if head not in columns else f"{head} (model)" for head in (share, "Decision"))]

@@ -6,6 +6,7 @@ import os
 
 import streamlit as st
 
+from fairpriv_core.data.reader_process import READER
 from fairpriv_core.errors import FairprivError, StoreError
 from fairpriv_core.runs.beside import is_demo
 from fairpriv_core.store.database import Database
@@ -64,7 +65,8 @@ def _look_again() -> None:
 def _find() -> RunStore:
     place = os.environ.get("FAIRPRIV_STORE")
     shown = DATA if is_demo() else None
-    return RunStore(_open(place, SENTENCE if is_demo() else ""), find_owner(), data_sets=shown)
+    database = _open(place, SENTENCE if is_demo() else "")
+    return RunStore(database, find_owner(), data_sets=shown, digest=READER.digest)
 
 
 @st.cache_resource(show_spinner=False)

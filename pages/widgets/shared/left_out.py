@@ -44,7 +44,7 @@ def _read(store: RunStore, row: RunRow) -> Outline | None:
 
 
 def _list(outline: Outline) -> None:
-    read, used = outline.dataset.rows_read, outline.dataset.n
+    read, used = outline.dataset.rows_read, outline.dataset.without_nulls().n
     whole = "and all are used" if used == read else f"**{used:,}** are used"
     st.markdown(f"**{read:,}** rows were read, {whole}.")
     for reason, rows in outline.rows_left_out:

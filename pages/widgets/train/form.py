@@ -12,7 +12,7 @@ from typing import Any, cast, get_args, get_type_hints
 
 import streamlit as st
 
-from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.data.dataset import Dataset, drop_unprotected
 from fairpriv_core.engine.modules import list_installed
 from fairpriv_core.engine.networks import FOR_IMAGES, MLP
 from fairpriv_core.methods.base import Method, Parameter, list_sliders, parameters
@@ -77,11 +77,12 @@ def list_choices(kind: type[Method]) -> list[str]:
 
 def fit_batch(kind: type[Method], dataset: Dataset) -> dict[str, Any]:
     """Return the batch size where the usual one does not suit so many rows; {} where it does."""
-    fitting = fit_batch_size(kind(), dataset.n * 3 // 4)
+    rows = drop_unprotected(dataset, kind.info.threat_model).n
+    fitting = fit_batch_size(kind(), rows * 3 // 4)
     if fitting is None:
         return {}
     usual = parameters(kind)["batch_size"][1].default
-    st.caption(f"Batch size = {fitting:d}: the usual {usual:d} is too large for {dataset.n:,} rows.")
+    st.caption(f"Batch size = {fitting:d}: the usual {usual:d} is too large for {rows:,} rows.")
     return {"batch_size": fitting}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.data.dataset import Dataset, split_dataset
+from fairpriv_core.data.dataset import Dataset, drop_unprotected, split_dataset
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import why_unproved
 from fairpriv_core.methods.cell_counts import Counts
@@ -66,6 +66,7 @@ def make_plan(config: RunConfig, dataset: Dataset, source: Mapping[str, Any] | N
 
     `source` is the JSON of the record of the run whose release the config uses, if it uses one.
     """
+    dataset = drop_unprotected(dataset, config.method.info.threat_model)
     shape = check_settings(config, dataset)
     train = split_dataset(dataset, seed=config.seed, split=config.split)[0]
     asked = replace(config, seed=0)

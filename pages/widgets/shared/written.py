@@ -1,19 +1,16 @@
-"""How a person's file is written: what was found, and what its owner states instead; it goes with the schema."""
+"""How a person's file is written: what was found, and what its owner states instead."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import streamlit as st
 
-from fairpriv_core.data.profile import FileReport
-from fairpriv_core.data.table_schema import UNSAID, TableSchema
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.characters import ENCODINGS, name_encoding
 from fairpriv_core.files.forms import Form, Stated, read_stated
 from fairpriv_core.files.several import SEPARATORS
-from pages.widgets.data.cells import get_cells, put_cells
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import ahead, choose, keep, mount, mount_index
 
@@ -21,21 +18,15 @@ _NAMES = tuple(item.name for item in fields(Stated))
 _DECIMALS = {".": "a point, 1.5", ",": "a comma, 1,5"}
 
 
-def put_stated(stated: TableSchema) -> None:
-    """Show what a link or a schema file states of how the file is written, and of its cells."""
-    for name, given in vars(stated.file).items():
-        choose(f"written.{name}", "" if given is None else str(given))
-    put_cells(stated.columns)
+def put_form(stated: Stated, *, of: str) -> None:
+    """Show what is stated; `of` is which file it is about, as choices and widgets are named."""
+    for name, given in vars(stated).items():
+        choose(f"{of}.{name}", "" if given is None else str(given))
 
 
-def get_stated() -> TableSchema:
-    """Return what is stated of how the file is written, and of its cells."""
-    return replace(UNSAID, columns=get_cells(), file=_get_form())
-
-
-def _get_form() -> Stated:
+def get_form(*, of: str) -> Stated:
     """Return what is stated of the form; what is typed and makes no sense counts as not stated."""
-    said = {name: str(ahead(f"written.{name}", "") or "").strip() for name in _NAMES}
+    said = {name: str(ahead(f"{of}.{name}", "") or "").strip() for name in _NAMES}
     header = said.pop("header")
     said |= {} if _is_sign(said["separator"]) else {"separator": ""}
     return read_stated(said | ({"header": int(header)} if header.isascii() and header.isdigit() else {}))
@@ -49,15 +40,14 @@ def _is_sign(separator: str) -> bool:
     return True
 
 
-def show_form(report: FileReport, stated: Stated) -> None:
-    """Draw what was found of the file's form, and let it be stated; open where it is unusual, stated or wrong."""
-    form = report.form
+def show_form(form: Form | None, stated: Stated, *, of: str, is_wrong: bool) -> None:
+    """Draw what was found of a file's `form`, and let it be stated; open where it is unusual, stated or wrong."""
     if form is None or form.packing == "parquet":
         return
     is_text, has_lines = form.packing != "workbook", not form.notation
-    remarks = ("The file cannot be read like this. State what is different.",) if report.errors else form.sentences
+    remarks = ("The file cannot be read like this. State what is different.",) if is_wrong else form.sentences
     is_open = bool(remarks or stated)
-    key = "written_open" if is_open else "written"  # of one key a browser keeps what it was for the file before
+    key = f"{of}_open" if is_open else of  # of one key a browser keeps what it was for the file before
     with st.expander("How the file is read", key=key, expanded=is_open, icon=":material/table:"):
         for remark in remarks:
             st.caption(plain(remark))
@@ -65,20 +55,20 @@ def show_form(report: FileReport, stated: Stated) -> None:
         if is_text:
             with left:
                 found = name_encoding(form.encoding) or "UTF-8"
-                _ask("encoding", "Encoding", ENCODINGS, stated.encoding, found)
+                _ask(f"{of}.encoding", "Encoding", ENCODINGS, stated.encoding, found)
         if is_text and has_lines:
             with right:
                 found = SEPARATORS.get(form.separator, form.separator)
-                _ask("separator", "Between values", SEPARATORS, stated.separator, found, can_type=True)
+                _ask(f"{of}.separator", "Between values", SEPARATORS, stated.separator, found, can_type=True)
         if form.sheet or form.others:
             sheets = {name: name for name in sorted({form.sheet, *form.others})}
             with left:
-                _ask("sheet", "Sheet", sheets, stated.sheet, form.sheet)
+                _ask(f"{of}.sheet", "Sheet", sheets, stated.sheet, form.sheet)
         if has_lines:
             with left:
-                _ask("decimal", "Before decimals", _DECIMALS, stated.decimal, _DECIMALS[form.decimal])
+                _ask(f"{of}.decimal", "Before decimals", _DECIMALS, stated.decimal, _DECIMALS[form.decimal])
             with right:
-                _ask_header(form)
+                _ask_header(of, form)
 
 
 def _ask(name: str, label: str, options: Mapping[str, str], stated: str, found: str, *, can_type: bool = False) -> None:
@@ -89,21 +79,21 @@ def _ask(name: str, label: str, options: Mapping[str, str], stated: str, found: 
     chosen = st.selectbox(
         label,
         list(known),
-        **mount_index(f"written.{name}", known, ""),
+        **mount_index(name, known, ""),
         format_func=lambda each: known.get(each, each),
         accept_new_options=can_type,
         help="Not in the list? Type the sign." if can_type else None,
     )
-    keep(f"written.{name}", chosen)
+    keep(name, chosen)
 
 
-def _ask_header(form: Form) -> None:
+def _ask_header(of: str, form: Form) -> None:
     typed = st.text_input(
         "Line that names the columns",
-        **mount("written.header", default=""),
+        **mount(f"{of}.header", default=""),
         placeholder=f"as found: {form.header or 'none'}",
         help="Its number, from 1. Type 0 where no line names them: then they are called column 1, column 2 and so on.",
     )
-    said = str(keep("written.header", typed) or "").strip()
+    said = str(keep(f"{of}.header", typed) or "").strip()
     if said and not (said.isascii() and said.isdigit()):
         raise BadInput(f"the line that names the columns must be a number, such as 1, or 0 for none, got '{said}'.")
