@@ -16,6 +16,8 @@ from fairpriv_core.store.work import WorkStore
 from pages.widgets.tradeoffs import explore
 from tests.pages.shown import Open, charts, said, whole
 
+ROWS = 6000  # of which no group of test rows is so small that noise on its size may end a choice
+
 
 @pytest.fixture(autouse=True)
 def nothing_rests(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,8 +46,8 @@ def train(store: RunStore) -> str:
 def own_file(own_store: Path) -> str:
     """Return the reference of a file of one's own, with a label and two groups."""
     rng = np.random.default_rng(0)
-    group, skill = rng.integers(0, 2, 800), rng.normal(size=800)
-    hired = skill + 0.8 * group + rng.normal(size=800) > 0.4
+    group, skill = rng.integers(0, 2, ROWS), rng.normal(size=ROWS)
+    hired = skill + 0.8 * group + rng.normal(size=ROWS) > 0.4
     rows = [f"{'ab'[g]},{s:.3f},{'yes' if h else 'no'}" for g, s, h in zip(group, skill, hired, strict=True)]
     with open_store(str(own_store)) as store:
         made = store.uploads.put(io.BytesIO("\n".join(["sex,skill,hired", *rows]).encode()), "jobs.csv", store.payer)
