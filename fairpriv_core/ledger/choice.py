@@ -39,12 +39,6 @@ class Lost:
         """Whether nothing is chosen where all that answer the question leave."""
         return not self.among.deleted
 
-    @property
-    def can_choose(self) -> bool:
-        """Whether a choice by released or noisy numbers can still be made among all."""
-        made = self.among.held is not None and set(self.among.held["candidates"]) == self.among.all
-        return not self.among.deleted and not made and len(self.among.keys) > 1
-
 
 def foresee_choice(store: RunStore, keys: Sequence[str], *, decided: Sequence[str] = ()) -> list[Lost]:
     """Return what it would cost if of all runs `keys` left; `decided` are those of them that are said to be chosen.
@@ -71,6 +65,11 @@ def foresee_keeping(store: RunStore, key: str) -> Lost | None:
     return None
 
 
+def closes_choice(store: RunStore, key: str) -> bool:
+    """Return whether deleting a run ends that one of those on its question can be chosen with its epsilon."""
+    return any(among.is_open and key in among.keys for among in store.candidates([key]))
+
+
 def keep_run(store: RunStore, key: str) -> None:
     """Let lists show an explored run, as a choice by what was released where no raw number of any was seen."""
     for among in store.candidates([key]):
@@ -88,7 +87,7 @@ def withdraw(store: RunStore, lost: Sequence[Lost], *, delta: float = DEFAULT_DE
 
 def list_ways(store: RunStore, lost: Lost) -> list[str]:
     """Return by which numbers, released or noisy, one can be chosen among all that a choice is among."""
-    open_ways = _WAYS if lost.can_choose else ()
+    open_ways = _WAYS if lost.among.is_open else ()
     return [by for by in open_ways if why_not(store, lost.lose[0], by) is None]
 
 

@@ -41,6 +41,12 @@ class Candidates:
         """The keys of all candidates."""
         return frozenset((*self.keys, *self.deleted))
 
+    @property
+    def is_open(self) -> bool:
+        """Whether one can still be chosen among all by released or noisy numbers."""
+        made = self.held is not None and set(self.held["candidates"]) == self.all
+        return not self.deleted and not made and len(self.keys) > 1
+
 
 def find_candidates(connection: Connection, keys: Sequence[str], owner: str | None) -> list[Candidates]:
     """Return what a choice of the runs `keys` is among, for each question that they answer.

@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.ledger.choice import foresee_choice, foresee_keeping, keep_run, refuse_choice, withdraw
+from fairpriv_core.ledger.choice import (
+    closes_choice,
+    foresee_choice,
+    foresee_keeping,
+    keep_run,
+    refuse_choice,
+    withdraw,
+)
 from fairpriv_core.ledger.selection import Criterion, select_run
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.store.claim import Ending, Progress
@@ -53,8 +60,10 @@ def test_a_run_alone_keeps_its_epsilon_and_one_of_several_does_not(store: RunSto
     first = run(store)
     run(store, "none", epsilon=None)
     assert lose(store, first) == [], "a run without privacy could not be chosen for its ε"
+    assert not closes_choice(store, first)
     second, third = run(store, "jagielski_post"), run(store, notion="equalized_odds", seed=4)
     assert lose(store, first) == [first] and lose(store, third, first) == [first, third]
+    assert closes_choice(store, first), "what is deleted was seen, and noise can no longer choose among all"
     assert lose(store, first, second, third) == [], "nothing is chosen where all leave"
     assert lose(store, first, second, third, decided=(second,)) == [second], "unless one is said to be chosen"
     withdraw(store, foresee_choice(store, [first]))
@@ -114,7 +123,7 @@ def test_a_noisy_choice_among_all_keeps_epsilon_whatever_comes_later(store: RunS
     assert lose(store, keys[1]) == [] and lose(store, keys[0]) == [keys[0]] and lose(store, *keys[:2]) == keys[:2]
     assert lose(store, *keys, decided=(keys[1],)) == []
     [lost] = foresee_choice(store, keys[:2])
-    assert lost.alone == keys[1] and not lost.can_choose
+    assert lost.alone == keys[1] and not lost.among.is_open and not closes_choice(store, keys[0])
     store.delete(keys[0])
     later = run(store, epsilon=9)
     assert lose(store, keys[1]) == [] and lose(store, later) == [later]
@@ -144,7 +153,7 @@ def test_a_point_beside_raw_ones_or_opened_by_its_key_is_chosen_by_raw_numbers(s
     assert foresee_keeping(store, second) is None, "a page's frame names it, and shows no number of it"
     store.row(first)
     seen = foresee_keeping(store, second)
-    assert seen is not None and seen.lose == (second,) and seen.can_choose
+    assert seen is not None and seen.lose == (second,) and seen.among.is_open
     store.delete(first)
     raw = explore(store, epsilon=3, released=False)
     lost = foresee_keeping(store, raw)

@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from fairpriv_core.ledger.choice import closes_choice
 from fairpriv_core.store.labels import MOST_OF_NAME, MOST_OF_NOTE, MOST_TAGS, Label
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
@@ -16,6 +17,7 @@ from pages.widgets.train.clone import offer_clone
 
 _OWN = "Only for you: no record, file or report includes it."
 _KEPT = "This deletes its curves, model and audit. Its ε stays in the ledger."
+_CLOSED = "Other runs answer the same question. Once it is deleted, none of them can be chosen with its ε."
 
 
 def offer_ways(store: RunStore, row: RunRow, labels: Labels) -> None:
@@ -73,6 +75,8 @@ def _offer_deletion(store: RunStore, row: RunRow) -> None:
     sure = st.toggle("Delete this run", key=f"label.sure.{row.key}")
     if sure:
         st.caption(_KEPT)
+        if attempt(lambda: closes_choice(store, row.key)):
+            st.warning(_CLOSED, icon=":material/rule:")
         st.button("Delete it", key="label.delete", icon=":material/delete:", on_click=partial(_delete, store, row.key))
 
 

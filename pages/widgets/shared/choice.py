@@ -61,7 +61,7 @@ def offer_choices(
         go_on = partial(_go_on, store, lost, alone)
         st.button("Go on without ε", f"{name}_without", on_click=go_on, disabled=not ready)
     st.caption(_TAKEN)
-    if lost.can_choose and not ways:
+    if lost.among.is_open and not ways:
         st.caption(plain(sentence(why_not(store, lost.lose[0], "noisy") or "")))
 
 
