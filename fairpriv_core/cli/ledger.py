@@ -20,6 +20,10 @@ from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.ledger_entry import call_data, identify_data
 from fairpriv_core.store.runs import RunStore, open_store
 
+_OF_FILE = (
+    "The cap is on these rows in this order. Sorted anew, or with a row more, they are another data set without it."
+)
+
 
 @click.group(invoke_without_command=True)
 @click.option("--dataset", metavar="NAME", help=f"{options.DATASET} Default: every one in the store.")
@@ -106,7 +110,8 @@ def answer_cap(name: str, column: str | None, *, record: bool, lift: bool, **lim
         page = identify_data(data, None if data["file"] is None else store.files.identify(data["file"]))
         store.ledger.set_cap(page, protected, wanted, where=call_data(data))
         found = report_ledger(store, page, call_data(data), delta=delta, columns=(protected,))
-    return Answer({"ledgers": [found]}, describe_ledgers([found]))
+    told = {} if lift or data["file"] is None else {"says": _OF_FILE}
+    return Answer({"ledgers": [found], **told}, "\n\n".join((describe_ledgers([found]), *told.values())))
 
 
 def answer_selection(keys: Sequence[str], criterion: Criterion, *, without_epsilon: bool = False) -> Answer:

@@ -78,7 +78,9 @@ def test_a_cap_is_set_told_and_lifted(local: RunStore) -> None:
 def test_a_cap_on_a_file_of_ones_own(local: RunStore, tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text("Sex,score,good\nf,1,1\nm,2,0\n")
-    [found] = answer_cap(str(path), "SEX", record=False, lift=False, epsilon=1.0, delta=1e-6).document["ledgers"]
+    capped = answer_cap(str(path), "SEX", record=False, lift=False, epsilon=1.0, delta=1e-6)
+    [found] = capped.document["ledgers"]
+    assert "in this order" in capped.document["says"] and "in this order" in capped.text
     assert found["data"] == "own.csv" and found["protected"][0]["column"] == "sex"
     with pytest.raises(BadInput, match="unknown column 'age'"):
         answer_cap(str(path), "age", record=False, lift=False, epsilon=1.0, delta=None)
