@@ -20,9 +20,7 @@ from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.ledger_entry import call_data, identify_data
 from fairpriv_core.store.runs import RunStore, open_store
 
-_OF_FILE = (
-    "The cap is on these rows in this order. Sorted anew, or with a row more, they are another data set without it."
-)
+_OF_FILE = "The cap is on these rows in this order. Sorted anew, or with one row more, they are data without a cap."
 
 
 @click.group(invoke_without_command=True)
