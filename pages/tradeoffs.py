@@ -32,7 +32,7 @@ _PUBLISHED = (
     "archived",
 )
 _OF_EXPLORE = ("data", "notion", "method", "epsilon", "delta", "seed", "gap", "set_lambda", "reuse")
-_OF_MAPS = ("space_claim", "map_of", "map_quantity", "map_x", "map_y")
+_OF_MAPS = ("map_of", "map_quantity", "map_x", "map_y")
 _NO_MATCH = "No run matches these filters. Remove one."
 _NOT_DRAWN = "These runs cannot be drawn: they have no gap, no stated ε, or repeatable noise. Make others below."
 

@@ -23,7 +23,7 @@ from fairpriv_core.report.layout import (
     plot_height,
     rich,
 )
-from fairpriv_core.report.styles import THEMES, Theme, ThemeName, fill
+from fairpriv_core.report.styles import THEMES, Theme, ThemeName
 from fairpriv_core.report.traces import build_traces
 
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # of exports: it is where they are drawn; a page has its own
@@ -214,15 +214,8 @@ def _template(colors: Theme) -> dict[str, Any]:
         "barmode": "group",
         "xaxis": axis,
         "yaxis": axis,
-        "scene": dict.fromkeys(("xaxis", "yaxis", "zaxis"), _template_in_space(colors)),
     }
     return {"layout": layout}
-
-
-def _template_in_space(colors: Theme) -> dict[str, Any]:
-    strong = fill(colors.muted, 0.5)  # walls that are turned need more contrast than a flat grid
-    axis = {"gridcolor": strong, "linecolor": colors.muted, "zeroline": False, "backgroundcolor": colors.background}
-    return {**axis, "tickfont": {"color": colors.muted}, "title": {"font": {"color": colors.text, "size": 13}}}
 
 
 def _legend_rows(names: list[str], wide: int) -> int:

@@ -14,7 +14,7 @@ from fairpriv_core.records.record import RAW
 from fairpriv_core.text import write_lines
 
 Value = float | None
-Kind = Literal["line", "bar", "histogram", "points", "cloud", "dots", "box", "arrow", "heatmap", "points3d"]
+Kind = Literal["line", "bar", "histogram", "points", "cloud", "dots", "box", "arrow", "heatmap"]
 MAX_POINTS = 1000
 COLUMNS = ("figure", "panel", "series", "x", "x_end", "x_low", "x_high", "y", "low", "high", "x_axis", "y_axis", "note")
 _SPACE, _LABEL = ("z", "z_axis"), ("label",)
@@ -47,8 +47,7 @@ class Series:
         name: what the legend says.
         kind: "line"; "bar" (x are categories); "histogram" (x are the edges, one more than y); "points"; "dots";
             "box" (around each x, from low to high, with its text inside); "arrow" (through its points to the last);
-            "cloud" (points that are not joined); "heatmap" (one cell a place: x and y say where, z its value);
-            "points3d" (over x, y and z).
+            "cloud" (points that are not joined); "heatmap" (one cell a place: x and y say where, z its value).
         x, y: values. low, high: ends of the 95 % interval of each y, or empty. x_low, x_high: of each x.
         style: a method's id, or a role of `report/styles.py` ("total", "group 2", …).
         panel: index of the panel that it is drawn in.
@@ -115,7 +114,7 @@ class FigureData:
     Attributes:
         name: id, stable over refreshes, so that zoom stays; also the file name of a download.
         title: at most about 60 characters.
-        x: the axis that all panels share. z: the third axis, of cells' values or of points in space.
+        x: the axis that all panels share. z: the third axis, of cells' values.
         horizontal: bars lie, and categories stand on the vertical axis.
         caption: a sentence or two with the number of seeds, the method and the caveats; part of every export.
         own: what of the caption is of this figure alone, where a page says once what holds for several.

@@ -178,31 +178,6 @@ def frontier(
     )
 
 
-def frontier_in_space(
-    rows: Sequence[TableRow], claim: Claim, *, dataset: str, notion: str, details: Mapping[str, str], dominated: bool
-) -> FigureData:
-    """Accuracy over gap and ε of the rows of one private claim; options as `frontier`."""
-    best = find_best(rows)
-    keys = {row.keys[0] for row in best}
-    others = _thin([row for row in rows if row.keys[0] not in keys]) if dominated else []
-    series = [_lift(_draw(name, own, 0, details), own) for name, own in _by_method(best).items()]
-    clouds = [_lift(_draw(name, own, 0, details), own) for name, own in _by_method(others).items()]
-    series += [replace(one, name=f"{one.name}, dominated", variation=1) for one in clouds]
-    what = f"Accuracy over {notion.lower()} gap and ε on {dataset}, {claim.title}"
-    return FigureData(
-        name="frontier_in_space",
-        title=f"Accuracy, gap and ε: {dataset}",
-        x=Axis("Gap", "pp"),
-        panels=(Panel(Axis("ε", log=True)),),
-        series=tuple(series),
-        caption=f"{claim.title}. {notion} gap in percentage points (pp). "
-        f"{_say_best(len(best), len(rows), dominated=dominated, mark='smaller')} Drag to turn.",
-        alt=_describe({claim: rows}, what),
-        raw=True,
-        z=ACCURACY,
-    )
-
-
 def describe_row(row: TableRow, detail: str = "") -> str:
     """Return a row as a pointer on it is told, one fact a line."""
     budget = "not private" if row.epsilon is None else f"ε = {row.epsilon:g}"
@@ -288,11 +263,6 @@ def _draw(method: str, rows: Sequence[TableRow], panel: int, details: Mapping[st
     )
 
 
-def _lift(series: Series, rows: Sequence[TableRow]) -> Series:
-    """Return points over gap and accuracy as points in space, over gap and ε, accuracy upwards."""
-    return replace(series, kind="points3d", y=tuple(row.epsilon for row in rows), z=series.y)
-
-
 def _with_whiskers(series: Series, rows: Sequence[TableRow]) -> Series:
     """Return the points with their intervals, kept within what accuracy and gap can be."""
     if all(row.accuracy.low is None for row in rows):
@@ -333,11 +303,11 @@ def _count(claims: Claims) -> tuple[int, int]:
     return sum(len(find_best(rows)) for rows in claims.values()), sum(len(rows) for rows in claims.values())
 
 
-def _say_best(best: int, total: int, *, dominated: bool, mark: str = "faded") -> str:
+def _say_best(best: int, total: int, *, dominated: bool) -> str:
     others = total - best
     if not others:
         return f"{total} {'setting' if total == 1 else 'settings'}, none dominated by another."
-    drawn = mark if dominated else "hidden"
+    drawn = "faded" if dominated else "hidden"
     some = f" ({MOST_DOMINATED} of them)" if dominated and others > MOST_DOMINATED else ""
     are = "is" if others == 1 else "are"
     return f"{others} of {total} settings {are} {drawn}{some}: another is better or equal in ε, accuracy and gap."

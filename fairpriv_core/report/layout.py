@@ -6,7 +6,7 @@ import html
 import math
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -314,17 +314,12 @@ def _last_point(series: Series) -> tuple[float, float] | None:
     return known[-1] if known else None
 
 
-_PARTS: tuple[Callable[[Series], Sequence[object]], ...] = (lambda one: one.x, lambda one: one.y, lambda one: one.z)
-
-
 def build_axes(figure: FigureData, wide: int, height: int, *, across: bool) -> dict[str, Any]:
     """Return the axes of every panel; all x axes move together, and of panels below each other the last has the labels.
 
     The plot's width and height are in pixels; `across` sets the panels beside each other.
     """
     kinds = {series.kind for series in figure.series}
-    if "points3d" in kinds:
-        return {"scene": _build_scene(figure)}
     count = len(figure.panels)
     size = panel_size(figure, wide, height, across=across)
     axes: dict[str, Any] = {}
@@ -366,23 +361,6 @@ def _cut_share(index: int, share: float, count: int) -> tuple[float, float]:
     return start, min(1.0, start + share)
 
 
-def _build_scene(figure: FigureData) -> dict[str, Any]:
-    """Return the axes of points in space: x, y of the first panel, and z."""
-    values = [
-        [value for series in figure.series for value in part(series) if isinstance(value, int | float)]
-        for part in _PARTS
-    ]
-    named = zip(("xaxis", "yaxis", "zaxis"), (figure.x, figure.panels[0].y, figure.z or Axis("")), values, strict=True)
-    scene: dict[str, Any] = {
-        name: {**_options(axis, known), "title": {"text": rich(axis.label)}} for name, axis, known in named
-    }
-    return {
-        **scene,
-        "aspectmode": "cube",
-        "camera": {"eye": {"x": 1.5, "y": -1.6, "z": 0.75}, "center": {"x": 0, "y": 0, "z": -0.12}},
-    }
-
-
 def log_ticks(low: float, high: float) -> tuple[float, ...]:
     """Return at most MAX_TICKS round values within [low, high], 0 < low <= high: 1, 2, 5 or whole decades.
 
@@ -409,8 +387,6 @@ def plot_height(figure: FigureData, *, across: bool = False) -> int:
         return max(120, 26 * sum(len(series.x) for series in figure.series) + 40)
     if "box" in kinds:
         return 260 if rows == 1 else (150 + PANEL_GAP) * rows - PANEL_GAP
-    if "points3d" in kinds:
-        return 520
     if "heatmap" in kinds:
         return max(160, 34 * len({y for series in figure.series for y in series.y}) + 30)
     if kinds & {"dots", "points", "cloud"}:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fairpriv_core.errors import BadInput
 
 PIXELS_AN_INCH, POINTS_AN_INCH = 96, 72
-#: the smallest text of a drawing, in its own pixels, but for labels of points in space and for subscripts
+#: the smallest text of a drawing, in its own pixels, but for subscripts
 TEXT_PIXELS = 12
 #: no image has smaller text, in points
 LEAST_POINTS = 8.0

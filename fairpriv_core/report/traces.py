@@ -15,19 +15,6 @@ from fairpriv_core.report.styles import LineStyle, Theme, color_on, fill, style_
 Trace = dict[str, Any]
 PATTERNS = ("", "/", ".", "x", "\\", "-")  # in the order of DASHES
 MARKERS_SHOWN = 12
-#: in space Plotly has eight markers; each of ours has the one that is most like it
-SOLIDS = {
-    "circle": "circle",
-    "square": "square",
-    "diamond": "diamond",
-    "cross": "cross",
-    "x": "x",
-    "triangle-up": "diamond-open",
-    "triangle-down": "square-open",
-    "star": "circle-open",
-    "hexagon": "circle-open",
-    "pentagon": "square-open",
-}
 BOX_WIDTH = 0.84
 _FAINT, _HOLLOW = 0.35, 0.6
 _HOVER = "%{hovertext}<extra></extra>"
@@ -38,7 +25,7 @@ def build_traces(series: Series, theme: Theme) -> list[Trace]:
     style = style_of(series.style)
     suffix = axis_suffix(series.panel)
     color = color_on(style, theme, series.variation)
-    place = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"} if series.kind != "points3d" else {}
+    place = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
     named = {"name": rich(series.name), "legendgroup": rich(series.name)}
     traces = [{**place, **named, **trace} for trace in _BUILDERS[series.kind](series, style, color, theme)]
     return [{**trace, "opacity": _FAINT, "showlegend": False} for trace in traces] if series.faint else traces
@@ -112,28 +99,6 @@ def _cloud(series: Series, style: LineStyle, color: str, theme: Theme) -> list[T
             "mode": "markers",
             "marker": {"symbol": _symbol(style, series.variation), "size": 7, "color": color},
             **_tell(series, "%{y:.2f} at %{x:.2f}"),
-        }
-    ]
-
-
-def _points3d(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:
-    symbol = SOLIDS.get(style.marker, "circle")
-    return [
-        {
-            "type": "scatter3d",
-            "x": series.x,
-            "y": series.y,
-            "z": series.z,
-            "mode": "markers+text" if series.text else "markers",
-            "text": series.text,
-            "textfont": {"size": 11, "color": theme.muted},
-            "marker": {
-                "symbol": symbol,
-                "size": 3 if series.variation else 6,
-                "color": color,
-                "line": {"color": theme.text, "width": 0.5},
-            },
-            **_tell(series, "%{x:.2f}, %{y:.2f}, %{z:.2f}"),
         }
     ]
 
@@ -261,7 +226,6 @@ _BUILDERS: dict[Kind, Callable[[Series, LineStyle, str, Theme], list[Trace]]] = 
     "points": _points,
     "cloud": _cloud,
     "heatmap": _heatmap,
-    "points3d": _points3d,
     "dots": _dots,
     "box": _boxes,
     "arrow": _arrow,

@@ -156,7 +156,7 @@ def test_compare_and_report_draw_all_runs_side_by_side(store: RunStore, open_pag
 
 def test_trade_offs_draw_all_runs(store: RunStore, open_page: Open) -> None:
     page = open_page("tradeoffs")
-    for view in ("frontier", "space", "map"):
+    for view in ("frontier", "map"):
         page.segmented_control("view").set_value(view).run()
         assert read(page)
     page = open_page("tradeoffs", of_notion=TOY_NOTION.name, dominated="True")

@@ -57,15 +57,13 @@ def test_the_frontier_stands_with_its_claim_and_a_pick_says_that_it_is_not_paid_
 
 
 def test_views_and_wishes_come_back_from_the_address(with_runs: Path, open_page: Open) -> None:
-    page = open_page("tradeoffs", wish_accuracy="1.0", wish_gap="100.0", view="space")
-    assert next(iter(charts(page).values()))["figure"]["data"][0]["type"] == "scatter3d"
+    page = open_page("tradeoffs", wish_accuracy="1.0", wish_gap="100.0", view="map")
+    assert "A map needs runs" in said(page, "info")
     assert "the smallest ε of 1 stored setting is ε = 1.00 (δ = 1 in 100,000, proved" in said(page)
     page.number_input("wish_accuracy").set_value(99.9).run()
     assert "none of 1 stored setting reaches it. The nearest misses by" in said(page)
     page.button("wish_pick_0").click().run()
     assert len(page.multiselect("points").value) == 1
-    assert "there is no third axis" in said(open_page("tradeoffs", of_method="none", view="space"), "info")
-    assert "A map needs runs" in said(open_page("tradeoffs", view="map"), "info")
 
 
 @pytest.mark.usefixtures("with_runs")

@@ -14,7 +14,7 @@ from fairpriv_core.report.chosen import choose_runs
 from fairpriv_core.report.comparison import Compared, compare_groups, compare_points
 from fairpriv_core.report.explored import draw_explored, draw_groups, read_explored
 from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.frontier import Wanted, frontier, frontier_in_space, group_by_claim
+from fairpriv_core.report.frontier import Wanted, frontier, group_by_claim
 from fairpriv_core.report.heatmap import Setting, heat_map
 from fairpriv_core.report.over_epsilon import trade_off
 from fairpriv_core.report.paper_figures import draw_preset
@@ -206,9 +206,6 @@ def _of_choices(about: str) -> dict[str, list[FigureData]]:
     chosen = choose_runs(make_data(tell_run(), tell_run("b" * 16, method="dp_sgd", threat_model="record")), "analyst")
     return {
         "frontier.frontier": [frontier(claims, **given, numbers=at, wanted=Wanted(0.8, 0.05))],
-        "frontier.frontier_in_space": [
-            frontier_in_space(own, claim, **given, dominated=True) for claim, own in list(claims.items())[:1]
-        ],
         "heatmap.heat_map": [
             heat_map(private[:-1], at, axes, quantity=quantity, about=about) for quantity in ("accuracy", "gap")
         ],

@@ -19,7 +19,6 @@ from fairpriv_core.report.frontier import (
     Wanted,
     find_best,
     frontier,
-    frontier_in_space,
     group_by_claim,
 )
 from fairpriv_core.report.heatmap import Setting, find_varying, heat_map, read_settings
@@ -114,20 +113,6 @@ def test_whiskers_stay_within_what_accuracy_and_gap_can_be() -> None:
     [one] = figure.series
     assert one.x_low == (0.0,) and one.high == (100.0,)
     assert one.low[0] < 99.9 and one.x_high[0] > 0.1
-
-
-def test_points_in_space_have_units_and_their_numbers() -> None:
-    rows = [row(1, 0.8, 0.1), row(3, 0.84, 0.1, method="dp_fermi"), row(3, 0.7, 0.2)]
-    [(claim, own)] = group_by_claim(rows).items()
-    figure = frontier_in_space(own, claim, **ABOUT, details={}, dominated=True)
-    plain = draw(figure, theme="dark")
-    scene = plain["layout"]["scene"]
-    assert [scene[f"{axis}axis"]["title"]["text"] for axis in "xyz"] == ["Gap (pp)", "ε", "Accuracy (%)"]
-    assert scene["yaxis"]["type"] == "log" and list(scene["yaxis"]["ticktext"]) == ["1", "2"]
-    symbols = {trace["name"]: trace["marker"]["symbol"] for trace in plain["data"]}
-    assert len(set(symbols.values())) == 2 and len(plain["data"]) == 3
-    head, first, *_ = to_csv(figure).splitlines()
-    assert head.endswith("z,z_axis") and first.endswith(",80.0,Accuracy (%)")
 
 
 def test_a_map_leaves_empty_what_was_not_run_and_names_it() -> None:

@@ -27,7 +27,7 @@ _STYLE_SECONDS = 0.2
 #: how high choices are, by their keys: until the browser has fetched what draws one, its place is held at 2.5rem alone
 _LABELLED = (
     "attributes audit_runs claims_of data dataset encoding epsilon gap group_ratio learn_search method notion of_data "
-    "of_notion paper positive preset rows runs space_claim"
+    "of_notion paper positive preset rows runs"
 )
 _BUTTONS = "audience card claims_that learn_kind source variant view"
 _RULES = """

@@ -60,7 +60,6 @@ DEFAULTS: dict[str, Any] = {
     "of_claim": (),
     "view": "frontier",
     "dominated": True,
-    "space_claim": "",
     "map_of": "",
     "map_quantity": "gap",
     "map_x": "",

@@ -1,4 +1,4 @@
-"""The views of trade-offs: the frontier in two dimensions, in three, a map over two settings; and all as a table."""
+"""The views of trade-offs: curves and the frontier, a map over two settings; and all as a table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import streamlit as st
 
 from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.records.parameters import say_group_needed
-from fairpriv_core.report.frontier import Claim, Wanted, frontier, frontier_in_space
+from fairpriv_core.report.frontier import Claim, Wanted, frontier
 from fairpriv_core.report.heatmap import find_varying, heat_map
 from fairpriv_core.report.over_epsilon import trade_off
 from fairpriv_core.report.public import as_public, say_origin
@@ -24,7 +24,7 @@ from pages.widgets.tradeoffs.points import pick, take_wanted
 from pages.widgets.tradeoffs.questions import Answers, Claims, Topic, find_title
 
 EXPLORE = "explore"
-_VIEWS = {"frontier": "Curves", EXPLORE: "Explore", "space": "In 3-D", "map": "Map of two settings"}
+_VIEWS = {"frontier": "Curves", EXPLORE: "Explore", "map": "Map of two settings"}
 _QUANTITIES = {"accuracy": "Accuracy", "gap": "Fairness gap"}
 _MOST_ROWS = 500
 _TABLE, _HEIGHT = "tradeoff_rows", 300
@@ -41,8 +41,6 @@ def show_view(view: str, topic: Topic, claims: Claims, answers: Answers, wanted:
     """Draw the chosen view of `claims`, the rows that passed the filters; `wanted` is shaded where it can be."""
     if view == "map":
         _show_map(topic, claims, answers)
-    elif view == "space":
-        _show_space(topic, claims, answers)
     else:
         _show_curves(topic, claims, answers, wanted)
 
@@ -125,25 +123,6 @@ def _take(keys: Sequence[str]) -> None:
     clicked = [keys[row] for row in _selected() if row < len(keys)]
     held = [key for key in value("points") if key in clicked or key not in keys]
     choose("points", (*held, *(key for key in clicked if key not in held))[-MOST_CHOSEN:])
-
-
-def _show_space(topic: Topic, claims: Claims, answers: Answers) -> None:
-    private = {claim.title: claim for claim in claims if claim.threat_model is not None}
-    if not private:
-        st.info("No finished run here has an ε: there is no third axis.")
-        return
-    title = st.selectbox("Guarantee", list(private), **mount_index("space_claim", private))
-    claim = private[keep("space_claim", title)]
-    figure = frontier_in_space(
-        claims[claim],
-        claim,
-        dataset=topic.data_title,
-        notion=topic.notion_title,
-        details=answers.details,
-        dominated=value("dominated"),
-    )
-    show_figure(as_public(figure, (row.asked for row in claims[claim])), "tradeoff_space", on_pick=pick)
-    st.caption("Needs a browser with WebGL; without it the chart stays empty, and the other views show the same runs.")
 
 
 def _show_map(topic: Topic, claims: Claims, answers: Answers) -> None:
