@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import Any, cast
 
@@ -40,5 +41,6 @@ def send_empty(address: Address, manager: MemoryUploadedFileManager, session: st
     async def ask() -> None:
         await address(scope, receive, answer)
 
-    asyncio.run(ask())
+    with ThreadPoolExecutor(1) as threads:  # whoever asks may be in an event loop already
+        threads.submit(lambda: asyncio.run(ask())).result()
     return said == [204]
