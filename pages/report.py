@@ -20,7 +20,7 @@ from pages.widgets.shared.picks import choose_told
 from pages.widgets.shared.state import enter, keep, mount_default, publish
 
 _FOR_POLICY = ("md", "zip")
-_NOT_HERE = "A model card says which run was chosen. The report for policy first asks how, and offers it then."
+_NOT_HERE = "A model card tells which run was chosen. The report for policy asks how it was, and then offers the card."
 _TITLES: dict[Audience, str] = {"analyst": "An analyst", "policy": "Policy: to share"}
 
 

@@ -116,7 +116,7 @@ def test_on_own_data_nothing_trains_before_its_cost_is_seen(own_file: str, own_s
         rest(page)
         second = train(store)
         page.run().run()
-        assert "2 runs answer this question" in said(page, "warning"), "what it costs stands there before"
+        assert "choose among 2 runs" in said(page, "warning"), "what it costs stands there before"
         assert {"keep_noisy", "keep_all", "keep_without"} <= {each.key for each in page.button}
         assert "explore_keep" not in {each.key for each in page.button} and store.rows() == []
         page.button("keep_without").click().run()
@@ -128,7 +128,7 @@ def test_on_own_data_nothing_trains_before_its_cost_is_seen(own_file: str, own_s
         after.button("explore_train").click().run()
         third = train(store)
         after.run().run()
-        assert "3 runs answer this question" in said(after, "warning"), "in a new session, with another method"
+        assert "choose among 3 runs" in said(after, "warning"), "in a new session, with another method"
         after.button("keep_noisy").click().run()
         [among] = store.candidates([third])
         assert among.held is not None and set(among.held["candidates"]) == {first, second, third}

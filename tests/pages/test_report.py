@@ -144,7 +144,7 @@ def test_what_leaves_of_own_data_was_not_chosen_by_raw_numbers(
             work_on(work, work.claim(store.submit(build_config(raw)).key))
         first, *others = [row.key for row in store.rows()]
         page = open_page("report", runs=[first], audience="policy")
-        assert "3 runs answer this question" in said(whole(page), "warning") and not page.get("iframe")
+        assert "choose among 3 runs" in said(whole(page), "warning") and not page.get("iframe")
         assert page.button("leave_without").label == "Go on without ε" and "Model card" not in str(list_forms(page))
         page.segmented_control("audience").set_value("analyst").run()
         assert "Report (HTML, one file)" in list_forms(page)
@@ -152,9 +152,9 @@ def test_what_leaves_of_own_data_was_not_chosen_by_raw_numbers(
         page.segmented_control("audience").set_value("policy").run()
         page.button("leave_all").click().run()
         assert set(page.multiselect("runs").value) == {first, *others} and "Model card (Markdown)" in list_forms(page)
-        assert "answer this question" not in said(whole(page))
+        assert "choose among" not in said(whole(page))
         told = open_page("present", runs=[first, *others], decided=first)
-        assert "3 runs answer this question" in said(whole(told), "warning") and not told.get("iframe")
+        assert "choose among 3 runs" in said(whole(told), "warning") and not told.get("iframe")
         assert "leave_all" not in {each.key for each in told.button}, "the story says which one was chosen"
         told.button("leave_noisy").click().run()
         [among] = store.candidates([first])
@@ -172,7 +172,7 @@ def test_what_leaves_of_own_data_was_not_chosen_by_raw_numbers(
         assert any("model.npz" in label for label in forms)
         run = whole(open_page("run", run=left))
         assert not any("Model" in each.proto.label for each in run.get("download_button"))
-        assert "3 runs answer this question" in said(run, "warning")
+        assert "choose among 3 runs" in said(run, "warning")
         run.button("model_without").click().run()
         assert any("Model" in each.proto.label for each in run.get("download_button"))
         assert store.row(left).epsilon is None, "the strip says so too"

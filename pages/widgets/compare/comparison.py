@@ -33,7 +33,7 @@ _TITLES = {
     "raw": "By raw gaps: no ε is proved for the chosen run",
 }
 _TAKEN = "From then on neither the chosen run nor this data set's ledger has a proved ε. This cannot be undone."
-_AMONG_ALL = "Released and noisy gaps choose among all {runs} runs on this question."
+_AMONG_ALL = "Released and noisy gaps choose among all {runs} runs on this data, label and groups."
 _GONE = "was deleted while this page was open."
 
 

@@ -17,7 +17,7 @@ from pages.widgets.train.clone import offer_clone
 
 _OWN = "Only for you: no record, file or report includes it."
 _KEPT = "This deletes its curves, model and audit. Its ε stays in the ledger."
-_CLOSED = "Other runs answer the same question. Once it is deleted, none of them can be chosen with its ε."
+_CLOSED = "Other runs are on the same data, label and groups. Once this one is gone, none can be chosen with its ε."
 
 
 def offer_ways(store: RunStore, row: RunRow, labels: Labels) -> None:

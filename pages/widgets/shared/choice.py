@@ -15,8 +15,8 @@ from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _SAID = (
-    "**{runs} runs answer this question**, and their raw numbers were shown. ε does not cover a run that is chosen by "
-    "such numbers."
+    "**This would choose among {runs} runs** on the same data, label and groups. Their raw numbers were shown, and ε "
+    "does not cover a choice by them."
 )
 _GONE = "One of them was deleted, so nothing can be chosen among all."
 _TAKEN = "Without ε, neither the run nor this data set's ledger has a proved one from then on. This cannot be undone."
