@@ -16,7 +16,7 @@ its first run:
 4. *Admissible.* Three sieves, one after the other; each leaves whoever is no worse than the best that reaches it.
    (a) In how many cells the accuracy is below the constant answer's by more than 1.96 standard errors of sampling, or a
    fit failed: no more than of any candidate.
-   (b) In how many cells it is clearly below the mixing line, the upper end of the 95 % interval (records/mixing.py)
+   (b) In how many cells it is clearly below the mixing line, the upper end of the 95 % interval (facts/mixing.py)
    below 0 for every seed: no more than of any candidate left. Cells in which the best non-private learner, F-LD with a
    gap of 0.04 aimed at, is below it as clearly do not count.
    (c) How often a fit's gap is at most the 0.04 that are accepted: not below the lower end of the 95 % Wilson interval
@@ -55,13 +55,13 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.errors import RunFailed
+from fairpriv_core.facts.mixing import measure_height
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import wilson_interval
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.records.mixing import measure_height
 from fairpriv_core.records.parameters import build_method
 from fairpriv_core.stats import mean_interval
 

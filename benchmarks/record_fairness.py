@@ -23,11 +23,11 @@ from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
+from fairpriv_core.facts.mixing import measure_height
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.records.mixing import measure_height
 from fairpriv_core.records.parameters import build_method
 from fairpriv_core.stats import mean_interval
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from fairpriv_core.report.tables import TableRow, varied_settings
+from fairpriv_core.facts.tables import TableRow, varied_settings
 from pages.widgets.compare.comparison import show_comparison
 from pages.widgets.shared.finished import open_rows
 from pages.widgets.shared.frame import go_to

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairpriv_core.facts.tables import run_table
 from fairpriv_core.methods.catalog import mark_ours, methods
-from fairpriv_core.report.tables import run_table
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.learn.cards import KINDS, Card, list_cards
 from pages.widgets.shared.access import find_store

@@ -24,7 +24,7 @@ TESTS = read_sources(ROOT, "tests")
 BASE = ("errors", "checks", "paths", "plain", "plugins", "seeds", "stats", "text", "warnings")
 LOWER = (*BASE, "files", "data", "notions", "privacy")
 # The rooms of a run, each of which may import those before it.
-_LATER = ("methods", "audit", "records", "store", "ledger", "runs", "sweeps", "papers", "report", "cli")
+_LATER = ("methods", "audit", "records", "store", "ledger", "facts", "runs", "sweeps", "papers", "report", "cli")
 # Which rooms of fairpriv_core a room may import from, besides itself. Rooms not named here may import any.
 ROOMS: dict[str, tuple[str, ...]] = {
     "errors": ("text",),

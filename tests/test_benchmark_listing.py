@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.finished import SEEDS, fill, list_configs
 from benchmarks.listing import time_listing
-from fairpriv_core.report.tables import run_table
+from fairpriv_core.facts.tables import run_table
 from fairpriv_core.store.runs import open_store
 
 

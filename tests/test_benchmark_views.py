@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.finished import SEEDS, add_long_run, fill, mix_configs
 from benchmarks.views import view
-from fairpriv_core.report.tables import run_table
+from fairpriv_core.facts.tables import run_table
 from fairpriv_core.store.runs import open_store
 
 

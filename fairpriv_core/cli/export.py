@@ -14,22 +14,22 @@ from fairpriv_core.cli import options
 from fairpriv_core.cli.output import check_folder, say, write_out
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.run_facts import Audience
+from fairpriv_core.facts.tables import TableRow, run_table
 from fairpriv_core.ledger.choice import foresee_choice, refuse_choice, withdraw
 from fairpriv_core.paths import read_path
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.onnx_graph import write_onnx
-from fairpriv_core.records.record import RAW, is_covered
-from fairpriv_core.records.source import is_published
+from fairpriv_core.records.record import RAW
+from fairpriv_core.records.release import Kind
 from fairpriv_core.report.chosen import Chosen, choose_runs
-from fairpriv_core.report.document import AUDIENCES, Audience
+from fairpriv_core.report.document import AUDIENCES
 from fairpriv_core.report.export import ImageFormat
 from fairpriv_core.report.forms import OF_STORY, Report, forms_of, open_report, write_image, write_runs
 from fairpriv_core.report.hub import write_hub
 from fairpriv_core.report.report_data import ReportData, gather_report
 from fairpriv_core.report.slides import NO_SLIDES
-from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.report.tracking import log_run
-from fairpriv_core.report.wording import epsilon_line
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.text import write_lines
 
@@ -151,27 +151,27 @@ def _export_model(keys: Sequence[str], form: str, audience: Audience, out: str |
     if form == "hf":
         return _write_folder(str(out), write_hub(chosen, audience, files))
     check_folder(out)
-    about = {"key": chosen.record["key"], "privacy": epsilon_line(chosen.record)}
+    about = {"key": chosen.first.key, "privacy": chosen.first.epsilon.line}
     write_out(str(out), write_onnx(Model.read(files.__getitem__), about))
     return f"written to {out}: it takes encoded columns, whose names are in its metadata under 'features'"
 
 
-def _require_covered(chosen: Chosen, audience: Audience) -> None:
+def _require_covered(chosen: Chosen[Kind], audience: Audience) -> None:
     """Raise BadInput where a model that no ε covers would leave for policy; one of rows that everybody has may."""
-    if audience == "policy" and not (is_covered(chosen.record) or is_published(chosen.record["config"]["data"])):
+    if audience == "policy" and not (chosen.first.epsilon.is_covered or chosen.first.data.published):
         raise BadInput(
-            f"run {chosen.record['key']} has no proved ε, and its model was made of your own rows: it is for the "
+            f"run {chosen.first.key} has no proved ε, and its model was made of your own rows: it is for the "
             "analyst alone (--audience analyst).",
             field="audience",
         )
 
 
-def _read_model(store: RunStore, chosen: Chosen) -> dict[str, bytes]:
+def _read_model(store: RunStore, chosen: Chosen[Kind]) -> dict[str, bytes]:
     """Return a model's files; BadInput where the terms of its data keep them here."""
-    problem = problems().get(chosen.record["config"]["data"]["dataset"] or "")
+    problem = problems().get(chosen.first.config["data"]["dataset"] or "")
     if problem is not None and problem.terms:
         raise BadInput(_TERMS.format(problem.name), field="format")
-    return Model.read(partial(store.artifact, chosen.record["key"])).write()
+    return Model.read(partial(store.artifact, chosen.first.key)).write()
 
 
 def _write_folder(out: str, files: Mapping[str, bytes]) -> str:

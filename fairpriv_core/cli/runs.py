@@ -13,6 +13,7 @@ from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, open_reporter, print_answer, report, say
 from fairpriv_core.cli.request import name_table, read_method_options, read_request
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.certificates import describe_certificates, find_certificates
 from fairpriv_core.files.forms import UNSTATED, Stated
 from fairpriv_core.notions.metrics import violation
 from fairpriv_core.records.ledger_entry import call_data
@@ -20,7 +21,6 @@ from fairpriv_core.records.model import Model
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.source import is_published, without_folders
 from fairpriv_core.runs import account, foreground, prose
-from fairpriv_core.runs.certificate import describe_certificates, find_certificates
 from fairpriv_core.runs.plain_run import find_plain_run
 from fairpriv_core.store.check import check_store
 from fairpriv_core.store.labels import MOST_OF_NAME, MOST_OF_NOTE, Label

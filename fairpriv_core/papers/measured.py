@@ -22,6 +22,7 @@ from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import open_kernel
 from fairpriv_core.engine.networks import read_shape
 from fairpriv_core.engine.rows import Feed, Records
+from fairpriv_core.facts.measures import count_decisions
 from fairpriv_core.methods.fields import count_batch, surrogate_of
 from fairpriv_core.methods.lagrangian import constraint_norms
 from fairpriv_core.methods.none import loss_gradient_norms
@@ -33,7 +34,6 @@ from fairpriv_core.papers.shifts import even_parity_gap, worst_parity_gap
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.plan import DatasetCache, calibrate_method
-from fairpriv_core.records.reached import count_decisions
 from fairpriv_core.runs.audit import attack_membership
 from fairpriv_core.store.runs import RunStore, open_store
 

@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from fairpriv_core.data.problem import ENCODINGS
-from fairpriv_core.records.record import is_covered
-from fairpriv_core.records.source import name_file, name_unit
-from fairpriv_core.report import wording
+from fairpriv_core.facts import wording
+from fairpriv_core.facts.run_facts import Audience, DataFacts
+from fairpriv_core.facts.tables import REPLAYED
+from fairpriv_core.records.release import Kind
 from fairpriv_core.report.audits import (
     NOTHING_TO_GUESS,
     at_own_delta,
@@ -26,7 +27,6 @@ from fairpriv_core.report.card import tell_card
 from fairpriv_core.report.chosen import Chosen
 from fairpriv_core.report.document import (
     DETAILS,
-    Audience,
     Bullets,
     Cell,
     Code,
@@ -39,7 +39,7 @@ from fairpriv_core.report.document import (
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.figures import epsilon_dots
 from fairpriv_core.report.public import as_public_report
-from fairpriv_core.report.report_data import AboutData, ReportData, Spent
+from fairpriv_core.report.report_data import ReportData, Spent
 from fairpriv_core.report.report_numbers import (
     constant_rows,
     curve_figures,
@@ -51,7 +51,6 @@ from fairpriv_core.report.report_numbers import (
     tell_classes,
 )
 from fairpriv_core.report.summary import tell_summary
-from fairpriv_core.report.tables import REPLAYED
 from fairpriv_core.text import at_least_text, delta_text, epsilon_text
 
 _PICKED = "The choice of these runs: if somebody chose them by their raw numbers, no ε covers it."
@@ -76,7 +75,7 @@ _NO_GAP = (
 )
 
 
-def tell_question(chosen: Sequence[Chosen], *, plainly: bool) -> Section:
+def tell_question(chosen: Sequence[Chosen[Kind]], *, plainly: bool) -> Section:
     """Return what was asked: each method and the fairness that it was to reach; `plainly`: without its own terms."""
     if plainly:
         table = Table(("run", "method", "what it does"), tuple((e.mark, _title(e), _say_plainly(e)) for e in chosen))
@@ -88,12 +87,12 @@ def tell_question(chosen: Sequence[Chosen], *, plainly: bool) -> Section:
     parts: list[Part] = [table]
     for title, each in notions.items():
         notion = each.first.notion
-        parts.append(Text(f"{title} ({notion.citation}). {notion.asks}"))
+        parts.append(Text(f"{title} ({notion.citation}). {each.first.asks}"))
         parts.append(Text(f"When it misleads: {notion.misleads}"))
     return Section("What was asked", tuple(parts))
 
 
-def tell_data(chosen: Sequence[Chosen]) -> Section:
+def tell_data(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return the data in words, once for each data set and sensitive attribute."""
     parts: list[Part] = []
     for each in _once((_name_data(each), each) for each in chosen).values():
@@ -102,7 +101,7 @@ def tell_data(chosen: Sequence[Chosen]) -> Section:
     return Section("The data", tuple(parts))
 
 
-def tell_privacy(chosen: Sequence[Chosen], beside: ReportData, *, plainly: bool) -> Section:
+def tell_privacy(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, plainly: bool) -> Section:
     """Return every ε with δ, what is protected and how it was accounted, in odds; and what all runs cost together.
 
     `plainly`: without table and dots, which stand before; the proved ε alone, with a line on what papers claim.
@@ -110,40 +109,40 @@ def tell_privacy(chosen: Sequence[Chosen], beside: ReportData, *, plainly: bool)
     rows = tuple(_list_privacy(each) for each in chosen)
     parts: list[Part] = [] if plainly else [Table(_PRIVACY_HEAD, rows)]
     for each in chosen:
-        record = {**each.record, "epsilon_published": None} if plainly else each.record
-        parts.append(Text(f"{each.mark}, {_title(each)}: {wording.epsilon_line(record)} {each.first.odds.sentence}"))
+        stated = replace(each.first.epsilon, claimed=None) if plainly else each.first.epsilon
+        parts.append(Text(f"{each.mark}, {_title(each)}: {stated.line} {stated.odds}"))
     if plainly:
         parts += [Text(sentence) for sentence in mark_runs(_compare_claims(chosen), len(chosen))]
     else:
         parts += _draw_dots(chosen)
     parts.append(Text(_ALONE, strong=True))
-    if len({shown.record["key"] for each in chosen for shown in each.runs}) > 1:
+    if len({run.key for each in chosen for run in each.runs}) > 1:
         parts += _list_totals(_TOGETHER, beside.together)
     return Section("What privacy promises", (*parts, *_list_totals(_LEDGER.format(day=beside.day), beside.ledger)))
 
 
-def _tell_protected(chosen: Sequence[Chosen]) -> Section:
+def _tell_protected(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return the proved ε of each run in a row, and the largest as dots."""
     head, *rows = ((row[0], row[1], *row[3:5]) for row in (_PRIVACY_HEAD, *map(_list_privacy, chosen)))
     return Section("What is protected", (Table(tuple(map(str, head)), tuple(rows)), *_draw_dots(chosen)))
 
 
-def _draw_dots(chosen: Sequence[Chosen]) -> tuple[Part, ...]:
+def _draw_dots(chosen: Sequence[Chosen[Kind]]) -> tuple[Part, ...]:
     """Return what the largest proved ε lets an attacker learn as dots; () where none is proved."""
-    known = [(each.record["epsilon"], each.first.odds.sure) for each in chosen]
+    known = [(each.first.epsilon.proved, each.first.epsilon.sure) for each in chosen]
     proved = [(epsilon, sure) for epsilon, sure in known if epsilon is not None and sure is not None]
     return (epsilon_dots(*max(proved)),) if proved else ()
 
 
-def tell_limits(chosen: Sequence[Chosen]) -> Section:
+def tell_limits(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return what no ε of these runs promises."""
     said: dict[str, list[str]] = {}
     for each in chosen:
-        if not is_covered(each.record):
+        if not each.first.epsilon.is_covered:
             said.setdefault("Nothing is promised: no ε is proved.", []).append(each.mark)
-        elif each.record["threat_model"] == "attribute":
+        elif each.first.epsilon.threat_model == "attribute":
             sentence = (
-                f"Whole records: only {each.record['data']['sensitive']} is protected. For everything else about a "
+                f"Whole records: only {each.first.data.sensitive} is protected. For everything else about a "
                 "person, features and label, there is no bound."
             )
             said.setdefault(sentence, []).append(each.mark)
@@ -151,11 +150,11 @@ def tell_limits(chosen: Sequence[Chosen]) -> Section:
     return Section("What is not promised", (Bullets((*mark_runs(said, len(chosen)), _NOT_FAIR, _PICKED)),))
 
 
-def tell_assumptions(chosen: Sequence[Chosen]) -> Section:
+def tell_assumptions(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return what every ε takes as given, each sentence once with the runs that it is about."""
     said: dict[str, list[str]] = {}
     for each in chosen:
-        for sentence in each.record["assumptions"]:
+        for sentence in each.first.assumptions:
             said.setdefault(sentence, []).append(each.mark)
     return Section("What is assumed", (Bullets(mark_runs(said, len(chosen))),))
 
@@ -168,63 +167,61 @@ def mark_runs(said: dict[str, list[str]], count: int) -> tuple[str, ...]:
     )
 
 
-def _once(named: Iterable[tuple[str, Chosen]]) -> dict[str, Chosen]:
-    found: dict[str, Chosen] = {}
+def _once(named: Iterable[tuple[str, Chosen[Kind]]]) -> dict[str, Chosen[Kind]]:
+    found: dict[str, Chosen[Kind]] = {}
     for name, each in named:
         found.setdefault(name, each)
     return found
 
 
-def _name_data(each: Chosen) -> str:
+def _name_data(each: Chosen[Kind]) -> str:
     words = each.first.data
     return f"{each.row.dataset}:{each.row.sensitive}:{words.label}:{words.positive}:{each.row.data}"
 
 
-def _list_facts(each: Chosen) -> tuple[tuple[Cell, ...], ...]:
-    words, data = each.first.data, each.record["data"]
-    groups = data["group_names"]
-    more = f" and {len(groups) - 12} more" if len(groups) > 12 else ""
+def _list_facts(each: Chosen[Kind]) -> tuple[tuple[Cell, ...], ...]:
+    data, ratio = each.first.data, each.row.group_ratio
+    more = f" and {len(data.groups) - 12} more" if len(data.groups) > 12 else ""
     return (
-        ("what it is", words.summary),
-        ("source", words.citation or "uploaded; it is not part of this report"),
-        ("licence", words.licence or "not known to this software"),
-        ("rows", f"{data['n_train']:,} to train on and {data['n_test']:,} to test on"),
+        ("what it is", data.summary),
+        ("source", data.citation or "uploaded; it is not part of this report"),
+        ("licence", data.licence or "not known to this software"),
+        ("rows", f"{data.n_train:,} to train on and {data.n_test:,} to test on"),
         *((("rows used", wording.rows_text(each.row.rows)),) if each.row.rows else ()),
-        *((("left out", wording.thinned_text(each.group_ratio)),) if each.group_ratio else ()),
+        *((("left out", wording.thinned_text(ratio)),) if ratio else ()),
         *((("encoding", wording.encoding_text(each.row.encoding)),) if each.row.encoding != ENCODINGS[0] else ()),
-        ("what is predicted", _say_predicted(words, data["label_names"])),
-        ("sensitive attribute", f"{data['sensitive']}: {'; '.join(groups[:12])}{more}"),
-        ("predicted from", ", ".join(data["columns"] or ()) or "features that were made before"),
+        ("what is predicted", _say_predicted(data)),
+        ("sensitive attribute", f"{data.sensitive}: {'; '.join(data.groups[:12])}{more}"),
+        ("predicted from", ", ".join(data.columns or ()) or "features that were made before"),
     )
 
 
-def _say_predicted(words: AboutData, labels: Sequence[str]) -> str:
-    if words.positive is None:
-        return f"{words.label}, one of {len(labels)}: {'; '.join(labels)}"
-    return f"{words.label}, and '{words.positive}' counts as positive"
+def _say_predicted(data: DataFacts) -> str:
+    if data.positive is None:
+        return f"{data.label}, one of {len(data.labels)}: {'; '.join(data.labels)}"
+    return f"{data.label}, and '{data.positive}' counts as positive"
 
 
-def _title(each: Chosen) -> str:
+def _title(each: Chosen[Kind]) -> str:
     return each.first.method.title
 
 
-def _say_plainly(each: Chosen) -> str:
+def _say_plainly(each: Chosen[Kind]) -> str:
     aims = (
         "Learns to decide rightly and to keep the gap small"
         if each.first.method.pursues_notion
         else "Learns to decide rightly; fairness is only measured"
     )
-    unit = name_unit(each.record["config"]["data"])
-    return f"{aims}. Protects {wording.protected(each.record['threat_model'], unit)}."
+    return f"{aims}. Protects {each.first.epsilon.protects}."
 
 
-def _compare_claims(chosen: Sequence[Chosen]) -> dict[str, list[str]]:
+def _compare_claims(chosen: Sequence[Chosen[Kind]]) -> dict[str, list[str]]:
     """Return a line on what methods' papers claim beside what is proved, with the runs that it is about."""
     said: dict[str, list[str]] = {}
     for each in chosen:
-        claimed, proved = each.record["epsilon_published"], each.record["epsilon"]
+        stated = each.first.epsilon
+        claimed, proved, author = stated.claimed, stated.proved, stated.author
         if claimed is not None and epsilon_text(claimed) != epsilon_text(proved):
-            author = each.record.get("author")
             who = "The method's paper" if author is None else f"The author of {author}"
             line = f"{who} claims a number that is not proved; it is not shown."
             if proved is not None:
@@ -234,19 +231,16 @@ def _compare_claims(chosen: Sequence[Chosen]) -> dict[str, list[str]]:
     return said
 
 
-def _list_privacy(each: Chosen) -> tuple[Cell, ...]:
-    record = each.record
-    private = record["threat_model"] is not None
-    published = record["epsilon_published"]
+def _list_privacy(each: Chosen[Kind]) -> tuple[Cell, ...]:
+    stated = each.first.epsilon
+    private = stated.threat_model is not None
     return (
         each.mark,
-        "nothing: its noise can be repeated"
-        if each.row.variant == REPLAYED
-        else wording.protected(record["threat_model"], name_unit(record["config"]["data"])),
+        "nothing: its noise can be repeated" if each.row.variant == REPLAYED else stated.protects,
         None if each.row.epsilon is None else f"{each.row.epsilon:g}",
-        epsilon_text(record["epsilon"]) if private else "not private",
-        delta_text(record["delta"]) if private else None,
-        None if published is None else epsilon_text(published),
+        epsilon_text(stated.proved) if private else "not private",
+        delta_text(stated.delta) if private else None,
+        None if stated.claimed is None else epsilon_text(stated.claimed),
     )
 
 
@@ -272,7 +266,7 @@ def _name_column(column: str | None) -> str:
     return "whole records" if column is None else column
 
 
-def tell_checks(chosen: Sequence[Chosen]) -> tuple[Section, ...]:
+def tell_checks(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
     """Return what runs certify of their gap and what attacks found, of those that have either."""
     sections = []
     for each in chosen:
@@ -282,18 +276,18 @@ def tell_checks(chosen: Sequence[Chosen]) -> tuple[Section, ...]:
     return tuple(sections)
 
 
-def tell_caveats(chosen: Sequence[Chosen]) -> Section:
+def tell_caveats(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return what must be said with the numbers, each sentence once."""
     said: dict[str, list[str]] = {}
     for each in chosen:
-        for sentence in wording.caveats(each.record, each.raw_text):
+        for sentence in each.first.caveats:
             if not sentence.startswith("Assumed: "):  # these have a chapter of their own
                 said.setdefault(sentence, []).append(each.mark)
     shown = Bullets(mark_runs(said, len(chosen))) if said else Text("Nothing more.")
     return Section("Caveats", (shown,))
 
 
-def tell_settings(chosen: Sequence[Chosen]) -> Section:
+def tell_settings(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return every setting of the runs side by side, the versions of the software, and the records' keys."""
     flat = {each.mark: _flatten_config(each) for each in chosen}
     names = dict.fromkeys(name for settings in flat.values() for name in settings)
@@ -313,7 +307,7 @@ def tell_settings(chosen: Sequence[Chosen]) -> Section:
     )
 
 
-def tell_repeat(chosen: Sequence[Chosen]) -> Section:
+def tell_repeat(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return how to repeat each run: its config, and what will be the same."""
     parts: list[Part] = [
         Text(
@@ -325,14 +319,14 @@ def tell_repeat(chosen: Sequence[Chosen]) -> Section:
             f"{_say_sameness(chosen)} In another store the repeated run is not in this one's ledger, and costs again."
         ),
     ]
-    if any(name_file(each.record["config"]["data"]) for each in chosen):
+    if any(each.first.config["data"].get("file") for each in chosen):
         parts.append(Text("Data of one's own are not part of this report: name the file with --csv FILE."))
     for each in chosen:
-        parts += [Text(f"{each.name}, key {each.row.keys[0]}"), Code(each.first.config)]
+        parts += [Text(f"{each.name}, key {each.row.keys[0]}"), Code(each.first.toml)]
     return Section("How to repeat it", tuple(parts))
 
 
-def _say_sameness(chosen: Sequence[Chosen]) -> str:
+def _say_sameness(chosen: Sequence[Chosen[Kind]]) -> str:
     exact = [e.mark for e in chosen if e.row.threat_model is None]
     if len(exact) == len(chosen):
         return "The numbers will be the very same on the same versions: no secret noise is drawn."
@@ -342,20 +336,20 @@ def _say_sameness(chosen: Sequence[Chosen]) -> str:
     return f"{drawn}; only a run in replay mode repeats them exactly, and such a run protects nobody."
 
 
-def _tell_certificates(each: Chosen) -> list[Part]:
+def _tell_certificates(each: Chosen[Kind]) -> list[Part]:
     found: Sequence[tuple[str, str]] = each.first.certificates
     if not found:
         return []
     if len(found) == 1:  # why there is none
         return [Text(found[0][1])]
     rows = tuple((name, sentence) for name, sentence in found)
-    covered = is_covered(each.record)
+    covered = each.first.epsilon.is_covered
     made = "Made from the private evaluation's noisy counts of test rows." if covered else ""
-    own = "" if len(each.row.seeds) == 1 else f"It is of the model of seed {each.record['config']['seed']} alone."
+    own = "" if len(each.row.seeds) == 1 else f"It is of the model of seed {each.first.seed} alone."
     return [Table(("certified", "what holds"), rows, f"{made} {own}".strip(), raw=not covered)]
 
 
-def _tell_audit(each: Chosen) -> list[Part]:
+def _tell_audit(each: Chosen[Kind]) -> list[Part]:
     audit = each.first.audit
     if audit is None:
         return []
@@ -386,14 +380,13 @@ def _say_audit(audit: Mapping[str, Any]) -> str:
     return "".join(lines) + " A small lower bound means that these attacks found little."
 
 
-def _flatten_config(each: Chosen) -> dict[str, Any]:
+def _flatten_config(each: Chosen[Kind]) -> dict[str, Any]:
     """Return the settings of a run as the method ran, noise included, with a file by its name alone."""
-    record = each.record
-    config = {name: value for name, value in record["config"].items() if name not in ("data", "method", *_SEEDS)}
-    data = {**record["config"]["data"], "file": name_file(record["config"]["data"])}
-    seeds = {"seeds": ", ".join(map(str, each.row.seeds)), "replay_noise": record["config"].get("replay_noise")}
-    method = {("method" if name == "name" else name): value for name, value in record["calibrated"].items()}
-    return {**data, **config, **seeds, **method, "steps": record["steps"]}
+    run = each.first
+    config = {name: value for name, value in run.config.items() if name not in ("data", "method", *_SEEDS)}
+    seeds = {"seeds": ", ".join(map(str, each.row.seeds)), "replay_noise": run.config.get("replay_noise")}
+    method = {("method" if name == "name" else name): value for name, value in run.calibrated.items()}
+    return {**run.config["data"], **config, **seeds, **method, "steps": run.steps}
 
 
 def _show(value: Any) -> Cell:
@@ -406,19 +399,19 @@ def _show(value: Any) -> Cell:
     return None if value is None else str(value)
 
 
-def _list_versions(each: Chosen) -> str:
-    return ", ".join(f"{name} {version}" for name, version in each.record["versions"].items())
+def _list_versions(each: Chosen[Kind]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in each.first.versions.items())
 
 
-def build_document(chosen: Sequence[Chosen], beside: ReportData, audience: Audience) -> Document:
+def build_document(chosen: Sequence[Chosen[Kind]], beside: ReportData, audience: Audience) -> Document:
     """Return the report on the chosen runs; they and what stands `beside` them are as `audience` may see it."""
     shown = _tell_analyst if audience == "analyst" else _tell_policy
     document = Document(_name(chosen), audience, shown(chosen, beside))
-    data = (each.record["config"]["data"] for each in chosen)
+    data = (each.first.config["data"] for each in chosen)
     return as_public_report(document, data) if audience == "analyst" else document
 
 
-def _tell_analyst(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section, ...]:
+def _tell_analyst(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:
     table = run_rows(chosen)
     table = replace(table, rows=(*table.rows, *constant_rows(chosen), *reference_rows(beside.references)))
     return (
@@ -441,7 +434,7 @@ def _tell_analyst(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section
     )
 
 
-def _tell_policy(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section, ...]:
+def _tell_policy(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:
     missing: dict[str, list[str]] = {}
     for each in chosen:
         for reason in each.first.missing:
@@ -466,7 +459,7 @@ def _tell_policy(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section,
     )
 
 
-def _tell_costs(chosen: Sequence[Chosen], beside: ReportData) -> Section:
+def _tell_costs(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> Section:
     """Return accuracy and gap as they may be published, what they are held against, and why a gap is missing."""
     table = paid_rows(chosen)
     shown = [each for each in beside.references if each.accuracy is not None]
@@ -474,17 +467,17 @@ def _tell_costs(chosen: Sequence[Chosen], beside: ReportData) -> Section:
     if hidden := [each for each in beside.references if each.accuracy is None]:
         keys = ", ".join(each.key for each in hidden)
         parts.append(Text(f"{_NOT_SHOWN} The store holds one, which an analyst can read: {keys}."))
-    unpaid = [each.mark for each in chosen if each.first.missing and is_covered(each.record)]
+    unpaid = [each.mark for each in chosen if each.first.missing and each.first.epsilon.is_covered]
     if unpaid:
         parts.append(Text(_NO_GAP.format(runs=", ".join(unpaid)), strong=True))
     return Section("What it costs in accuracy, and how fair it is", tuple(parts))
 
 
-def _tell_cards(chosen: Sequence[Chosen], *, paid: bool) -> tuple[Section, ...]:
+def _tell_cards(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section, ...]:
     return tuple(section for each in chosen for section in tell_card(each, paid=paid))
 
 
-def _tell_groups(chosen: Sequence[Chosen], *, paid: bool) -> Section:
+def _tell_groups(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> Section:
     """Return the groups of each run's first seed, in numbers and as bars."""
     parts: list[Part] = []
     for each in chosen:
@@ -495,13 +488,13 @@ def _tell_groups(chosen: Sequence[Chosen], *, paid: bool) -> Section:
     return Section("Groups" if not paid else "Groups, from noisy counts", (*parts, *group_figures(chosen, paid=paid)))
 
 
-def _tell_paid(chosen: Sequence[Chosen]) -> tuple[Section, ...]:
+def _tell_paid(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
     """Return what private evaluations say; () where no run has one."""
     section = _tell_groups(chosen, paid=True)
     return (section, *tell_classes(chosen, paid=True)) if section.parts else ()
 
 
-def _name(chosen: Sequence[Chosen]) -> str:
+def _name(chosen: Sequence[Chosen[Kind]]) -> str:
     titles = dict.fromkeys(each.first.data.title for each in chosen)
     runs = "one setting" if len(chosen) == 1 else f"{len(chosen)} settings"
     return f"Privacy and fairness of {runs}: {', '.join(titles)}"

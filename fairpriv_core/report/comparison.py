@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from fairpriv_core.report import wording
-from fairpriv_core.report.classes import read_groups
+from fairpriv_core.facts import wording
+from fairpriv_core.facts.classes import read_classes, read_groups
+from fairpriv_core.facts.run_facts import RunFacts
+from fairpriv_core.facts.tables import TableRow
+from fairpriv_core.records.release import Kind
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
 from fairpriv_core.report.figures import ACCURACY, GroupRates, group_bars
 from fairpriv_core.report.mixing import CAPTION, draw_mixing_line
-from fairpriv_core.report.tables import Record, TableRow
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import number_text, percent_text, points_text
 
@@ -50,11 +52,11 @@ class Paired:
     seeds: tuple[int, ...]
 
 
-def compare_paired(records: Iterable[Record], reference: Iterable[Record], metric: str) -> Paired:
-    """Compare `metric` (a name of a record's `metrics`) between two settings, seed by seed."""
+def compare_paired(runs: Iterable[RunFacts[Kind]], reference: Iterable[RunFacts[Kind]], metric: str) -> Paired:
+    """Compare `metric` (an exact number by its name) between two settings, seed by seed."""
     from scipy.stats import ttest_1samp
 
-    ours, theirs = _by_seed(records, metric), _by_seed(reference, metric)
+    ours, theirs = _by_seed(runs, metric), _by_seed(reference, metric)
     seeds = tuple(sorted(ours.keys() & theirs.keys()))
     differences = [round(ours[seed] - theirs[seed], _DIGITS) for seed in seeds]
     differing = [value for value in differences if value]
@@ -124,22 +126,22 @@ def _signed_rank(differing: list[float]) -> float:
     return float(wilcoxon(differing, method=method).pvalue)
 
 
-def _by_seed(records: Iterable[Record], metric: str) -> dict[int, float]:
+def _by_seed(runs: Iterable[RunFacts[Kind]], metric: str) -> dict[int, float]:
     found: dict[int, float] = {}
-    for record in records:
-        value = (record.get("metrics") or {}).get(metric)
-        if value is not None:
-            found.setdefault(record["config"]["seed"], float(value))
+    for run in runs:
+        fact = None if run.exact is None else run.exact.read(metric)
+        if fact is not None:
+            found.setdefault(run.seed, fact.value)
     return found
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One of the compared settings: its label ("A: PF-LD, ε = 1"), its row, and the records of its seeds."""
+    """One of the compared settings: its label ("A: PF-LD, ε = 1"), its row, and its seeds."""
 
     label: str
     row: TableRow
-    records: Sequence[Record]
+    runs: Sequence[RunFacts[Kind]]
 
 
 def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) -> FigureData:
@@ -166,30 +168,30 @@ def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) 
 
 def compare_groups(compared: Sequence[Compared], *, rate: str, of: Literal["group", "class"] = "group") -> FigureData:
     """One bar for each group (or class) and setting: the mean of `rate` over seeds with its 95 % interval."""
-    bars = [GroupRates(one.label, one.row.method, fold_groups(one.records, rate, of=of)) for one in compared]
+    bars = [GroupRates(one.label, one.row.method, fold_groups(one.runs, rate, of=of)) for one in compared]
     figure = group_bars(bars, rate=rate, of=of)
-    if all(len(one.records) == 1 for one in compared):
+    if all(len(one.runs) == 1 for one in compared):
         return figure
     return replace(figure, caption=_OVER_SEEDS)
 
 
-def fold_groups(records: Sequence[Record], rate: str, *, of: str = "group") -> list[dict[str, Any]]:
+def fold_groups(runs: Sequence[RunFacts[Kind]], rate: str, *, of: str = "group") -> list[dict[str, Any]]:
     """Return each group's name, size (its mean over seeds), mean `rate` and its 95 % t interval, as of one run.
 
     `of`: "class" for the classes in place of the groups.
     The interval is within [0, 1]; of one seed it is the run's own Wilson interval. Undefined rates are left out.
     """
     found: dict[str, list[Mapping[str, Any]]] = {}
-    for record in records:
-        metrics = record.get("metrics") or {}
-        for group in metrics.get("classes") or () if of == "class" else read_groups(metrics, rate):
+    for run in runs:
+        known = {} if run.exact is None else run.exact.found
+        for group in read_classes(run.exact) if of == "class" else read_groups(known, rate):
             found.setdefault(str(group["name"]), []).append(group)
     return [_fold_group(name, groups, rate) for name, groups in found.items()]
 
 
 def index_means(compared: Sequence[Compared]) -> dict[str, list[Mean]]:
     """Return each inequality index over the groups' accuracies: the mean over seeds of each setting, in order."""
-    return {name: [_mean_metric(one.records, name) for one in compared] for name in INDICES}
+    return {name: [_mean_metric(one.runs, name) for one in compared] for name in INDICES}
 
 
 def _fold_group(name: str, groups: Sequence[Mapping[str, Any]], rate: str) -> dict[str, Any]:
@@ -236,8 +238,9 @@ def _describe(one: Compared) -> str:
     return f"{one.label}: accuracy {accuracy}, gap {gap}."
 
 
-def _mean_metric(records: Sequence[Record], name: str) -> Mean:
-    return mean_interval((record.get("metrics") or {}).get(name) for record in records)
+def _mean_metric(runs: Sequence[RunFacts[Kind]], name: str) -> Mean:
+    facts = [None if run.exact is None else run.exact.read(name) for run in runs]
+    return mean_interval(None if fact is None else fact.value for fact in facts)
 
 
 def _percent(share: Value) -> Value:

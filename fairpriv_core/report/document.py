@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
+from fairpriv_core.facts.run_facts import Audience
 from fairpriv_core.records.record import RAW
 from fairpriv_core.report.figure import OF_OWN, FigureData, say_published
 
-Audience = Literal["analyst", "policy"]
 AUDIENCES: tuple[Audience, ...] = ("analyst", "policy")
 NOTICES: dict[Audience, str] = {
     "analyst": "For the analyst: it holds numbers computed on protected data without noise. Do not publish it.",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from fairpriv_core.notions.catalog import notions
+from fairpriv_core.facts.run_facts import RunFacts, read_facts
+from fairpriv_core.facts.tables import TableRow
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.release import Kind
 from fairpriv_core.records.shown import Shown, read_shown
-from fairpriv_core.records.source import is_published
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series
 from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.report.frontier import ACCURACY, END_NAMES, Wanted, draw_end, draw_ends
 from fairpriv_core.report.styles import method_style
-from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.text import epsilon_text, number_text, percent_text, points_text
 
 _RELEASED = "The gap follows from what was released; the bar is one standard error of its noise."
@@ -25,13 +25,13 @@ _TEST = "One seed, on the test rows."
 
 @dataclass(frozen=True)
 class Explored:
-    """One explored run: its numbers as they may be seen, and its record's JSON."""
+    """One explored run: its numbers as they may be seen, and all that there is to tell of it."""
 
     key: str
     method: str
     epsilon: float | None
     shown: Shown
-    record: Mapping[str, Any]
+    facts: RunFacts[Kind]
 
     @property
     def is_released(self) -> bool:
@@ -44,13 +44,10 @@ class Explored:
         return self.shown.raw
 
 
-def read_explored(record: Mapping[str, Any]) -> Explored | None:
-    """Return what a finished run's record, JSON, came to; None where it has no gap."""
-    shown = read_shown(record)
-    if shown is None:
-        return None
-    [row] = run_table([record])
-    return Explored(record["key"], row.method, row.epsilon, shown, record)
+def read_explored(record: RunRecord) -> Explored | None:
+    """Return what a finished run came to; None where it has no gap."""
+    shown, facts = read_shown(record.to_json()), read_facts(record)
+    return None if shown is None else Explored(record.key, facts.method.name, facts.outcome.epsilon, shown, facts)
 
 
 def draw_explored(
@@ -64,7 +61,7 @@ def draw_explored(
     """
     newest = trail[-1]
     said = _say_kind(newest)
-    if not (newest.is_raw or is_published(newest.record["config"]["data"])):
+    if not (newest.is_raw or newest.facts.data.published):
         plain = None
     return FigureData(
         name="explored",
@@ -85,17 +82,18 @@ def _say_kind(point: Explored) -> str:
     if point.shown.accuracy_error is not None and point.is_released:
         return _TOLD
     if point.is_released:
-        return _RELEASED if point.is_raw or is_published(point.record["config"]["data"]) else f"{_RELEASED} {_BOTH}"
+        return _RELEASED if point.is_raw or point.facts.data.published else f"{_RELEASED} {_BOTH}"
     return _TEST if point.is_raw else f"{_TEST} {_PUBLIC}"
 
 
 def _draw_ends(newest: Explored, plain: TableRow | None) -> list[Series]:
-    constant = (newest.record["metrics"] or {}).get("constant_accuracy")
-    public = newest.is_raw or is_published(newest.record["config"]["data"])
+    exact = newest.facts.exact
+    constant = None if exact is None else exact.read("constant_accuracy")
+    public = newest.is_raw or newest.facts.data.published
     ends = draw_ends(plain, 0)
     if ends or constant is None or not (public or newest.shown.accuracy_error is None):
         return ends  # the constant answer's accuracy was measured: it stands beside no released one
-    return [draw_end(END_NAMES[0], 0.0, 100 * constant, 0)]
+    return [draw_end(END_NAMES[0], 0.0, 100 * constant.value, 0)]
 
 
 def _draw_path(trail: Sequence[Explored]) -> Series:
@@ -142,14 +140,12 @@ def _name(point: Explored) -> str:
 
 def draw_groups(point: Explored) -> FigureData:
     """Each group's rate, by people out of 100; as `notion` compares them, the first of its rates."""
-    notion = notions()[point.record["config"]["notion"]]
-    metrics = point.record["metrics"] or {}
-    rates = GroupRates(method_style(point.method).title, point.method, metrics["groups"])
+    notion, labels, exact = point.facts.notion, point.facts.data.labels, point.facts.exact
+    rates = GroupRates(method_style(point.method).title, point.method, () if exact is None else exact.groups)
     figure = group_bars([rates], rate=notion.rates[0])
-    labels = point.record["data"]["label_names"]
     said = {"positive_rate": f"decided “{labels[-1]}”", "accuracy": "decided rightly"}
     among = {"true_positive_rate": labels[-1], "false_positive_rate": labels[0]}
-    rate, raw = notion.rates[0], not is_published(point.record["config"]["data"])
+    rate, raw = notion.rates[0], not point.facts.data.published
     words = said.get(rate) or f"decided “{labels[-1]}” of those who are “{among.get(rate, '')}”"
     return replace(
         figure,

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fairpriv_core.report.tables import Outcome, TableRow, fold_outcomes, read_outcome
+from fairpriv_core.facts.tables import Outcome, TableRow, fold_outcomes, read_outcome
 from fairpriv_core.store.labels import Label
 from fairpriv_core.store.runs import RunStore
 

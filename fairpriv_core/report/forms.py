@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import get_args
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.classes import has_classes
+from fairpriv_core.facts.run_facts import Audience
+from fairpriv_core.records.release import Kind
 from fairpriv_core.report.card import write_cards
 from fairpriv_core.report.chapters import build_document
 from fairpriv_core.report.chosen import Chosen, choose_runs, cut_beside
-from fairpriv_core.report.classes import has_classes
-from fairpriv_core.report.document import Audience, Document, Table
+from fairpriv_core.report.document import Document, Table
 from fairpriv_core.report.export import ImageFormat, find_browser, sign_pdf, to_image
 from fairpriv_core.report.figure import write_csv, write_table
 from fairpriv_core.report.html import write_html
@@ -61,36 +63,34 @@ def safe_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "_", plain).lstrip("._-")[-80:] or "file"
 
 
-def list_tables(document: Document, chosen: Sequence[Chosen], audience: Audience) -> dict[str, bytes]:
+def list_tables(document: Document, chosen: Sequence[Chosen[Kind]], audience: Audience) -> dict[str, bytes]:
     """Return every table by the name of its file."""
     files = {"tables/runs.csv": write_runs(chosen, audience).encode()}
     files["tables/groups.csv"] = write_groups(chosen, audience).encode()
-    if any(
-        has_classes(each.record.get("metrics")) or has_classes(each.record.get("metrics_private")) for each in chosen
-    ):
+    if any(has_classes(each.first.exact) or has_classes(each.first.released) for each in chosen):
         files["tables/classes.csv"] = write_classes(chosen, audience).encode()
     return files | {f"figures/{figure.name}.csv": write_csv(figure).encode() for figure in document.figures}
 
 
-def write_runs(chosen: Sequence[Chosen], audience: Audience) -> str:
+def write_runs(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
     """Return the run table as CSV; of the audience "policy" only numbers that ε covers or that are public."""
     table = paid_rows(chosen) if audience == "policy" else run_rows(chosen)
     rows = [(*row, ", ".join(each.row.keys)) for row, each in zip(table.rows, chosen, strict=True)]
     return write_table((*table.head, "keys", "note"), ((*row, table.text) for row in rows))
 
 
-def write_groups(chosen: Sequence[Chosen], audience: Audience) -> str:
+def write_groups(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
     """Return the groups' results of each run's first seed as CSV."""
     paid = audience == "policy"
     return _write_rows([(each, group_rows(each, paid=paid)) for each in chosen], "group")
 
 
-def write_classes(chosen: Sequence[Chosen], audience: Audience) -> str:
+def write_classes(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
     """Return how each class fares in each run's first seed as CSV, of runs with more than two labels."""
     return _write_rows([(each, class_rows(each, paid=audience == "policy")) for each in chosen], "class")
 
 
-def _write_rows(tables: Sequence[tuple[Chosen, Table | None]], first: str) -> str:
+def _write_rows(tables: Sequence[tuple[Chosen[Kind], Table | None]], first: str) -> str:
     """Return tables of several runs under each other; a column that a run does not have is empty there."""
     known = [(each, table) for each, table in tables if table is not None]
     head = tuple(dict.fromkeys(name for _, table in known for name in table.head)) or (first,)
@@ -137,7 +137,7 @@ class Report:
     """
 
     audience: Audience
-    chosen: tuple[Chosen, ...]
+    chosen: tuple[Chosen[Kind], ...]
     document: Document
     story: Story
     sweep: str | None = None
@@ -265,7 +265,7 @@ def _write_all(report: Report, say: Say) -> bytes:
 
 def _list_configs(report: Report) -> dict[str, bytes]:
     runs = (run for each in report.chosen for run in each.runs)
-    configs = {f"configs/{run.record['key']}.toml": run.config.encode() for run in runs}
+    configs = {f"configs/{run.key}.toml": run.toml.encode() for run in runs}
     return configs | ({} if report.sweep is None else {"sweep.toml": report.sweep.encode()})
 
 

@@ -8,13 +8,13 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from fairpriv_core.facts import wording
+from fairpriv_core.facts.tables import REPLAYED, TableRow
 from fairpriv_core.methods.catalog import place_method
-from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Region, Series, Value
 from fairpriv_core.report.heatmap import find_varying
 from fairpriv_core.report.mixing import CAPTION, draw_mixing_line, find_plain
 from fairpriv_core.report.styles import method_style
-from fairpriv_core.report.tables import REPLAYED, TableRow
 from fairpriv_core.text import delta_text, number_text, percent_text, points_text
 
 Triple = tuple[float, float, float]

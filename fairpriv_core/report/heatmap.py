@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series
-from fairpriv_core.report.tables import TableRow
 from fairpriv_core.text import number_text, percent_text, points_text
 
 Quantity = Literal["accuracy", "gap"]

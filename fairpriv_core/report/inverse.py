@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.tables import TableRow, say_claim
 from fairpriv_core.report.styles import method_style
-from fairpriv_core.report.tables import TableRow, say_claim
 from fairpriv_core.stats import Mean
 from fairpriv_core.text import number_text, percent_text, points_text
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from scipy.special import stdtrit
 
-from fairpriv_core.report import wording
+from fairpriv_core.facts import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, line
 from fairpriv_core.report.live import live_multipliers
 from fairpriv_core.report.start import read_start_results

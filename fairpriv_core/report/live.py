@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fairpriv_core.report import wording
+from fairpriv_core.facts import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 from fairpriv_core.stats import mean_interval
 from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text

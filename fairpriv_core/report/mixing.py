@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.report.figure import Series
-from fairpriv_core.report.tables import TableRow
 
 CAPTION = (
     "The dotted mixing line goes from one answer for everybody to plain training. Anything on or below it could be had "

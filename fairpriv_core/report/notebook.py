@@ -6,11 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from fairpriv_core.records.source import name_file
+from fairpriv_core.facts.run_facts import Audience, RunFacts
+from fairpriv_core.records.release import Kind
 from fairpriv_core.report.chosen import Chosen
-from fairpriv_core.report.document import Audience
 from fairpriv_core.report.markdown import escape
-from fairpriv_core.report.report_numbers import is_noisy, read_paid
 
 _INTRODUCTION = """Each run's config is written to a file and trained once more by `fairpriv train`, in a store of its \
 own (`repeat.db`, in this notebook's folder). Split, initialisation and public batches are the same, and so is the \
@@ -48,11 +47,11 @@ _COMPARE = """for key, told in REPORT.items():
         assert not told["exact"] or now == value, "this run draws no secret noise: its numbers should repeat\""""
 
 
-def write_notebook(chosen: Sequence[Chosen], audience: Audience) -> str:
+def write_notebook(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
     """Return the notebook as JSON text; it holds configs and the numbers that `audience` may see."""
     every_run = [run for each in chosen for run in each.runs]
-    configs = {run.record["key"]: run.config for run in every_run}
-    numbers = {run.record["key"]: _tell(run, each, audience) for each in chosen for run in each.runs}
+    configs = {run.key: run.toml for run in every_run}
+    numbers = {run.key: _tell(run, audience) for run in every_run}
     named = ", ".join(escape(each.name) for each in chosen)
     cells = [
         _markdown(f"# The runs of a report, once more\n\n{named}\n\n{_INTRODUCTION}"),
@@ -68,15 +67,14 @@ def write_notebook(chosen: Sequence[Chosen], audience: Audience) -> str:
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
-def _tell(run: Any, each: Chosen, audience: Audience) -> dict[str, Any]:
+def _tell(run: RunFacts[Kind], audience: Audience) -> dict[str, Any]:
     """Return a run's accuracy and own gap; `noisy` names those with noise, `exact` says whether they repeat."""
-    record, names = run.record, ("accuracy", f"{each.row.notion}_gap")
-    noisy = [name for name in names if audience == "policy" and is_noisy(run, name)]
-    values = {name: read_paid(run, name) if audience == "policy" else record["metrics"][name] for name in names}
-    known = values if audience == "analyst" else {n: value for n, value in values.items() if value is not None}
-    replayed = record["config"].get("replay_noise") is not None
-    exact = (record["threat_model"] is None or replayed) and name_file(record["config"]["data"]) is None
-    return {"numbers": known, "noisy": noisy, "exact": exact}
+    told = run.without_released() if audience == "analyst" else run  # an analyst holds exact numbers against new ones
+    facts = {name: told.read(name) for name in ("accuracy", run.notion.metric)}
+    known = {name: None if fact is None else fact.value for name, fact in facts.items() if fact or told is not run}
+    noisy = [name for name, fact in facts.items() if fact and fact.kind == "released"]
+    repeats = run.epsilon.threat_model is None or run.epsilon.replayed
+    return {"numbers": known, "noisy": noisy, "exact": repeats and not run.data.own_file}
 
 
 def _literal(value: Any) -> str:

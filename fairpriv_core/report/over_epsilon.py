@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from fairpriv_core.facts import wording
+from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.methods.catalog import place_method
-from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Region, Series, Value, line
 from fairpriv_core.report.figures import ACCURACY, EPSILON_AXIS, list_values
 from fairpriv_core.report.frontier import Wanted, describe_row
 from fairpriv_core.report.styles import method_style
-from fairpriv_core.report.tables import TableRow
 from fairpriv_core.stats import Mean
 from fairpriv_core.text import epsilon_text
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.facts import wording
 from fairpriv_core.papers.catalog import name_paper
 from fairpriv_core.papers.gains import list_gains
 from fairpriv_core.papers.preset import (
@@ -41,7 +42,6 @@ from fairpriv_core.papers.values import (
     with_half,
 )
 from fairpriv_core.records.source import is_published
-from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series
 from fairpriv_core.stats import Mean
 from fairpriv_core.text import delta_text, epsilon_text

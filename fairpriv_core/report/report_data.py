@@ -3,100 +3,24 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
-from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.run_facts import RunFacts, read_facts
 from fairpriv_core.ledger.launch import Effect, foresee_launch, read_page
 from fairpriv_core.ledger.report import add_up
-from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
-from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.notion import explain
-from fairpriv_core.plain import write_toml
-from fairpriv_core.privacy.explain import odds, sentence
+from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.records.ledger_entry import call_data, identify_data, list_sensitive
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.records.source import name_unit
+from fairpriv_core.records.release import Kind
 from fairpriv_core.records.stored import read_stored_runs, say_stored
 from fairpriv_core.report.live import is_overlaid
-from fairpriv_core.runs.certificate import describe_certificates
 from fairpriv_core.runs.plain_run import find_plain_runs, find_stored_plain_run, name_rows
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.sweeps.spec import write_sweep
-
-_CELL = re.compile(r" because of '.*'( in row [^.]*)?\.$", re.DOTALL)
-
-Json = Mapping[str, Any]
-Curves = Sequence[tuple[int, str, float | None]]
-
-
-@dataclass(frozen=True)
-class AboutData:
-    """The data in words. `positive` is None where there are more than two labels; of an own file nothing is cited."""
-
-    title: str
-    summary: str
-    citation: str | None
-    licence: str | None
-    label: str
-    positive: str | None
-    caveats: tuple[str, ...]
-    own_file: bool
-
-
-@dataclass(frozen=True)
-class AboutMethod:
-    """What trained a run, as its method's `info` has it."""
-
-    title: str
-    summary: str
-    citation: str
-    needs_group_at_prediction: bool
-    pursues_notion: bool
-
-
-@dataclass(frozen=True)
-class AboutNotion:
-    """Which fairness was asked for, on the run's own groups and label."""
-
-    title: str
-    citation: str
-    asks: str
-    misleads: str
-
-
-@dataclass(frozen=True)
-class Odds:
-    """What a proved epsilon says in odds, and how `sure` an attacker can end, in 100; None without a bound."""
-
-    sentence: str
-    sure: int | None
-
-
-@dataclass(frozen=True)
-class ReportRun:
-    """What is told of one finished run.
-
-    `record` is its JSON document, `curves` are (step, name, value) as they are drawn, `audit` the stored one's JSON,
-    `certificates` (name, sentence), `config` TOML. `missing` are the reasons why numbers are kept from the audience.
-    """
-
-    record: Json
-    curves: Curves
-    audit: Json | None
-    certificates: Sequence[tuple[str, str]]
-    config: str
-    data: AboutData
-    method: AboutMethod
-    notion: AboutNotion
-    odds: Odds
-    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,51 +39,20 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class Reference:
-    """A run without privacy and fairness on the same question: its record's JSON, as the audience may see it."""
-
-    record: Json
-
-    @property
-    def key(self) -> str:
-        """The run's key."""
-        return str(self.record["key"])
-
-    @property
-    def seed(self) -> int:
-        """The run's seed."""
-        return int(self.record["config"]["seed"])
-
-    @property
-    def accuracy(self) -> float | None:
-        """The share of test rows decided rightly; None where it may not be shown."""
-        return self._read("accuracy")
-
-    @property
-    def gap(self) -> float | None:
-        """The gap of its notion; None where it may not be shown."""
-        return self._read(f"{self.record['config']['notion']}_gap")
-
-    def _read(self, name: str) -> float | None:
-        found: float | None = (self.record["metrics"] or {}).get(name)
-        return found
-
-
-@dataclass(frozen=True)
 class ReportData:
     """All that a report tells: of each run, and of what stands beside them.
 
     `together` is what all of them spent, for each thing that is protected; `ledger` what everything on the same people
-    has spent and will, as the ledger's gauge says it, on `day` (UTC). `sweep` is the TOML of the
-    sweep that trains exactly these runs; None where they are none. `origins` says of what comes with this software
-    where it is from.
+    has spent and will, as the ledger's gauge says it, on `day` (UTC). `references` are runs without privacy and
+    fairness on the same questions. `sweep` is the TOML of the sweep that trains exactly these runs; None where they are
+    none. `origins` says of what comes with this software where it is from.
     """
 
-    runs: tuple[ReportRun, ...]
+    runs: tuple[RunFacts[Kind], ...]
     together: tuple[Spent, ...]
     ledger: tuple[Spent, ...]
     day: str
-    references: tuple[Reference, ...]
+    references: tuple[RunFacts[Kind], ...]
     sweep: str | None = None
     origins: tuple[str, ...] = ()
 
@@ -191,7 +84,10 @@ def gather_report(
             raise BadInput(f"run {key} is {status}: only finished runs can be reported.", field="key")
     chosen = [records[key] for key in wanted]
     audits = AuditStore(store.database)
-    told = [_tell_run(record, store.curves(record.key, is_overlaid), audits.find(record.key)) for record in chosen]
+    told = [
+        read_facts(record, curves=store.curves(record.key, is_overlaid), audit=audits.find(record.key))
+        for record in chosen
+    ]
     plain = find_plain_runs(store, [record.config for record in chosen])
     data = _put_together(chosen, told, plain)
     return replace(data, ledger=tuple(_read_ledger(store, chosen, find_spent)))
@@ -205,78 +101,24 @@ def gather_stored(epsilon: float | None = None) -> ReportData:
     private = [record for record in read_stored_runs().records if record.threat_model is not None]
     chosen = [record for record in private if epsilon in (None, record.config["epsilon"])]
     plain = [find_stored_plain_run(record.config) for record in chosen]
-    data = _put_together(chosen, [_tell_run(record, (), None) for record in chosen], plain)
+    data = _put_together(chosen, [read_facts(record) for record in chosen], plain)
     return replace(data, origins=(say_stored("These runs and plain training are", chosen),))
 
 
 def _put_together(
-    chosen: Sequence[RunRecord], told: Sequence[ReportRun], plain: Sequence[RunRecord | None]
+    chosen: Sequence[RunRecord], told: Sequence[RunFacts[Kind]], plain: Sequence[RunRecord | None]
 ) -> ReportData:
     """Return what is told of runs and of what stands beside them, but for the ledger."""
     beside = _find_references(chosen, plain)
-    asked = [replace(each, config={**each.config, "notion": notion}) for notion, each in beside]
     origin = say_stored("Plain training is", [each for _, each in beside])
     return ReportData(
         runs=tuple(told),
         together=tuple(Spent(**one) for one in add_up(chosen)),
         ledger=(),
         day=datetime.now(UTC).date().isoformat(),
-        references=tuple(Reference(record.to_document()) for record in asked),
+        references=tuple(read_facts(each).asking(notion) for notion, each in beside),
         sweep=write_sweep([record.config for record in chosen]),
         origins=(origin,) if origin else (),
-    )
-
-
-def tell_data(record: RunRecord) -> AboutData:
-    """Return the data in words; of a person's own file its caveats are told without the cell that they quote."""
-    asked = record.config["data"]
-    problem = problems().get(asked["dataset"] or "")
-    caveats = tuple(_CELL.sub(" because of one of its values.", caveat) for caveat in record.data["caveats"])
-    labels = record.data["label_names"]
-    positive = labels[-1] if len(labels) == 2 else None
-    if problem is None:
-        name, about = Path(str(asked["file"])).name[:24], "A file of its user's own."
-        return AboutData(f"an own file, {name}", about, None, None, asked["label"] or "", positive, caveats, True)
-    label = asked["label"] or problem.labels[0].column.name
-    cited = problem.citation, problem.licence
-    return AboutData(problem.title, problem.summary, *cited, label, positive, caveats, False)
-
-
-def tell_method(record: RunRecord) -> AboutMethod:
-    """Return what trained the run."""
-    info = methods()[record.config["method"]["name"]].info
-    return AboutMethod(info.title, info.summary, info.citation, info.needs_group_at_prediction, info.pursues_notion)
-
-
-def tell_notion(record: RunRecord) -> AboutNotion:
-    """Return which fairness was asked for, on the run's own groups and label."""
-    notion = notions()[record.config["notion"]]
-    asks = explain(notion, record.data["group_names"], record.data["label_names"])
-    return AboutNotion(notion.title, notion.citation, asks, notion.misleads)
-
-
-def tell_odds(record: RunRecord) -> Odds:
-    """Return what the proved epsilon says in odds."""
-    if record.threat_model is None:
-        return Odds("Nothing limits what an attacker can learn: this method is not private.", None)
-    if record.config["replay_noise"] is not None:
-        return Odds("Nothing is protected: whoever knows how the noise was drawn can take it off.", None)
-    said = sentence(record.epsilon, record.delta, record.threat_model, name_unit(record.config["data"]))
-    return Odds(said, None if record.epsilon is None else odds(record.epsilon))
-
-
-def _tell_run(record: RunRecord, curves: Curves, audit: Json | None) -> ReportRun:
-    document = record.to_document()
-    return ReportRun(
-        record=document,
-        curves=curves,
-        audit=audit,
-        certificates=describe_certificates(record),
-        config=write_toml(document["config"]),
-        data=tell_data(record),
-        method=tell_method(record),
-        notion=tell_notion(record),
-        odds=tell_odds(record),
     )
 
 

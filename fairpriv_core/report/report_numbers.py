@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from fairpriv_core.notions.catalog import notions
-from fairpriv_core.records.record import RAW
-from fairpriv_core.report import classes, live, wording
+from fairpriv_core.facts import classes, wording
+from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, has_classes, say_decided
+from fairpriv_core.facts.measured import Measured
+from fairpriv_core.facts.measures import Fact, Json, Measures
+from fairpriv_core.facts.run_facts import RunFacts
+from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
+from fairpriv_core.records.release import Kind
+from fairpriv_core.report import live
 from fairpriv_core.report.chosen import Chosen
-from fairpriv_core.report.classes import are_groups, compare_classes, find_reference, has_classes, say_decided
 from fairpriv_core.report.document import Cell, Part, Section, Table, Text
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
 from fairpriv_core.report.figure import Reference as Mark
 from fairpriv_core.report.figures import ACCURACY, EPSILON_AXIS, GroupRates, group_bars
 from fairpriv_core.report.live import fold_curves
-from fairpriv_core.report.measured import Measured, measure
-from fairpriv_core.report.report_data import Reference, ReportRun
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import number_text, percent_text
@@ -28,7 +29,7 @@ RATES = {
     "false_positive_rate": "false positive rate",
     "accuracy": "accuracy",
 }
-Point = tuple[Chosen, Mean, Mean]
+Point = tuple[Chosen[Kind], Mean, Mean]
 _HEAD = ("run", "accuracy %", "± acc.", "gap pp", "± gap", "seeds")
 _PAID_HEAD = ("run", "accuracy %", "± acc.", "gap pp", "± gap", "seeds")
 CONSTANT = "always the same answer"
@@ -36,57 +37,40 @@ _NEAR = 0.03  # of an axis of accuracy: two names nearer than that are printed o
 _CLASS_HEAD = ("class", "test rows", "accuracy %", "decided %")
 
 
-def read_paid(run: ReportRun, name: str) -> Value:
-    """Return a number that may be published: public, or else noisy and paid for; None for neither."""
-    found = _read_public(run) if name in _read_public(run) else run.record.get("metrics_private") or {}
-    value: Value = found.get(name)
-    return value
-
-
-def is_noisy(run: ReportRun, name: str) -> bool:
-    """Return whether a number that may be published is noisy and paid for, in place of exact and public."""
-    return name not in _read_public(run) and read_paid(run, name) is not None
-
-
-def _read_public(run: ReportRun) -> Mapping[str, Any]:
-    """Return the metrics that are public, by name; none of a record that holds raw ones."""
-    record = run.record
-    return {} if record.get("metrics_are_raw", True) else record.get("metrics") or {}
-
-
-def run_rows(chosen: Sequence[Chosen]) -> Table:
+def run_rows(chosen: Sequence[Chosen[Kind]]) -> Table:
     """Return accuracy and gap of each run, raw, as mean ± 95 % over seeds."""
     rows = tuple((each.name, *_ends(each.row.accuracy), *_ends(each.row.gap), len(each.row.seeds)) for each in chosen)
     return Table(
         _HEAD,
         rows,
         "Mean and half of its 95 % interval over seeds, on the test split.",
-        raw=not all(each.is_published for each in chosen),
+        raw=not all(each.first.data.published for each in chosen),
         mark=_mark(chosen),
     )
 
 
-def paid_rows(chosen: Sequence[Chosen]) -> Table:
+def paid_rows(chosen: Sequence[Chosen[Kind]]) -> Table:
     """Return what may be published of each run: accuracy and gap, public or covered by ε; of several seeds their mean.
 
     A number is exact on the test rows where it is public; a noisy one says so.
     """
     rows = []
     for each in chosen:
-        found = measure([run.record for run in each.runs])
-        cells = (*_show_paid(each, "accuracy", found.accuracy), *_show_paid(each, _gap(each), found.gap))
+        found, notion = each.measure(), each.first.notion
+        cells = (*_show_paid(each, "accuracy", found.accuracy), *_show_paid(each, notion.metric, found.gap))
         rows.append((each.name, *cells, len(each.runs)))
     words = "±: half of the 95 % interval, over seeds, or of one run over the sampling of its test rows and the noise."
     return Table(_PAID_HEAD, tuple(rows), f"Numbers without the words “with noise” are exact. {words}")
 
 
-def _show_paid(each: Chosen, name: str, found: Mean) -> tuple[Cell, Value]:
+def _show_paid(each: Chosen[Kind], name: str, found: Mean) -> tuple[Cell, Value]:
     """Return a number that may be published, and half of its interval."""
     share, half = _ends(found)
-    return f"{number_text(share)} with noise" if is_noisy(each.first, name) else share, half
+    fact = each.first.read(name)
+    return f"{number_text(share)} with noise" if fact is not None and fact.kind == "released" else share, half
 
 
-def constant_rows(chosen: Sequence[Chosen]) -> tuple[tuple[Cell, ...], ...]:
+def constant_rows(chosen: Sequence[Chosen[Kind]]) -> tuple[tuple[Cell, ...], ...]:
     """Return what the same answer for everybody reaches on the test rows, of the runs where it may be shown."""
     return tuple(
         (
@@ -101,70 +85,67 @@ def constant_rows(chosen: Sequence[Chosen]) -> tuple[tuple[Cell, ...], ...]:
     )
 
 
-def reference_rows(references: Sequence[Reference]) -> tuple[tuple[Cell, ...], ...]:
+def reference_rows(references: Sequence[RunFacts[Kind]]) -> tuple[tuple[Cell, ...], ...]:
     """Return runs without privacy and fairness on the same question, raw."""
     named = (
         (f"for reference: no privacy, no fairness (key {each.key}, seed {each.seed})", each) for each in references
     )
-    return tuple((name, _percent(each.accuracy), None, _percent(each.gap), None, 1) for name, each in named)
+    return tuple((name, _show_fact(each.accuracy), None, _show_fact(each.gap), None, 1) for name, each in named)
 
 
-def group_rows(each: Chosen, *, paid: bool) -> Table | None:
+def group_rows(each: Chosen[Kind], *, paid: bool) -> Table | None:
     """Return the groups' rates of the first seed with 95 % intervals; None where there are none."""
-    found = each.record.get("metrics_private" if paid else "metrics") or {}
-    groups = found.get("groups") or ()
-    if not groups:
+    measures = _select(each, paid=paid)
+    if measures is None or not measures.groups:
         return None
-    rates = _list_rates(found)
-    shares = zip(*(classes.read_groups(found, rate) for rate in rates), strict=True)
+    rates = _list_rates(measures)
+    shares = zip(*(classes.read_groups(measures.found, rate) for rate in rates), strict=True)
     rows = tuple((own[0]["name"], round(own[0]["size"]), *map(wording.share_text, own, rates)) for own in shares)
     note = "In per cent, with 95 % Wilson intervals, on the test split."
     if paid:
         note = (
             "From noisy counts that ε covers: the numbers of test rows carry noise too, so their sum need not be "
-            f"{each.record['data']['n_test']:,}. In brackets: 95 % interval over the noise and the sampling of the "
+            f"{each.first.data.n_test:,}. In brackets: 95 % interval over the noise and the sampling of the "
             "test rows."
         )
     return Table(("group", "test rows", *(f"{title} %" for title in rates.values())), rows, note, raw=not paid)
 
 
-def _list_rates(found: Mapping[str, Any]) -> dict[str, str]:
+def _list_rates(measures: Measures[Kind]) -> dict[str, str]:
     """Return the shares of each group that a table has: of many classes the accuracy and where groups differ most."""
-    if not classes.has_classes(found):
+    if not has_classes(measures):
         return RATES
-    if classes.are_groups(found):
+    if classes.are_groups(measures.found):
         return {"accuracy": RATES["accuracy"]}
-    widest = classes.find_widest(found)
-    return {"accuracy": RATES["accuracy"], widest: classes.list_shares(found)[widest]}
+    widest = classes.find_widest(measures.found)
+    return {"accuracy": RATES["accuracy"], widest: classes.list_shares(measures.found)[widest]}
 
 
-def group_figures(chosen: Sequence[Chosen], *, paid: bool) -> list[Part]:
+def group_figures(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> list[Part]:
     """Return the groups' rates that the runs' notions compare, as bars."""
-    source = "metrics_private" if paid else "metrics"
-    with_groups = [each for each in chosen if (each.record.get(source) or {}).get("groups")]
-    drawn = dict.fromkeys(rate for each in with_groups for rate in _compared_rates(each, each.record[source]))
-    return [group_bars(_read_bars(with_groups, source, rate), rate=rate, paid=paid) for rate in drawn]
+    told = [(each, measures) for each in chosen if (measures := _select(each, paid=paid)) and measures.groups]
+    drawn = dict.fromkeys(rate for each, measures in told for rate in _compared_rates(each, measures))
+    return [group_bars(_read_bars(told, rate), rate=rate, paid=paid) for rate in drawn]
 
 
-def _read_bars(chosen: Sequence[Chosen], source: str, rate: str) -> list[GroupRates]:
+def _read_bars(told: Sequence[tuple[Chosen[Kind], Measures[Kind]]], rate: str) -> list[GroupRates]:
     """Return the groups of those runs that have the share `rate` of them."""
-    known = [each for each in chosen if rate in (classes.list_shares(each.record[source]) or RATES)]
-    groups = [classes.read_groups(each.record[source], rate) for each in known]
-    return [GroupRates(each.name, each.row.method, own) for each, own in zip(known, groups, strict=True)]
+    known = [(each, one.found) for each, one in told if rate in (classes.list_shares(one.found) or RATES)]
+    return [GroupRates(each.name, each.row.method, classes.read_groups(found, rate)) for each, found in known]
 
 
-def _compared_rates(each: Chosen, found: Mapping[str, Any]) -> tuple[str, ...]:
+def _compared_rates(each: Chosen[Kind], measures: Measures[Kind]) -> tuple[str, ...]:
     """Return the groups' shares that a run's notion compares; of many classes that in which groups differ most."""
-    usual = notions()[each.row.notion].rates
-    return tuple(_list_rates(found)) if classes.has_classes(found) and usual != ("accuracy",) else usual
+    usual = each.first.notion.rates
+    return tuple(_list_rates(measures)) if has_classes(measures) and usual != ("accuracy",) else usual
 
 
-def curve_figures(chosen: Sequence[Chosen]) -> list[Part]:
+def curve_figures(chosen: Sequence[Chosen[Kind]]) -> list[Part]:
     """Return accuracy and gaps while training, raw; [] where no run kept its curves."""
     histories = {each.number: [live.collect(run.curves) for run in each.runs] for each in chosen}
     if not any(live.has_epochs(history) for found in histories.values() for history in found):
         return []
-    metrics = dict.fromkeys(["accuracy", *(_gap(each) for each in chosen)])
+    metrics = dict.fromkeys(["accuracy", *(each.first.notion.metric for each in chosen)])
     return [
         live.overlay(
             [fold_curves(each.name, each.row.method, histories[each.number], metric) for each in chosen], metric=metric
@@ -173,14 +154,16 @@ def curve_figures(chosen: Sequence[Chosen]) -> list[Part]:
     ]
 
 
-def chosen_trade_off(chosen: Sequence[Chosen], *, paid: bool, before: Measured | None = None) -> FigureData | None:
+def chosen_trade_off(
+    chosen: Sequence[Chosen[Kind]], *, paid: bool, before: Measured | None = None
+) -> FigureData | None:
     """Return accuracy against gap, one point a run with its 95 % interval; None where no run has both.
 
     `paid`: from what ε covers alone. Without a gap that was paid for, accuracy stands over ε instead. `before` is what
     the runs are held against.
     """
     titles = dict.fromkeys(each.first.notion.title for each in chosen)
-    points = [(each, _point(each, "accuracy", paid), _point(each, _gap(each), paid)) for each in chosen]
+    points = [(each, *_point(each, paid=paid)) for each in chosen]
     known = [point for point in points if point[1].mean is not None]
     both = [point for point in known if point[2].mean is not None]
     if both:
@@ -191,7 +174,7 @@ def chosen_trade_off(chosen: Sequence[Chosen], *, paid: bool, before: Measured |
     return _scatter(over, EPSILON_AXIS, chosen, paid=paid) if over else None
 
 
-def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen], *, paid: bool) -> FigureData:
+def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen[Kind]], *, paid: bool) -> FigureData:
     """Return accuracy over `x`, in hundredths of whose unit the second mean is; `chosen` are all runs."""
     series = []
     for index, (each, accuracy, at) in enumerate(points):
@@ -236,7 +219,7 @@ def _add_before(figure: FigureData, before: Measured | None) -> FigureData:
     return replace(figure, series=(*figure.series, point), alt=f"{figure.alt}{said}")
 
 
-def _mark_constants(chosen: Sequence[Chosen]) -> tuple[Mark, ...]:
+def _mark_constants(chosen: Sequence[Chosen[Kind]]) -> tuple[Mark, ...]:
     """Return a line for each accuracy of the same answer for everybody; lines that nearly meet have one name."""
     together: list[list[float]] = []
     for share in sorted(_find_constants(chosen)):
@@ -256,7 +239,7 @@ def _say_ends(shares: Sequence[float]) -> str:
     return high if len(shares) == 1 else f"{low} to {high}"
 
 
-def _say_absent(points: Sequence[Point], chosen: Sequence[Chosen]) -> str:
+def _say_absent(points: Sequence[Point], chosen: Sequence[Chosen[Kind]]) -> str:
     """Return which of the runs are not drawn."""
     drawn = {each.number for each, _, _ in points}
     absent = [each.mark for each in chosen if each.number not in drawn]
@@ -274,32 +257,29 @@ def _say_whiskers(points: Sequence[Point], *, paid: bool) -> str:
     return seeds
 
 
-def _mark(chosen: Sequence[Chosen]) -> str:
+def _mark(chosen: Sequence[Chosen[Kind]]) -> str:
     """Return what must be said with the runs' raw numbers; what is true of some runs alone is said of them."""
     public = [each.mark for each in chosen if each.accuracy_is_public]
     if 0 < len(public) < len(chosen):
         return f"{RAW} But the accuracy of {', '.join(public)} may be published: it follows from what is public."
-    return wording.raw_text(public_accuracy=bool(public))
+    return RAW_BUT_ACCURACY if public else RAW
 
 
-def _find_constants(chosen: Sequence[Chosen]) -> dict[float, list[str]]:
+def _find_constants(chosen: Sequence[Chosen[Kind]]) -> dict[float, list[str]]:
     """Return the accuracy of the same answer for everybody, with the runs on whose test rows it is; to 0.0001."""
     found: dict[float, list[str]] = {}
     for each in chosen:
-        mean = mean_interval((run.record.get("metrics") or {}).get("constant_accuracy") for run in each.runs).mean
+        constants = [None if run.exact is None else run.exact.read("constant_accuracy") for run in each.runs]
+        mean = mean_interval(None if fact is None else fact.value for fact in constants).mean
         if mean is not None:
             found.setdefault(round(mean, 4), []).append(each.mark)
     return found
 
 
-def _point(each: Chosen, name: str, paid: bool) -> Mean:
-    """Return a metric's mean over seeds; of one run that may be shown, with the interval of its rows and noise."""
-    found = measure([run.record for run in each.runs]) if paid else each.row
-    return found.accuracy if name == "accuracy" else found.gap
-
-
-def _gap(each: Chosen) -> str:
-    return f"{each.row.notion}_gap"
+def _point(each: Chosen[Kind], *, paid: bool) -> tuple[Mean, Mean]:
+    """Return accuracy and gap as means over seeds; of one run that may be shown, with intervals of rows and noise."""
+    found = each.measure() if paid else each.row
+    return found.accuracy, found.gap
 
 
 def _ends(mean: Mean) -> tuple[Value, Value]:
@@ -315,30 +295,29 @@ def _in_percent(share: Value) -> Value:
     return None if share is None else 100 * max(share, 0.0)
 
 
-def tell_classes(chosen: Sequence[Chosen], *, paid: bool) -> tuple[Section, ...]:
+def tell_classes(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section, ...]:
     """Return the classes of each run's first seed, and over all seeds what they lose; () where there are two labels."""
     parts: list[Part] = []
     for each in chosen:
         table = class_rows(each, paid=paid)
         if table is not None:
             seeds = f", seed {each.row.seeds[0]}" if len(each.runs) > 1 else ""
-            parts += [Text(f"{each.name}{seeds}. {say_decided(each.record[_source(paid)])}"), table]
+            parts += [Text(f"{each.name}{seeds}. {say_decided(_find(each, paid=paid))}"), table]
     if not parts:
         return ()
-    source = _source(paid)
-    known = [each for each in chosen if has_classes(each.record.get(source))]
-    bars = [GroupRates(each.name, each.row.method, each.record[source]["classes"]) for each in known]
-    if not all(are_groups(each.record[source]) for each in known):  # else they stand among the groups' figures
+    known = [each for each in chosen if has_classes(_select(each, paid=paid))]
+    bars = [GroupRates(each.name, each.row.method, _find(each, paid=paid)["classes"]) for each in known]
+    if not all(are_groups(_find(each, paid=paid)) for each in known):  # else they stand among the groups' figures
         parts.append(group_bars(bars, rate="accuracy", of="class", paid=paid))
     losses = None if paid else loss_rows(known)
     title = "Classes, from noisy counts" if paid else "Classes"
     return (Section(title, (*parts, *(() if losses is None else (losses,)))),)
 
 
-def class_rows(each: Chosen, *, paid: bool) -> Table | None:
+def class_rows(each: Chosen[Kind], *, paid: bool) -> Table | None:
     """Return how each class fares in the first seed, with 95 % intervals; None where there are two labels."""
-    found = each.record.get(_source(paid)) or {}
-    if not has_classes(found):
+    found = _find(each, paid=paid)
+    if not found.get("classes"):
         return None
     rows = tuple(
         (one["name"], round(one["size"]), wording.share_text(one, "accuracy"), wording.share_text(one, "decided"))
@@ -349,13 +328,13 @@ def class_rows(each: Chosen, *, paid: bool) -> Table | None:
     return Table(_CLASS_HEAD, rows, noisy if paid else measured, raw=not paid)
 
 
-def loss_rows(chosen: Sequence[Chosen]) -> Table | None:
+def loss_rows(chosen: Sequence[Chosen[Kind]]) -> Table | None:
     """Return what each class gains or loses against the run for accuracy alone; None where that is not among them."""
     reference = find_reference([each.row.method for each in chosen])
     others = [at for at in range(len(chosen)) if at != reference]
     if reference is None or not others:
         return None
-    lines = compare_classes([[run.record for run in each.runs] for each in chosen], reference=reference)
+    lines = compare_classes([each.runs for each in chosen], reference=reference)
     rows: list[tuple[Cell, ...]] = []
     for one in lines:
         base = one.accuracies[reference].mean
@@ -366,5 +345,15 @@ def loss_rows(chosen: Sequence[Chosen]) -> Table | None:
     return Table(head, tuple(rows), f"{note} over seeds.", raw=True)
 
 
-def _source(paid: bool) -> str:
-    return "metrics_private" if paid else "metrics"
+def _select(each: Chosen[Kind], *, paid: bool) -> Measures[Kind] | None:
+    """Return the first seed's numbers: those of its private evaluation, or exact ones."""
+    return each.first.released if paid else each.first.exact
+
+
+def _find(each: Chosen[Kind], *, paid: bool) -> Json:
+    measures = _select(each, paid=paid)
+    return {} if measures is None else measures.found
+
+
+def _show_fact(fact: Fact[Kind] | None) -> Value:
+    return None if fact is None else 100 * fact.value

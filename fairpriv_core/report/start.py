@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.facts import wording
+from fairpriv_core.facts.tables import Outcome, fold_outcomes, read_outcome
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.report import wording
 from fairpriv_core.report.figure import FigureData, from_zero
 from fairpriv_core.report.over_epsilon import trade_off
 from fairpriv_core.report.styles import method_style
-from fairpriv_core.report.tables import Outcome, fold_outcomes, read_outcome
 from fairpriv_core.stats import Mean, mean_interval, number, spread
 from fairpriv_core.text import delta_text
 

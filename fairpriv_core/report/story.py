@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairpriv_core.facts.headline import About, call_people, may_be_before, read_about, say_outcome, write_headline
+from fairpriv_core.facts.measured import Measured, difference
+from fairpriv_core.facts.measures import Open
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
-from fairpriv_core.records.source import name_unit
 from fairpriv_core.report.chosen import Chosen
-from fairpriv_core.report.headline import About, call_people, may_be_before, read_about, say_outcome, write_headline
-from fairpriv_core.report.measured import Measured, difference, measure
 from fairpriv_core.report.report_data import ReportData, Spent
-from fairpriv_core.report.summary import find_before, name_question, say_privacy
+from fairpriv_core.report.summary import find_before, say_privacy
 from fairpriv_core.stats import Mean, number, spread
 from fairpriv_core.text import delta_text, epsilon_text
 
@@ -116,14 +116,14 @@ class Story:
     steps: tuple[Step, ...]
 
 
-def tell_story(chosen: Sequence[Chosen], beside: ReportData, chosen_number: int = 1) -> Story:
+def tell_story(chosen: Sequence[Chosen[Open]], beside: ReportData, chosen_number: int = 1) -> Story:
     """Return the story of `chosen`, runs as policy may see them; those on another question than its run are left out.
 
     `chosen_number` is the number of the run that was chosen; another number stands for the first one.
     """
     run = next((each for each in chosen if each.number == chosen_number), chosen[0])
-    same = [each for each in chosen if name_question(each.record) == name_question(run.record)]
-    measured = {each.number: measure([one.record for one in each.runs], _call(each)) for each in same}
+    same = [each for each in chosen if each.first.question == run.first.question]
+    measured = {each.number: each.measure(_call(each)) for each in same}
     unfair = [one for one in measured.values() if may_be_before(one, measured.values())]
     plain = [one for one in unfair if methods()[one.method].info.threat_model is None]
     known = [
@@ -132,7 +132,7 @@ def tell_story(chosen: Sequence[Chosen], beside: ReportData, chosen_number: int 
         if one and one.among_large.mean is not None
     ]
     before = known[0] if known else None
-    about, told = read_about(run.record), measured[run.number]
+    about, told = read_about(run.first), measured[run.number]
     others = [one for one in measured.values() if one is not before]
     headline = write_headline([told], about, before=None if told is before else before)
     steps = (
@@ -148,29 +148,29 @@ def tell_story(chosen: Sequence[Chosen], beside: ReportData, chosen_number: int 
     )
 
 
-def _call(each: Chosen) -> str:
+def _call(each: Chosen[Open]) -> str:
     return each.name.partition(": ")[2]
 
 
-def _tell_people(run: Chosen, about: About, told: Measured) -> Step:
+def _tell_people(run: Chosen[Open], about: About, told: Measured) -> Step:
     """Return who is decided about, and how; the groups as people out of 100."""
-    data, words = run.record["data"], run.first.data
+    data = run.first.data
     total = sum(told.sizes.values())
     crowds = [Crowd(about.call(name), round(_OF * size / total)) for name, size in told.sizes.items()] if total else []
-    unit = f"{name_unit(run.record['config']['data'])}s".replace("persons", "people")
-    decided = f"who is {about.predicted}" if about.predicted else f"which {words.label} is theirs"
-    label = f" ({words.label})" if words.own_file and about.predicted else ""
+    unit = f"{data.unit}s".replace("persons", "people")
+    decided = f"who is {about.predicted}" if about.predicted else f"which {data.label} is theirs"
+    label = f" ({data.label})" if data.own_file and about.predicted else ""
     return Step(
         "Who is decided about, and how",
-        f"{data['n_train'] + data['n_test']:,}",
+        f"{data.n_train + data.n_test:,}",
         unit,
         f"A model decides {decided}{label}. Does it treat {about.people} alike?",
         tuple(Crowd(f"{each.filled} of 100: {each.label}", each.filled) for each in crowds) or _list_groups(about),
         (
-            f"Data: {words.title}. {words.summary}",
-            f"The model learned from {data['n_train']:,} {unit} and was measured on {data['n_test']:,} others.",
+            f"Data: {data.title}. {data.summary}",
+            f"The model learned from {data.n_train:,} {unit} and was measured on {data.n_test:,} others.",
             *(() if total else (_UNKNOWN,)),
-            *words.caveats,
+            *data.caveats,
         ),
     )
 
@@ -180,10 +180,10 @@ def _list_groups(about: About) -> Lists:
     return Lists(((f"Groups of {about.attribute}", tuple(map(about.call, about.groups))),))
 
 
-def _tell_gap(run: Chosen, about: About, told: Measured, before: Measured | None) -> Step:
+def _tell_gap(run: Chosen[Open], about: About, told: Measured, before: Measured | None) -> Step:
     """Return the gap without fairness where it is known, else that of what was chosen."""
     shown, known = before or told, before is not None
-    notes = [run.first.notion.asks, f"When it misleads: {run.first.notion.misleads}"]
+    notes = [run.first.asks, f"When it misleads: {run.first.notion.misleads}"]
     if not known:
         notes.insert(0, "Without fairness the gap may not be shown: no ε covers it. This is the gap of what we chose.")
     if shown.among_large.mean is None:
@@ -217,34 +217,34 @@ def _in_hundred(interval: tuple[float, float]) -> tuple[float, float]:
     return _OF * interval[0], _OF * interval[1]
 
 
-def _tell_privacy(run: Chosen) -> Step:
+def _tell_privacy(run: Chosen[Open]) -> Step:
     """Return what privacy means, as dots."""
-    record, sure, title = run.record, run.first.odds.sure, "What privacy means"
+    stated, sure, title = run.first.epsilon, run.first.epsilon.sure, "What privacy means"
     move = "Move the slider: a smaller ε protects more, and adds more noise."
-    if sure is None or record["epsilon"] is None:
-        return Step(title, f"{_OF}", "% certain is possible", run.first.odds.sentence, Odds(None, _OF), (move,))
-    attribute = record["threat_model"] == "attribute"
-    what = f"of a person's {record['data']['sensitive']}" if attribute else "whether a person's record was used"
+    if sure is None:
+        return Step(title, f"{_OF}", "% certain is possible", stated.odds, Odds(None, _OF), (move,))
+    attribute = stated.threat_model == "attribute"
+    what = f"of a person's {run.first.data.sensitive}" if attribute else "whether a person's record was used"
     return Step(
         title,
         f"{sure}",
         "% certain, at most",
-        f"At ε = {epsilon_text(record['epsilon'])}, a 50:50 guess {what} becomes at most {sure} % certain.",
-        Odds(record["epsilon"], sure),
+        f"At ε = {epsilon_text(stated.proved)}, a 50:50 guess {what} becomes at most {sure} % certain.",
+        Odds(stated.proved, sure),
         (
-            f"It is proved, and can fail with a chance of {delta_text(record['delta'])}.",
+            f"It is proved, and can fail with a chance of {delta_text(stated.delta)}.",
             move,
-            run.first.odds.sentence,
+            stated.odds,
         ),
     )
 
 
-def _say_missing(run: Chosen) -> str:
+def _say_missing(run: Chosen[Open]) -> str:
     """Return why a run has no gap that may be shown."""
-    return _UNPAID if run.record.get("metrics_private") is None else _TOO_FEW
+    return _UNPAID if run.first.released is None else _TOO_FEW
 
 
-def _tell_costs(run: Chosen, told: Measured, settings: Sequence[Measured], before: Measured | None) -> Step:
+def _tell_costs(run: Chosen[Open], told: Measured, settings: Sequence[Measured], before: Measured | None) -> Step:
     """Return what was chosen costs in right answers; each setting as a line from where it began."""
     lines = tuple(line for each in settings if (line := _draw(each, before)) is not None)
     notes: tuple[str, ...] = (
@@ -314,7 +314,9 @@ def _three(ends: tuple[float, ...]) -> tuple[float, float, float]:
     return value, low, high
 
 
-def _tell_choice(run: Chosen, about: About, told: Measured, before: Measured | None, ledger: Sequence[Spent]) -> Step:
+def _tell_choice(
+    run: Chosen[Open], about: About, told: Measured, before: Measured | None, ledger: Sequence[Spent]
+) -> Step:
     """Return what was chosen, what it gives up, and what is not covered."""
     headline = write_headline([told], about, before=before)
     gives = []
@@ -338,14 +340,13 @@ def _tell_choice(run: Chosen, about: About, told: Measured, before: Measured | N
     return Step(f"What we chose: {told.name}", shown, unit, said, Lists(lists), notes)
 
 
-def _list_uncovered(run: Chosen) -> tuple[str, ...]:
-    record = run.record
-    if record["epsilon"] is None:
+def _list_uncovered(run: Chosen[Open]) -> tuple[str, ...]:
+    stated, data = run.first.epsilon, run.first.data
+    if stated.proved is None:
         return ("Nothing is protected: no ε is proved.", _NOT_FAIR)
-    if record["threat_model"] == "attribute":
-        name = record["data"]["sensitive"]
-        unit = name_unit(record["config"]["data"])
-        return (f"Only {name} is protected, nothing else of a {unit}.", f"Other columns may reveal {name}.", _NOT_FAIR)
+    if stated.threat_model == "attribute":
+        only = f"Only {data.sensitive} is protected, nothing else of a {data.unit}."
+        return (only, f"Other columns may reveal {data.sensitive}.", _NOT_FAIR)
     return ("What the data says of people in general.", _NOT_FAIR)
 
 

@@ -13,17 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.records.record import is_covered
-from fairpriv_core.records.source import name_unit
+from fairpriv_core.facts.run_facts import Audience
+from fairpriv_core.records.release import Kind
 from fairpriv_core.report.chosen import Chosen
-from fairpriv_core.report.document import Audience
 from fairpriv_core.report.hub import list_metrics, write_hub
-from fairpriv_core.report.wording import epsilon_line, protected
 
 NO_MLFLOW = "an MLflow run needs mlflow, which is not installed: pip install 'fairpriv[mlflow]'."
 
 
-def log_run(chosen: Chosen, audience: Audience, files: Mapping[str, bytes]) -> str:
+def log_run(chosen: Chosen[Kind], audience: Audience, files: Mapping[str, bytes]) -> str:
     """Log a run to MLflow; return the sentence that says where. `chosen` holds what `audience` may see.
 
     Raises:
@@ -35,7 +33,7 @@ def log_run(chosen: Chosen, audience: Audience, files: Mapping[str, bytes]) -> s
     from mlflow.exceptions import MlflowException
 
     try:
-        with mlflow.start_run(run_name=chosen.record["key"]) as run, tempfile.TemporaryDirectory() as folder:
+        with mlflow.start_run(run_name=chosen.first.key) as run, tempfile.TemporaryDirectory() as folder:
             mlflow.log_params(list_params(chosen))
             mlflow.log_metrics(list_numbers(chosen))
             mlflow.set_tags(list_tags(chosen))
@@ -49,30 +47,29 @@ def log_run(chosen: Chosen, audience: Audience, files: Mapping[str, bytes]) -> s
         raise BadInput(f"MLflow cannot be written to: {error}.", field="format") from error
 
 
-def list_params(chosen: Chosen) -> dict[str, Any]:
+def list_params(chosen: Chosen[Kind]) -> dict[str, Any]:
     """Return what was asked for and how the method ran: settings, data, notion, seed."""
-    record = chosen.record
-    config = record["config"]
-    asked = {"dataset": chosen.first.data.title, "sensitive": record["data"]["sensitive"], "notion": config["notion"]}
-    own = {f"method.{name}": value for name, value in record["calibrated"].items()}
-    return {**asked, "seed": config["seed"], **own}
+    run = chosen.first
+    asked = {"dataset": run.data.title, "sensitive": run.data.sensitive, "notion": run.config["notion"]}
+    own = {f"method.{name}": value for name, value in run.calibrated.items()}
+    return {**asked, "seed": run.seed, **own}
 
 
-def list_numbers(chosen: Chosen) -> dict[str, float]:
+def list_numbers(chosen: Chosen[Kind]) -> dict[str, float]:
     """Return what MLflow draws: accuracy and gap as `list_metrics` has them, and ε and δ where ε is proved."""
-    record = chosen.record
-    private = {"epsilon": record["epsilon"], "delta": record["delta"]} if is_covered(record) else {}
+    stated = chosen.first.epsilon
+    private = {} if stated.proved is None else {"epsilon": stated.proved, "delta": stated.delta}
     return {**{name: value for name, (value, _) in list_metrics(chosen).items()}, **private}
 
 
-def list_tags(chosen: Chosen) -> dict[str, str]:
+def list_tags(chosen: Chosen[Kind]) -> dict[str, str]:
     """Return what must be said with the numbers: what ε protects, what it takes as given, how each was measured."""
-    record = chosen.record
+    run = chosen.first
     said = {
-        "privacy": epsilon_line(record),
-        "protects": protected(record["threat_model"], name_unit(record["config"]["data"])),
+        "privacy": run.epsilon.line,
+        "protects": run.epsilon.protects,
         **{f"measured {name}": title for name, (_, title) in list_metrics(chosen).items()},
-        **{f"assumption {place}": each for place, each in enumerate(record["assumptions"], start=1)},
-        **{f"missing {place}": each for place, each in enumerate(chosen.first.missing, start=1)},
+        **{f"assumption {place}": each for place, each in enumerate(run.assumptions, start=1)},
+        **{f"missing {place}": each for place, each in enumerate(run.missing, start=1)},
     }
-    return {f"fairpriv.{name}": each for name, each in {"key": record["key"], **said}.items()}
+    return {f"fairpriv.{name}": each for name, each in {"key": run.key, **said}.items()}

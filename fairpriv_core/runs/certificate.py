@@ -1,4 +1,4 @@
-"""What a run certifies of the model that it exports: made from the private evaluation's counts, told in words.
+"""What a run certifies of the model that it exports: made from the private evaluation's counts.
 
 The certificate is about the very decisions that `fairpriv predict` and the run's metrics are made of. It stands on
 noisy counts of the test rows alone, which training never saw and which the run's epsilon pays for: Hoeffding's or any
@@ -7,16 +7,13 @@ other inequality for independent rows says nothing of rows that the model was fi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
-from fairpriv_core.methods.catalog import methods
-from fairpriv_core.methods.certificates import OF_PAPER
 from fairpriv_core.notions.certified import certify_gaps
-from fairpriv_core.records.record import RunRecord, certified_failure
+from fairpriv_core.records.record import certified_failure
 
 OF_EXPORTED = "exported model"  # what certificates of this kind are marked with
 ABOUT = (
@@ -27,12 +24,6 @@ ASSUMED = "Test rows are independent people. They chose neither the model nor it
 FILE_ASSUMED = "The columns' ranges and categories were read from the test rows too, which the bounds leave out."
 NO_COUNTS = "No certificate was made: it takes its noise from a finite epsilon, and this run has none."
 SAME_PEOPLE = "No certificate was made: people have several rows, and its bounds take rows as independent."
-PAPERS_OWN = (
-    "The certificates of the published variant are withheld: they are about a classifier whose last layer is drawn "
-    "anew, which is not the exported one. They serve the paper's figures alone."
-)
-RANDOMISED = "No information: Theorem 2 bounds a classifier whose last layer is drawn anew, not the exported one."
-NOTHING = "no information: the bound is 100 points"
 
 
 def certify_exported(
@@ -54,70 +45,3 @@ def certify_exported(
     assumed = [ASSUMED, *([FILE_ASSUMED] if learned else [])]
     made = {"of": OF_EXPORTED, "about": ABOUT, "assumptions": assumed, "rows": test.n, "failure": failure}
     return {"certificates": {**made, **found}}
-
-
-def find_certificates(record: RunRecord) -> Mapping[str, Any]:
-    """Return a finished run's certificates, or why it has none: `certify_exported` says in which form.
-
-    Those of the published variant come without numbers, as `reason`; those of a run that was chosen as `withdrawn`.
-
-    Raises:
-        BadInput: the run has none; the message says which methods give one.
-    """
-    found = _read(record)
-    if found:
-        return found
-    name = record.config["method"]["name"]
-    if methods()[name].info.certifies:
-        raise BadInput(f"run {record.key} is {record.status}: only a finished run has a certificate.", field="key")
-    able = ", ".join(other for other, kind in methods().items() if kind.info.certifies)
-    raise BadInput(
-        f"run {record.key} was trained with '{name}', which gives no certificate; choose a run of {able}.", field="key"
-    )
-
-
-def describe_certificates(record: RunRecord) -> list[tuple[str, str]]:
-    """Return (name, sentence) of what a run certifies, its accuracy beside it; [] where it has no certificate."""
-    found = _read(record)
-    if not found:
-        return []
-    for name in ("withdrawn", "reason"):
-        if name in found:
-            return [("withdrawn" if name == "withdrawn" else "none", found[name])]
-    gaps = [(f"{notion.replace('_', ' ')} gap", _say_bound(bound)) for notion, bound in found["bounds"].items()]
-    return [
-        *gaps,
-        ("accuracy", _say_accuracy(found)),
-        (
-            "holds",
-            f"all of these together, but for a chance of {100 * found['failure']:.2g} in 100 over rows and noise",
-        ),
-        ("about", found["about"]),
-        ("assumes", " ".join(found["assumptions"])),
-        ("Theorem 2", RANDOMISED),
-    ]
-
-
-def _read(record: RunRecord) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = record.notes.get("certificates") or {}
-    return {"of": OF_PAPER, "reason": PAPERS_OWN} if found.get("of") == OF_PAPER else found
-
-
-def _say_bound(bound: float | None) -> str:
-    return NOTHING if bound is None else f"at most {_points(bound, up=True)} percentage points"
-
-
-def _say_accuracy(found: Mapping[str, Any]) -> str:
-    least = f"at least {_points(found['accuracy_at_least'], up=False)} %"
-    estimates: Sequence[float | None] = (found["accuracy"], found["constant_accuracy"])
-    if None in estimates:
-        return least
-    own, constant = (100.0 * (value or 0.0) for value in estimates)
-    return f"{least}, by the same counts about {own:.2f} %; one answer for everyone has about {constant:.2f} %"
-
-
-def _points(share: float, *, up: bool) -> str:
-    """Return a bound in points with two digits, rounded to the side on which it still holds."""
-    hundredths = share * 10_000.0
-    whole = int(hundredths) + (1 if up and hundredths > int(hundredths) else 0)
-    return f"{whole / 100.0:.2f}"

@@ -11,7 +11,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.records.source import is_published
+from fairpriv_core.records.source import is_published, name_file
 from fairpriv_core.records.stored import read_stored_runs
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import GOING_ON, RunStore
@@ -70,6 +70,7 @@ def train_plain_beside(store: RunStore, config: RunConfig) -> RunRow | None:
 def name_rows(config: Config) -> str:
     """Return what runs have in common that are measured on the same test rows, by the same features."""
     data = {name: value for name, value in config["data"].items() if name not in _FOR_TRAINING}
+    data["file"] = name_file(config["data"])  # `file_id` says which file it is, wherever it lies
     return json.dumps([data, config.get("file_id"), config["split"], config["seed"]], sort_keys=True)
 
 

@@ -9,14 +9,15 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from fairpriv_core.data.problem import ENCODINGS
+from fairpriv_core.facts.aim import judge_aim, say_closed
+from fairpriv_core.facts.epsilon import read_epsilon_facts
+from fairpriv_core.facts.mixing import say_height, say_one_answer
+from fairpriv_core.facts.run_facts import RunFacts, read_facts
 from fairpriv_core.notions.catalog import list_gaps
-from fairpriv_core.privacy.explain import sentence
 from fairpriv_core.records.config import tell_network
-from fairpriv_core.records.mixing import say_height, say_one_answer
 from fairpriv_core.records.parameters import say_group_needed
-from fairpriv_core.records.reached import count_decisions, judge_aim, say_closed
 from fairpriv_core.records.record import RAW_OF_OWN, RunRecord
-from fairpriv_core.records.source import is_published, name_unit
+from fairpriv_core.records.release import Kind
 from fairpriv_core.records.stored import say_stored
 from fairpriv_core.text import epsilon_text, show_unseen
 
@@ -36,21 +37,21 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
 
     `plain` is a run without privacy and fairness on the same test rows.
     """
-    config = record.config
+    config, facts = record.config, read_facts(record)
     pairs = [
-        *_describe_outcome(record),
+        *_describe_outcome(facts),
         ("run", f"{record.key}, {record.status}"),
         ("data", f"{record.data['name']}, {record.data['sensitive']}{_describe_features(record.config)}"),
         ("method", f"{config['method']['name']} ({config['notion']}){tell_network(config)}"),
-        *describe_epsilon(record.to_json()),
+        *read_epsilon_facts(record.to_json()).rows,
         *_describe_reuse(record.config),
     ]
     needed = say_group_needed(config)
     pairs += [] if needed is None else [("at prediction", needed)]
     if record.metrics is not None:
         pairs += _describe_metrics(record.metrics, config["notion"])
-        compared = [say_one_answer(record.to_json())]
-        compared += [] if plain is None or plain.key == record.key else _hold_against(record, plain)
+        compared = [say_one_answer(facts)]
+        compared += [] if plain is None or plain.key == record.key else _hold_against(facts, plain)
         pairs += [("", said) for said in compared if said is not None]
         pairs.append(("", record.metrics_note))
     if record.metrics_private is not None:
@@ -65,40 +66,26 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     return align(pairs)
 
 
-def _describe_outcome(record: RunRecord) -> list[tuple[str, str]]:
+def _describe_outcome(run: RunFacts[Kind]) -> list[tuple[str, str]]:
     """Return whether a finished run reached the gap that it was asked for, by its test rows; [] where it aimed at none.
 
     Of a person's own rows that is raw.
     """
-    aim = None if record.metrics is None else judge_aim([record.to_json()], [(count_decisions(record.metrics), 0.0)])
+    aim = None if run.exact is None or not run.exact.groups else judge_aim([run], [run.exact.table])
     if aim is None:
         return []
     said = show_unseen(aim.sentence)
-    return [("outcome", said if is_published(record.config["data"]) else f"{said} (Raw.)")]
+    return [("outcome", said if run.data.published else f"{said} (Raw.)")]
 
 
-def describe_epsilon(stated: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the lines on privacy of a record's or an account's JSON: proved beside published, never one alone."""
-    threat_model, delta = stated["threat_model"], stated["delta"]
-    unit = name_unit(stated["config"]["data"]) if "config" in stated else "person"
-    if threat_model is None:
-        return [("epsilon", f"none. {stated['epsilon_reason']}")]
-    proved, claimed = stated["epsilon"], stated["epsilon_published"]
-    lines = [("epsilon", "none. " + stated["epsilon_reason"] if proved is None else f"{epsilon_text(proved)}, proved")]
-    if stated["epsilon_if_secret"] is not None:
-        lines.append(("  if secret", f"{epsilon_text(stated['epsilon_if_secret'])}, had the noise been secret"))
-    if claimed is not None:
-        author = stated.get("author")
-        how = "by the paper's own accounting" if author is None else f"as the author of {author} claims"
-        lines.append(("  published", f"{epsilon_text(claimed)}, {how}"))
-    lines += [("delta", f"{delta:g}"), ("protects", sentence(proved, delta, threat_model, unit))]
-    return lines
-
-
-def _hold_against(record: RunRecord, plain: RunRecord) -> list[str | None]:
+def _hold_against(run: RunFacts[Kind], plain: RunRecord) -> list[str | None]:
     """Return what plain training on the same test rows says of a run, and where it is from."""
-    closed, height = say_closed(plain.to_json(), record.config), say_height(record.to_json(), plain.to_json())
-    return [closed, height, say_stored("Plain training is", [plain]) or None]
+    other = read_facts(plain)
+    return [
+        say_closed(other, run.gap_target, run.notion),
+        say_height(run, other),
+        say_stored("Plain training is", [plain]) or None,
+    ]
 
 
 def _describe_features(config: Mapping[str, Any]) -> str:
@@ -115,7 +102,7 @@ def _describe_reuse(config: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def describe_account(accounted: Mapping[str, Any]) -> str:
     """Return what a budget costs."""
-    pairs = [("method", accounted["method"]), *describe_epsilon(accounted)]
+    pairs = [("method", accounted["method"]), *read_epsilon_facts(accounted).rows]
     pairs += [(name, f"{value:.4f}") for name, value in accounted["noise_multipliers"].items() if value is not None]
     pairs += [("releases", _describe_event(event)) for event in accounted["event"]]
     pairs += [("warning", warning) for warning in accounted["warnings"]]

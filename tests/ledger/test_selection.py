@@ -11,6 +11,7 @@ import pytest
 from fairpriv_core.cli.ledger import answer_selection
 from fairpriv_core.cli.runs import describe_run
 from fairpriv_core.errors import BadInput, RunFailed
+from fairpriv_core.facts.epsilon import read_epsilon_facts
 from fairpriv_core.ledger.selection import (
     Criterion,
     choose_noisily,
@@ -30,7 +31,6 @@ from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.privacy.rdp import Cap
-from fairpriv_core.report.wording import epsilon_line
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import epsilon_text
 from tests.launched import DELTA, config, finish, measured, name
@@ -110,7 +110,7 @@ def test_a_chosen_run_says_beside_its_epsilon_what_covers_the_choice(
         found = select_run(store, keys, criterion)
         record = store.record(found["selected"])
         assert record is not None and record.epsilon == store.records(keys)[found["selected"]].epsilon
-        line = epsilon_line(record.to_json())
+        line = read_epsilon_facts(record.to_json()).line
         assert words.format(epsilon_text(found["epsilon"])) in line and line.startswith("ε = ")
         assert "chosen by numbers of the very test rows" in record.notes["certificates"]["withdrawn"]
         assert select_run(store, keys, criterion) == found
@@ -123,10 +123,10 @@ def test_a_chosen_run_says_beside_its_epsilon_what_covers_the_choice(
     request.getfixturevalue("own_rows")
     select_run(store, keys, Criterion("raw"), without_epsilon=True)
     raw = store.record(keys[1])
-    assert raw is not None and "covers all" not in epsilon_line(raw.to_json()), "after a raw choice none covers it"
+    assert raw is not None and "covers all" not in read_epsilon_facts(raw.to_json()).line, "after a raw choice none covers it"
     untouched = store.record(keys[2])
     assert untouched is not None
-    assert keys[2] in (found["selected"], fewer["selected"]) or "chosen" not in epsilon_line(untouched.to_json())
+    assert keys[2] in (found["selected"], fewer["selected"]) or "chosen" not in read_epsilon_facts(untouched.to_json()).line
 
 
 def test_estimated_gaps_of_one_release_are_post_processing(store: RunStore) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.methods.fields import GROUP_NEEDED
-from fairpriv_core.report.tables import TableRow
 from fairpriv_core.stats import mean_interval
 from fairpriv_core.store.runs import open_store
 from pages.widgets.shared.names import name_run

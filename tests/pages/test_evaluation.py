@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
+from fairpriv_core.facts import measured
 from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.ledger_entry import identify_data
 from fairpriv_core.records.record import CERTIFICATE_OF_CHOSEN, withdrawn_record
-from fairpriv_core.report import measured
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.checksum import seal_document

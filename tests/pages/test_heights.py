@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from tests.records.test_mixing import FAIRER, PLAIN, of
 
+from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.report import public
 from fairpriv_core.store.runs import open_store
 from pages.widgets.shared.heights import list_heights
 from pages.widgets.train import launch
 from tests.launched import config, finish
-from tests.records.test_mixing import FAIRER, PLAIN, of
 
 Open = Callable[..., AppTest]
 SAME = np.array([[[0, 400], [0, 600]], [[0, 500], [0, 500]]])
@@ -49,7 +50,7 @@ def test_a_store_is_not_answered_for_by_another_one_with_the_same_keys(tmp_path:
             finish(store, config("none"), (), metrics=of(PLAIN))
             record = store.record(finish(store, config("pf_ld"), (), metrics=of(own)))
             assert record is not None
-            said.append(list_heights(store, record.to_json()))
+            said.append(list_heights(store, read_facts(record)))
     assert said[0] != said[1]
 
 

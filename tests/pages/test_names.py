@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from fairpriv_core.facts.tables import TableRow, run_table
 from fairpriv_core.records.record import RAW
 from fairpriv_core.report.public import as_public, say_origin
-from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.store.runs import open_store
 from pages.widgets.shared.names import name_data_of, name_run
 from pages.widgets.shared.reference import list_reference

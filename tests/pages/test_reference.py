@@ -15,10 +15,10 @@ from hypothesis import strategies as some
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.table_schema import TableSchema, to_text
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.tables import parameter_diff, run_table, varied_settings
+from fairpriv_core.facts.wording import THINNED
 from fairpriv_core.files.column import Column
 from fairpriv_core.privacy.event import Gaussian
-from fairpriv_core.report.tables import parameter_diff, run_table, varied_settings
-from fairpriv_core.report.wording import THINNED
 from fairpriv_core.store.runs import open_store
 from pages.widgets.compare.differences import TITLES
 from pages.widgets.shared.reference import list_reference, read_reference, write_reference

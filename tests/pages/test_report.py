@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.facts import measured
 from fairpriv_core.records.config import build_config
-from fairpriv_core.report import chosen, measured
+from fairpriv_core.report import chosen
 from fairpriv_core.report.document import NOTICES
 from fairpriv_core.report.forms import NO_BROWSER
 from fairpriv_core.runs.worker import work_on

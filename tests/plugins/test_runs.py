@@ -9,11 +9,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core import plugins
+from fairpriv_core.facts.epsilon import read_epsilon_facts
 from fairpriv_core.methods.catalog import CLAIMED
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.config import build_config
-from fairpriv_core.report.wording import epsilon_line
 from fairpriv_core.runs import session
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.claim import Progress
@@ -46,7 +46,7 @@ def test_a_record_states_a_claim_and_whose_it_is(call: Call) -> None:
     assert record["epsilon_published"] == epsilon(from_json(record["event"]), 1e-5) <= 2.0
     assert record["released"] == record["event"]
     assert record["versions"]["plug-in"] == PACKAGE and len(record["versions"]["plug-in sources"]) == 64
-    assert epsilon_line(record).startswith(f"No proved ε: {CLAIMED.format(PACKAGE)} {CLAIM}")
+    assert read_epsilon_facts(record).line.startswith(f"No proved ε: {CLAIMED.format(PACKAGE)} {CLAIM}")
     told = call(*TRAIN[:-1], "--again").out
     assert "none. It is the claim of the method's author" in " ".join(told.split()) and ", proved" not in told
     accounted = call("account", "--method", "good", "--dataset-size", "2000", "--epsilon", "1", "--json").json

@@ -6,11 +6,11 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.parameters import read_method, say_group_needed
-from fairpriv_core.report.wording import caveats
 from fairpriv_core.runs.account import account
 from fairpriv_core.runs.foreground import train
 from fairpriv_core.runs.prose import describe_account, describe_record
 from fairpriv_core.text import Reporter
+from tests.facts.told import tell
 from tests.report.samples import record as made_record
 
 AWARE = ("jagielski_post", "group_thresholds", "group_thresholds_record", "randomized_response")
@@ -48,7 +48,7 @@ def test_train_and_account_say_so_once() -> None:
 def test_records_from_before_it_was_an_assumption_say_so_too() -> None:
     older = made_record(assumptions=["x and y are public."])
     older["config"] = {**older["config"], "method": {"name": "jagielski_post"}}
-    assert caveats(older)[0] == GROUP_NEEDED
+    assert tell(older).caveats[0] == GROUP_NEEDED
     newer = {**older, "assumptions": ["x and y are public.", GROUP_NEEDED]}
-    assert caveats(newer) == caveats(older)
-    assert GROUP_NEEDED not in caveats(made_record())
+    assert tell(newer).caveats == tell(older).caveats
+    assert GROUP_NEEDED not in tell(made_record()).caveats

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fairpriv_core.report.report_data import (
-    AboutData,
-    AboutMethod,
-    AboutNotion,
-    Odds,
-    Reference,
-    ReportData,
-    ReportRun,
-    Spent,
-)
+from fairpriv_core.facts.run_facts import RunFacts, read_facts
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.release import Kind
+from fairpriv_core.report.report_data import ReportData, Spent
+
+Told = RunFacts[Kind]
 
 #: raw shares and sizes, by what they are
 RAW = {
@@ -46,18 +42,19 @@ ADULT = {"dataset": "adult", "file": None, "label": None, "positive": None, "sen
 _DELTA = 1e-5
 
 
-def make_data(*runs: ReportRun) -> ReportData:
+def make_data(*runs: Told) -> ReportData:
     """Return the report data of `runs`, as `gather_report` returns it: a reference beside them, more in the ledger."""
-    plain = tell_run("0" * 16, method="none", threat_model=None, epsilon=None, paid=False).record
+    plain = make_record("0" * 16, method="none", threat_model=None, epsilon=None, paid=False)
     shares = {"accuracy": RAW["reference_accuracy"], "demographic_parity_gap": RAW["reference_gap"]}
-    asked = {**plain["config"], "data": runs[0].record["config"]["data"]} if runs else plain["config"]
-    reference = Reference({**plain, "config": asked, "metrics": {**plain["metrics"], **shares}})
+    plain["metrics"] = {**plain["metrics"], **shares}
+    plain["config"]["data"] = runs[0].config["data"] if runs else plain["config"]["data"]
+    reference = tell(plain)
     spent = Spent("adult", "sex", 41, 7.31, None, _DELTA)
     records = replace(spent, column=None, epsilon=None, reason="run x has none.")
     return ReportData(runs, (), (records, spent), "2026-01-05", (reference,))
 
 
-def tell_run(
+def make_record(
     key: str = "a" * 16,
     *,
     method: str = "pf_ld",
@@ -67,10 +64,13 @@ def tell_run(
     paid: bool = True,
     words: dict[str, str] | None = None,
     **config: Any,
-) -> ReportRun:
-    """Return what is told of one finished run on a file of somebody's own; `words` are the names that they chose."""
+) -> dict[str, Any]:
+    """Return the record's JSON of one finished run on a file of somebody's own; `words` are the names that they chose.
+
+    `config` are settings in place of its own.
+    """
     named = {**WORDS, **(words or {})}
-    record = {
+    return {
         "key": key,
         "status": "finished",
         "config": _config(method, threat_model, seed, paid, named, config),
@@ -96,7 +96,11 @@ def tell_run(
         "warnings": [],
         "notes": {"exact_sizes": {named["group"]: SIZE}},
     }
-    return _around(record, named)
+
+
+def tell_run(key: str = "a" * 16, **asked: Any) -> Told:
+    """Return what is told of the run that `make_record` makes."""
+    return tell(make_record(key, **asked))
 
 
 def _config(
@@ -167,31 +171,33 @@ def _paid(named: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _around(record: dict[str, Any], named: dict[str, str]) -> ReportRun:
+def tell(record: dict[str, Any]) -> Told:
+    """Return what is told of a record that `make_record` made, with curves, an audit and certificates."""
     attackers = [{"attacker": name, "auc": RAW["membership"], "advantage": RAW["advantage"]} for name in ("LR", "MLP")]
     guesses = [{"attacker": "LR", "baseline": RAW["inferred"], "accuracy": RAW["inferred"]}]
     profile = [{"delta": _DELTA, "lower_bound": 0.31, "epsilon": 1.21, "epsilon_published": 1.11}]
     found = {"runs": 200, "confidence": 0.99, "profile": profile, "refuted": False, "refuted_published": False}
     curves = [(step, "test/accuracy", RAW["curve"]) for step in (10, 20, 30)]
+    sensitive = record["data"]["sensitive"]
     audit = {
         "made": "2026-01-02T03:04:05",
         "plan": {"seed": 0},
         "code": {"rows": 400, "distinguishing": found, "one_run": {"lower_bound": 0.22}},
         "model": {
             "membership": {"attackers": attackers, "chance": 0.01, "limit": 0.2, "judged": 100},
-            "attribute": {"attackers": guesses, "majority": 0.5, "judged": 100, "sensitive": named["sensitive"]},
+            "attribute": {
+                "attackers": guesses,
+                "majority": 0.5,
+                "judged": 100,
+                "sensitive": sensitive,
+            },
         },
     }
     certified = [("demographic parity gap", "at most 12.34 percentage points"), ("accuracy", "at least 80.00 %")]
-    asks = f"The share predicted '{named['positive']}' should be the same for {named['group']} and Male."
-    return ReportRun(
-        record=record,
+    told = read_facts(
+        RunRecord.from_json(record),
         curves=[*curves, *((step, "test/demographic_parity_gap", RAW["curve_gap"]) for step in (10, 20, 30))],
         audit=audit,
-        certificates=certified,
-        config='notion = "demographic_parity"\nseed = 0\n',
-        data=AboutData("Adult", "Made up.", "Nobody", "CC BY 4.0", named["label"], named["positive"], (), False),
-        method=AboutMethod("PF-LD", "Pursues it.", "Tran", False, True),
-        notion=AboutNotion("Demographic parity", "Dwork", asks, "It ignores the label."),
-        odds=Odds("From even odds an attacker ends at most 74 in 100 sure.", 74),
     )
+    words = {"title": "Adult", "summary": "Made up.", "citation": "Nobody", "licence": "CC BY 4.0", "own_file": False}
+    return replace(told, certificates=certified, data=replace(told.data, **words))

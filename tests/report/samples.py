@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from fairpriv_core.facts.tables import Outcome, TableRow, fold_outcomes, run_table
 from fairpriv_core.papers.preset import ACCURACY, EPSILON, ERROR, GAP, Part, Plot, of_method
+from fairpriv_core.records.record import RunRecord
 from fairpriv_core.report import audits, figures, learn, learn_ideas, live
 from fairpriv_core.report.chosen import choose_runs
 from fairpriv_core.report.comparison import Compared, compare_groups, compare_points
@@ -20,7 +22,7 @@ from fairpriv_core.report.over_epsilon import trade_off
 from fairpriv_core.report.paper_figures import draw_preset
 from fairpriv_core.report.report_numbers import chosen_trade_off
 from fairpriv_core.report.start import draw_costs, read_start_results
-from fairpriv_core.report.tables import Outcome, TableRow, fold_outcomes, run_table
+from tests.facts.told import tell
 from tests.papers import tiny
 from tests.papers.records import make_runs
 from tests.report.made_up import make_data, tell_run
@@ -221,15 +223,19 @@ def _of_comparison(names: tuple[str, ...], about: str) -> dict[str, list[FigureD
         return record(seed, metrics={**shares, "constant_accuracy": 0.755, "groups": group_list(*names)})
 
     compared = [
-        Compared(label, run_table(own)[0], own)
+        Compared(label, run_table(own)[0], [tell(each) for each in own])
         for label, own in ((f"A: {about}", [measured(seed) for seed in range(3)]), ("B: PF-LD", [measured(3)]))
     ]
     plain = replace(compared[0].row, method="none", epsilon=None, constant=0.7)
-    told = {"notes": {}, "data": {"label_names": ["no", names[0]]}}
-    config = {**record()["config"], "data": {"dataset": None, "file": "own.csv", "sensitive": "sex"}}
+    told = {"notes": {}, "data": {**record()["data"], "label_names": ["no", names[0]]}}
+    config = {**record()["config"], "data": {"dataset": None, "file": "own.csv", "label": "y", "sensitive": "sex"}}
     own_rows = {**measured(0), **told, "config": config}
     noisy = {"released_gaps": {"demographic_parity_gap": 0.05}, "released_gap_errors": {"demographic_parity_gap": 0.01}}
-    trail = [point for one in (own_rows, {**own_rows, "notes": noisy}) if (point := read_explored(one)) is not None]
+    trail = [
+        point
+        for one in (own_rows, {**own_rows, "notes": noisy})
+        if (point := read_explored(RunRecord.from_json(one))) is not None
+    ]
     given = {"title": about, "notion": "Demographic parity", "wanted": Wanted(0.8, 0.05)}
     return {
         "comparison.compare_points": [compare_points(compared, plain)],
@@ -303,11 +309,12 @@ def _of_papers() -> dict[str, list[FigureData]]:
 
 def record(seed: int = 0, **changes: Any) -> dict[str, Any]:
     config = {
-        "data": {"dataset": "adult", "file": None, "sensitive": "sex"},
+        "data": {"dataset": "adult", "file": None, "label": None, "positive": None, "sensitive": "sex"},
         "notion": "demographic_parity",
         "method": {"name": "pf_ld", "clip_primal": 10.0, "epochs": 50},
         "epsilon": 1.0,
         "delta": 1e-5,
+        "split": "rows",
         "seed": seed,
         "replay_noise": None,
     }
@@ -322,9 +329,21 @@ def record(seed: int = 0, **changes: Any) -> dict[str, Any]:
         "epsilon_reason": None,
         "epsilon_if_secret": None,
         "delta": 1e-5,
+        "event": [],
+        "released": [],
         "assumptions": ["x and y are public."],
+        "calibrated": {},
+        "data": {
+            "sensitive": "sex",
+            "group_names": ["Female", "Male"],
+            "label_names": ["<=50K", ">50K"],
+            "columns": ["age"],
+            "n_train": 3000,
+            "n_test": 1000,
+            "caveats": [],
+        },
+        "versions": {},
         "warnings": [],
-        "metrics_are_raw": True,
         "metrics": {"accuracy": 0.83 + 0.01 * seed, "demographic_parity_gap": 0.04},
     }
     return {**plain, **changes}

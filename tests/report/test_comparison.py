@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.facts.tables import run_table, varied_settings
 from fairpriv_core.report.comparison import INDICES, Compared, compare_groups, compare_points, fold_groups, index_means
 from fairpriv_core.report.draw import draw
-from fairpriv_core.report.tables import run_table, varied_settings
 from fairpriv_core.stats import mean_interval
+from tests.facts.told import tell
 from tests.report.samples import record
 
 RATES = ((0.20, 0.30), (0.24, 0.30), (0.22, None))
@@ -34,7 +35,7 @@ def seeded(seed: int, **config: Any) -> dict[str, Any]:
 def compared(seeds: int, letter: str = "A", **config: Any) -> Compared:
     records = [seeded(seed, **config) for seed in range(seeds)]
     [row] = run_table(records)
-    return Compared(f"{letter}: PF-LD", row, records)
+    return Compared(f"{letter}: PF-LD", row, [tell(each) for each in records])
 
 
 def test_points_have_whiskers_both_ways() -> None:
@@ -65,12 +66,12 @@ def test_intervals_stay_within_what_a_share_can_be() -> None:
         for seed, value in enumerate((0.9, 1.0))
     ]
     [row] = run_table(records)
-    [series] = compare_points([Compared("A: x", row, records)]).series
+    [series] = compare_points([Compared("A: x", row, [tell(each) for each in records])]).series
     assert series.high[0] == 100.0 and series.x_low[0] == 0.0
 
 
 def test_groups_are_means_over_seeds_with_the_interval_of_the_mean() -> None:
-    female, male = fold_groups([seeded(seed) for seed in range(3)], "positive_rate")
+    female, male = fold_groups([tell(seeded(seed)) for seed in range(3)], "positive_rate")
     expected = mean_interval([0.20, 0.24, 0.22])
     assert (female["positive_rate"], female["size"]) == (pytest.approx(0.22), 101)
     assert list(female["positive_rate_interval"]) == pytest.approx([expected.low, expected.high])
@@ -78,7 +79,7 @@ def test_groups_are_means_over_seeds_with_the_interval_of_the_mean() -> None:
 
 
 def test_groups_of_one_seed_keep_their_wilson_interval_and_its_caption() -> None:
-    [female, _] = fold_groups([seeded(0)], "positive_rate")
+    [female, _] = fold_groups([tell(seeded(0))], "positive_rate")
     assert female["positive_rate_interval"] == [0.1, 0.5]
     assert "Wilson interval of each group" in compare_groups([compared(1)], rate="positive_rate").caption
     assert "mean over seeds" in compare_groups([compared(3)], rate="positive_rate").caption

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from fairpriv_core.report import wording
+from fairpriv_core.facts import wording
 from fairpriv_core.report.document import AUDIENCES, Audience
 from fairpriv_core.report.forms import open_report
-from fairpriv_core.report.report_data import ReportRun
-from tests.report.made_up import ADULT, make_data, tell_run
+from tests.report.made_up import ADULT, Told, make_data, tell_run
 from tests.report.test_policy import read_form
 
 THINNED = "training rows of larger groups, drawn at random, until the smallest group's size over theirs was at least"
@@ -21,7 +21,7 @@ ASKED = [
 ]
 
 
-def tell(key: str, **asked: Any) -> ReportRun:
+def tell(key: str, **asked: Any) -> Told:
     return tell_run(key, data={**ADULT, **asked})
 
 
@@ -43,7 +43,6 @@ def test_the_same_data_asked_for_otherwise_is_described_on_its_own() -> None:
 
 
 def test_an_epsilon_on_thinned_rows_says_what_it_takes_as_given() -> None:
-    thinned, whole = tell("a" * 16, group_ratio=0.8).record, tell("a" * 16).record
-    assert wording.epsilon_line(thinned).endswith(f". {wording.THINNED}")
-    assert wording.epsilon_line(thinned).startswith(wording.epsilon_line(whole))
-    assert wording.THINNED not in wording.epsilon_line({**thinned, "threat_model": None})
+    thinned, whole = tell("a" * 16, group_ratio=0.8).epsilon, tell("a" * 16).epsilon
+    assert thinned.line.endswith(f". {wording.THINNED}") and thinned.line.startswith(whole.line)
+    assert wording.THINNED not in replace(thinned, threat_model=None).line

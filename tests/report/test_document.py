@@ -86,7 +86,7 @@ def test_a_report_holds_everything_that_belongs_to_a_result() -> None:
         "δ = 1 in 100,000",
         "the sensitive attribute of each row",
         "the paper&#x27;s accounting states 0.92",
-        "74 in 100",
+        "at most 74 % certain",
         "The list of groups is public.",
         "at most 12.34 percentage points",
         "python 3.11",

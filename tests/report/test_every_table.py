@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,25 +15,22 @@ from fairpriv_core.report.document import AUDIENCES, Audience, Document, Section
 from fairpriv_core.report.forms import open_report
 from fairpriv_core.report.html import write_report_table
 from fairpriv_core.report.markdown import escape, write_markdown
-from fairpriv_core.report.report_data import ReportData, ReportRun
+from fairpriv_core.report.report_data import ReportData
 from tests.many import AGES, draw_scores, make_ages, measure_privately
-from tests.report.made_up import make_data, tell_run
+from tests.report.made_up import Told, make_data, make_record, tell, tell_run
 from tests.report.makers import list_makers, note_makers
 
 SHARES = re.compile(r"\b(accuracy|rate|gap|decided)\b")
 
 
-def tell_ages(key: str, *, skill: float, **given: object) -> ReportRun:
+def tell_ages(key: str, *, skill: float, **given: Any) -> Told:
     """Return a run of somebody's own rows with three labels."""
-    told, data = tell_run(key, **given), make_ages()
+    record, data = make_record(key, **given), make_ages()
     score = draw_scores(data, skill=skill, seed=0)
-    record = {
-        **told.record,
-        "data": {**told.record["data"], "group_names": list(data.group_names), "label_names": list(AGES)},
-        "metrics": measure(data.y, score, data.group, data.group_names, label_names=data.label_names),
-        "metrics_private": measure_privately(data, score) if told.record["metrics_private"] else None,
-    }
-    return replace(told, record=record)
+    record["data"] |= {"group_names": list(data.group_names), "label_names": list(AGES)}
+    record["metrics"] = measure(data.y, score, data.group, data.group_names, label_names=data.label_names)
+    record["metrics_private"] = record["metrics_private"] and measure_privately(data, score)
+    return tell(record)
 
 
 def list_data() -> dict[str, ReportData]:

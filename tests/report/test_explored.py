@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.facts.tables import run_table
+from fairpriv_core.records.record import RunRecord
 from fairpriv_core.report.explored import draw_explored, read_explored
 from fairpriv_core.report.frontier import END_NAMES, Wanted
-from fairpriv_core.report.tables import run_table
+from tests.report.made_up import ADULT
 from tests.report.samples import group_list, record
 
 METRIC = "demographic_parity_gap"
 RELEASED = {"released_gaps": {METRIC: 0.05}, "released_gap_errors": {METRIC: 0.01}}
 TOLD = {"released_accuracy": {"accuracy": 0.79}, "released_accuracy_errors": {"accuracy": 0.02}}
-OWN = {"dataset": None, "file": "own.csv", "sensitive": "sex"}
+OWN = {"dataset": None, "file": "own.csv", "label": "y", "sensitive": "sex"}
 
 
 def _record(
@@ -45,7 +47,7 @@ def _record(
         (_record("one_release_record", "record", more=TOLD), False),
         (_record("one_release", "attribute", released=False), True),
         ({**_record("one_release", "attribute"), "epsilon": None}, True),
-        (_record("group_thresholds", "attribute", data={"dataset": "adult", "file": None, "sensitive": "sex"}), False),
+        (_record("group_thresholds", "attribute", data=ADULT), False),
     ],
     ids=[
         "released",
@@ -58,7 +60,7 @@ def _record(
     ],
 )
 def test_a_figure_is_as_raw_as_the_rawest_number_in_it(made: Any, raw: bool) -> None:
-    point = read_explored(made)
+    point = read_explored(RunRecord.from_json(made))
     assert point is not None and point.is_raw == raw
     plain = replace(run_table([made])[0], method="none", epsilon=None, constant=0.7)
     drawn = draw_explored([point], plain=plain, title="t", notion="n", wanted=Wanted(0.8, 0.05), waiting=False)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.report.draw import draw
 from fairpriv_core.report.export import to_csv
 from fairpriv_core.report.frontier import (
@@ -23,7 +24,6 @@ from fairpriv_core.report.frontier import (
 )
 from fairpriv_core.report.heatmap import Setting, find_varying, heat_map, read_settings
 from fairpriv_core.report.over_epsilon import trade_off
-from fairpriv_core.report.tables import TableRow
 from fairpriv_core.stats import mean_interval
 
 ABOUT: Any = {"dataset": "adult", "notion": "Demographic parity"}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from fairpriv_core.report.headline import About, read_about, write_headline
-from fairpriv_core.report.measured import GroupShare, Measured, difference, measure
+from fairpriv_core.facts.headline import About, read_about, write_headline
+from fairpriv_core.facts.measured import GroupShare, Measured, difference, measure
+from fairpriv_core.facts.run_facts import for_audience
 from fairpriv_core.stats import Mean
-from tests.report.made_up import ADULT, PAID, RAW, tell_run
+from tests.report.made_up import ADULT, PAID, RAW, make_record, tell, tell_run
 
 PLAIN = Measured(
     "Run 1", "none", False, None, False, "public", Mean(0.858, 0.85, 0.866, 1), Mean(0.176, 0.16, 0.19, 1), {}, (), 0.75
@@ -29,12 +29,7 @@ FAIR = replace(
 @pytest.fixture
 def about() -> About:
     """Return what headlines on Adult speak of."""
-    return read_about(tell_run(data=ADULT).record)
-
-
-def own(**given: Any) -> dict[str, Any]:
-    """Return the record of a run on a file of somebody's own."""
-    return dict(tell_run(**given).record)
+    return read_about(tell_run(data=ADULT))
 
 
 def test_what_falls_is_said_with_its_interval(about: About) -> None:
@@ -77,10 +72,10 @@ def test_seeds_that_both_ran_are_compared_in_pairs() -> None:
 
 
 def test_a_before_for_fewer_people_is_left_out(about: About) -> None:
-    paid, raw = replace(FAIR, source="paid"), replace(PLAIN, source="raw")
+    paid, raw = replace(FAIR, kind="released"), replace(PLAIN, kind="raw")
     found = write_headline([paid], about, before=raw)
-    assert " is 3.4 " in found.sentence and found.source == "paid" and "noisy counts" in found.note
-    both = write_headline([replace(FAIR, source="raw")], about, before=raw)
+    assert " is 3.4 " in found.sentence and found.kind == "released" and "noisy counts" in found.note
+    both = write_headline([replace(FAIR, kind="raw")], about, before=raw)
     assert "falls from" in both.sentence and "Do not publish" in both.note
 
 
@@ -122,31 +117,30 @@ def test_the_claim_of_a_paper_and_no_proof_are_said(about: About) -> None:
 
 
 def test_numbers_are_public_paid_or_raw() -> None:
-    public = measure([tell_run(data=ADULT).record])
-    assert (public.source, public.gap.mean) == ("public", RAW["gap"])
-    paid = measure([own(method="dp_sgd", threat_model="record")])
-    assert (paid.source, paid.gap.mean, paid.accuracy.mean) == ("paid", PAID["gap"], PAID["accuracy"])
+    public = measure([tell_run(data=ADULT)])
+    assert (public.kind, public.gap.mean) == ("public", RAW["gap"])
+    paid = measure([tell_run(method="dp_sgd", threat_model="record")])
+    assert (paid.kind, paid.gap.mean, paid.accuracy.mean) == ("released", PAID["gap"], PAID["accuracy"])
     assert paid.gap.low == 0.21
-    raw = measure([own(method="dp_sgd", threat_model="record", paid=False)])
-    assert (raw.source, raw.gap.mean) == ("raw", RAW["gap"])
-    exact = measure([own()])
-    assert (exact.source, exact.accuracy.mean, exact.gap.mean) == ("paid", RAW["accuracy"], PAID["gap"])
+    raw = measure([tell_run(method="dp_sgd", threat_model="record", paid=False)])
+    assert (raw.kind, raw.gap.mean) == ("raw", RAW["gap"])
+    exact = measure([tell_run()])
+    assert (exact.kind, exact.accuracy.mean, exact.gap.mean) == ("released", RAW["accuracy"], PAID["gap"])
 
 
 def test_what_no_epsilon_covers_is_not_read_as_paid() -> None:
-    assert measure([own(epsilon=None)]).source == "raw"
+    assert measure([tell_run(epsilon=None)]).kind == "raw"
 
 
 def test_a_record_for_policy_without_numbers_has_none(about: About) -> None:
-    bare = {**own(paid=False), "metrics": None, "metrics_are_raw": False}
+    bare = replace(tell_run(paid=False), measures=())
     said = write_headline([measure([bare])], about).sentence
     assert said == "PF-LD at ε = 1: accuracy may not be shown; the gap between women and men may not be shown."
 
 
 def test_the_accuracy_of_a_file_is_exact_and_the_file_is_not_called_public() -> None:
-    record = own(paid=False)
-    kept = {name: record["metrics"][name] for name in ("accuracy", "constant_accuracy")}
-    found = write_headline([measure([{**record, "metrics": kept, "metrics_are_raw": False}])], read_about(record))
+    run = for_audience(tell_run(paid=False), "policy")
+    found = write_headline([measure([run])], read_about(run))
     assert found.sentence.startswith("PF-LD at ε = 1: accuracy is 83.7") and found.sentence.endswith(
         "may not be shown."
     )
@@ -154,11 +148,10 @@ def test_the_accuracy_of_a_file_is_exact_and_the_file_is_not_called_public() -> 
 
 
 def test_an_attribute_is_called_by_its_columns_not_by_how_its_values_are_grouped() -> None:
-    record = own()
-    record["data"] = {**record["data"], "sensitive": "race=White,Black+sex", "sensitive_columns": ["race", "sex"]}
-    assert read_about(record).attribute == "race and sex"
-    record["data"] = {**record["data"], "sensitive": "sex", "sensitive_columns": []}
-    assert read_about(record).attribute == "sex"
+    run = tell_run()
+    crossed = replace(run.data, sensitive="race=White,Black+sex", sensitive_columns=("race", "sex"))
+    assert read_about(replace(run, data=crossed)).attribute == "race and sex"
+    assert read_about(run).attribute == "sex"
 
 
 def test_what_protects_whole_records_is_not_what_an_attributes_method_is_held_against(about: About) -> None:
@@ -183,18 +176,18 @@ def test_settings_of_one_name_are_not_told_apart_by_it(about: About) -> None:
 
 
 def test_among_several_noisy_and_raw_numbers_have_sentences_of_their_own(about: About) -> None:
-    noisy = [replace(FAIR, source="paid"), replace(FAIR, name="Run 3", source="paid", gap=Mean(0.09, 0.08, 0.1, 1))]
-    exact = replace(FAIR, name="Run 4", source="raw", gap=Mean(0.123, 0.12, 0.126, 1))
+    noisy = [replace(FAIR, kind="released"), replace(FAIR, name="Run 3", kind="released", gap=Mean(0.09, 0.08, 0.1, 1))]
+    exact = replace(FAIR, name="Run 4", kind="raw", gap=Mean(0.123, 0.12, 0.126, 1))
     found = write_headline([exact, *noisy], about)
     assert found.sentence.startswith("2 settings at ε = 1, by noisy counts: ") and "12.3" not in found.sentence
     [raw] = [reason for reason in found.reasons if "12.3" in reason]
-    assert raw.startswith("1 setting at ε = 1, exact and raw: ") and found.source == "raw"
+    assert raw.startswith("1 setting at ε = 1, exact and raw: ") and found.kind == "raw"
 
 
 def test_noisy_and_raw_numbers_are_not_mixed() -> None:
     """Where the paid gap is missing the exact one is told, and with it the exact accuracy and groups."""
-    record = own(method="dp_sgd", threat_model="record")
+    record = make_record(method="dp_sgd", threat_model="record")
     record["metrics_private"] = {**record["metrics_private"], "demographic_parity_gap": None}
-    found = measure([record])
-    assert (found.source, found.gap.mean, found.accuracy.mean) == ("raw", RAW["gap"], RAW["accuracy"])
+    found = measure([tell(record)])
+    assert (found.kind, found.gap.mean, found.accuracy.mean) == ("raw", RAW["gap"], RAW["accuracy"])
     assert found.groups[0].share == RAW["positive_rate"]

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.facts.classes import compare_classes, find_widest, list_shares, say_decided
+from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.papers.values import answers_alike, list_paths, read_path, say_alike
 from fairpriv_core.report import live
-from fairpriv_core.report.classes import compare_classes, find_widest, list_shares, say_decided
 from fairpriv_core.report.comparison import fold_groups
 from fairpriv_core.report.document import AUDIENCES, Audience
 from fairpriv_core.report.export import to_html
@@ -56,8 +57,8 @@ def report_own(store: RunStore, keys: list[str], audience: Audience) -> Report:
     """Return the report as if the rows were somebody's own and not a benchmark's."""
     data = gather_report(store, keys)
     own = {"dataset": None, "file": "own.csv", "label": "age", "positive": None, "sensitive": "sex"}
-    records = [{**run.record, "config": {**run.record["config"], "data": own}} for run in data.runs]
-    runs = (replace(run, record=record) for run, record in zip(data.runs, records, strict=True))
+    records = store.records(keys).values()
+    runs = (read_facts(replace(record, config={**record.config, "data": own})) for record in records)
     return open_report(replace(data, runs=tuple(runs), references=()), audience)
 
 
@@ -127,8 +128,7 @@ def test_losses_are_against_the_run_for_accuracy_alone(store: RunStore) -> None:
         assert rows[name][1:] == pytest.approx((100 * plain[index]["accuracy"], 100 * lost))
     assert rows["8"][2] == pytest.approx(-100 * plain[8]["accuracy"]) and rows["8"][2] < -50
     assert loss_rows(report.chosen[1:]) is None, "there is nothing to hold it against"
-    told = [told.record for told in report.chosen[0].runs]
-    assert compare_classes([told, []], reference=0)[0].gains == (None, None)
+    assert compare_classes([report.chosen[0].runs, []], reference=0)[0].gains == (None, None)
 
 
 def test_the_card_names_what_is_told_apart(store: RunStore) -> None:
@@ -161,11 +161,12 @@ def test_curves_of_classes_and_groups(store: RunStore) -> None:
 
 def test_seeds_are_folded_by_class_and_by_share(store: RunStore) -> None:
     keys = add_ages(store)[1:]
-    records = [store.records([key])[key].to_json() for key in keys]
-    old = fold_groups(records, "decided/old")[1]
+    found = store.records(keys)
+    records, runs = [found[key].to_json() for key in keys], [read_facts(found[key]) for key in keys]
+    old = fold_groups(runs, "decided/old")[1]
     mean = sum(each["metrics"]["groups"][1]["decided"]["old"] for each in records) / 2
     assert old["name"] == "B" and old["decided/old"] == pytest.approx(mean)
-    folded = fold_groups(records, "accuracy", of="class")
+    folded = fold_groups(runs, "accuracy", of="class")
     assert [each["name"] for each in folded] == list(AGES)
     assert folded[0]["accuracy"] == pytest.approx(
         sum(each["metrics"]["classes"][0]["accuracy"] for each in records) / 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +11,7 @@ import pytest
 from fairpriv_core.report.document import Audience
 from fairpriv_core.report.forms import open_report
 from fairpriv_core.report.notebook import write_notebook
-from fairpriv_core.report.report_data import ReportRun
-from tests.report.made_up import ADULT, PAID, RAW, make_data, tell_run
+from tests.report.made_up import ADULT, PAID, RAW, Told, make_data, tell_run
 
 GAP = "demographic_parity_gap"
 
@@ -45,8 +43,8 @@ def test_it_is_nbformat_4_and_its_code_is_python() -> None:
 
 
 def test_texts_of_a_config_stay_data() -> None:
-    config = "x = '''\"\"\"\\n'''; import os; os._exit(3)  # {}\n"
-    assert read_names(write(replace(tell_run(), config=config)))["CONFIGS"] == {"a" * 16: config}
+    told = tell_run(words={"label": "x = '''\"\"\"\\n'''; import os; os._exit(3)  # {}\n"})
+    assert read_names(write(told))["CONFIGS"] == {"a" * 16: told.toml} and "os._exit(3)" in told.toml
 
 
 @pytest.mark.parametrize(
@@ -68,7 +66,7 @@ def test_texts_of_a_config_stay_data() -> None:
     ],
 )
 def test_it_compares_with_the_numbers_that_its_reader_may_see(
-    told: ReportRun, audience: Audience, numbers: tuple[float, ...], noisy: list[str], exact: bool
+    told: Told, audience: Audience, numbers: tuple[float, ...], noisy: list[str], exact: bool
 ) -> None:
     found = read_names(write(told, audience=audience))["REPORT"]["a" * 16]
     assert (tuple(found["numbers"].values()), found["noisy"], found["exact"]) == (numbers, noisy, exact)

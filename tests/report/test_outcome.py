@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pytest
 
+from fairpriv_core.facts.headline import Headline, read_about, write_headline
+from fairpriv_core.facts.measured import measure
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.noisy import measure_noisy
 from fairpriv_core.report.chosen import choose_runs, cut_beside
-from fairpriv_core.report.document import Audience, Text
-from fairpriv_core.report.headline import Headline, read_about, write_headline
-from fairpriv_core.report.measured import measure
-from fairpriv_core.report.report_data import ReportRun
+from fairpriv_core.report.document import AUDIENCES, Text
 from fairpriv_core.report.story import Curve, tell_story
 from fairpriv_core.report.summary import tell_summary
-from tests.records.test_reached import make_record, selected
-from tests.report.made_up import ADULT, make_data, tell_run
+from tests.facts.test_aim import make_record as make_counted
+from tests.facts.test_aim import selected
+from tests.report.made_up import ADULT, Told, make_data, make_record, tell
 
 AIMING = [name for name, kind in methods().items() if "gap_target" in parameters(kind)]
 MISSED = selected((3000, 10000), (5000, 10000))
@@ -27,23 +29,31 @@ MET = selected((3000, 10000), (3050, 10000))
 NO = "apart: not reached."
 
 
-def tell_aim(counts: np.ndarray, method: str = "pf_ld", *, noise: float | None = None, **given: Any) -> ReportRun:
+def tell_aim(
+    counts: np.ndarray,
+    method: str = "pf_ld",
+    *,
+    noise: float | None = None,
+    metrics: Mapping[str, float] = MappingProxyType({}),
+    **given: Any,
+) -> Told:
     """Return what is told of a run that asked for 4 points and has these counts; with `noise` its paid ones have it."""
     threat = methods()[method].info.threat_model
-    run = tell_run(method=method, threat_model=threat, epsilon=1.0 if threat else None, paid=noise is not None, **given)
-    run.record["config"]["method"]["gap_target"] = 0.04
-    names = run.record["data"]["group_names"] = ["Female", "Male", "Other"][: len(counts)]
-    run.record["metrics"] |= make_record(counts)["metrics"]
-    for group, name in zip(run.record["metrics"]["groups"], names, strict=True):
+    paid = {"epsilon": 1.0 if threat else None, "paid": noise is not None}
+    record = make_record(method=method, threat_model=threat, **paid, **given)
+    record["config"]["method"]["gap_target"] = 0.04
+    names = record["data"]["group_names"] = ["Female", "Male", "Other"][: len(counts)]
+    record["metrics"] |= {**make_counted(counts)["metrics"], **metrics}
+    for group, name in zip(record["metrics"]["groups"], names, strict=True):
         group["name"] = name
     if noise is not None:
-        run.record["metrics_private"] = measure_noisy(counts.astype(float), noise, names)
-    return run
+        record["metrics_private"] = measure_noisy(counts.astype(float), noise, names)
+    return tell(record)
 
 
-def headline_of(*runs: ReportRun) -> Headline:
-    settings = [measure([run.record], f"Run {place}") for place, run in enumerate(runs, 1)]
-    return write_headline(settings, read_about(runs[0].record))
+def headline_of(*runs: Told) -> Headline:
+    settings = [measure([run], f"Run {place}") for place, run in enumerate(runs, 1)]
+    return write_headline(settings, read_about(runs[0]))
 
 
 @pytest.mark.parametrize("method", AIMING)
@@ -52,13 +62,12 @@ def test_a_miss_beyond_its_interval_comes_first_everywhere(method: str) -> None:
     found = headline_of(run)
     assert found.failed and found.outcome.startswith("You asked for a gap of at most 4 points; women and men are 20")
     assert found.outcome.endswith(NO)
-    audiences: tuple[Audience, ...] = ("analyst", "policy")
-    for audience in audiences:
+    for audience in AUDIENCES:
         data = make_data(run)
-        chosen, beside = choose_runs(data, audience), cut_beside(data, audience)
-        first = tell_summary(chosen, beside, paid=audience == "policy").parts[0]
+        beside = cut_beside(data, audience)
+        first = tell_summary(choose_runs(data, audience), beside, paid=audience == "policy").parts[0]
         assert isinstance(first, Text) and first.text == found.outcome
-        assert tell_story(chosen, beside).steps[-1].sentence.startswith(found.outcome)
+        assert tell_story(choose_runs(data, "policy"), beside).steps[-1].sentence.startswith(found.outcome)
 
 
 def test_of_several_settings_it_is_said_which_missed() -> None:
@@ -97,10 +106,7 @@ def test_for_policy_nothing_is_said_by_raw_numbers() -> None:
 
 
 def test_a_model_that_is_worse_than_one_answer_is_called_so() -> None:
-    run = tell_aim(MET, data=ADULT)
-    run.record["metrics"] |= {"accuracy": 0.6, "constant_accuracy": 0.7519}
-    found = headline_of(run)
+    found = headline_of(tell_aim(MET, metrics={"accuracy": 0.6, "constant_accuracy": 0.7519}, data=ADULT))
     assert found.failed and found.outcome.endswith("The accuracy is below the 75.2 % of one answer for everybody.")
-    paid = tell_aim(MET, "pf_ld_record", noise=4.0)
-    paid.record["metrics"] |= {"constant_accuracy": 0.7519}
-    assert measure([paid.record]).constant is None, "a noisy accuracy is not held against an exact number"
+    paid = tell_aim(MET, "pf_ld_record", noise=4.0, metrics={"constant_accuracy": 0.7519})
+    assert measure([paid]).constant is None, "a noisy accuracy is not held against an exact number"

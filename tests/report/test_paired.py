@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
 import pytest
 from scipy import stats
 
+from fairpriv_core.facts.run_facts import RunFacts
+from fairpriv_core.records.release import Kind
 from fairpriv_core.report.comparison import compare_paired, say_paired
+from tests.facts.told import tell
 from tests.report.samples import record
 
 
-def runs(*values: float) -> list[dict[str, Any]]:
-    return [record(seed, metrics={"accuracy": value}) for seed, value in enumerate(values)]
+def runs(*values: float) -> list[RunFacts[Kind]]:
+    return [tell(record(seed, metrics={"accuracy": value})) for seed, value in enumerate(values)]
 
 
-def say(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> str:
+def say(ours: list[RunFacts[Kind]], theirs: list[RunFacts[Kind]]) -> str:
     return say_paired(compare_paired(ours, theirs, "accuracy"), run="B", reference="A", metric="Accuracy")
 
 
@@ -49,7 +51,7 @@ def test_few_seeds_say_that_the_signed_rank_test_cannot_be_small(seeds: int, lea
 
 
 def test_what_cannot_be_tested_says_so() -> None:
-    assert say(runs(0.8), [record(5, metrics={"accuracy": 0.8})]).endswith("nothing can be paired.")
+    assert say(runs(0.8), [tell(record(5, metrics={"accuracy": 0.8}))]).endswith("nothing can be paired.")
     assert say(runs(0.8), runs(0.82)).endswith("one seed allows no test.")
     assert "2.00 percentage points below A" in say(runs(0.8), runs(0.82))
     assert "−5.98 to 2.98" in say(runs(0.8, 0.81, 0.8), runs(0.8, 0.82, 0.835))
@@ -58,7 +60,7 @@ def test_what_cannot_be_tested_says_so() -> None:
 
 
 def test_a_seed_without_the_number_is_left_out() -> None:
-    missing = [record(0, metrics={"accuracy": None}), record(1, metrics=None), *runs(0.5, 0.5, 0.9)[2:]]
+    missing = [tell(record(0, metrics={"accuracy": None})), tell(record(1, metrics=None)), *runs(0.5, 0.5, 0.9)[2:]]
     assert compare_paired(missing, runs(0.8, 0.8, 0.8), "accuracy").seeds == (2,)
 
 

@@ -7,6 +7,7 @@ import re
 import zipfile
 from dataclasses import replace
 from importlib.resources import files
+from typing import Any
 
 import pytest
 
@@ -27,9 +28,7 @@ from fairpriv_core.report.draw import draw
 from fairpriv_core.report.figure import Axis, FigureData
 from fairpriv_core.report.forms import Report, forms_of, open_report, write_image, write_runs
 from fairpriv_core.report.markdown import escape, write_markdown
-from fairpriv_core.report.report_data import Reference, ReportRun
-from fairpriv_core.report.report_numbers import read_paid
-from tests.report.made_up import ADULT, PAID, RAW, SIZE, make_data, tell_run
+from tests.report.made_up import ADULT, PAID, RAW, SIZE, Told, make_data, make_record, tell, tell_run
 
 LIBRARY = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
 NOISY = ("html", "tables", "toml", "ipynb", "md")
@@ -64,28 +63,28 @@ def find_raw(text: str, *, but: tuple[str, ...] = ()) -> set[str]:
     return found | ({"size"} if re.search(rf"{SIZE}|{SIZE:,}", text) else set())
 
 
-def report_on(*runs: ReportRun, audience: Audience = "policy") -> Report:
+def report_on(*runs: Told, audience: Audience = "policy") -> Report:
     """Return a report on runs that are told of."""
     return open_report(make_data(*runs), audience)
 
 
-def tell_six() -> list[ReportRun]:
-    """Return runs that are paid for or not, with a proved ε or without one."""
+def make_six() -> list[dict[str, Any]]:
+    """Return the records of runs that are paid for or not, with a proved ε or without one."""
     return [
-        tell_run("a" * 16),
-        tell_run("b" * 16, method="dp_sgd", threat_model="record"),
-        tell_run("c" * 16, method="dp_sgd", threat_model="record", paid=False, delta=1e-6),
-        tell_run("d" * 16, method="none", threat_model=None, epsilon=None, paid=False),
-        tell_run("e" * 16, method="pf_ld", epsilon=None, split="official"),
-        tell_run("f" * 16, method="pf_ld", epsilon=None, replay_noise=3),
+        make_record("a" * 16),
+        make_record("b" * 16, method="dp_sgd", threat_model="record"),
+        make_record("c" * 16, method="dp_sgd", threat_model="record", paid=False, delta=1e-6),
+        make_record("d" * 16, method="none", threat_model=None, epsilon=None, paid=False),
+        make_record("e" * 16, method="pf_ld", epsilon=None, split="official"),
+        make_record("f" * 16, method="pf_ld", epsilon=None, replay_noise=3),
     ]
 
 
 def test_no_raw_number_reaches_policy_in_any_form() -> None:
-    runs = tell_six()
-    for index, told in enumerate(runs[1:]):
-        told.record["metrics"] |= {"accuracy": 0.59371 + index / 100, "constant_accuracy": 0.69371 + index / 100}
-    text = read_all(report_on(*runs))
+    first, *records = make_six()
+    for index, own in enumerate(records):
+        own["metrics"] |= {"accuracy": 0.59371 + index / 100, "constant_accuracy": 0.69371 + index / 100}
+    text = read_all(report_on(*map(tell, (first, *records))))
     assert find_raw(text) == PUBLIC
     assert not re.search(r"0\.[56]\d371|[56]\d\.37", text)
     assert f"{100 * PAID['gap']:.2f}" in text and f"{100 * PAID['accuracy']:.2f}" in text
@@ -97,7 +96,7 @@ def test_of_a_public_data_set_policy_sees_exact_numbers_and_what_they_were_witho
         tell_run("b" * 16, data=ADULT, method="dp_sgd", epsilon=None, paid=False),
     ]
     found = make_data(*runs)
-    plain = Reference({**found.references[0].record, "config": runs[0].record["config"] | {"epsilon": None}})
+    plain = replace(found.references[0], config={**runs[0].config, "epsilon": None})
     text = read_all(open_report(replace(found, references=(plain,)), "policy"))
     shown = find_raw(text)
     assert shown >= {"accuracy", "gap", "reference_gap"} and not shown & {"curve", "membership", "inferred"}
@@ -105,7 +104,7 @@ def test_of_a_public_data_set_policy_sees_exact_numbers_and_what_they_were_witho
 
 
 def test_six_settings_take_at_most_600_words_before_the_details() -> None:
-    document = report_on(*tell_six()).document
+    document = report_on(*map(tell, make_six())).document
     first = [section.title for section in document.sections].index(DETAILS)
     said = [document.title, document.notice, *(section.title for section in document.sections[:first])]
     said += [text for section in document.sections[:first] for part in section.parts for text in read_part(part)]
@@ -138,11 +137,10 @@ def test_accuracy_is_public_only_where_the_attribute_alone_is_protected_and_unus
         "not private": tell_run(method="none", threat_model=None, epsilon=None, paid=False),
     }
     looking = tell_run(method="jagielski_post", paid=False)
-    looking = replace(looking, method=replace(looking.method, needs_group_at_prediction=True))
     shown = {}
     for name, told in {**cases, "looks at the attribute": looking}.items():
-        chosen = report_on(told).chosen[0]
-        shown[name] = read_paid(chosen.first, "accuracy"), read_paid(chosen.first, "demographic_parity_gap")
+        first = report_on(told).chosen[0].first
+        shown[name] = first.accuracy and first.accuracy.value, first.gap
     assert shown.pop("attribute") == (RAW["accuracy"], None)
     assert set(shown.values()) == {(None, None)}
 
@@ -186,9 +184,7 @@ def test_a_files_place_is_not_told() -> None:
         "positive": None,
         "sensitive": "s",
     }
-    config = 'seed = 0\n\n[data]\nfile = "/srv/janedoe/secret/people.csv"\n'
-    told = replace(tell_run(data=data), config=config)
-    text = read_all(report_on(told))
+    text = read_all(report_on(tell_run(data=data)))
     assert "janedoe" not in text and 'file = "people.csv"' in text
 
 
@@ -291,8 +287,8 @@ def test_an_exact_accuracy_has_whiskers_over_the_test_rows() -> None:
 
 def test_the_methods_own_terms_and_listings_stand_in_the_appendix() -> None:
     told = tell_run()
-    told = replace(told, method=replace(told.method, summary="Lagrangian duality", citation="Tran, eq. 8"))
-    told.record["assumptions"] = ["A neighbouring data set differs."]
+    own = replace(told.method, summary="Lagrangian duality", citation="Tran, eq. 8")
+    told = replace(told, method=own, assumptions=("A neighbouring data set differs.",))
     report = report_on(told)
     places = [section.title for section in report.document.sections]
     before = report.document.sections[: places.index("Appendix")]

@@ -14,11 +14,10 @@ from playwright.sync_api import Browser, Page
 
 from fairpriv_core.report.chosen import choose_runs, cut_beside
 from fairpriv_core.report.forms import OF_STORY, forms_of, open_report
-from fairpriv_core.report.report_data import ReportRun
 from fairpriv_core.report.slides import can_write_slides, write_slides
 from fairpriv_core.report.story import Bars, Crowd, Curve, Lists, Odds, Story, tell_story
 from fairpriv_core.report.story_page import write_story
-from tests.report.made_up import ADULT, PAID, make_data, tell_run
+from tests.report.made_up import ADULT, PAID, Told, make_data, make_record, tell, tell_run
 from tests.report.test_policy import find_raw
 
 RUNS = (
@@ -28,7 +27,7 @@ RUNS = (
 )
 
 
-def story_of(*runs: ReportRun, choice: int = 1) -> Story:
+def story_of(*runs: Told, choice: int = 1) -> Story:
     """Return the story of runs that are told of."""
     data = make_data(*runs)
     return tell_story(choose_runs(data, "policy"), cut_beside(data, "policy"), choice)
@@ -83,8 +82,9 @@ def test_a_paid_run_without_fairness_is_the_gap_before() -> None:
 def test_a_cost_is_told_in_right_answers_and_a_gain_is_called_so() -> None:
     said = {}
     for accuracy in (0.80, 0.86):
-        fair = tell_run("b" * 16, data=ADULT)
-        fair.record["metrics"] = {**fair.record["metrics"], "accuracy": accuracy}
+        record = make_record("b" * 16, data=ADULT)
+        record["metrics"]["accuracy"] = accuracy
+        fair = tell(record)
         costs = story_of(RUNS[0], fair, choice=2).steps[3]
         said[accuracy] = (costs.number, costs.unit)
     assert said[0.80] == ("3.7", "fewer right answers in 100 than without protection")

@@ -7,9 +7,11 @@ from dataclasses import asdict
 
 import pytest
 
+from fairpriv_core.facts import wording
+from fairpriv_core.facts.run_facts import for_audience
+from fairpriv_core.facts.tables import REPLAYED, UNPROVED, parameter_diff, read_outcome, run_table, say_claim
 from fairpriv_core.records.record import RAW
-from fairpriv_core.report import wording
-from fairpriv_core.report.tables import REPLAYED, UNPROVED, parameter_diff, read_outcome, run_table, say_claim
+from tests.facts.told import tell
 from tests.report.samples import record
 
 
@@ -43,20 +45,20 @@ def test_an_undefined_gap_is_not_zero() -> None:
 
 def test_only_differing_parameters() -> None:
     other = changed(1, method={"name": "dp_sgd", "clip_primal": 10.0})
-    assert parameter_diff([record(0), other]) == {
+    assert parameter_diff([record(0)["config"], other["config"]]) == {
         "method.name": ("pf_ld", "dp_sgd"),
         "method.epochs": (50, None),
         "seed": (0, 1),
     }
-    assert parameter_diff([record(0), record(0)]) == {}
+    assert parameter_diff([record(0)["config"]] * 2) == {}
 
 
 def test_epsilon_never_stands_alone() -> None:
-    line = wording.epsilon_line(record(0))
+    line = tell(record(0)).epsilon.line
     for needed in ("ε = 0.998", "δ = 1 in 100,000", "proved", "sensitive attribute", "0.52"):
         assert needed in line
-    assert "whole record" in wording.epsilon_line(record(0, threat_model="record"))
-    assert wording.epsilon_line(record(0, threat_model=None)) == "No ε: this method is not private."
+    assert "whole record" in tell(record(0, threat_model="record")).epsilon.line
+    assert tell(record(0, threat_model=None)).epsilon.line == "No ε: this method is not private."
 
 
 _AGE = '"columns":{"age":{"type":"number","range":[0,99]}}'
@@ -82,23 +84,24 @@ def test_an_epsilon_says_whom_it_protects_and_what_the_rows_gave(
     """A schema that was read from the rows is no secret of theirs; without a person column people are not protected."""
     one = record(0, threat_model=threat_model)
     one = {**one, "config": {**one["config"], "data": {"sensitive": "sex", **data}}}
-    line = wording.epsilon_line(one)
+    line = tell(one).epsilon.line
     assert (wording.LEARNED in line) == learned and f"protects {protects}" in line
     assert f"protects {protects})" in say_claim(run_table([one])[0])
 
 
 def test_an_epsilon_that_is_not_proved_says_why() -> None:
     replay = record(0, epsilon=None, epsilon_reason="The noise can be repeated.", epsilon_if_secret=1.0)
-    line = wording.epsilon_line(replay)
+    line = tell(replay).epsilon.line
     assert line.startswith("No proved ε: The noise can be repeated.")
     assert "With secret noise it would be ε = 1.00" in line and "claims ε = 0.52" in line
-    assert "The noise can be repeated." in wording.caveats(replay)
+    assert "The noise can be repeated." in tell(replay).caveats
 
 
 def test_caveats_lead_with_raw() -> None:
-    said = wording.caveats(record(0, warnings=["delta is large."]))
-    assert said == (RAW, "delta is large.", "Assumed: x and y are public.")
-    assert RAW not in wording.caveats(record(0, metrics_are_raw=False))
+    own = record(0, threat_model="record", warnings=["delta is large."])
+    own["config"]["data"] = {"dataset": None, "file": "own.csv", "label": "y", "sensitive": "sex"}
+    assert tell(own).caveats == (RAW, "delta is large.", "Assumed: x and y are public.")
+    assert RAW not in for_audience(tell(own), "policy").caveats and RAW not in tell(record(0)).caveats
 
 
 def test_outcomes_are_json() -> None:

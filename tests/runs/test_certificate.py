@@ -14,6 +14,7 @@ from fairpriv_core.cli.runs import answer_certificate
 from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.engine.predict import decisions, evaluate
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.certificates import PAPERS_OWN, describe_certificates
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, Parallel, from_json
@@ -23,14 +24,7 @@ from fairpriv_core.records.parameters import read_method
 from fairpriv_core.records.record import CERTIFICATE_OF_CHOSEN, RunRecord, withdrawn_record
 from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.runs import execute
-from fairpriv_core.runs.certificate import (
-    FILE_ASSUMED,
-    NO_COUNTS,
-    PAPERS_OWN,
-    SAME_PEOPLE,
-    certify_exported,
-    describe_certificates,
-)
+from fairpriv_core.runs.certificate import FILE_ASSUMED, NO_COUNTS, SAME_PEOPLE, certify_exported
 from fairpriv_core.runs.foreground import train
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.runs import open_store

@@ -21,6 +21,7 @@ from fairpriv_core.data.problem import ENCODINGS, DataSpec
 from fairpriv_core.data.schema import declare_problem
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.tables import run_table
 from fairpriv_core.files.table import Codes
 from fairpriv_core.ledger.report import report_ledgers
 from fairpriv_core.plain import read_toml
@@ -29,7 +30,6 @@ from fairpriv_core.records.ledger_entry import record_posting
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.records.reuse import use_release
-from fairpriv_core.report.tables import run_table
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.foreground import Reporter, train
 from fairpriv_core.runs.plain_run import find_plain_run

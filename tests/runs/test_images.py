@@ -18,6 +18,7 @@ from fairpriv_core.cli.request import read_request
 from fairpriv_core.cli.runs import answer_prediction, answer_run
 from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.certificates import find_certificates
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.papers.measured import measure_clipped
 from fairpriv_core.records.config import RunConfig, build_config
@@ -25,7 +26,6 @@ from fairpriv_core.records.model import Model
 from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.runs import session
 from fairpriv_core.runs.audit import audit_model
-from fairpriv_core.runs.certificate import find_certificates
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore

@@ -10,10 +10,10 @@ from click.testing import CliRunner
 
 from fairpriv_core.cli.main import cli
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.tables import run_table
 from fairpriv_core.plain import read_toml
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.ledger_entry import record_posting
-from fairpriv_core.report.tables import run_table
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.session import MemoryJournal
 from pages.widgets.compare.differences import TITLES

@@ -31,6 +31,7 @@ from fairpriv_core.data.problem import Problem
 from fairpriv_core.data.schema import RawTable, declare_problem
 from fairpriv_core.engine.modules import is_module
 from fairpriv_core.engine.training import Fitted, Snapshot
+from fairpriv_core.facts import measured
 from fairpriv_core.files.table import Cells, Codes, Numbers
 from fairpriv_core.ledger.launch import foresee_launch, read_page
 from fairpriv_core.ledger.report import report_ledgers
@@ -41,7 +42,7 @@ from fairpriv_core.records.model import Model
 from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.records.plan import Plan
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.report import chosen, measured
+from fairpriv_core.report import chosen
 from fairpriv_core.report.document import Audience
 from fairpriv_core.report.forms import forms_of, open_report, write_runs
 from fairpriv_core.report.report_data import ReportData, gather_report

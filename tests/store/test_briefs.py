@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy import event, update
 
 from fairpriv_core.errors import Damaged
+from fairpriv_core.facts.tables import read_outcome
 from fairpriv_core.ledger.selection import Criterion, select_run
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.report.tables import read_outcome
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.checksum import open_document, seal_document
 from fairpriv_core.store.runs import RunStore

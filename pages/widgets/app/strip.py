@@ -15,9 +15,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
+from fairpriv_core.facts.wording import ACCOUNTED, protected
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods, name_accounting_of
 from fairpriv_core.records.source import name_unit
-from fairpriv_core.report.wording import ACCOUNTED, protected
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.shared.access import find_row, find_store

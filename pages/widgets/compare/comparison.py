@@ -9,14 +9,15 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.errors import BadInput, Damaged
+from fairpriv_core.facts.run_facts import read_facts
+from fairpriv_core.facts.tables import TableRow, say_claim, varied_settings
+from fairpriv_core.facts.wording import metric_title
 from fairpriv_core.ledger.selection import WAYS, Criterion, select_run
 from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.report.comparison import Compared
 from fairpriv_core.report.mixing import find_plain
 from fairpriv_core.report.public import say_raw_briefly
-from fairpriv_core.report.tables import TableRow, say_claim, varied_settings
-from fairpriv_core.report.wording import metric_title
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.compare.differences import show_differences, show_indices, show_tests
@@ -88,15 +89,15 @@ def show_comparison(
     about = {(row.data, row.notion) for row in rows}
     plain_row = find_plain(row for row in known if {(row.data, row.notion)} == about)
     if len(about) == 1:
-        named = [(one.label.partition(":")[0], one.row, one.records) for one in compared]
+        named = [(one.label.partition(":")[0], one.row, one.runs) for one in compared]
         with top:
-            show_rows_headline(named, plain_row, compared[0].records[0])
+            show_rows_headline(named, plain_row, compared[0].runs[0])
     show_points(compared, plain_row)
     _tell_letters(compared)
     for letter, one in zip(ascii_uppercase, compared, strict=False):
-        for said in list_heights(store, one.records[0]):
-            st.caption(plain(f"{letter}: {said}{say_raw_briefly([one.records[0]['config']['data']])}"))
-        needed = say_group_needed(one.records[0]["config"])
+        for said in list_heights(store, one.runs[0]):
+            st.caption(plain(f"{letter}: {said}{say_raw_briefly([one.row.asked])}"))
+        needed = say_group_needed(one.runs[0].config)
         if needed is not None:
             st.caption(plain(f"{letter}: {needed}"))
     show_curves(store, compared)
@@ -107,7 +108,7 @@ def show_comparison(
     show_indices(compared)
     offer_choice(store, [one.row for one in compared])
     if st.toggle("Ledger: what these data sets have spent", key="spent"):
-        configs = [record["config"] for one in compared for record in one.records]
+        configs = [run.config for one in compared for run in one.runs]
         show_spent(store, configs, delta=DEFAULT_DELTA)
 
 
@@ -125,7 +126,7 @@ def _read(store: RunStore, rows: Sequence[TableRow]) -> list[Compared]:
     varied = varied_settings(rows)
     found: list[Compared] = []
     for row in rows:
-        own = [records[key].to_json() for key in row.keys if key in records]
+        own = [read_facts(records[key]) for key in row.keys if key in records]
         if len(own) < len(row.keys):
             _tell_missing(store, row, next(key for key in row.keys if key not in records))
         else:

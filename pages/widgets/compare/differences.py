@@ -7,12 +7,12 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.facts.tables import parameter_diff
+from fairpriv_core.facts.wording import metric_title, value_text
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report.comparison import INDICES, Compared, compare_paired, index_means, say_paired
 from fairpriv_core.report.public import say_raw_briefly
-from fairpriv_core.report.tables import parameter_diff
-from fairpriv_core.report.wording import metric_title, value_text
 from fairpriv_core.stats import Mean
 from pages.widgets.shared.names import name_method
 from pages.widgets.shared.sentences import plain
@@ -63,7 +63,7 @@ def show_tests(compared: Sequence[Compared]) -> None:
 def show_differences(compared: Sequence[Compared]) -> None:
     """Draw the settings in which the runs differ, each with its title."""
     st.header("What differs", anchor=False)
-    differing = parameter_diff([one.records[0] for one in compared])
+    differing = parameter_diff([one.runs[0].config for one in compared])
     titles = _list_titles(compared)
     table = [
         {
@@ -96,7 +96,7 @@ def show_indices(compared: Sequence[Compared]) -> None:
     )
     st.caption(
         "0 means equal accuracy in every group. v is a group's accuracy, m the mean over the k groups. Times "
-        f"1,000, mean ± 95 % over seeds.{plain(say_raw_briefly(one.records[0]['config']['data'] for one in compared))} "
+        f"1,000, mean ± 95 % over seeds.{plain(say_raw_briefly(one.row.asked for one in compared))} "
         "The paper of FairDP with adaptive clipping uses them (appendix D.4)."
     )
 
@@ -106,7 +106,7 @@ def _test(one: Compared, reference: Compared) -> list[str]:
     metrics = ["accuracy", *([f"{notion}_gap"] if one.row.notion == notion else [])]
     names = {"run": _letter(one), "reference": _letter(reference)}
     said = [
-        say_paired(compare_paired(one.records, reference.records, metric), **names, metric=metric_title(metric))
+        say_paired(compare_paired(one.runs, reference.runs, metric), **names, metric=metric_title(metric))
         for metric in metrics
     ]
     return [plain(line) for line in said]

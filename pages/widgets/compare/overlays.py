@@ -7,12 +7,13 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.report import live, wording
-from fairpriv_core.report.classes import are_groups, compare_classes, find_reference, has_classes, list_shares
+from fairpriv_core.facts import wording
+from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, has_classes, list_shares
+from fairpriv_core.facts.tables import TableRow
+from fairpriv_core.report import live
 from fairpriv_core.report.comparison import Compared, compare_groups, compare_points
 from fairpriv_core.report.live import fold_curves
 from fairpriv_core.report.public import as_public, say_origin
-from fairpriv_core.report.tables import TableRow
 from fairpriv_core.stats import Mean
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import number_text
@@ -64,13 +65,14 @@ def _list_data(compared: Sequence[Compared]) -> list[Mapping[str, Any]]:
 
 def list_rates(compared: Sequence[Compared]) -> list[str]:
     """Return the shares of groups that all of the runs have: of many classes the accuracy and each class's share."""
-    found = [tuple(list_shares(one.records[0].get("metrics") or {})) or _RATES for one in compared]
+    exact = [one.runs[0].exact for one in compared]
+    found = [tuple(list_shares({} if each is None else each.found)) or _RATES for each in exact]
     return [rate for rate in found[0] if all(rate in other for other in found)]
 
 
 def show_classes(compared: Sequence[Compared]) -> None:
     """Draw each class's accuracy as bars and in numbers, seeds folded; nothing where there are two labels."""
-    known = [one.records[0]["metrics"] for one in compared if has_classes(one.records[0].get("metrics"))]
+    known = [each.found for one in compared if (each := one.runs[0].exact) and has_classes(each)]
     if not known:
         return
     st.header("Accuracy of each class", anchor=False)
@@ -79,7 +81,7 @@ def show_classes(compared: Sequence[Compared]) -> None:
         show_figure(as_public(figure, _list_data(compared)), "compare_classes")
     reference = find_reference([one.row.method for one in compared])
     letters = [one.label.partition(":")[0] for one in compared]
-    lines = compare_classes([one.records for one in compared], reference=reference)
+    lines = compare_classes([one.runs for one in compared], reference=reference)
     table = [
         {
             "class": line.name,

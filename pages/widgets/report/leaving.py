@@ -7,8 +7,8 @@ from functools import partial
 
 import streamlit as st
 
+from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.ledger.choice import Lost, foresee_choice
-from fairpriv_core.report.tables import TableRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.choice import offer_choices
 from pages.widgets.shared.finished import find_rows

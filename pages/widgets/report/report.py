@@ -8,7 +8,8 @@ from functools import partial
 import streamlit as st
 
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.report.document import DETAILS, Audience, Bullets, Code, Document, Part, Table
+from fairpriv_core.facts.run_facts import Audience
+from fairpriv_core.report.document import DETAILS, Bullets, Code, Document, Part, Table
 from fairpriv_core.report.export import find_browser
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.forms import NO_BROWSER, OF_STORY, Form, Report, forms_of, open_report
@@ -43,7 +44,7 @@ def find_stored_report(audience: Audience) -> Report:
 def find_stored_story() -> Report:
     """Return the report on the runs that come with this software, whose story says that the usual ε was chosen."""
     data = gather_stored()
-    budgets = list(dict.fromkeys(run.record["config"]["epsilon"] for run in data.runs))
+    budgets = list(dict.fromkeys(run.config["epsilon"] for run in data.runs))
     return open_report(data, "policy", choice=1 + budgets.index(_USUAL))
 
 

@@ -9,9 +9,11 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.facts import wording
+from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.source import name_unit
-from fairpriv_core.report import live, wording
+from fairpriv_core.report import live
 from fairpriv_core.report.run_log import tell_run
 from fairpriv_core.store.curves import SWEPT_POINTS
 from fairpriv_core.store.rows import RunRow
@@ -43,23 +45,23 @@ def draw_run(store: RunStore, row: RunRow) -> None:
     with st.container():  # a sentence of a store that cannot be read now moves no chart
         record = attempt(lambda: store.record(row.key))
         history = find_history(store, row.key, try_number=row.attempt)
-    finished = record is not None and record.status == "finished"
-    headline = show_run_headline(store, record.to_json()) if record is not None and finished else None
+    facts = None if record is None else read_facts(record)
+    headline = show_run_headline(store, facts) if facts is not None and row.status == "finished" else None
     _say_broken_off(row)
     _draw_state(store, row)
-    draw_numbers(row, history, record)
-    draw_budget(row, record)
+    draw_numbers(row, history, facts)
+    draw_budget(row, facts)
     with st.expander("Reasons", key="run_reasons", icon=":material/help:"):
         if headline is not None:
             show_reasons(headline)
-        say_more(store, row, history, record)
+        say_more(store, row, history, facts)
     if live.has_epochs(history):
         _draw_curves(row, history)
         _draw_clipping(store, row, history)
     else:
         _explain_missing(row)
-    if record is not None and row.ended:
-        show_outcome(store, row, record)
+    if record is not None and facts is not None and row.ended:
+        show_outcome(store, row, record, facts)
     if row.ended:
         offer_left_out(store, row)
     _draw_log(row)

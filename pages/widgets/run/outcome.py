@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import streamlit as st
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import FairprivError
+from fairpriv_core.facts import wording
+from fairpriv_core.facts.classes import are_groups, has_classes, list_shares, read_groups, say_decided
+from fairpriv_core.facts.measures import Fact, Measures
+from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.ledger.choice import foresee_choice
-from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.plain import write_toml
 from fairpriv_core.records.model import DESCRIPTION, PARAMETERS, TENSORS
-from fairpriv_core.records.record import RunRecord, accuracy_is_public
-from fairpriv_core.records.source import is_published
-from fairpriv_core.report import wording
-from fairpriv_core.report.classes import are_groups, has_classes, list_shares, read_groups, say_decided
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.release import Kind
 from fairpriv_core.report.figures import GroupRates, group_bars
-from fairpriv_core.report.wording import caveats, raw_text
-from fairpriv_core.runs.certificate import describe_certificates
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.decide import offer_decisions
@@ -38,40 +34,40 @@ _RATES = {
 }
 
 
-def show_fairness(store: RunStore, row: RunRow, record: RunRecord) -> None:
+def show_fairness(store: RunStore, row: RunRow, record: RunRecord, run: RunFacts[Kind]) -> None:
     """Draw the groups' rates, and of a private run the numbers that ε covers."""
-    if record.metrics is None:
+    if run.exact is None or not run.exact.groups:
         return
-    rates = list_shares(record.metrics) or _RATES
+    rates = list_shares(run.exact.found) or _RATES
     rate = st.selectbox("Share of each group", list(rates), key="outcome_rate", format_func=rates.__getitem__)
-    name = record.config["method"]["name"]
-    bars = GroupRates("this run", name, read_groups(record.metrics, rate))
-    show_figure_of(record.config["data"], group_bars([bars], rate=rate), "run_group_bars")
-    if has_classes(record.metrics):
-        _show_classes(record.metrics, record, paid=False)
-    if record.threat_model is not None:
-        _show_paid(store, row, record, rate)
+    bars = GroupRates("this run", run.method.name, read_groups(run.exact.found, rate))
+    show_figure_of(run.config["data"], group_bars([bars], rate=rate), "run_group_bars")
+    _show_classes(run.exact, run)
+    if run.released is not None:
+        _show_paid(run.released, run, rate)
+    elif record.metrics_private is None and run.epsilon.threat_model is not None:
+        offer_evaluation(store, row, record)
 
 
-def _show_classes(found: Mapping[str, Any], record: RunRecord, *, paid: bool) -> None:
+def _show_classes(measures: Measures[Kind], run: RunFacts[Kind]) -> None:
     """Draw how each class fares, where there are more than two labels."""
+    if not has_classes(measures):
+        return
+    found, paid = measures.found, measures.kind == "released"
     if not are_groups(found):
-        bars = GroupRates("this run", record.config["method"]["name"], found["classes"])
+        bars = GroupRates("this run", run.method.name, found["classes"])
         figure = group_bars([bars], rate="accuracy", of="class", paid=paid)
-        show_figure_of(record.config["data"], figure, f"run_class_bars{'_paid' * paid}")
+        show_figure_of(run.config["data"], figure, f"run_class_bars{'_paid' * paid}")
     st.caption(plain(say_decided(found)))
 
 
-def _show_paid(store: RunStore, row: RunRow, record: RunRecord, rate: str) -> None:
-    """Draw the numbers that may be published and the groups' noisy shares; or offer to pay for some."""
-    if record.metrics_private is None:
-        offer_evaluation(store, row, record)
-        return
-    found = record.metrics_private
+def _show_paid(released: Measures[Kind], run: RunFacts[Kind], rate: str) -> None:
+    """Draw the numbers that may be published and the groups' noisy shares."""
+    found = released.found
     st.header("What the private evaluation says", anchor=False)
     with st.container(horizontal=True, gap="medium", key="run_paid"):
-        for name in ["accuracy", *list_gaps(record.config["notion"])]:
-            value, interval = _describe(found, name)
+        for name in ["accuracy", *list_gaps(run.config["notion"])]:
+            value, interval = _describe(released.read(name), name)
             st.metric(
                 wording.metric_title(name), value, delta=interval, delta_color="off", delta_arrow="off", width=220
             )
@@ -79,20 +75,18 @@ def _show_paid(store: RunStore, row: RunRow, record: RunRecord, rate: str) -> No
     for name, why in found["reasons"].items():
         if "/" not in name:
             st.caption(f"{plain(wording.metric_title(name))}: undefined, {plain(why)}")
-    name = record.config["method"]["name"]
-    bars = GroupRates("this run", name, read_groups(found, rate))
+    bars = GroupRates("this run", run.method.name, read_groups(found, rate))
     show_figure(group_bars([bars], rate=rate, paid=True), "run_paid_bars")
-    if has_classes(found):
-        _show_classes(found, record, paid=True)
+    _show_classes(released, run)
 
 
-def _describe(found: Mapping[str, Any], name: str) -> tuple[str, str | None]:
+def _describe(fact: Fact[Kind] | None, name: str) -> tuple[str, str | None]:
     """Return a number and its interval, in per cent or percentage points."""
-    if found[name] is None:
+    if fact is None or fact.interval is None:
         return "–", None
-    low, high = (100 * end for end in found[f"{name}_interval"])
+    low, high = (100 * end for end in fact.interval)
     unit = "%" if name == "accuracy" else "pp"
-    return f"{100 * found[name]:.2f} {unit}", f"{low:.2f} to {high:.2f} {unit}"
+    return f"{100 * fact.value:.2f} {unit}", f"{low:.2f} to {high:.2f} {unit}"
 
 
 def offer_files(store: RunStore, row: RunRow, record: RunRecord) -> None:
@@ -123,25 +117,16 @@ def _find_artifact(store: RunStore, key: str, name: str) -> bytes | None:
         return None
 
 
-def show_outcome(store: RunStore, row: RunRow, record: RunRecord) -> None:
+def show_outcome(store: RunStore, row: RunRow, record: RunRecord, run: RunFacts[Kind]) -> None:
     """Draw the groups' rates, what must be said with the numbers, and the downloads."""
-    show_fairness(store, row, record)
-    certified = describe_certificates(record)
-    if certified:
+    show_fairness(store, row, record, run)
+    if run.certificates:
         with st.expander("What the run certifies of its gap", expanded=True, key="run_certificates"):
-            for name, sentence in certified:
+            for name, sentence in run.certificates:
                 st.markdown(f"- **{plain(name)}** · {plain(sentence)}")
     with st.expander("Caveats", key="run_caveats"):
-        for said in caveats(record.to_json(), say_raw(record)):
+        for said in run.caveats:
             st.markdown(f"- {plain(said)}")
     with st.container(horizontal=True, key="run_files"):
         offer_files(store, row, record)
     offer_decisions(store, row)
-
-
-def say_raw(record: RunRecord) -> str:
-    """Return what must be said with a run's accuracy and gap; "" where everybody has its rows."""
-    if is_published(record.config["data"]):
-        return ""
-    looks = methods()[record.config["method"]["name"]].info.needs_group_at_prediction
-    return raw_text(public_accuracy=accuracy_is_public(record.to_json(), uses_group=looks))

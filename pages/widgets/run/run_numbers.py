@@ -7,17 +7,19 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.facts import wording
+from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods, name_accounting_of
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.parameters import say_group_needed
-from fairpriv_core.records.record import RAW, RunRecord
+from fairpriv_core.records.record import RAW
+from fairpriv_core.records.release import Kind
 from fairpriv_core.records.source import is_published, name_unit
-from fairpriv_core.report import live, wording
+from fairpriv_core.report import live
 from fairpriv_core.report.public import say_raw_briefly
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text, percent_text, points_text, short_epsilon_text
-from pages.widgets.run.outcome import say_raw
 from pages.widgets.shared.heights import find_plain, list_heights
 from pages.widgets.shared.sentences import plain
 
@@ -36,15 +38,15 @@ def say_reference(store: RunStore, config: Mapping[str, Any]) -> str:
     return ideal if gap is None else f"{ideal} Without privacy and fairness it is {points_text(gap)} on the same data."
 
 
-def draw_numbers(row: RunRow, history: live.History, record: RunRecord | None) -> None:
+def draw_numbers(row: RunRow, history: live.History, run: RunFacts[Kind] | None) -> None:
     """Draw the finished model's numbers, or the latest ones of the curves."""
     notion = row.config["notion"]
-    accuracy, gap = _find_numbers(row, history, record)
-    is_drawn = _has_budget(row, record) and row.status not in _BROKEN_OFF  # as a part of its budget, below
+    accuracy, gap = _find_numbers(row, history, run)
+    is_drawn = _has_budget(row, run) and row.status not in _BROKEN_OFF  # as a part of its budget, below
     shown = {
         "Accuracy": percent_text(accuracy),
         "Fairness gap" if is_published(row.config["data"]) else "Fairness gap, raw": points_text(gap),
-        **({} if is_drawn else _tell_epsilon(row, record)),
+        **({} if is_drawn else _tell_epsilon(row, run)),
         "Training time": f"{row.seconds:.0f} s",
     }
     with st.container(horizontal=True, gap="medium", key="run_numbers"):
@@ -54,53 +56,53 @@ def draw_numbers(row: RunRow, history: live.History, record: RunRecord | None) -
             st.metric(name, short, width=150, help=title if short != text else None)
 
 
-def say_more(store: RunStore, row: RunRow, history: live.History, record: RunRecord | None) -> None:
+def say_more(store: RunStore, row: RunRow, history: live.History, run: RunFacts[Kind] | None) -> None:
     """Draw what the numbers are held against, and how ε was accounted."""
-    if any(number is not None for number in _find_numbers(row, history, record)):
-        raw = RAW if record is None or record.metrics is None else say_raw(record)
+    if any(number is not None for number in _find_numbers(row, history, run)):
+        raw = RAW if run is None or run.exact is None else run.raw_text
         about = "" if is_published(row.config["data"]) else f" Accuracy and fairness gap: {raw[0].lower()}{raw[1:]}"
         st.caption(plain(f"{say_reference(store, row.config)}{about}"))
-    if record is None:
+    if run is None:
         return
-    if _has_budget(row, record):
-        _say_accounted(row, record)
-    for said in list_heights(store, record.to_json()) if row.ended else ():
+    if _has_budget(row, run):
+        _say_accounted(row, run)
+    for said in list_heights(store, run) if row.ended else ():
         st.caption(plain(f"{said}{say_raw_briefly([row.config['data']])}"))
     needed = say_group_needed(row.config)
     if needed is not None:
         st.caption(plain(needed))
 
 
-def _find_numbers(row: RunRow, history: live.History, record: RunRecord | None) -> tuple[float | None, float | None]:
+def _find_numbers(row: RunRow, history: live.History, run: RunFacts[Kind] | None) -> tuple[float | None, float | None]:
     """Return accuracy and gap: the finished model's, or the latest ones of the curves."""
-    found = {} if record is None else record.metrics or {}
+    found: Mapping[str, Any] = {} if run is None or run.exact is None else run.exact.found
     names = ("accuracy", f"{row.config['notion']}_gap")
     accuracy, gap = (found.get(name, _last(history, f"test/{name}")) for name in names)
     return accuracy, gap
 
 
-def _tell_epsilon(row: RunRow, record: RunRecord | None) -> dict[str, str]:
+def _tell_epsilon(row: RunRow, run: RunFacts[Kind] | None) -> dict[str, str]:
     """Return a run's epsilon by what it is called: of one that broke off, what holds wherever it did."""
-    spent = _find_spent(row, record)
+    spent = _find_spent(row, run)
     if row.status in _BROKEN_OFF:
         return {"Guaranteed": "–" if spent is None else f"ε ≤ {epsilon_text(spent)}"}
     return {"ε spent": "–" if spent is None else epsilon_text(spent)}
 
 
-def _find_spent(row: RunRow, record: RunRecord | None) -> float | None:
+def _find_spent(row: RunRow, run: RunFacts[Kind] | None) -> float | None:
     """Return the epsilon spent, of a run that broke off the one of its planned length, which is what holds.
 
     None where none is proved, as after a choice by raw numbers.
     """
-    if record is not None and row.ended and (record.epsilon is None or row.status in _BROKEN_OFF):
-        return record.epsilon
+    if run is not None and row.ended and (run.epsilon.proved is None or row.status in _BROKEN_OFF):
+        return run.epsilon.proved
     return row.epsilon
 
 
-def draw_budget(row: RunRow, record: RunRecord | None) -> None:
+def draw_budget(row: RunRow, run: RunFacts[Kind] | None) -> None:
     """Draw what of the budget is spent; where there is none to draw, say what its ε is."""
-    if _has_budget(row, record):
-        budget, spent = row.config["epsilon"], _find_spent(row, record) or 0.0
+    if _has_budget(row, run):
+        budget, spent = row.config["epsilon"], _find_spent(row, run) or 0.0
         about = f"proved · δ = {delta_text(row.config['delta'])} · {_find_protection(row)}"
         if row.status in _BROKEN_OFF:
             so_far = "" if row.epsilon is None else f" Released so far: ε = {epsilon_text(row.epsilon)}."
@@ -108,23 +110,23 @@ def draw_budget(row: RunRow, record: RunRecord | None) -> None:
         else:
             text = f"ε spent {epsilon_text(spent)} of {short_epsilon_text(budget)}, {about}"
             st.progress(min(1.0, spent / budget), text=text)
-    elif record is not None:
-        _say_accounted(row, record)
+    elif run is not None:
+        _say_accounted(row, run)
 
 
-def _has_budget(row: RunRow, record: RunRecord | None) -> bool:
+def _has_budget(row: RunRow, run: RunFacts[Kind] | None) -> bool:
     """Return whether the run has a budget of which a part is spent, as proved."""
     asked = row.config["method"]
     proved = name_accounting_of(asked["name"], asked.get("variant")) == "proved"
-    return proved and bool(row.config["epsilon"]) and not (row.ended and _find_spent(row, record) is None)
+    return proved and bool(row.config["epsilon"]) and not (row.ended and _find_spent(row, run) is None)
 
 
-def _say_accounted(row: RunRow, record: RunRecord) -> None:
+def _say_accounted(row: RunRow, run: RunFacts[Kind]) -> None:
     """Say how the ε of a run was accounted, and who paid it."""
     paid = row.config.get("reuse")
     shared = " An earlier run spent it; this one reused its release and spent nothing more." if paid else ""
     broken = " The ledger counts what the run released before it broke off." if row.status in _BROKEN_OFF else ""
-    st.caption(plain(wording.epsilon_line(record.to_json()) + shared + broken))
+    st.caption(plain(run.epsilon.line + shared + broken))
 
 
 def _find_protection(row: RunRow) -> str:

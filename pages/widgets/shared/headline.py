@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from fairpriv_core.facts.headline import Headline, read_about, write_headline
+from fairpriv_core.facts.measured import measure, measure_row
+from fairpriv_core.facts.run_facts import RunFacts, read_facts
+from fairpriv_core.facts.tables import TableRow
+from fairpriv_core.records.release import Kind
 from fairpriv_core.records.stored import say_stored
-from fairpriv_core.report.headline import Headline, read_about, write_headline
-from fairpriv_core.report.measured import measure, measure_row
 from fairpriv_core.report.mixing import find_plain
-from fairpriv_core.report.tables import TableRow
 from fairpriv_core.runs.plain_run import find_plain_run
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import hold_numbers
 from pages.widgets.shared.run_table import name_short
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import value
-
-Record = Mapping[str, Any]
 
 
 def hold_headline() -> DeltaGenerator:
@@ -54,15 +53,16 @@ def _show_sentence(found: Headline) -> None:
     st.caption(plain(found.note))
 
 
-def show_run_headline(store: RunStore, record: Record) -> Headline:
+def show_run_headline(store: RunStore, run: RunFacts[Kind]) -> Headline:
     """Draw the headline of one finished run, against training without privacy and fairness on the same test rows.
 
     Return it: its reasons are for another place.
     """
-    reference = attempt(lambda: find_plain_run(store, record["config"]))
-    own = reference is None or reference.key == record["key"]
-    before = None if own or reference is None else measure([{**reference.to_json(), "config": _ask(reference, record)}])
-    found = write_headline([measure([record])], read_about(record), before=before)
+    reference = attempt(lambda: find_plain_run(store, run.config))
+    own = reference is None or reference.key == run.key
+    asked = run.config["notion"]  # plain training pursues none
+    before = None if own or reference is None else measure([read_facts(reference).asking(asked)])
+    found = write_headline([measure([run])], read_about(run), before=before)
     if before is not None and reference is not None and (origin := say_stored("Plain training is", [reference])):
         found = replace(found, note=f"{found.note} {origin}")
     with st.container(key="headline", gap="small"):
@@ -71,13 +71,13 @@ def show_run_headline(store: RunStore, record: Record) -> Headline:
 
 
 def show_rows_headline(
-    named: Sequence[tuple[str, TableRow, Sequence[Record]]], plain_row: TableRow | None, about: Record
+    named: Sequence[tuple[str, TableRow, Sequence[RunFacts[Kind]]]], plain_row: TableRow | None, about: RunFacts[Kind]
 ) -> None:
-    """Draw the headline of settings on one question: (how a sentence calls it, its row, its records or none).
+    """Draw the headline of settings on one question: (how a sentence calls it, its row, its seeds or none).
 
-    `about` is the record of a run on that question, `plain_row` a setting without privacy and fairness.
+    `about` is a run on that question, `plain_row` a setting without privacy and fairness.
     """
-    settings = [measure(records, name) if records else measure_row(row, name) for name, row, records in named]
+    settings = [measure(runs, name) if runs else measure_row(row, name) for name, row, runs in named]
     before = None if plain_row is None or plain_row in (row for _, row, _ in named) else measure_row(plain_row)
     show_headline(write_headline(settings, read_about(about), before=before))
 
@@ -92,12 +92,7 @@ def show_points_headline(store: RunStore, rows: Sequence[TableRow]) -> None:
     read = attempt(lambda: store.records(wanted))
     if read is None or wanted[0] not in read:
         return
-    found = {key: record.to_json() for key, record in read.items()}
+    found = {key: read_facts(record) for key, record in read.items()}
     named = [(name_short(row, {}), row, [found[key] for key in row.keys if key in found]) for row in picked]
     told = named or [(name_short(row, {}), row, []) for row in rows]
     show_rows_headline(told, find_plain(rows), found[wanted[0]])
-
-
-def _ask(reference: Any, record: Record) -> dict[str, Any]:
-    """Return the config of a reference, asked of the run's own notion: plain training pursues none."""
-    return {**reference.config, "notion": record["config"]["notion"]}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairpriv_core.facts.tables import TableRow, parameter_diff
+from fairpriv_core.facts.wording import data_title, metric_title, rows_suffix, setting_text
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.report.tables import TableRow, parameter_diff
-from fairpriv_core.report.wording import data_title, metric_title, rows_suffix, setting_text
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.text import short_epsilon_text
 from pages.widgets.shared.reference import call_files
@@ -79,7 +79,7 @@ def name_runs(rows: Sequence[RunRow]) -> dict[str, str]:
         called.setdefault(name_run(row.config), []).append(row)
     names = {}
     for name, same in called.items():
-        differing = parameter_diff([{"config": row.config} for row in same])
+        differing = parameter_diff([row.config for row in same])
         for place, row in enumerate(same):
             own = {one: values[place] for one, values in differing.items() if values[place] is not None}
             told = name_settings(row.config["method"]["name"], own)

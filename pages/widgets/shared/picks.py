@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from fairpriv_core.report.tables import TableRow
+from fairpriv_core.facts.tables import TableRow
 from pages.widgets.shared.run_table import MOST_CHOSEN, name_row, name_rows
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, keep, mount_several, value

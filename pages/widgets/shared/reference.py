@@ -22,9 +22,9 @@ import streamlit as st
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.problem import ENCODINGS, DataSpec
 from fairpriv_core.errors import BadInput, FairprivError
+from fairpriv_core.facts.wording import data_title
 from fairpriv_core.files.folder import find_named, name_in_folder
 from fairpriv_core.records.source import name_unit, read_ratio, read_rows
-from fairpriv_core.report.wording import data_title
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.access import find_store
 

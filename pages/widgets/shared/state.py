@@ -15,10 +15,10 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from fairpriv_core.data.catalog import DEFAULT_DATA
+from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.methods.catalog import DEFAULT_METHOD
 from fairpriv_core.methods.fields import USUAL_GAP
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
-from fairpriv_core.report.tables import TableRow
 from pages.widgets.shared.frame import ask_for_frame
 
 _LARGEST = 2**53 - 1  # a browser knows no larger whole number

@@ -18,17 +18,17 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
+from fairpriv_core.facts.tables import TableRow
+from fairpriv_core.facts.wording import data_title
 from fairpriv_core.ledger.choice import foresee_keeping, keep_run
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.shown import read_shown
-from fairpriv_core.records.source import is_published
+from fairpriv_core.records.source import is_published, without_folders
 from fairpriv_core.report.explored import Explored, draw_explored, draw_groups, read_explored, say_explored
 from fairpriv_core.report.frontier import Wanted
 from fairpriv_core.report.mixing import find_plain
-from fairpriv_core.report.tables import TableRow
-from fairpriv_core.report.wording import data_title
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import epsilon_text
@@ -236,7 +236,7 @@ def _draw(store: RunStore, move: Move, row: RunRow | None, *, waiting: bool) -> 
     with chart:
         show_figure(figure, "explore_chart", on_drag=take_wanted)
     with groups:
-        if trail[-1].is_released and not is_published(trail[-1].record["config"]["data"]):
+        if trail[-1].is_released and not trail[-1].facts.data.published:
             st.caption(_NOT_RELEASED)
         elif move.dataset.labels == 2:
             show_figure(draw_groups(trail[-1]), "explore_groups")
@@ -249,27 +249,29 @@ def _find_trail(store: RunStore, config: RunConfig, row: RunRow | None) -> list[
     """
     shown = row.key if row is not None and row.status == "finished" else st.session_state.get(_SHOWN, "")
     st.session_state[_SHOWN] = shown
+    asked = config.to_json()
+    told = without_folders(asked)
     same = [
         each
         for each in attempt(lambda: store.explored(4 * _TRAIL)) or []
-        if each.status == "finished" and _is_alike(each.config, config)
+        if each.status == "finished" and _is_alike(each.config, asked)
     ]
     keys = [each.key for each in reversed(same[:_TRAIL]) if each.key != shown]
     keys += [shown] if shown else []
     charged = store.stamp()[2]  # a choice by raw numbers takes an epsilon back
     found = [attempt(partial(_read, str(store.database.url), key, charged, store)) for key in keys]
-    trail = [each for each in found if each is not None and _is_alike(each.record["config"], config)]
+    trail = [each for each in found if each is not None and _is_alike(each.facts.config, told)]
     return [each for each in trail if trail[-1].is_raw or not each.is_raw]  # no raw gap beside released ones
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
 def _read(place: str, key: str, charged: int, _store: RunStore) -> Explored | None:
     record = _store.record(key)
-    return None if record is None else read_explored(record.to_json())
+    return None if record is None else read_explored(record)
 
 
-def _is_alike(one: Mapping[str, Any], config: RunConfig) -> bool:
-    return bool(one["data"] == config.to_json()["data"] and one["notion"] == config.notion)
+def _is_alike(one: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
+    return bool(one["data"] == config["data"] and one["notion"] == config["notion"])
 
 
 def find_reference(store: RunStore, config: RunConfig) -> TableRow | None:

@@ -9,11 +9,11 @@ import streamlit as st
 
 from fairpriv_core.engine.modules import ENTRY_POINTS, is_module, list_installed
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.wording import value_text
 from fairpriv_core.methods.base import Parameter, parameters
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.plain import read_toml
-from fairpriv_core.report.wording import value_text
 from fairpriv_core.store.rows import ENDED
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore

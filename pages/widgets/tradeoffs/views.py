@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.report.frontier import Claim, Wanted, frontier
@@ -15,7 +16,6 @@ from fairpriv_core.report.heatmap import find_varying, heat_map
 from fairpriv_core.report.over_epsilon import trade_off
 from fairpriv_core.report.public import as_public, say_origin
 from fairpriv_core.report.styles import method_style
-from fairpriv_core.report.tables import TableRow
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.run_table import MOST_CHOSEN
 from pages.widgets.shared.sentences import plain

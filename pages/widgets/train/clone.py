@@ -7,12 +7,12 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.facts.tables import parameter_diff
+from fairpriv_core.facts.wording import value_text
 from fairpriv_core.methods.base import Method, MethodInfo, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.parameters import read_method
-from fairpriv_core.report.tables import parameter_diff
-from fairpriv_core.report.wording import value_text
 from fairpriv_core.store.rows import RunRow
 from pages.widgets.shared.access import find_row
 from pages.widgets.shared.frame import go_to
@@ -120,10 +120,9 @@ def _compare(config: RunConfig, row: RunRow) -> dict[str, tuple[str, str]]:
     """Return each setting that differs, by its title: as it is on screen, as it was."""
     if config.key == row.config_key:
         return {}
-    both = [{"config": each} for each in (config.to_json(), row.config)]
     known = parameters(methods()[config.method.info.name])
     found = {}
-    for name, (now, then) in parameter_diff(both).items():
+    for name, (now, then) in parameter_diff([config.to_json(), row.config]).items():
         own = name.removeprefix("method.")
         if not name.startswith(_SAME) and (now or then):
             title = known[own][0].title if own in known else own.replace("_", " ")

@@ -10,10 +10,8 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.records.parameters import say_group_needed
-from fairpriv_core.records.record import CHOICE, RAW, RAW_BUT_ACCURACY
-from fairpriv_core.records.source import is_read_from_rows, name_unit
-from fairpriv_core.text import delta_text, epsilon_text, number_text
+from fairpriv_core.records.source import is_read_from_rows
+from fairpriv_core.text import number_text
 
 PAID = "From noisy counts that ε covers. Whiskers: 95 % interval over the noise and the sampling of the test rows."
 DECIDED = "decided/"  # and a class's name: the share of a group that is decided for it
@@ -126,60 +124,6 @@ def share_text(found: Mapping[str, Any], name: str) -> str:
     ends = found.get(f"{name}_interval")
     spread = "" if ends is None else f" ({number_text(100 * ends[0])} to {number_text(100 * ends[1])})"
     return f"{number_text(100 * found[name])}{spread}"
-
-
-def epsilon_line(record: Mapping[str, Any]) -> str:
-    """Return what stands wherever a run's ε stands: its value, δ, how it was accounted, what is protected.
-
-    `record` is a run record's JSON. The paper's own accounting stands beside the proved value where they differ.
-    """
-    if record.get("threat_model") is None:
-        return "No ε: this method is not private."
-    choice = (record.get("notes") or {}).get(CHOICE)
-    chosen = "" if choice is None else f" {choice}"
-    return f"{_tell_epsilon(record)}{chosen}{tell_given(record['config']['data'], record['threat_model'])}"
-
-
-def _tell_epsilon(record: Mapping[str, Any]) -> str:
-    value, published = record.get("epsilon"), record.get("epsilon_published")
-    protects = f"protects {protected(record['threat_model'], name_unit(record['config']['data']))}"
-    delta = f"δ = {delta_text(record['delta'])}"
-    beside = "" if published is None else f"; the paper's accounting states {epsilon_text(published)}"
-    if value is not None:
-        return f"ε = {epsilon_text(value)} ({delta}), proved, {protects}{beside}."
-    reason = record.get("epsilon_reason") or "no finite bound is proved."
-    secret = record.get("epsilon_if_secret")
-    would = (
-        "" if secret is None else f" With secret noise it would be ε = {epsilon_text(secret)} ({delta}), {protects}."
-    )
-    claimed = (
-        "" if published is None else f" {name_claimant(record.get('author'))} claims ε = {epsilon_text(published)}"
-    )
-    return f"No proved ε: {reason}{would}" + (f"{claimed} ({delta}), {protects}." if claimed else "")
-
-
-def name_claimant(author: str | None) -> str:
-    """Return who claims an ε that is not proved, to begin a sentence: a paper, or the `author` of a plug-in."""
-    return "The paper's accounting" if author is None else f"The author of {author}"
-
-
-def raw_text(*, public_accuracy: bool) -> str:
-    """Return what must be said with metrics; `public_accuracy`: see `accuracy_is_public` in records/record.py."""
-    return RAW_BUT_ACCURACY if public_accuracy else RAW
-
-
-def caveats(record: Mapping[str, Any], raw: str = RAW) -> tuple[str, ...]:
-    """Return the sentences that must go with a record's numbers: `raw` of raw metrics, assumptions, warnings.
-
-    That predictions need the group stands first among them; nothing is said for a `raw` that is empty.
-    """
-    needed = say_group_needed(record["config"])
-    said = [raw] if raw and record.get("metrics") and record.get("metrics_are_raw", True) else []
-    if record.get("epsilon") is None and record.get("epsilon_reason"):
-        said.append(str(record["epsilon_reason"]))
-    said += [str(sentence) for sentence in record.get("warnings") or ()]
-    said += [f"Assumed: {sentence}" for sentence in record.get("assumptions") or () if sentence != needed]
-    return tuple(said if needed is None else [needed, *said])
 
 
 def rows_text(rows: int) -> str:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
-
-import numpy as np
+from typing import Literal
 
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.facts.measures import Json, Table
+from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.methods.fields import USUAL_GAP
-from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.noisy import Apart, find_apart, gap_interval
 from fairpriv_core.notions.notion import Notion
-from fairpriv_core.notions.rates import TWO
+from fairpriv_core.records.release import Kind
 from fairpriv_core.stats import Mean, mean_interval, number, spread
 
-Table = tuple[np.ndarray, float]  # counts (k, l, l) over group, label and decision, and the noise in each
 Verdict = Literal["yes", "maybe", "no", "unknown"]
 VERDICTS: dict[Verdict, str] = {"no": "not reached", "maybe": "perhaps reached", "yes": "reached"}
 _MOST_NAMED = 3
@@ -38,14 +36,14 @@ class Reached:
     small: str = ""
 
 
-def judge_aim(records: Sequence[Mapping[str, Any]], tables: Sequence[Table]) -> Reached | None:
+def judge_aim(runs: Sequence[RunFacts[Kind]], tables: Sequence[Table]) -> Reached | None:
     """Return whether finished runs of one setting reached the gap that they aimed at; None where they aimed at none.
 
-    `records` are their records' JSON, one a seed, and `tables` what may be told of them, () for nothing. Judged is
-    every pair of groups that is large enough; the others are named beside. Of several seeds the mean is judged.
+    `runs` are its seeds, and `tables` what may be told of them, () for nothing. Judged is every pair of groups that is
+    large enough; the others are named beside. Of several seeds the mean is judged.
     """
-    config, names = records[0]["config"], [str(name) for name in records[0]["data"]["group_names"]]
-    target, notion = config["method"].get("gap_target"), notions()[config["notion"]]
+    first = runs[0]
+    names, target, notion = first.data.groups, first.gap_target, first.notion
     if target is None:
         return None
     most = f"{100 * target:.4g}"
@@ -59,7 +57,7 @@ def judge_aim(records: Sequence[Mapping[str, Any]], tables: Sequence[Table]) -> 
     assert gap.mean is not None and low is not None and high is not None
     pairs = {apart.pair for apart in found}
     one, other = (names[group] for group in found[0].pair)
-    asked_of = config["data"]
+    asked_of = first.config["data"]
     who = _call_pair(one, other, asked_of) if len(pairs) == 1 else f"groups of {asked_of['sensitive']}"
     verdict: Verdict = "yes" if high <= target else "no" if low > target else "maybe"
     far = f"{number(max(low, 0.0))} to {number(high)}" if verdict == "maybe" else spread(gap)
@@ -68,7 +66,7 @@ def judge_aim(records: Sequence[Mapping[str, Any]], tables: Sequence[Table]) -> 
     return Reached(verdict, f"{said} {left_out}".strip(), asked, far, left_out)
 
 
-def _call_pair(one: str, other: str, data: Mapping[str, Any]) -> str:
+def _call_pair(one: str, other: str, data: Json) -> str:
     """Return how a sentence calls two groups of a config's `data`: "women and men", or "groups 'f' and 'm'"."""
     problem = problems().get(data["dataset"] or "")
     spoken = dict(problem.spoken) if problem else {}
@@ -103,38 +101,24 @@ def _name_small(names: Sequence[str], *, noisy: bool) -> str:
     return f"{named} have {rows}."
 
 
-def say_closed(plain: Mapping[str, Any], config: Mapping[str, Any]) -> str | None:
+def say_closed(plain: RunFacts[Kind], target: float | None, notion: Notion) -> str | None:
     """Return that plain training leaves a run no gap to close, as far as its test rows tell; None where it leaves one.
 
-    A run that aims at no gap is held against the one that is usually accepted.
-
-    `plain` is the record's JSON of a run without privacy and fairness, `config` that of the run's config.
+    A run that aims at no gap, `target` None, is held against the one that is usually accepted. `plain` is a run without
+    privacy and fairness.
     """
-    measured, target, notion = plain["metrics"], config["method"].get("gap_target"), notions()[config["notion"]]
-    gap = None if measured is None else measured[notion.metric]
-    found = None if gap is None else gap_interval(count_decisions(measured), notion)
+    measured = plain.exact
+    gap = None if measured is None else measured.read(notion.metric)
+    found = None if gap is None or measured is None else gap_interval(measured.table[0], notion)
     if found is None or gap is None:
         return None
     between = f"(95 % interval {100 * found.low:.2f} to {100 * found.high:.2f})"
-    shown = f"{100 * gap:.2f} percentage points on the test rows {between}"
-    if target is not None and gap <= target:
+    shown = f"{100 * gap.value:.2f} percentage points on the test rows {between}"
+    if target is not None and gap.value <= target:
         return f"There is no gap to close here: plain training has a gap of {shown}; {100 * target:.4g} are accepted."
     if found.low <= 0:
         return f"There may be no gap to close here: plain training has a gap of {shown}, which may as well be 0."
-    if target is None and gap <= USUAL_GAP:
+    if target is None and gap.value <= USUAL_GAP:
         usual = f"{100 * USUAL_GAP:.4g} are usually accepted"
         return f"There is no gap to close here: plain training has a gap of {shown}; none is aimed at, and {usual}."
     return None
-
-
-def count_decisions(measured: Mapping[str, Any]) -> np.ndarray:
-    """Return the counts (k, l, l) over group, label and decision of a record's `metrics`."""
-    groups = measured["groups"]
-    if "confusion" in groups[0]:
-        return np.array([group["confusion"] for group in groups])
-    counts = np.zeros((len(groups), TWO, TWO), dtype=np.int64)
-    for table, group in zip(counts, groups, strict=True):
-        positives, selected = group["positives"], group["selected"]
-        both = (group["correct"] - group["size"] + positives + selected) // 2  # rightly selected
-        table[:] = [[group["size"] - positives - selected + both, selected - both], [positives - both, both]]
-    return counts

@@ -8,28 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.facts.aim import VERDICTS, Reached
+from fairpriv_core.facts.measured import Measured, difference, subtract
+from fairpriv_core.facts.measures import KINDS, find_worst
+from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
-from fairpriv_core.records.reached import VERDICTS, Reached
-from fairpriv_core.records.source import is_published
-from fairpriv_core.report.measured import SOURCES, Measured, Source, difference, subtract
+from fairpriv_core.records.release import Kind
 from fairpriv_core.stats import Mean, number, spread
 from fairpriv_core.text import count_text, short_epsilon_text
 
 _FEW, _MANY = 100, 10_000  # of so many people a share is told, by how sure it is
 _SURE = 0.01  # half an interval of a share that is told of many people
-_FROM: dict[Source, str] = {
+_FROM: dict[Kind, str] = {
     "public": "{title} is public data: exact numbers of its test rows.",
-    "paid": "From noisy counts that ε covers.",
+    "released": "From noisy counts that ε covers.",
     "raw": "Raw, for the analyst: no ε covers these numbers. Do not publish them.",
 }
 
 
-_KINDS: dict[Source, str] = {"public": "exact and public", "paid": "by noisy counts", "raw": "exact and raw"}
+_KINDS: dict[Kind, str] = {"public": "exact and public", "released": "by noisy counts", "raw": "exact and raw"}
 _NOTHING = "Nothing that was measured may be shown."
 _FOLLOWS = "Accuracy is exact: it follows from the released model and from what ε takes as public."
 
@@ -80,27 +82,26 @@ class Headline:
     failed: bool
     sentence: str
     reasons: tuple[str, ...]
-    source: Source
+    kind: Kind
     note: str
 
 
-def read_about(record: Mapping[str, Any]) -> About:
-    """Return what a run's headline speaks of; `record` is a record's JSON."""
-    asked, data = record["config"]["data"], record["data"]
+def read_about(run: RunFacts[Kind]) -> About:
+    """Return what a run's headline speaks of."""
+    asked, data = run.config["data"], run.data
     problem = problems().get(asked.get("dataset") or "")
     names = dict(problem.spoken) if problem else {}
-    positive = data["label_names"][-1] if len(data["label_names"]) == 2 else None
     usual = problem is not None and asked.get("label") in (None, problem.labels[0].column.name)
-    predicted = f"predicted '{positive}'"
+    predicted = f"predicted '{data.positive}'"
     return About(
         title="The file" if problem is None else problem.title,
-        published=is_published(asked),
-        attribute=" and ".join(data.get("sensitive_columns") or [data["sensitive"]]),  # not how values are grouped
-        groups=tuple(data["group_names"]),
+        published=data.published,
+        attribute=" and ".join(data.sensitive_columns or (data.sensitive,)),  # not how values are grouped
+        groups=data.groups,
         names=names,
-        predicted=None if positive is None else names.get(positive, predicted) if usual else predicted,
-        positive=positive,
-        notion=notions()[record["config"]["notion"]],
+        predicted=None if data.positive is None else names.get(data.positive, predicted) if usual else predicted,
+        positive=data.positive,
+        notion=run.notion,
     )
 
 
@@ -114,19 +115,19 @@ def write_headline(
     """
     before = before or _find_before(settings)
     told = [each for each in settings if each is not before] or list(settings)
-    source = max((each.source for each in told), key=SOURCES.index)
-    if before is not None and (before in told or SOURCES.index(before.source) > SOURCES.index(source)):
+    kind = find_worst([each.kind for each in told])
+    if before is not None and (before in told or find_worst([before.kind, kind]) != kind):
         before = None  # its numbers are for fewer people than those of the others
     if len(told) == 1:
         said = [_say_one(told[0], about, before), _say_worse(told[0], before), _say_people(told[0], about)]
     else:
         said = _say_several(told, about, before)
     sentence, *reasons = [each for each in (*said, *more) if each]
-    where = _FOLLOWS if source == "public" and not about.published else _FROM[source].format(title=about.title)
+    where = _FOLLOWS if kind == "public" and not about.published else _FROM[kind].format(title=about.title)
     where = where if any(each.accuracy.n or each.gap.n for each in told) else _NOTHING
     note = " ".join((where, *_say_spread(told)))
     outcome, failed = _tell_outcome(told)
-    return Headline(outcome, failed, sentence, tuple(reasons), source, note)
+    return Headline(outcome, failed, sentence, tuple(reasons), kind, note)
 
 
 def _tell_outcome(told: Sequence[Measured]) -> tuple[str, bool]:
@@ -254,10 +255,10 @@ def _say_worse(after: Measured, before: Measured | None) -> str | None:
 
 def _say_several(settings: Sequence[Measured], about: About, before: Measured | None) -> list[str | None]:
     """Return between which settings gap and accuracy lie, noisy and exact numbers apart, then both without fairness."""
-    kinds = [kind for kind in SOURCES if any(each.source == kind for each in settings)]
+    kinds = [kind for kind in KINDS if any(each.kind == kind for each in settings)]
     said: list[str | None] = []
     for kind in kinds:
-        own = [each for each in settings if each.source == kind]
+        own = [each for each in settings if each.kind == kind]
         how = f", {_KINDS[kind]}" if len(kinds) > 1 else ""
         said.append(f"{count_text(len(own), 'setting')}{_say_budgets(own)}{how}: {_say_range(own, 'gap', about.gap)}.")
         said.append(f"{_say_range(own, 'accuracy', 'Accuracy')}.")
@@ -311,7 +312,7 @@ def _say_spread(settings: Sequence[Measured]) -> tuple[str, ...]:
     """Return what the intervals are over; () where there is none."""
     counts = {each.gap.n for each in settings if each.gap.low is not None}
     counts |= {each.accuracy.n for each in settings if each.accuracy.low is not None}
-    noise = " and the noise" if any(each.source == "paid" for each in settings) else ""
+    noise = " and the noise" if any(each.kind == "released" for each in settings) else ""
     words = [f"the sampling of test rows{noise}"] if 1 in counts else []
     words += ["seeds"] if max(counts, default=0) > 1 else []
     return (f"±: 95 % interval, over {' or over '.join(words)}.",) if words else ()

@@ -6,16 +6,15 @@ point between the two on a line of accuracy against gap: the mixing line. A fair
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from fairpriv_core.notions.catalog import notions
+from fairpriv_core.facts.measures import Measures
+from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.notions.rates import divide, rates_of, sum_rate
-from fairpriv_core.records.reached import count_decisions
+from fairpriv_core.records.release import Kind
 from fairpriv_core.seeds import public_generator
 
 #: a model that gives one label to so large a share of the test rows tells nobody apart
@@ -33,16 +32,16 @@ class Height:
     high: float
 
 
-def find_largest_answer(measured: Mapping[str, Any]) -> float:
-    """Return the share of test rows, of a record's `metrics`, that are given the label which is given most often."""
-    decided = count_decisions(measured).sum(axis=(0, 1))
+def find_largest_answer(measured: Measures[Kind]) -> float:
+    """Return the share of test rows that are given the label which is given most often."""
+    decided = measured.table[0].sum(axis=(0, 1))
     return float(decided.max() / decided.sum())
 
 
-def measure_height(measured: Mapping[str, Any], plain: Mapping[str, Any], notion: Notion) -> Height | None:
+def measure_height(measured: Measures[Kind], plain: Measures[Kind], notion: Notion) -> Height | None:
     """Return how far a run lies above the line from the constant answer to plain training, all on the same test rows.
 
-    `measured` and `plain` are the `metrics` of the two runs' records. None where the line is undefined: plain training
+    None where the line is undefined: plain training
     is no better than the constant answer or has no gap, the run's gap is beyond it, or a rate is undefined.
 
     The interval is by a bootstrap of both runs' counts over group, label and decision, drawn apart although both runs
@@ -50,7 +49,7 @@ def measure_height(measured: Mapping[str, Any], plain: Mapping[str, Any], notion
     few rows and larger still on rows drawn anew, so the interval is from the lower end of the draws' quantiles and of
     their reflection about the value to the upper end of both (Efron and Tibshirani, 1993): 97 % or more in trials.
     """
-    own, other = count_decisions(measured), count_decisions(plain)
+    own, other = measured.table[0], plain.table[0]
     value = float(_measure(own[None], other[None], notion)[0])
     if not np.isfinite(value):
         return None
@@ -60,22 +59,22 @@ def measure_height(measured: Mapping[str, Any], plain: Mapping[str, Any], notion
     return Height(value, min(low, 2 * value - high, value), max(high, 2 * value - low, value))
 
 
-def say_one_answer(record: Mapping[str, Any]) -> str | None:
-    """Return the sentence on a run, a record's JSON, that gives nearly all test rows one label; None for others."""
-    share = 0.0 if record["metrics"] is None else find_largest_answer(record["metrics"])
+def say_one_answer(run: RunFacts[Kind]) -> str | None:
+    """Return the sentence on a run that gives nearly all test rows one label; None for others."""
+    share = 0.0 if run.exact is None or not run.exact.groups else find_largest_answer(run.exact)
     if share < ONE_ANSWER:
         return None
     return f"The model gives {100 * share:.4g} % of the test rows the same answer: it hardly distinguishes anybody."
 
 
-def say_height(record: Mapping[str, Any], plain: Mapping[str, Any]) -> str | None:
-    """Return where a run lies beside the mixing line, as records' JSON; None of plain training itself.
+def say_height(run: RunFacts[Kind], plain: RunFacts[Kind]) -> str | None:
+    """Return where a run lies beside the mixing line; None of plain training itself.
 
     `plain` is a run without privacy and fairness on the same test rows.
     """
-    if record["metrics"] is None or plain["metrics"] is None or record["key"] == plain["key"]:
+    if run.exact is None or plain.exact is None or run.key == plain.key:
         return None
-    height = measure_height(record["metrics"], plain["metrics"], notions()[record["config"]["notion"]])
+    height = measure_height(run.exact, plain.exact, run.notion)
     if height is None:
         return "The mixing line says nothing here: plain training gains no accuracy, or has a smaller gap."
     away = f"{100 * abs(height.value):.2f} points {'more' if height.value >= 0 else 'less'} accurate"

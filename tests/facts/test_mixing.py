@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
+from fairpriv_core.facts.measures import Measures
+from fairpriv_core.facts.mixing import find_largest_answer, measure_height, say_height, say_one_answer
+from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import measure
-from fairpriv_core.records.mixing import find_largest_answer, measure_height, say_height, say_one_answer
+from fairpriv_core.records.release import Kind
+from tests.facts.told import tell
 
 PARITY = notions()["demographic_parity"]
 # over group, label and decision: plain training with a gap of 0.4, and a fairer run
@@ -17,19 +19,19 @@ PLAIN = np.array([[[300, 100], [100, 500]], [[450, 50], [250, 250]]])
 FAIRER = np.array([[[300, 100], [150, 450]], [[400, 100], [200, 300]]])
 
 
-def of(counts: np.ndarray) -> dict[str, Any]:
-    """Return a record's metrics of counts (k, l, l)."""
+def of(counts: np.ndarray) -> Measures[Kind]:
+    """Return what is measured of counts (k, l, l)."""
     k, labels, _ = counts.shape
     group, label, decision = (each.ravel() for each in np.indices(counts.shape))
     rows = [np.repeat(each, counts.ravel()) for each in (decision, label, group)]
     names = tuple(f"g{index}" for index in range(k))
     classes = ("no", "yes") if labels == 2 else tuple(map(str, range(labels)))
     score = rows[0].astype(float) if labels == 2 else np.eye(labels)[rows[0]]
-    return measure(rows[1], score, rows[2], names, label_names=classes)
+    return Measures("raw", measure(rows[1], score, rows[2], names, label_names=classes))
 
 
-def record(counts: np.ndarray, key: str = "a", **config: Any) -> dict[str, Any]:
-    return {"key": key, "metrics": of(counts), "config": {"notion": "demographic_parity", **config}}
+def run(counts: np.ndarray, key: str = "a") -> RunFacts[Kind]:
+    return tell({"key": key, "metrics": of(counts).found})
 
 
 def test_the_height_is_the_distance_from_the_line() -> None:
@@ -63,21 +65,21 @@ def test_where_there_is_no_line_there_is_no_height() -> None:
     useless = np.array([[[200, 200], [300, 300]], [[500, 0], [500, 0]]])
     for own, plain in ((FAIRER, fair), (FAIRER, useless), (PLAIN, FAIRER)):
         assert measure_height(of(own), of(plain), PARITY) is None
-    assert "says nothing here" in (say_height(record(PLAIN), record(FAIRER, "b")) or "")
+    assert "says nothing here" in (say_height(run(PLAIN), run(FAIRER, "b")) or "")
 
 
 def test_what_is_said() -> None:
     better = np.array([[[350, 50], [100, 500]], [[420, 80], [60, 440]]])
-    assert "points more accurate than mixing" in (say_height(record(better), record(PLAIN, "b")) or "")
+    assert "points more accurate than mixing" in (say_height(run(better), run(PLAIN, "b")) or "")
     worse = np.array([[[200, 200], [300, 300]], [[300, 200], [250, 250]]])
-    assert "points less accurate than mixing" in (say_height(record(worse), record(PLAIN, "b")) or "")
-    alike = say_height(record(PLAIN + 1), record(PLAIN, "b")) or ""
+    assert "points less accurate than mixing" in (say_height(run(worse), run(PLAIN, "b")) or "")
+    alike = say_height(run(PLAIN + 1), run(PLAIN, "b")) or ""
     assert alike.endswith(", which may be none).")
-    assert say_height(record(PLAIN), record(PLAIN)) is None
-    assert say_one_answer(record(PLAIN)) is None
+    assert say_height(run(PLAIN), run(PLAIN)) is None
+    assert say_one_answer(run(PLAIN)) is None
     constant = np.array([[[2, 398], [0, 600]], [[3, 497], [0, 500]]])
-    assert "gives 99.75 % of the test rows the same answer" in (say_one_answer(record(constant)) or "")
-    assert say_one_answer({"metrics": None}) is None and find_largest_answer(of(constant)) == 0.9975
+    assert "gives 99.75 % of the test rows the same answer" in (say_one_answer(run(constant)) or "")
+    assert say_one_answer(tell({"metrics": None})) is None and find_largest_answer(of(constant)) == 0.9975
 
 
 def test_more_than_two_labels_have_both() -> None:
@@ -112,6 +114,6 @@ def test_the_interval_holds_as_often_as_it_says(name: str, shift: float, fairer:
     assert len(known) > 60 and held >= 0.93 * len(known)
 
 
-def of_table(counts: np.ndarray) -> dict[str, Any]:
-    """Return the part of a record's metrics that is read, quickly."""
-    return {"groups": [{"confusion": table.tolist()} for table in counts]}
+def of_table(counts: np.ndarray) -> Measures[Kind]:
+    """Return the part of what is measured that is read, quickly."""
+    return Measures("raw", {"groups": [{"confusion": table.tolist()} for table in counts]})

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from fairpriv_core.facts import wording
+from fairpriv_core.facts.measures import Json, Measures
+from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.methods.catalog import REFERENCE_METHOD
-from fairpriv_core.report import wording
-from fairpriv_core.report.tables import Record
+from fairpriv_core.records.release import Kind
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import percent_text
 
-Json = Mapping[str, Any]
 ALIKE = 0.95  # of the rows that are given the same answer: such a model hardly tells people apart
 
 
@@ -25,9 +25,15 @@ class ClassLine:
     gains: tuple[float | None, ...]
 
 
-def has_classes(found: Json | None) -> bool:
-    """Return whether a record's metrics (or private ones) are of more than two labels."""
-    return bool((found or {}).get("classes"))
+def read_classes(measures: Measures[Kind] | None) -> Sequence[Json]:
+    """Return what is told of each class; () where there are two labels, or nothing is told."""
+    found: Sequence[Json] = () if measures is None else measures.found.get("classes") or ()
+    return found
+
+
+def has_classes(measures: Measures[Kind] | None) -> bool:
+    """Return whether numbers are of more than two labels."""
+    return bool(read_classes(measures))
 
 
 def are_groups(found: Json) -> bool:
@@ -82,12 +88,12 @@ def say_decided(found: Json) -> str:
     return f"{said} The model gives nearly everybody the same answer." if most["decided"] >= ALIKE else said
 
 
-def compare_classes(settings: Sequence[Sequence[Record]], *, reference: int | None) -> tuple[ClassLine, ...]:
-    """Return each class's accuracy in each setting, its mean over the setting's records (seeds).
+def compare_classes(settings: Sequence[Sequence[RunFacts[Kind]]], *, reference: int | None) -> tuple[ClassLine, ...]:
+    """Return each class's accuracy in each setting, its mean over the setting's seeds.
 
     A gain is in [-1, 1], against the setting at place `reference`: FairDP with adaptive clipping, Table 1.
     """
-    found = [_mean_accuracies(records) for records in settings]
+    found = [_mean_accuracies(runs) for runs in settings]
     lines = []
     for name in dict.fromkeys(name for each in found for name in each):
         means = tuple(each.get(name, Mean(None, None, None, 0)) for each in found)
@@ -106,10 +112,10 @@ def _whole(size: float) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def _mean_accuracies(records: Sequence[Record]) -> dict[str, Mean]:
+def _mean_accuracies(runs: Sequence[RunFacts[Kind]]) -> dict[str, Mean]:
     values: dict[str, list[float | None]] = {}
-    for record in records:
-        for each in (record.get("metrics") or {}).get("classes") or ():
+    for run in runs:
+        for each in read_classes(run.exact):
             values.setdefault(str(each["name"]), []).append(each["accuracy"])
     return {name: mean_interval(own) for name, own in values.items()}
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairpriv_core.data.problem import ENCODINGS
+from fairpriv_core.facts.wording import ACCOUNTED, ONE_SEED, protected
 from fairpriv_core.records.source import name_unit
-from fairpriv_core.report.wording import ACCOUNTED, ONE_SEED, protected
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import delta_text, epsilon_text
 
@@ -157,9 +157,9 @@ def say_claim(row: TableRow) -> str:
     return f"ε = {epsilon_text(row.epsilon)} ({delta}{accounted}, protects {protects})"
 
 
-def parameter_diff(records: Sequence[Record]) -> dict[str, tuple[Any, ...]]:
-    """Return only the settings that differ: name -> each record's value; None where a record has no such setting."""
-    flat = [_flatten(record["config"]) for record in records]
+def parameter_diff(configs: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
+    """Return only the settings that differ: name -> each config's value; None where a config has no such setting."""
+    flat = [_flatten(config) for config in configs]
     names = list(dict.fromkeys(name for each in flat for name in each))
     table = {name: tuple(each.get(name) for each in flat) for name in names}
     return {name: values for name, values in table.items() if any(value != values[0] for value in values[1:])}

@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairpriv_core.facts.aim import VERDICTS, Reached, judge_aim, say_closed
+from fairpriv_core.facts.measures import count_decisions
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.noisy import gap_interval
-from fairpriv_core.records.reached import VERDICTS, Reached, count_decisions, judge_aim, say_closed
+from tests.facts.told import tell
+
+PARITY = notions()["demographic_parity"]
 
 
 def make_record(counts: np.ndarray, target: float | None = 0.04, notion: str = "demographic_parity") -> dict[str, Any]:
@@ -20,7 +24,7 @@ def make_record(counts: np.ndarray, target: float | None = 0.04, notion: str = "
     metrics = measure(label, scores, group, [f"g{index}" for index in range(len(counts))])
     names = [f"g{index}" for index in range(len(counts))]
     asked = {"dataset": None, "sensitive": "group"}
-    config = {"data": asked, "notion": notion, "method": {"gap_target": target}}
+    config = {"data": asked, "notion": notion, "method": {"name": "pf_ld", "gap_target": target}}
     return {"config": config, "metrics": metrics, "data": {"group_names": names}}
 
 
@@ -34,7 +38,7 @@ def selected(*rates: tuple[int, int]) -> np.ndarray:
 
 def judge(*counts: np.ndarray, target: float | None = 0.04, noise: float = 0.0) -> Reached | None:
     """Return what is said of runs with these counts, one a seed."""
-    return judge_aim([make_record(each, target) for each in counts], [(each, noise) for each in counts])
+    return judge_aim([tell(make_record(each, target)) for each in counts], [(each, noise) for each in counts])
 
 
 @pytest.mark.parametrize(
@@ -60,7 +64,7 @@ def test_the_verdict_follows_the_interval_of_the_groups_that_are_large(
 def test_noisy_counts_are_judged_by_their_noise() -> None:
     """A gap of 12 is beyond 4; noise of 400 in each count leaves that open, and hides a small group."""
     counts = 0.5 + selected((3000, 10000), (4200, 10000), (300, 400))
-    said = {noise: judge_aim([make_record(counts.astype(int))], [(counts, noise)]) for noise in (0.5, 400.0)}
+    said = {noise: judge_aim([tell(make_record(counts.astype(int)))], [(counts, noise)]) for noise in (0.5, 400.0)}
     assert [reached and reached.verdict for reached in said.values()] == ["no", "maybe"]
     assert said[400.0] is not None and "Group 'g2' has too few noisy test rows to say." in said[400.0].sentence
 
@@ -75,7 +79,7 @@ def test_what_cannot_be_told_is_said_to_be_unknown() -> None:
     few = judge(selected((300, 1000), (20, 25)))
     assert few is not None and few.verdict == "unknown" and "too few test rows tell" in few.sentence
     counts = selected((300, 1000), (500, 1000))
-    none = judge_aim([make_record(counts)], [])
+    none = judge_aim([tell(make_record(counts))], [])
     assert none is not None and none.verdict == "unknown" and "no number that may be shown tells" in none.sentence
     assert judge(counts, target=None) is None
     one = judge(counts, target=0.01)
@@ -87,7 +91,7 @@ def test_people_and_notions_are_called_as_a_reader_does() -> None:
     record = make_record(counts, notion="equalized_odds")
     record["data"]["group_names"] = ["Female", "Male"]
     record["config"]["data"] = {"dataset": "adult", "sensitive": "sex"}
-    reached = judge_aim([record], [(counts, 0.0)])
+    reached = judge_aim([tell(record)], [(counts, 0.0)])
     assert reached is not None
     assert reached.sentence.startswith("You asked for an equalized odds gap of at most 4 points; women and men are 20")
 
@@ -119,9 +123,9 @@ def test_people_and_notions_are_called_as_a_reader_does() -> None:
 def test_that_there_is_no_gap_follows_what_is_accepted_and_the_interval(
     counts: np.ndarray, target: float | None, words: str | None
 ) -> None:
-    said = say_closed(make_record(counts), make_record(counts, target)["config"])
+    said = say_closed(tell(make_record(counts)), target, PARITY)
     assert said is None if words is None else said is not None and said.startswith(words)
-    assert say_closed({"metrics": None}, make_record(counts, target)["config"]) is None
+    assert say_closed(tell({"metrics": None}), target, PARITY) is None
 
 
 @pytest.mark.parametrize("labels", [2, 3])

@@ -1,0 +1,85 @@
+"""What a run certifies of the model that it exports, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.certificates import OF_PAPER
+from fairpriv_core.records.record import RunRecord
+
+PAPERS_OWN = (
+    "The certificates of the published variant are withheld: they are about a classifier whose last layer is drawn "
+    "anew, which is not the exported one. They serve the paper's figures alone."
+)
+RANDOMISED = "No information: Theorem 2 bounds a classifier whose last layer is drawn anew, not the exported one."
+NOTHING = "no information: the bound is 100 points"
+
+
+def find_certificates(record: RunRecord) -> Mapping[str, Any]:
+    """Return a finished run's certificates, or why it has none: `certify_exported` says in which form.
+
+    Those of the published variant come without numbers, as `reason`; those of a run that was chosen as `withdrawn`.
+
+    Raises:
+        BadInput: the run has none; the message says which methods give one.
+    """
+    found = _read(record)
+    if found:
+        return found
+    name = record.config["method"]["name"]
+    if methods()[name].info.certifies:
+        raise BadInput(f"run {record.key} is {record.status}: only a finished run has a certificate.", field="key")
+    able = ", ".join(other for other, kind in methods().items() if kind.info.certifies)
+    raise BadInput(
+        f"run {record.key} was trained with '{name}', which gives no certificate; choose a run of {able}.", field="key"
+    )
+
+
+def describe_certificates(record: RunRecord) -> list[tuple[str, str]]:
+    """Return (name, sentence) of what a run certifies, its accuracy beside it; [] where it has no certificate."""
+    found = _read(record)
+    if not found:
+        return []
+    for name in ("withdrawn", "reason"):
+        if name in found:
+            return [("withdrawn" if name == "withdrawn" else "none", found[name])]
+    gaps = [(f"{notion.replace('_', ' ')} gap", _say_bound(bound)) for notion, bound in found["bounds"].items()]
+    return [
+        *gaps,
+        ("accuracy", _say_accuracy(found)),
+        (
+            "holds",
+            f"all of these together, but for a chance of {100 * found['failure']:.2g} in 100 over rows and noise",
+        ),
+        ("about", found["about"]),
+        ("assumes", " ".join(found["assumptions"])),
+        ("Theorem 2", RANDOMISED),
+    ]
+
+
+def _read(record: RunRecord) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = record.notes.get("certificates") or {}
+    return {"of": OF_PAPER, "reason": PAPERS_OWN} if found.get("of") == OF_PAPER else found
+
+
+def _say_bound(bound: float | None) -> str:
+    return NOTHING if bound is None else f"at most {_points(bound, up=True)} percentage points"
+
+
+def _say_accuracy(found: Mapping[str, Any]) -> str:
+    least = f"at least {_points(found['accuracy_at_least'], up=False)} %"
+    estimates: Sequence[float | None] = (found["accuracy"], found["constant_accuracy"])
+    if None in estimates:
+        return least
+    own, constant = (100.0 * (value or 0.0) for value in estimates)
+    return f"{least}, by the same counts about {own:.2f} %; one answer for everyone has about {constant:.2f} %"
+
+
+def _points(share: float, *, up: bool) -> str:
+    """Return a bound in points with two digits, rounded to the side on which it still holds."""
+    hundredths = share * 10_000.0
+    whole = int(hundredths) + (1 if up and hundredths > int(hundredths) else 0)
+    return f"{whole / 100.0:.2f}"

@@ -1,0 +1,79 @@
+"""A number with its kind: who may see it is part of what it is, and mypy knows it.
+
+`Measures[Open]` holds nothing raw: what asks for it cannot be given what was measured on protected rows as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+import numpy as np
+
+from fairpriv_core.notions.rates import TWO
+from fairpriv_core.records.release import Kind
+
+#: what may be handed on: nobody's secret, or noisy and covered by an ε
+Open = Literal["public", "released"]
+#: the kinds of what is measured, those that most people may see first
+KINDS: tuple[Kind, ...] = ("public", "released", "raw")
+K = TypeVar("K", bound=Kind, covariant=True)
+Json = Mapping[str, Any]
+Table = tuple[np.ndarray, float]  # counts (k, l, l) over group, label and decision, and the noise in each
+
+
+def find_worst(kinds: Sequence[Kind]) -> Kind:
+    """Return the kind of what is made of numbers of these `kinds`; "public" of none."""
+    return max(kinds, key=KINDS.index, default="public")
+
+
+@dataclass(frozen=True)
+class Fact(Generic[K]):
+    """A share, or a gap, in [0, 1]; its 95 % interval where it was released with one."""
+
+    kind: K
+    value: float
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Measures(Generic[K]):
+    """What a model came to on its test rows, all of one kind: exact, or "released" from noisy counts that ε covers.
+
+    `found` is as `notions/metrics.py` or `notions/noisy.py` wrote it, or a part of that.
+    """
+
+    kind: K
+    found: Json
+
+    def read(self, name: str) -> Fact[K] | None:
+        """Return a number by its name there; None where it is not, or is undefined."""
+        value = self.found.get(name)
+        ends = self.found.get(f"{name}_interval")
+        return None if value is None else Fact(self.kind, value, None if ends is None else (ends[0], ends[1]))
+
+    @property
+    def groups(self) -> Sequence[Json]:
+        """What is told of each group; () where nothing is."""
+        return self.found.get("groups") or ()
+
+    @property
+    def table(self) -> Table:
+        """The counts that the groups' rates and gaps are from."""
+        if self.kind == "released":
+            return np.array(self.found["counts"]), self.found["noise"]
+        return count_decisions(self.found), 0.0
+
+
+def count_decisions(measured: Json) -> np.ndarray:
+    """Return the counts (k, l, l) over group, label and decision of a record's `metrics`."""
+    groups = measured["groups"]
+    if "confusion" in groups[0]:
+        return np.array([group["confusion"] for group in groups])
+    counts = np.zeros((len(groups), TWO, TWO), dtype=np.int64)
+    for table, group in zip(counts, groups, strict=True):
+        positives, selected = group["positives"], group["selected"]
+        both = (group["correct"] - group["size"] + positives + selected) // 2  # rightly selected
+        table[:] = [[group["size"] - positives - selected + both, selected - both], [positives - both, both]]
+    return counts

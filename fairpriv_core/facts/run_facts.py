@@ -1,0 +1,314 @@
+"""What there is to tell of a finished run, read from its record once; and the part of it that an audience may see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, Literal, overload
+
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.facts.certificates import describe_certificates
+from fairpriv_core.facts.epsilon import EpsilonFacts, read_epsilon_facts
+from fairpriv_core.facts.measures import Fact, Json, K, Measures, Open
+from fairpriv_core.facts.tables import Outcome, read_outcome
+from fairpriv_core.methods.base import MethodInfo
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.notion import Notion, explain
+from fairpriv_core.plain import write_toml
+from fairpriv_core.records.parameters import say_group_needed
+from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY, RunRecord, accuracy_is_public
+from fairpriv_core.records.release import Kind
+from fairpriv_core.records.source import is_published, name_unit
+
+Audience = Literal["analyst", "policy"]
+Curves = Sequence[tuple[int, str, float | None]]
+_CELL = re.compile(r" because of '.*'( in row [^.]*)?\.$", re.DOTALL)
+_OF_EVERYBODY = ("accuracy", "constant_accuracy")
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """The data of a run in words and sizes.
+
+    `positive` is None where there are more than two labels; of an own file nothing is cited. `published` are rows that
+    everybody has; `unit` is a "person", or a "row" where people may have several.
+    """
+
+    title: str
+    summary: str
+    citation: str | None
+    licence: str | None
+    label: str
+    positive: str | None
+    caveats: tuple[str, ...]
+    own_file: bool
+    published: bool
+    unit: str
+    sensitive: str
+    sensitive_columns: tuple[str, ...]
+    groups: tuple[str, ...]
+    labels: tuple[str, ...]
+    columns: tuple[str, ...] | None
+    n_train: int
+    n_test: int
+    is_image: bool
+
+
+@dataclass(frozen=True)
+class RunFacts(Generic[K]):
+    """What is told of one finished run.
+
+    Attributes:
+        config: as JSON, with a person's file by its name alone.
+        method, calibrated: what trained it, and how it ran, noise multipliers included.
+        asks: which fairness was asked for, on its own groups and label.
+        measures: its numbers by kind, those that most people may see first.
+        steps: None where no ε covers them.
+        curves: (step, name, value) as they are drawn. audit: the stored one's JSON.
+        certificates: (name, sentence).
+        missing: why numbers are kept from the audience, a sentence each.
+    """
+
+    key: str
+    config: Json
+    data: DataFacts
+    method: MethodInfo
+    calibrated: Json
+    notion: Notion
+    asks: str
+    epsilon: EpsilonFacts
+    measures: tuple[Measures[K], ...]
+    accuracy_is_public: bool
+    assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
+    versions: Mapping[str, str]
+    steps: int | None
+    certificates: Sequence[tuple[str, str]] = ()
+    curves: Curves = ()
+    audit: Json | None = None
+    missing: tuple[str, ...] = ()
+
+    @property
+    def seed(self) -> int:
+        """The run's seed."""
+        return int(self.config["seed"])
+
+    @property
+    def gap_target(self) -> float | None:
+        """The gap that it was asked for; None where it was asked for none."""
+        target: float | None = self.config["method"].get("gap_target")
+        return target
+
+    @property
+    def toml(self) -> str:
+        """The config as a file, which repeats the run."""
+        return write_toml(self.config)
+
+    @property
+    def question(self) -> str:
+        """What two runs share whose gaps may stand side by side."""
+        return repr([self.config["data"], self.config["notion"], self.config["split"]])
+
+    @property
+    def exact(self) -> Measures[K] | None:
+        """What was measured on the test rows as they are, as much of it as there is; None where nothing is."""
+        known = [each for each in self.measures if each.kind != "released"]
+        return known[-1] if known else None
+
+    @property
+    def released(self) -> Measures[K] | None:
+        """What the private evaluation says, where an ε covers it."""
+        return next((each for each in self.measures if each.kind == "released"), None)
+
+    def read(self, name: str) -> Fact[K] | None:
+        """Return a number from where most people may see it; None where it may not be told, or is undefined."""
+        return next((fact for each in self.measures if (fact := each.read(name)) is not None), None)
+
+    @property
+    def accuracy(self) -> Fact[K] | None:
+        """The share of test rows that are decided rightly."""
+        return self.read("accuracy")
+
+    @property
+    def gap(self) -> Fact[K] | None:
+        """The gap of its notion."""
+        return self.read(self.notion.metric)
+
+    @property
+    def outcome(self) -> Outcome:
+        """What it came to, by its exact numbers, as a table has it."""
+        stated = self.epsilon
+        exact = self.exact
+        return read_outcome(
+            {
+                "key": self.key,
+                "config": self.config,
+                "threat_model": stated.threat_model,
+                "variant": stated.variant,
+                "epsilon": stated.proved,
+                "delta": stated.delta,
+                "metrics": None if exact is None else exact.found,
+            }
+        )
+
+    @property
+    def raw_text(self) -> str:
+        """What must be said with its exact numbers; "" where everybody has its rows."""
+        if self.data.published:
+            return ""
+        return RAW_BUT_ACCURACY if self.accuracy_is_public else RAW
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """The sentences that must go with its numbers: whose they are, why it has no ε, warnings, assumptions.
+
+        That predictions need the group stands first among them.
+        """
+        needed = say_group_needed(self.config)
+        said = [] if needed is None else [needed]
+        said += [self.raw_text] if any(each.kind == "raw" for each in self.measures) else []
+        said += [self.epsilon.reason] if self.epsilon.proved is None and self.epsilon.reason else []
+        said += self.warnings
+        return (*said, *(f"Assumed: {sentence}" for sentence in self.assumptions if sentence != needed))
+
+    def without_released(self) -> RunFacts[K]:
+        """Return the run by its exact numbers alone."""
+        return replace(self, measures=tuple(each for each in self.measures if each.kind != "released"))
+
+    def asking(self, name: str) -> RunFacts[K]:
+        """Return a run that pursues no notion as one that was asked for the notion `name`."""
+        notion = notions()[name]
+        asks = explain(notion, self.data.groups, self.data.labels)
+        return replace(self, config={**self.config, "notion": name}, notion=notion, asks=asks)
+
+
+def read_facts(record: RunRecord, *, curves: Curves = (), audit: Json | None = None) -> RunFacts[Kind]:
+    """Return what there is to tell of a finished run, all of it: for the analyst."""
+    document = record.to_document()
+    info, notion = methods()[document["config"]["method"]["name"]].info, notions()[document["config"]["notion"]]
+    public = accuracy_is_public(document, uses_group=info.needs_group_at_prediction)
+    epsilon, data = read_epsilon_facts(document), _read_data(record)
+    return RunFacts(
+        key=record.key,
+        config=document["config"],
+        data=data,
+        method=info,
+        calibrated=record.calibrated,
+        notion=notion,
+        asks=explain(notion, data.groups, data.labels),
+        epsilon=epsilon,
+        measures=tuple(_list_measures(document, epsilon, public=public, published=data.published)),
+        accuracy_is_public=public,
+        assumptions=record.assumptions,
+        warnings=record.warnings,
+        versions=record.versions,
+        steps=record.steps,
+        certificates=describe_certificates(record),
+        curves=curves,
+        audit=audit,
+    )
+
+
+@overload
+def for_audience(facts: RunFacts[Kind], audience: Literal["policy"]) -> RunFacts[Open]: ...
+@overload
+def for_audience(facts: RunFacts[Kind], audience: Audience) -> RunFacts[Kind]: ...
+def for_audience(facts: RunFacts[Kind], audience: Audience) -> RunFacts[Kind] | RunFacts[Open]:
+    """Return what an audience may see: an analyst all, policy what is public or what ε covers, and nothing besides."""
+    if audience == "analyst":
+        return facts
+    covered, audit = facts.epsilon.is_covered, facts.audit
+    return RunFacts(
+        key=facts.key,
+        config=facts.config,
+        data=replace(facts.data, caveats=() if facts.data.own_file else facts.data.caveats),
+        method=facts.method,
+        calibrated=facts.calibrated,
+        notion=facts.notion,
+        asks=facts.asks,
+        epsilon=facts.epsilon,
+        measures=tuple(
+            Measures(each.kind, each.found) for each in facts.measures if each.kind in ("public", "released")
+        ),
+        accuracy_is_public=facts.accuracy_is_public,
+        assumptions=facts.assumptions,
+        warnings=facts.warnings,
+        versions=facts.versions,
+        steps=facts.steps if covered else None,
+        certificates=facts.certificates if covered else (),
+        audit=None if audit is None else {"made": audit["made"], "code": audit["code"], "model": None},
+        missing=_say_missing(facts),
+    )
+
+
+def _list_open(measures: Iterable[Measures[Kind]]) -> Iterator[Measures[Open]]:
+    for each in measures:
+        if each.kind == "public" or each.kind == "released":
+            yield Measures(each.kind, each.found)
+
+
+def _list_measures(record: Json, epsilon: EpsilonFacts, *, public: bool, published: bool) -> list[Measures[Kind]]:
+    """Return a record's numbers by kind, those that most people may see first."""
+    exact: Json = record["metrics"] or {}
+    found: list[Measures[Kind]] = []
+    if published:
+        found.append(Measures("public", exact))
+    elif public:
+        found.append(Measures("public", {name: exact.get(name) for name in _OF_EVERYBODY}))
+    if epsilon.is_covered and record["metrics_private"] is not None:
+        found.append(Measures("released", record["metrics_private"]))
+    if exact and not published:
+        found.append(Measures("raw", exact))
+    return found
+
+
+def _say_missing(facts: RunFacts[Kind]) -> tuple[str, ...]:
+    """Return why numbers of a run are kept from policy, a sentence each; () where its rows are everybody's."""
+    if facts.data.published:
+        return ()
+    if not facts.epsilon.is_covered:
+        return ("No ε is proved, so none covers what was measured: no number is shown.",)
+    if facts.released is not None:
+        return ()
+    unpaid = (
+        "Launched without a private evaluation, so ε covers no fairness number: gaps and groups' rates are left out."
+    )
+    exact = "Accuracy depends on protected data, and no ε covers it: it is left out."
+    return (unpaid,) if facts.accuracy_is_public else (unpaid, exact)
+
+
+def _read_data(record: RunRecord) -> DataFacts:
+    """Return the data in words; of a person's own file its caveats are told without the cell that they quote."""
+    asked: dict[str, Any] = record.config["data"]
+    found = record.data
+    labels = tuple(found["label_names"])
+    problem = problems().get(asked["dataset"] or "")
+    if problem is None:
+        title, summary = f"an own file, {Path(str(asked['file'])).name[:24]}", "A file of its user's own."
+        citation, licence, label = None, None, asked["label"] or ""
+    else:
+        title, summary, citation, licence = problem.title, problem.summary, problem.citation, problem.licence
+        label = asked["label"] or problem.labels[0].column.name
+    return DataFacts(
+        title=title,
+        summary=summary,
+        citation=citation,
+        licence=licence,
+        label=label,
+        positive=labels[-1] if len(labels) == 2 else None,
+        caveats=tuple(_CELL.sub(" because of one of its values.", caveat) for caveat in found["caveats"]),
+        own_file=problem is None,
+        published=is_published(asked),
+        unit=name_unit(asked),
+        sensitive=found["sensitive"],
+        sensitive_columns=tuple(found.get("sensitive_columns") or ()),
+        groups=tuple(found["group_names"]),
+        labels=labels,
+        columns=None if found["columns"] is None else tuple(found["columns"]),
+        n_train=found["n_train"],
+        n_test=found["n_test"],
+        is_image=found.get("image") is not None,
+    )
