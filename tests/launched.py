@@ -66,6 +66,7 @@ def draft(claim: Claim, events: Events, **given: Any) -> RunRecord:
             "n_test": 2000,
             "group_names": ["A", "B"],
             "label_names": ["no", "yes"],
+            "caveats": [],
         },
         "event": to_json(events),
         "released": [],

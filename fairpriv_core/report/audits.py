@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero
+from fairpriv_core.report.origin import ALL_RAW, Origin
 from fairpriv_core.text import at_least_text, delta_text, epsilon_text, number_text, percent_text, points_text
 
 PATH = Path(__file__).with_name("audit_results.json")
@@ -190,7 +191,7 @@ def demonstration_bars(found: Mapping[str, Any]) -> FigureData:
     )
 
 
-def membership_bars(found: Mapping[str, Any]) -> FigureData:
+def membership_bars(found: Mapping[str, Any], origin: Origin = ALL_RAW) -> FigureData:
     """Return the four attackers' advantage in telling training rows from others (FairDP-A, Figure 3)."""
     attackers = found["attackers"]
     names = tuple(_TITLES[one["attacker"]] for one in attackers)
@@ -214,11 +215,11 @@ def membership_bars(found: Mapping[str, Any]) -> FigureData:
         alt=f"Advantage of four membership attackers: {each}.",
         references=tuple(marks),
         horizontal=True,
-        raw=True,
+        origin=origin,
     )
 
 
-def attribute_bars(found: Mapping[str, Any]) -> FigureData:
+def attribute_bars(found: Mapping[str, Any], origin: Origin = ALL_RAW) -> FigureData:
     """Return how often each attacker names a training row's group, without and with the model's answer."""
     attackers = found["attackers"]
     names = tuple(_TITLES[one["attacker"]] for one in attackers)
@@ -242,5 +243,5 @@ def attribute_bars(found: Mapping[str, Any]) -> FigureData:
         alt=f"How often {found['sensitive']} is named rightly, without and with the model's answer: {each}.",
         references=(Reference(100.0 * found["majority"], "always the largest group"),),
         horizontal=True,
-        raw=True,
+        origin=origin,
     )

@@ -12,7 +12,7 @@ from fairpriv_core.records.release import Kind
 from fairpriv_core.report.chosen import Chosen
 from fairpriv_core.report.document import Bullets, Document, Part, Section, Text
 from fairpriv_core.report.markdown import write_markdown
-from fairpriv_core.report.public import as_public_report
+from fairpriv_core.report.origin import find_origin
 from fairpriv_core.report.report_numbers import class_rows, group_rows, paid_rows, run_rows
 
 _USE = (
@@ -67,8 +67,7 @@ def write_cards(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
 
 def _write_card(chosen: Chosen[Kind], audience: Audience) -> Document:
     head, *sections = tell_card(chosen, paid=audience == "policy")
-    card = Document(head.title, audience, tuple(sections))
-    return as_public_report(card, [chosen.first.config["data"]]) if audience == "analyst" else card
+    return Document(head.title, audience, tuple(sections), find_origin([chosen.first.config["data"]]).published)
 
 
 def _tell_numbers(chosen: Chosen[Kind], *, paid: bool) -> tuple[Part, ...]:

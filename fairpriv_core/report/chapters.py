@@ -12,6 +12,7 @@ from typing import Any
 
 from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.facts import wording
+from fairpriv_core.facts.measures import Json
 from fairpriv_core.facts.run_facts import Audience, DataFacts
 from fairpriv_core.facts.tables import REPLAYED
 from fairpriv_core.records.release import Kind
@@ -38,7 +39,7 @@ from fairpriv_core.report.document import (
 )
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.figures import epsilon_dots
-from fairpriv_core.report.public import as_public_report
+from fairpriv_core.report.origin import Origin, find_origin
 from fairpriv_core.report.report_data import ReportData, Spent
 from fairpriv_core.report.report_numbers import (
     constant_rows,
@@ -346,7 +347,7 @@ def _tell_certificates(each: Chosen[Kind]) -> list[Part]:
     covered = each.first.epsilon.is_covered
     made = "Made from the private evaluation's noisy counts of test rows." if covered else ""
     own = "" if len(each.row.seeds) == 1 else f"It is of the model of seed {each.first.seed} alone."
-    return [Table(("certified", "what holds"), rows, f"{made} {own}".strip(), raw=not covered)]
+    return [Table(("certified", "what holds"), rows, f"{made} {own}".strip(), Origin("released" if covered else "raw"))]
 
 
 def _tell_audit(each: Chosen[Kind]) -> list[Part]:
@@ -359,9 +360,10 @@ def _tell_audit(each: Chosen[Kind]) -> list[Part]:
     else:
         parts += [Text(_say_audit(audit)), bound_bars(audit["code"])]
     if audit["model"] is not None:
-        parts.append(membership_bars(audit["model"]["membership"]))
+        origin = find_origin([_ask(each)], tell=False)
+        parts.append(membership_bars(audit["model"]["membership"], origin))
         attribute = audit["model"]["attribute"]
-        parts.append(Text(NOTHING_TO_GUESS) if attribute is None else attribute_bars(attribute))
+        parts.append(Text(NOTHING_TO_GUESS) if attribute is None else attribute_bars(attribute, origin))
     return [replace(p, name=f"{p.name}_{each.number}") if isinstance(p, FigureData) else p for p in parts]
 
 
@@ -406,9 +408,12 @@ def _list_versions(each: Chosen[Kind]) -> str:
 def build_document(chosen: Sequence[Chosen[Kind]], beside: ReportData, audience: Audience) -> Document:
     """Return the report on the chosen runs; they and what stands `beside` them are as `audience` may see it."""
     shown = _tell_analyst if audience == "analyst" else _tell_policy
-    document = Document(_name(chosen), audience, shown(chosen, beside))
-    data = (each.first.config["data"] for each in chosen)
-    return as_public_report(document, data) if audience == "analyst" else document
+    return Document(_name(chosen), audience, shown(chosen, beside), find_origin(map(_ask, chosen)).published)
+
+
+def _ask(each: Chosen[Kind]) -> Json:
+    asked: Json = each.first.config["data"]
+    return asked
 
 
 def _tell_analyst(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:

@@ -15,6 +15,7 @@ from fairpriv_core.records.release import Kind
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
 from fairpriv_core.report.figures import ACCURACY, GroupRates, group_bars
 from fairpriv_core.report.mixing import CAPTION, draw_mixing_line
+from fairpriv_core.report.origin import Origin, find_origin
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import number_text, percent_text, points_text
 
@@ -162,17 +163,21 @@ def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) 
         series=(*series, *line),
         caption=f"{words} Up and to the left is better.{f' {CAPTION}' * bool(line)}",
         alt=f"Accuracy against {notion.lower()}. " + " ".join(_describe(one) for one in compared),
-        raw=True,
+        origin=_find_origin(compared),
     )
 
 
 def compare_groups(compared: Sequence[Compared], *, rate: str, of: Literal["group", "class"] = "group") -> FigureData:
     """One bar for each group (or class) and setting: the mean of `rate` over seeds with its 95 % interval."""
     bars = [GroupRates(one.label, one.row.method, fold_groups(one.runs, rate, of=of)) for one in compared]
-    figure = group_bars(bars, rate=rate, of=of)
+    figure = group_bars(bars, rate=rate, of=of, origin=_find_origin(compared))
     if all(len(one.runs) == 1 for one in compared):
         return figure
     return replace(figure, caption=_OVER_SEEDS)
+
+
+def _find_origin(compared: Sequence[Compared]) -> Origin:
+    return find_origin(one.row.asked for one in compared)
 
 
 def fold_groups(runs: Sequence[RunFacts[Kind]], rate: str, *, of: str = "group") -> list[dict[str, Any]]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fairpriv_core.facts.run_facts import Audience
-from fairpriv_core.records.record import RAW
-from fairpriv_core.report.figure import OF_OWN, FigureData, say_published
+from fairpriv_core.report.figure import FigureData
+from fairpriv_core.report.origin import OF_OWN, PUBLIC, Origin, say_published
 
 AUDIENCES: tuple[Audience, ...] = ("analyst", "policy")
 NOTICES: dict[Audience, str] = {
@@ -36,21 +36,22 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under `head`; numbers are shown with at most two decimals. `note` stands below.
-
-    `raw`: computed on protected data without noise. `mark`: what every form of a raw table says.
-    """
+    """Rows of cells under `head`; numbers are shown with at most two decimals. `note` stands below."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
-    raw: bool = False
-    mark: str = RAW
+    origin: Origin = PUBLIC
 
     @property
     def text(self) -> str:
         """What stands below it in every form."""
-        return f"{self.note} {self.mark * self.raw}".strip()
+        return f"{self.note} {self.origin.text}".strip()
+
+    @property
+    def raw(self) -> bool:
+        """Whether it shows what was computed on protected data without noise."""
+        return self.origin.kind == "raw"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from fairpriv_core.records.shown import Shown, read_shown
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series
 from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.report.frontier import ACCURACY, END_NAMES, Wanted, draw_end, draw_ends
+from fairpriv_core.report.origin import ALL_RAW, PUBLIC
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.text import epsilon_text, number_text, percent_text, points_text
 
@@ -71,7 +72,7 @@ def draw_explored(
         series=(*_draw_ends(newest, plain), _draw_path(trail), _draw_newest(newest, waiting=waiting)),
         caption=said,
         alt=f"{_name(newest)}: accuracy {percent_text(newest.shown.accuracy)}, gap {points_text(newest.shown.gap)}.",
-        raw=newest.is_raw,
+        origin=ALL_RAW if newest.is_raw else PUBLIC,
         regions=(wanted.shade(),),
         shaded=wanted.said,
     )
@@ -145,14 +146,14 @@ def draw_groups(point: Explored) -> FigureData:
     figure = group_bars([rates], rate=notion.rates[0])
     said = {"positive_rate": f"decided “{labels[-1]}”", "accuracy": "decided rightly"}
     among = {"true_positive_rate": labels[-1], "false_positive_rate": labels[0]}
-    rate, raw = notion.rates[0], not point.facts.data.published
+    rate, origin = notion.rates[0], PUBLIC if point.facts.data.published else ALL_RAW
     words = said.get(rate) or f"decided “{labels[-1]}” of those who are “{among.get(rate, '')}”"
     return replace(
         figure,
         title=f"Of 100 people in each group, {words}",
         x=Axis("people out of 100", range=(0.0, 100.0) if rate == "accuracy" else None),
         caption="Whiskers: 95 % interval on the test rows.",
-        raw=raw,
+        origin=origin,
     )
 
 

@@ -193,7 +193,9 @@ def fit_sheet(figure: FigureData, sheet: Sheet) -> Sheet:
 
 def _write_below(figure: FigureData, sheet: Sheet) -> FigureData:
     """Return the figure with the caption that stands in the picture."""
-    return figure if sheet.caption else replace(figure, caption="", shaded="", published=())
+    return (
+        figure if sheet.caption else replace(figure, caption="", shaded="", origin=replace(figure.origin, published=()))
+    )
 
 
 def _take_ground(drawing: Drawing) -> None:

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairpriv_core.records.record import RAW
+from fairpriv_core.report.origin import PUBLIC, Origin
 from fairpriv_core.text import write_lines
 
 Value = float | None
@@ -119,8 +119,7 @@ class FigureData:
         caption: a sentence or two with the number of seeds, the method and the caveats; part of every export.
         own: what of the caption is of this figure alone, where a page says once what holds for several.
         alt: what a person who does not see the figure is told.
-        raw: computed on protected data without noise. mark: what every form of a raw figure says.
-        published: the data sets, by title, that its numbers are of and that everybody has, where it is to say so.
+        origin: whose its numbers are.
         regions: what is shaded, behind everything. shaded: what that means.
     """
 
@@ -133,32 +132,25 @@ class FigureData:
     alt: str
     references: tuple[Reference, ...] = ()
     horizontal: bool = False
-    raw: bool = False
     z: Axis | None = None
     own: str = ""
     regions: tuple[Region, ...] = ()
     shaded: str = ""
-    mark: str = RAW
-    published: tuple[str, ...] = ()
+    origin: Origin = PUBLIC
 
     @property
     def text(self) -> str:
         """What stands below the figure in every form of it: what it shows, and whose numbers these are."""
-        said = (self.caption, self.shaded, self.mark if self.raw else say_published(self.published))
-        return " ".join(each for each in said if each)
+        return " ".join(each for each in (self.caption, self.shaded, self.origin.text) if each)
+
+    @property
+    def raw(self) -> bool:
+        """Whether it shows what was computed on protected data without noise."""
+        return self.origin.kind == "raw"
 
     def without_regions(self) -> FigureData:
         """Return the figure without what is shaded."""
         return replace(self, regions=(), shaded="")
-
-
-#: beside numbers of public rows
-OF_OWN = " On your own data no ε covers such numbers."
-
-
-def say_published(titles: Sequence[str]) -> str:
-    """Return that data sets are public; "" without any."""
-    return f"{' and '.join(titles)} {'is' if len(titles) == 1 else 'are'} public." if titles else ""
 
 
 def decimate(
@@ -258,7 +250,7 @@ def _series_rows(figure: FigureData, series: Series) -> list[tuple[object, ...]]
     x_axis, y_axis = figure.x.label, panel.y.label
     if figure.horizontal:
         x_axis, y_axis = "group", figure.x.label
-    note = figure.mark if figure.raw else ""
+    note = figure.origin.mark if figure.raw else ""
     histogram = series.kind == "histogram"
     ends = series.x[1:] if histogram else (None,) * len(series.x)
     sides = (series.x_low, series.x_high, series.y, series.low, series.high)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from fairpriv_core.facts import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
+from fairpriv_core.report.origin import ALL_RAW, PUBLIC, Origin
 from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text
 
 EPSILON_AXIS = Axis("Privacy budget ε", log=True)
@@ -28,15 +29,15 @@ def group_bars(
     *,
     rate: str = "positive_rate",
     overall: float | None = None,
-    paid: bool = False,
+    origin: Origin = ALL_RAW,
     of: Literal["group", "class"] = "group",
 ) -> FigureData:
     """One bar for each group and run with its 95 % interval; groups stand by position and label.
 
-    `of` is "class" where the runs' `groups` are a record's classes. `paid`: the rates are of `metrics_private`, from
-    noisy counts that ε covers, and not raw.
+    `of` is "class" where the runs' `groups` are a record's classes. `origin` is of the rates: released ones are from
+    noisy counts that ε covers.
     """
-    title = wording.metric_title(rate)
+    title, paid = wording.metric_title(rate), origin.kind == "released"
     series = []
     for index, run in enumerate(runs):
         names = tuple(_group_label(group, runs) for group in run.groups)
@@ -56,7 +57,7 @@ def group_bars(
         alt=f"{title} by {of}. " + " ".join(f"{each.name}: {list_values(each.x, each.y, ' %')}." for each in series),
         references=marks,
         horizontal=True,
-        raw=not paid,
+        origin=origin,
     )
 
 
@@ -100,7 +101,7 @@ def bias_variance(
         caption=" ".join(part for part in (words, source) if part),
         alt=f"Bound on the expected error over {symbol}: the sum {least}.",
         references=tuple(marks),
-        raw=raw,
+        origin=ALL_RAW if raw else PUBLIC,
     )
 
 

@@ -14,6 +14,7 @@ from fairpriv_core.methods.catalog import place_method
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Region, Series, Value
 from fairpriv_core.report.heatmap import find_varying
 from fairpriv_core.report.mixing import CAPTION, draw_mixing_line, find_plain
+from fairpriv_core.report.origin import find_origin
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.text import delta_text, number_text, percent_text, points_text
 
@@ -172,7 +173,7 @@ def frontier(
         caption=f"{said} {_say_seeds(claims, series)}",
         own=said,
         alt=_describe(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
-        raw=True,
+        origin=find_origin(row.asked for rows in claims.values() for row in rows),
         regions=() if wanted is None else tuple(wanted.shade(panel) for panel in range(len(shown))),
         shaded="" if wanted is None else wanted.said,
     )

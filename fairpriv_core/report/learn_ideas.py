@@ -12,6 +12,7 @@ from fairpriv_core.report.audits import demonstration_bars, read_audit_results
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, line
 from fairpriv_core.report.learn import Flow, data_flow
 from fairpriv_core.report.live import clipping_histogram
+from fairpriv_core.report.origin import PUBLIC
 from fairpriv_core.text import epsilon_text
 
 #: the exact ε of 1, 2, … Gaussian releases together, at δ = 1e-5, where one has ε = 1
@@ -59,11 +60,10 @@ def clipping_example() -> FigureData:
     counts = {name: [round(1000 * share) for share in _bin(edges, scale)] for name, scale in _SCALES.items()}
     clipped = {name: _beyond(_BOUND, scale) for name, scale in _SCALES.items()}
     histogram = {"edges": edges, "counts": counts, "bound": _BOUND, "clipped": clipped}
-    drawn = clipping_histogram(histogram, quantity="gradient_norm", symbol="C")
+    drawn = clipping_histogram(histogram, quantity="gradient_norm", symbol="C", origin=PUBLIC)
     return replace(
         drawn,
         name="clipping_example",
-        raw=False,
         caption="A made-up example: what lies right of C is scaled down to C.",
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from fairpriv_core.facts import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
+from fairpriv_core.report.origin import ALL_RAW, Origin
 from fairpriv_core.stats import mean_interval
 from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text
 
@@ -73,7 +74,7 @@ def has_epochs(history: History) -> bool:
     return any(name.startswith("test/") for name in history)
 
 
-def live_quality(history: History, *, method: str, notion: str) -> FigureData:
+def live_quality(history: History, *, method: str, notion: str, origin: Origin = ALL_RAW) -> FigureData:
     """Test accuracy, and the gap of every notion below it; `notion` (its id) is drawn in the method's look."""
     series = [line("Accuracy", *_of(history, "test/accuracy"), scale=100, style=method)]
     names = [match.group(1) for name in history if (match := _GAP.fullmatch(name))]
@@ -94,17 +95,17 @@ def live_quality(history: History, *, method: str, notion: str) -> FigureData:
         "One run: no band.",
         alt="Now: " + ", ".join(f"{each.name} {number_text(_last(each.y))}" for each in series) + ".",
         references=() if constant is None else (Reference(100 * constant, label, axis="y", panel=0),),
-        raw=True,
+        origin=origin,
     )
 
 
-def live_groups(history: History, *, rate: str | None = None) -> FigureData:
+def live_groups(history: History, *, rate: str | None = None, origin: Origin = ALL_RAW) -> FigureData:
     """One line for each group's rate, with its 95 % interval where the history has `…_low` and `…_high`.
 
     Without a `rate` it is that of positive predictions, or, where there are more than two labels, the accuracy.
     """
     usual = "accuracy" if has_classes(history) else "positive_rate"
-    return _live_shares(history, of="group", rate=rate or usual)
+    return _live_shares(history, of="group", rate=rate or usual, origin=origin)
 
 
 def has_classes(history: History) -> bool:
@@ -118,12 +119,12 @@ def tells_classes(history: History) -> bool:
     return has_classes(history) and names[0] != names[1]
 
 
-def live_classes(history: History) -> FigureData:
+def live_classes(history: History, *, origin: Origin = ALL_RAW) -> FigureData:
     """One line for each class's accuracy, with its 95 % interval: a class that is given up falls to 0."""
-    return _live_shares(history, of="class", rate="accuracy")
+    return _live_shares(history, of="class", rate="accuracy", origin=origin)
 
 
-def _live_shares(history: History, *, of: str, rate: str) -> FigureData:
+def _live_shares(history: History, *, of: str, rate: str, origin: Origin) -> FigureData:
     title = wording.metric_title(rate)
     names = [name[len(of) + 1 : -len(rate) - 1] for name in history if re.fullmatch(rf"{of}/.+/{rate}", name)]
     series = []
@@ -142,7 +143,7 @@ def _live_shares(history: History, *, of: str, rate: str) -> FigureData:
         series=tuple(series),
         caption=band,
         alt=f"{title} now: " + ", ".join(f"{each.name} {number_text(_last(each.y))} %" for each in series) + ".",
-        raw=True,
+        origin=origin,
     )
 
 
@@ -191,7 +192,9 @@ def live_epsilon(
     )
 
 
-def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str, symbol: str | None = None) -> FigureData:
+def clipping_histogram(
+    histogram: Mapping[str, Any], *, quantity: str, symbol: str | None = None, origin: Origin = ALL_RAW
+) -> FigureData:
     """How far rows reach, and what the clipping bound cuts off, one panel a group; of many groups the most clipped.
 
     `histogram` is the JSON of `methods/base.Histogram`: edges (bins + 1), counts and clipped by group, bound.
@@ -225,11 +228,11 @@ def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str, symbol: s
         caption=f"Share of each group's rows by {words}{cut}. The last bar holds all beyond.{more}",
         alt=f"{title} by group. {said}.{more}",
         references=() if bound is None else (Reference(bound, f"{symbol} = {number_text(bound)}"),),
-        raw=True,
+        origin=origin,
     )
 
 
-def live_clipping(history: History) -> FigureData:
+def live_clipping(history: History, *, origin: Origin = ALL_RAW) -> FigureData:
     """What clipping does over time: the share of each group's rows that it clips, and how hard each group pulls."""
     parts = [(prefix, *words) for prefix, *words in _OVER_TIME if any(name.startswith(prefix) for name in history)]
     series, hidden = [], 0
@@ -260,11 +263,11 @@ def live_clipping(history: History) -> FigureData:
         series=tuple(series),
         caption=f"{more}Share of all gradients: of the sum of all rows' norms after clipping.",
         alt=f"Now: {'; '.join(said)}.",
-        raw=True,
+        origin=origin,
     )
 
 
-def overlay(curves: Sequence[Curve], *, metric: str) -> FigureData:
+def overlay(curves: Sequence[Curve], *, metric: str, origin: Origin = ALL_RAW) -> FigureData:
     """2 to 6 runs over each other: one metric over steps, each run in its method's look, lettered at its end.
 
     Runs without a value of it are not drawn, and named in the caption.
@@ -292,7 +295,7 @@ def overlay(curves: Sequence[Curve], *, metric: str) -> FigureData:
         alt=f"{missing}{title} at the end: "
         + ", ".join(f"{s.name} {number_text(_last(s.y))} {unit}" for s in series)
         + ".",
-        raw=True,
+        origin=origin,
     )
 
 

@@ -43,6 +43,7 @@ from fairpriv_core.papers.values import (
 )
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series
+from fairpriv_core.report.origin import ALL_RAW, PUBLIC
 from fairpriv_core.stats import Mean
 from fairpriv_core.text import delta_text, epsilon_text
 
@@ -323,7 +324,7 @@ def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
         caption=" ".join([describe_drawing(preset, here), *[f"Outside the plot: {one.label}." for one in far]]),
         alt=_describe(f"{preset.title}. {part}", plot.rows, series),
         references=tuple(one for one in levels if one not in far),
-        raw=is_raw(preset, here),
+        origin=ALL_RAW if is_raw(preset, here) else PUBLIC,
     )
 
 
@@ -428,7 +429,7 @@ def _bar_figure(preset: Preset, plot: Plot, value: Value, runs: Runs) -> FigureD
         alt=_describe(f"{preset.title}. {value.title}", (value,), series),
         references=_references((value,), runs, bars=True),
         horizontal=True,
-        raw=is_raw(preset, runs),
+        origin=ALL_RAW if is_raw(preset, runs) else PUBLIC,
     )
 
 

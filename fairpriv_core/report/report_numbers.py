@@ -8,7 +8,7 @@ from dataclasses import replace
 from fairpriv_core.facts import classes, wording
 from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, has_classes, say_decided
 from fairpriv_core.facts.measured import Measured
-from fairpriv_core.facts.measures import Fact, Json, Measures
+from fairpriv_core.facts.measures import Fact, Json, Measures, find_worst
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
 from fairpriv_core.records.release import Kind
@@ -19,6 +19,7 @@ from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
 from fairpriv_core.report.figure import Reference as Mark
 from fairpriv_core.report.figures import ACCURACY, EPSILON_AXIS, GroupRates, group_bars
 from fairpriv_core.report.live import fold_curves
+from fairpriv_core.report.origin import PUBLIC, Origin, find_origin
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import number_text, percent_text
@@ -44,8 +45,7 @@ def run_rows(chosen: Sequence[Chosen[Kind]]) -> Table:
         _HEAD,
         rows,
         "Mean and half of its 95 % interval over seeds, on the test split.",
-        raw=not all(each.first.data.published for each in chosen),
-        mark=_mark(chosen),
+        _find_origin(chosen, paid=False),
     )
 
 
@@ -108,7 +108,7 @@ def group_rows(each: Chosen[Kind], *, paid: bool) -> Table | None:
             f"{each.first.data.n_test:,}. In brackets: 95 % interval over the noise and the sampling of the "
             "test rows."
         )
-    return Table(("group", "test rows", *(f"{title} %" for title in rates.values())), rows, note, raw=not paid)
+    return Table(("group", "test rows", *(f"{title} %" for title in rates.values())), rows, note, Origin(measures.kind))
 
 
 def _list_rates(measures: Measures[Kind]) -> dict[str, str]:
@@ -125,7 +125,8 @@ def group_figures(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> list[Part]:
     """Return the groups' rates that the runs' notions compare, as bars."""
     told = [(each, measures) for each in chosen if (measures := _select(each, paid=paid)) and measures.groups]
     drawn = dict.fromkeys(rate for each, measures in told for rate in _compared_rates(each, measures))
-    return [group_bars(_read_bars(told, rate), rate=rate, paid=paid) for rate in drawn]
+    origin = Origin(find_worst([measures.kind for _, measures in told]))
+    return [group_bars(_read_bars(told, rate), rate=rate, origin=origin) for rate in drawn]
 
 
 def _read_bars(told: Sequence[tuple[Chosen[Kind], Measures[Kind]]], rate: str) -> list[GroupRates]:
@@ -148,7 +149,9 @@ def curve_figures(chosen: Sequence[Chosen[Kind]]) -> list[Part]:
     metrics = dict.fromkeys(["accuracy", *(each.first.notion.metric for each in chosen)])
     return [
         live.overlay(
-            [fold_curves(each.name, each.row.method, histories[each.number], metric) for each in chosen], metric=metric
+            [fold_curves(each.name, each.row.method, histories[each.number], metric) for each in chosen],
+            metric=metric,
+            origin=find_origin((each.first.config["data"] for each in chosen), tell=False),
         )
         for metric in metrics
     ]
@@ -168,7 +171,7 @@ def chosen_trade_off(
     both = [point for point in known if point[2].mean is not None]
     if both:
         axis = Axis("Gap" if len(titles) > 1 else f"{next(iter(titles))} gap", "percentage points", with_zero=True)
-        return _add_before(_scatter(both, axis, chosen, paid=paid), before)
+        return _add_before(_scatter(both, axis, chosen, paid=paid), before, paid=paid)
     budgets = ((each, accuracy, each.row.epsilon) for each, accuracy, _ in known)
     over = [(each, accuracy, Mean(at / 100, None, None, 1)) for each, accuracy, at in budgets if at is not None]
     return _scatter(over, EPSILON_AXIS, chosen, paid=paid) if over else None
@@ -196,12 +199,11 @@ def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen[Kind]], *
         caption=f"{better}{_say_absent(points, chosen)}{_say_whiskers(points, paid=paid)}",
         alt=f"Accuracy over {x.label}. {said}.",
         references=_mark_constants(chosen),
-        raw=not paid,
-        mark=_mark([each for each, _, _ in points]),
+        origin=_find_origin([each for each, _, _ in points], paid=paid),
     )
 
 
-def _add_before(figure: FigureData, before: Measured | None) -> FigureData:
+def _add_before(figure: FigureData, before: Measured | None, *, paid: bool) -> FigureData:
     """Return a figure with the point of what its runs are held against, where accuracy and gap of that are known."""
     if before is None:
         return figure
@@ -210,13 +212,15 @@ def _add_before(figure: FigureData, before: Measured | None) -> FigureData:
         return figure
     name = method_style(before.method).title
     point = Series(name, "points", (100 * gap.mean,), (100 * accuracy.mean,), style=before.method, text=("plain",))
-    whiskers = gap.n > 1 or not figure.raw  # one seed's are not drawn beside raw points without them
+    whiskers = gap.n > 1 or paid  # one seed's are not drawn beside raw points without them
     if whiskers and gap.low is not None and gap.high is not None:
         point = replace(point, x_low=(100 * gap.low,), x_high=(100 * gap.high,))
     if whiskers and accuracy.low is not None and accuracy.high is not None:
         point = replace(point, low=(100 * accuracy.low,), high=(100 * accuracy.high,))
     said = f" {name}: accuracy {number_text(point.y[0])} % at {number_text(float(point.x[0]))}."
-    return replace(figure, series=(*figure.series, point), alt=f"{figure.alt}{said}")
+    worst = find_worst([figure.origin.kind, before.kind])
+    origin = figure.origin if worst == figure.origin.kind else Origin(worst)
+    return replace(figure, series=(*figure.series, point), alt=f"{figure.alt}{said}", origin=origin)
 
 
 def _mark_constants(chosen: Sequence[Chosen[Kind]]) -> tuple[Mark, ...]:
@@ -257,12 +261,20 @@ def _say_whiskers(points: Sequence[Point], *, paid: bool) -> str:
     return seeds
 
 
-def _mark(chosen: Sequence[Chosen[Kind]]) -> str:
-    """Return what must be said with the runs' raw numbers; what is true of some runs alone is said of them."""
+def _find_origin(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> Origin:
+    """Return whose the runs' exact numbers are, or `paid` those that may be published.
+
+    Of a raw one's mark what is true of some runs alone is said of them.
+    """
+    if paid:
+        return Origin(find_worst([each.measure().kind for each in chosen]))
+    if all(each.first.data.published for each in chosen):
+        return PUBLIC
     public = [each.mark for each in chosen if each.accuracy_is_public]
     if 0 < len(public) < len(chosen):
-        return f"{RAW} But the accuracy of {', '.join(public)} may be published: it follows from what is public."
-    return RAW_BUT_ACCURACY if public else RAW
+        some = f"But the accuracy of {', '.join(public)} may be published: it follows from what is public."
+        return Origin("raw", mark=f"{RAW} {some}")
+    return Origin("raw", mark=RAW_BUT_ACCURACY if public else RAW)
 
 
 def _find_constants(chosen: Sequence[Chosen[Kind]]) -> dict[float, list[str]]:
@@ -308,7 +320,8 @@ def tell_classes(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section
     known = [each for each in chosen if has_classes(_select(each, paid=paid))]
     bars = [GroupRates(each.name, each.row.method, _find(each, paid=paid)["classes"]) for each in known]
     if not all(are_groups(_find(each, paid=paid)) for each in known):  # else they stand among the groups' figures
-        parts.append(group_bars(bars, rate="accuracy", of="class", paid=paid))
+        origin = Origin(find_worst([measures.kind for each in known if (measures := _select(each, paid=paid))]))
+        parts.append(group_bars(bars, rate="accuracy", of="class", origin=origin))
     losses = None if paid else loss_rows(known)
     title = "Classes, from noisy counts" if paid else "Classes"
     return (Section(title, (*parts, *(() if losses is None else (losses,)))),)
@@ -316,16 +329,17 @@ def tell_classes(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section
 
 def class_rows(each: Chosen[Kind], *, paid: bool) -> Table | None:
     """Return how each class fares in the first seed, with 95 % intervals; None where there are two labels."""
-    found = _find(each, paid=paid)
-    if not found.get("classes"):
+    measures = _select(each, paid=paid)
+    if measures is None or not has_classes(measures):
         return None
+    found = measures.found
     rows = tuple(
         (one["name"], round(one["size"]), wording.share_text(one, "accuracy"), wording.share_text(one, "decided"))
         for one in found["classes"]
     )
     noisy = "From noisy counts that ε covers. In brackets: 95 % over the noise and the sampling of the test rows."
     measured = "Accuracy is among the class's own rows; decided, the share of all rows. 95 % Wilson intervals."
-    return Table(_CLASS_HEAD, rows, noisy if paid else measured, raw=not paid)
+    return Table(_CLASS_HEAD, rows, noisy if paid else measured, Origin(measures.kind))
 
 
 def loss_rows(chosen: Sequence[Chosen[Kind]]) -> Table | None:
@@ -342,7 +356,7 @@ def loss_rows(chosen: Sequence[Chosen[Kind]]) -> Table | None:
         rows.append((one.name, *(None if share is None else 100 * share for share in (base, *gains))))
     head = ("class", f"accuracy %, {chosen[reference].mark}", *(f"{chosen[at].mark}, pp" for at in others))
     note = "Percentage points gained, where negative lost, against the run that is trained for accuracy alone; means"
-    return Table(head, tuple(rows), f"{note} over seeds.", raw=True)
+    return Table(head, tuple(rows), f"{note} over seeds.", _find_origin(chosen, paid=False))
 
 
 def _select(each: Chosen[Kind], *, paid: bool) -> Measures[Kind] | None:

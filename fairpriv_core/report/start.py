@@ -16,6 +16,7 @@ from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report.figure import FigureData, from_zero
+from fairpriv_core.report.origin import find_origin
 from fairpriv_core.report.over_epsilon import trade_off
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.stats import Mean, mean_interval, number, spread
@@ -102,6 +103,7 @@ def draw_costs(results: StartResults, epsilon: float) -> FigureData:
         series=tuple(replace(each, name=_name_role(each.style), labelled=True) for each in drawn.series),
         caption=told,
         own=told,
+        origin=find_origin([results.data]),
     )
 
 

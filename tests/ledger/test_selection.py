@@ -122,11 +122,11 @@ def test_a_chosen_run_says_beside_its_epsilon_what_covers_the_choice(
     assert fewer["epsilon"] < found["epsilon"] and dear == again, "a cheaper choice takes nothing back"
     request.getfixturevalue("own_rows")
     select_run(store, keys, Criterion("raw"), without_epsilon=True)
-    raw = store.record(keys[1])
-    assert raw is not None and "covers all" not in read_epsilon_facts(raw.to_json()).line, "after a raw choice none covers it"
-    untouched = store.record(keys[2])
-    assert untouched is not None
-    assert keys[2] in (found["selected"], fewer["selected"]) or "chosen" not in read_epsilon_facts(untouched.to_json()).line
+    raw, untouched = (store.record(key) for key in keys[1:])
+    assert raw is not None and untouched is not None
+    line, other = (read_epsilon_facts(each.to_json()).line for each in (raw, untouched))
+    assert "covers all" not in line, "after a raw choice none covers it"
+    assert keys[2] in (found["selected"], fewer["selected"]) or "chosen" not in other
 
 
 def test_estimated_gaps_of_one_release_are_post_processing(store: RunStore) -> None:

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from tests.records.test_mixing import FAIRER, PLAIN, of
 
+from fairpriv_core.facts import run_facts
 from fairpriv_core.facts.run_facts import read_facts
-from fairpriv_core.report import public
+from fairpriv_core.report import origin
 from fairpriv_core.store.runs import open_store
 from pages.widgets.shared.heights import list_heights
 from pages.widgets.train import launch
+from tests.facts.test_mixing import FAIRER, PLAIN, of
 from tests.launched import config, finish
 
 Open = Callable[..., AppTest]
@@ -29,13 +30,14 @@ def read_captions(page: AppTest) -> str:
 def test_a_run_is_held_against_drawing_lots_once_there_is_plain_training(
     open_page: Open, monkeypatch: pytest.MonkeyPatch, published: bool
 ) -> None:
-    monkeypatch.setattr(public, "is_published", lambda data: published)
+    for module in (origin, run_facts):
+        monkeypatch.setattr(module, "is_published", lambda data: published)
     with open_store() as store:
-        key = finish(store, config("pf_ld"), (), metrics=of(FAIRER))
-        other = finish(store, config("pf_ld", epsilon=3), (), metrics=of(SAME))
+        key = finish(store, config("pf_ld"), (), metrics=of(FAIRER).found)
+        other = finish(store, config("pf_ld", epsilon=3), (), metrics=of(SAME).found)
         assert "mixing line" not in read_captions(open_page("run", run=key))
         assert "100 % of the test rows the same answer" in read_captions(open_page("run", run=other))
-        finish(store, config("none"), (), metrics=of(PLAIN))
+        finish(store, config("none"), (), metrics=of(PLAIN).found)
     shown = open_page("compare", runs=[key, other])
     assert not shown.exception
     said = read_captions(shown)
@@ -47,8 +49,8 @@ def test_a_store_is_not_answered_for_by_another_one_with_the_same_keys(tmp_path:
     said = []
     for name, own in (("first", FAIRER), ("second", PLAIN)):
         with open_store(str(tmp_path / f"{name}.db")) as store:
-            finish(store, config("none"), (), metrics=of(PLAIN))
-            record = store.record(finish(store, config("pf_ld"), (), metrics=of(own)))
+            finish(store, config("none"), (), metrics=of(PLAIN).found)
+            record = store.record(finish(store, config("pf_ld"), (), metrics=of(own).found))
             assert record is not None
             said.append(list_heights(store, read_facts(record)))
     assert said[0] != said[1]
@@ -60,8 +62,8 @@ def test_train_and_run_say_where_there_is_no_gap_to_close(
 ) -> None:
     monkeypatch.setattr(launch, "is_published", lambda data: published)
     with open_store() as store:
-        fair = finish(store, config({"name": "pf_ld", "gap_target": None}), (), metrics=of(FAIRER))
-        finish(store, config("none"), (), metrics=of(SAME))
+        fair = finish(store, config({"name": "pf_ld", "gap_target": None}), (), metrics=of(FAIRER).found)
+        finish(store, config("none"), (), metrics=of(SAME).found)
     asked = {"method": "pf_ld", "notion": "demographic_parity", "gap": "4"}
     page = open_page("train", data="synthetic:group", **asked)
     assert not page.exception

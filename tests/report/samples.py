@@ -18,6 +18,7 @@ from fairpriv_core.report.explored import draw_explored, draw_groups, read_explo
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.frontier import Wanted, frontier, group_by_claim
 from fairpriv_core.report.heatmap import Setting, heat_map
+from fairpriv_core.report.origin import Origin
 from fairpriv_core.report.over_epsilon import trade_off
 from fairpriv_core.report.paper_figures import draw_preset
 from fairpriv_core.report.report_numbers import chosen_trade_off
@@ -154,7 +155,7 @@ def _of_results(names: tuple[str, ...], about: str) -> dict[str, list[FigureData
         ],
         "figures.group_bars": [
             figures.group_bars(runs, overall=0.25),
-            figures.group_bars(runs[:1], paid=True),
+            figures.group_bars(runs[:1], origin=Origin("released")),
             figures.group_bars(runs[:2], of="class"),
         ],
     }

@@ -50,7 +50,7 @@ def test_points_have_whiskers_both_ways() -> None:
     assert left < 0 < one.x_low[0], "a gap of 0 is in sight"
     assert drawn[0]["error_x"]["array"][0] == pytest.approx(100 * ((gap.high or 0) - 0.06))
     assert "error_x" not in drawn[1] or drawn[1]["error_x"] is None
-    assert "percentage points" in figure.x.label and figure.raw
+    assert "percentage points" in figure.x.label and not figure.raw, "the rows are everybody's"
 
 
 def test_the_mixing_line_stands_beside_the_points() -> None:
@@ -83,7 +83,8 @@ def test_groups_of_one_seed_keep_their_wilson_interval_and_its_caption() -> None
     assert female["positive_rate_interval"] == [0.1, 0.5]
     assert "Wilson interval of each group" in compare_groups([compared(1)], rate="positive_rate").caption
     assert "mean over seeds" in compare_groups([compared(3)], rate="positive_rate").caption
-    assert compare_groups([compared(3)], rate="positive_rate").raw
+    own = compared(3, data={"dataset": None, "file": "own.csv", "label": "y", "sensitive": "sex"})
+    assert [compare_groups([each], rate="positive_rate").raw for each in (compared(3), own)] == [False, True]
 
 
 def test_every_index_has_formula_source_and_means() -> None:

@@ -10,6 +10,7 @@ import io
 import json
 import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any, get_args
 
@@ -22,7 +23,7 @@ from fairpriv_core.report.export import to_csv, to_html, to_image
 from fairpriv_core.report.figure import MAX_POINTS, Axis, FigureData, Kind, Series, write_csv
 from fairpriv_core.report.html import read_library
 from fairpriv_core.report.layout import rich
-from fairpriv_core.report.public import as_public
+from fairpriv_core.report.origin import find_origin
 from fairpriv_core.report.styles import THEMES, contrast
 from tests.report import samples
 from tests.report.makers import list_builders, list_makers, note_makers
@@ -89,7 +90,7 @@ def assert_told(figure: FigureData) -> None:
     """It says what it is, in which units, and whether it may be published; its numbers can be drawn."""
     assert figure.title and figure.caption.endswith(".") and figure.alt.endswith(".")
     assert any(mark in figure.text for mark in MARKS) == figure.raw and "Do not publish" not in figure.caption
-    public = as_public(figure, [{"dataset": "adult"}])
+    public = replace(figure, origin=find_origin([{"dataset": "adult"}]))
     assert not public.raw and not any(mark in form for mark in MARKS for form in (public.text, write_csv(public)))
     kinds = {series.kind for series in figure.series}
     if not kinds & set(SCHEMES):
@@ -187,7 +188,7 @@ def assert_csv(figure: FigureData) -> None:
     assert len(rows) == len(values)
     for row, (name, value, low, high) in zip(rows, values, strict=True):
         assert row["series"].removeprefix("'") == name and row["figure"] == figure.name
-        assert number(row["y"]) == value and row["note"] == (figure.mark if figure.raw else "")
+        assert number(row["y"]) == value and row["note"] == (figure.origin.mark if figure.raw else "")
         assert (row["low"] == "" and low == value) or (number(row["low"]), number(row["high"])) == (low, high)
     if not figure.horizontal:
         assert {row["x_axis"] for row in rows} == {figure.x.label}

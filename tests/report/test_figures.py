@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
@@ -80,7 +81,19 @@ def test_no_results_yet_is_a_figure_too() -> None:
 
 def test_published_runs_are_a_series_of_their_own() -> None:
     rows = [
-        Outcome("pf_ld", "demographic_parity", "a", "s", 0, 0.8, 0.1, 1.0, "attribute", v, setting=f'"{v}"')
+        Outcome(
+            "pf_ld",
+            "demographic_parity",
+            "a",
+            "s",
+            0,
+            0.8,
+            0.1,
+            1.0,
+            "attribute",
+            v,
+            setting=json.dumps({"variant": v}),
+        )
         for v in ("proved", "published")
     ]
     names = {

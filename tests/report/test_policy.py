@@ -28,6 +28,7 @@ from fairpriv_core.report.draw import draw
 from fairpriv_core.report.figure import Axis, FigureData
 from fairpriv_core.report.forms import Report, forms_of, open_report, write_image, write_runs
 from fairpriv_core.report.markdown import escape, write_markdown
+from fairpriv_core.report.origin import ALL_RAW
 from tests.report.made_up import ADULT, PAID, RAW, SIZE, Told, make_data, make_record, tell, tell_run
 
 LIBRARY = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
@@ -302,7 +303,8 @@ def test_the_methods_own_terms_and_listings_stand_in_the_appendix() -> None:
 
 
 def test_a_report_for_policy_takes_no_raw_part_wherever_it_comes_from() -> None:
-    for part in (FigureData("one", "One", Axis("x"), (), (), "Shown.", "Said.", raw=True), Table(("x",), (), raw=True)):
+    figure = FigureData("one", "One", Axis("x"), (), (), "Shown.", "Said.", origin=ALL_RAW)
+    for part in (figure, Table(("x",), (), origin=ALL_RAW)):
         assert Document("Of one", "analyst", (Section("One", (part,)),)).notice == NOTICES["analyst"]
         with pytest.raises(ValueError, match="holds 1 raw"):
             Document("Of one", "policy", (Section("One", (part,)),))

@@ -17,6 +17,7 @@ from fairpriv_core.records.record import RAW
 from fairpriv_core.report.draw import draw, least_height
 from fairpriv_core.report.export import ImageFormat, fit_sheet, to_image
 from fairpriv_core.report.figure import FigureData, Reference
+from fairpriv_core.report.origin import PUBLIC
 from fairpriv_core.report.sheet import LEAST_POINTS, SHEETS, TEXT_PIXELS, Sheet
 from tests.report import samples
 
@@ -121,7 +122,7 @@ def test_a_caption_stands_in_the_picture_where_it_is_wanted_and_raw_numbers_are_
     ending = RAW.split(". ")[-1].split()
     assert opening in read(figure, caption=True)
     assert all(word in read(figure, caption=False) for word in ending), "raw numbers say so"
-    public = replace(figure, raw=False, caption="Nothing of it is raw.")
+    public = replace(figure, origin=PUBLIC, caption="Nothing of it is raw.")
     assert "publish" not in read(public, caption=False) and "Nothing of" not in read(public, caption=False)
 
 

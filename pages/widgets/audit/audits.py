@@ -22,12 +22,13 @@ from fairpriv_core.report.audits import (
     membership_bars,
     read_audit_results,
 )
+from fairpriv_core.report.origin import find_origin
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import at_least_text, count_text, epsilon_text
-from pages.widgets.shared.charts import show_figure, show_figure_of, show_origin
+from pages.widgets.shared.charts import show_figure, show_origin
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import keep, mount_index
 
@@ -212,10 +213,11 @@ def _show_model(model: Mapping[str, Any], data: Mapping[str, Any]) -> None:
     st.header("What do the trained model's answers reveal?", anchor=False)
     show_origin(data)
     left, right = st.columns(2, gap="medium")
+    origin = find_origin([data], tell=False)
     with left:
-        show_figure_of(data, membership_bars(model["membership"]), "audit_membership")
+        show_figure(membership_bars(model["membership"], origin), "audit_membership")
     with right:
         if model["attribute"] is None:
             st.info(NOTHING_TO_GUESS, icon=":material/info:")
         else:
-            show_figure_of(data, attribute_bars(model["attribute"]), "audit_attribute")
+            show_figure(attribute_bars(model["attribute"], origin), "audit_attribute")

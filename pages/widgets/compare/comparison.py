@@ -17,7 +17,7 @@ from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.report.comparison import Compared
 from fairpriv_core.report.mixing import find_plain
-from fairpriv_core.report.public import say_raw_briefly
+from fairpriv_core.report.origin import say_raw_briefly
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.compare.differences import show_differences, show_indices, show_tests

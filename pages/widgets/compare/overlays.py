@@ -13,7 +13,7 @@ from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.report import live
 from fairpriv_core.report.comparison import Compared, compare_groups, compare_points
 from fairpriv_core.report.live import fold_curves
-from fairpriv_core.report.public import as_public, say_origin
+from fairpriv_core.report.origin import find_origin, say_origin
 from fairpriv_core.stats import Mean
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import number_text
@@ -31,7 +31,7 @@ def show_points(compared: Sequence[Compared], plain: TableRow | None) -> None:
     if len({one.row.notion for one in compared}) > 1:
         st.caption("These runs pursue different notions, so no chart compares their gaps.")
         return
-    show_figure(as_public(compare_points(compared, plain), _list_data(compared)), "compare_points")
+    show_figure(compare_points(compared, plain), "compare_points")
 
 
 def show_curves(store: RunStore, compared: Sequence[Compared]) -> None:
@@ -40,15 +40,14 @@ def show_curves(store: RunStore, compared: Sequence[Compared]) -> None:
     if not any(live.has_epochs(history) for each in histories for history in each):
         st.caption(_NO_CURVES)
         return
-    notions = dict.fromkeys(one.row.notion for one in compared)
+    notions, origin = dict.fromkeys(one.row.notion for one in compared), find_origin(_list_data(compared))
     columns = st.columns(2, gap="medium")
     for number, metric in enumerate(["accuracy", *(f"{notion}_gap" for notion in notions)]):
         curves = [
             fold_curves(one.label, one.row.method, own, metric) for one, own in zip(compared, histories, strict=True)
         ]
         with columns[number % 2]:
-            figure = as_public(live.overlay(curves, metric=metric), _list_data(compared))
-            show_figure(figure, f"overlay_{metric}")
+            show_figure(live.overlay(curves, metric=metric, origin=origin), f"overlay_{metric}")
 
 
 def show_groups(compared: Sequence[Compared]) -> None:
@@ -56,7 +55,7 @@ def show_groups(compared: Sequence[Compared]) -> None:
     rates = list_rates(compared)
     chosen = st.selectbox("Share of each group", rates, **mount_index("rate", rates), format_func=wording.metric_title)
     figure = compare_groups(compared, rate=str(keep("rate", chosen)))
-    show_figure(as_public(figure, _list_data(compared)), "compare_groups")
+    show_figure(figure, "compare_groups")
 
 
 def _list_data(compared: Sequence[Compared]) -> list[Mapping[str, Any]]:
@@ -78,7 +77,7 @@ def show_classes(compared: Sequence[Compared]) -> None:
     st.header("Accuracy of each class", anchor=False)
     if not all(map(are_groups, known)):
         figure = compare_groups(compared, rate="accuracy", of="class")
-        show_figure(as_public(figure, _list_data(compared)), "compare_classes")
+        show_figure(figure, "compare_classes")
     reference = find_reference([one.row.method for one in compared])
     letters = [one.label.partition(":")[0] for one in compared]
     lines = compare_classes([one.runs for one in compared], reference=reference)

@@ -13,9 +13,10 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import SMALL, GroupProfile, Outline, count_classes, profile_groups
 from fairpriv_core.records.source import read_ratio, read_rows
 from fairpriv_core.report.figures import GroupRates, group_bars
+from fairpriv_core.report.origin import find_origin
 from fairpriv_core.text import percent_text
 from pages.widgets.data.columns import leave_out
-from pages.widgets.shared.charts import show_figure_of
+from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.state import keep, mount, value
 
@@ -65,8 +66,9 @@ def show_groups(dataset: Dataset, spec: DataSpec) -> None:
         groups = [_as_rates(profile) for profile in drawn if profile.base_rate is not None]
         bars = GroupRates(f"Truly {dataset.label_names[1]}", "ink", groups)
         caption = "Whiskers: 95 % Wilson interval of each group, over all rows."
-        figure = replace(group_bars([bars], rate="base_rate"), caption=caption)
-        show_figure_of(spec.to_json(), figure, "group_bars")
+        origin = find_origin([spec.to_json()], tell=False)
+        figure = group_bars([bars], rate="base_rate", origin=origin)
+        show_figure(replace(figure, caption=caption), "group_bars")
 
 
 def show_revealing(found: Sequence[tuple[str, float]]) -> None:

@@ -14,6 +14,7 @@ from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.source import name_unit
 from fairpriv_core.report import live
+from fairpriv_core.report.origin import find_origin
 from fairpriv_core.report.run_log import tell_run
 from fairpriv_core.store.curves import SWEPT_POINTS
 from fairpriv_core.store.rows import RunRow
@@ -21,7 +22,7 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import count_text
 from pages.widgets.run.outcome import show_outcome
 from pages.widgets.run.run_numbers import draw_budget, draw_numbers, say_more
-from pages.widgets.shared.charts import show_figure_of, show_origin
+from pages.widgets.shared.charts import show_figure, show_origin
 from pages.widgets.shared.headline import show_reasons, show_run_headline
 from pages.widgets.shared.history import find_history
 from pages.widgets.shared.left_out import offer_left_out
@@ -140,6 +141,7 @@ def _draw_log(row: RunRow) -> None:
 
 def _draw_curves(row: RunRow, history: live.History) -> None:
     data = row.config["data"]
+    origin = find_origin([data], tell=False)
     show_origin(data, told=row.status == "finished")
     if row.chunk is not None:
         st.caption(f"Runs of a sweep that train in one loop keep at most {SWEPT_POINTS} points of a curve.")
@@ -147,13 +149,14 @@ def _draw_curves(row: RunRow, history: live.History) -> None:
     method = config["method"]
     left, right = st.columns(2, gap="medium")
     with left:
-        show_figure_of(data, live.live_quality(history, method=method["name"], notion=config["notion"]), "run_quality")
+        quality = live.live_quality(history, method=method["name"], notion=config["notion"], origin=origin)
+        show_figure(quality, "run_quality")
     with right:
-        show_figure_of(data, live.live_groups(history), "run_groups")
+        show_figure(live.live_groups(history, origin=origin), "run_groups")
         if live.tells_classes(history):
-            show_figure_of(data, live.live_classes(history), "run_classes")
+            show_figure(live.live_classes(history, origin=origin), "run_classes")
         if any(name.startswith("multiplier/") for name in history):
-            show_figure_of(data, live.live_multipliers(history, limit=method.get("multiplier_max")), "run_multipliers")
+            show_figure(live.live_multipliers(history, limit=method.get("multiplier_max")), "run_multipliers")
     if "epsilon" in history:
         threat = methods()[method["name"]].info.threat_model
         plan = {
@@ -163,7 +166,7 @@ def _draw_curves(row: RunRow, history: live.History) -> None:
             "steps": row.steps,
         }
         with left:
-            show_figure_of(data, live.live_epsilon(history, **plan), "run_epsilon")
+            show_figure(live.live_epsilon(history, **plan), "run_epsilon")
 
 
 def _draw_clipping(store: RunStore, row: RunRow, history: live.History) -> None:
@@ -174,10 +177,10 @@ def _draw_clipping(store: RunStore, row: RunRow, history: live.History) -> None:
         return
     clips = any(histogram.get("bound") is not None for histogram in histograms.values())
     st.header("What clipping does" if clips else "Row by row", anchor=False)
-    data = row.config["data"]
+    origin = find_origin([row.config["data"]], tell=False)
     columns = st.columns(2, gap="medium")
     for column, (quantity, histogram) in zip(columns, histograms.items(), strict=False):
         with column:
-            show_figure_of(data, live.clipping_histogram(histogram, quantity=quantity), f"run_{quantity}")
+            show_figure(live.clipping_histogram(histogram, quantity=quantity, origin=origin), f"run_{quantity}")
     if any(name.startswith(("clipped/", "contribution/")) for name in history):
-        show_figure_of(data, live.live_clipping(history), "run_clipping")
+        show_figure(live.live_clipping(history, origin=origin), "run_clipping")

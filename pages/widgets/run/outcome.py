@@ -17,11 +17,12 @@ from fairpriv_core.records.model import DESCRIPTION, PARAMETERS, TENSORS
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.release import Kind
 from fairpriv_core.report.figures import GroupRates, group_bars
+from fairpriv_core.report.origin import Origin
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.decide import offer_decisions
 from pages.widgets.run.evaluation import offer_evaluation
-from pages.widgets.shared.charts import show_figure, show_figure_of
+from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.choice import offer_choices
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose
@@ -41,7 +42,7 @@ def show_fairness(store: RunStore, row: RunRow, record: RunRecord, run: RunFacts
     rates = list_shares(run.exact.found) or _RATES
     rate = st.selectbox("Share of each group", list(rates), key="outcome_rate", format_func=rates.__getitem__)
     bars = GroupRates("this run", run.method.name, read_groups(run.exact.found, rate))
-    show_figure_of(run.config["data"], group_bars([bars], rate=rate), "run_group_bars")
+    show_figure(group_bars([bars], rate=rate, origin=Origin(run.exact.kind)), "run_group_bars")
     _show_classes(run.exact, run)
     if run.released is not None:
         _show_paid(run.released, run, rate)
@@ -53,11 +54,11 @@ def _show_classes(measures: Measures[Kind], run: RunFacts[Kind]) -> None:
     """Draw how each class fares, where there are more than two labels."""
     if not has_classes(measures):
         return
-    found, paid = measures.found, measures.kind == "released"
+    found, origin = measures.found, Origin(measures.kind)
     if not are_groups(found):
         bars = GroupRates("this run", run.method.name, found["classes"])
-        figure = group_bars([bars], rate="accuracy", of="class", paid=paid)
-        show_figure_of(run.config["data"], figure, f"run_class_bars{'_paid' * paid}")
+        figure = group_bars([bars], rate="accuracy", of="class", origin=origin)
+        show_figure(figure, f"run_class_bars{'_paid' * (measures.kind == 'released')}")
     st.caption(plain(say_decided(found)))
 
 
@@ -76,7 +77,7 @@ def _show_paid(released: Measures[Kind], run: RunFacts[Kind], rate: str) -> None
         if "/" not in name:
             st.caption(f"{plain(wording.metric_title(name))}: undefined, {plain(why)}")
     bars = GroupRates("this run", run.method.name, read_groups(found, rate))
-    show_figure(group_bars([bars], rate=rate, paid=True), "run_paid_bars")
+    show_figure(group_bars([bars], rate=rate, origin=Origin(released.kind)), "run_paid_bars")
     _show_classes(released, run)
 
 

@@ -16,7 +16,7 @@ from fairpriv_core.records.record import RAW
 from fairpriv_core.records.release import Kind
 from fairpriv_core.records.source import is_published, name_unit
 from fairpriv_core.report import live
-from fairpriv_core.report.public import say_raw_briefly
+from fairpriv_core.report.origin import say_raw_briefly
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text, percent_text, points_text, short_epsilon_text

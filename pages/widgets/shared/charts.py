@@ -21,8 +21,8 @@ from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ct
 
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.draw import CONFIG, Drawing, draw
-from fairpriv_core.report.figure import OF_OWN, FigureData, Region
-from fairpriv_core.report.public import as_public, say_public
+from fairpriv_core.report.figure import FigureData, Region
+from fairpriv_core.report.origin import OF_OWN, find_origin
 from pages.widgets.shared.saving import offer_downloads
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import theme_name
@@ -123,7 +123,7 @@ def show_figure(
 
 def _describe(figure: FigureData) -> str:
     """Return what stands below a figure; where its rows are public, what holds of a person's own is said too."""
-    return f"{figure.text}{OF_OWN * bool(figure.published)}"
+    return f"{figure.text}{OF_OWN * bool(figure.origin.published)}"
 
 
 def show_origin(data: Mapping[str, Any], *, told: bool = False) -> None:
@@ -134,17 +134,12 @@ def show_origin(data: Mapping[str, Any], *, told: bool = False) -> None:
     if not is_published(data):
         mark_raw()
     elif not told:
-        st.caption(plain(say_public([data])))
+        st.caption(plain(find_origin([data]).text))
 
 
 def mark_raw() -> None:
     """Say that numbers on the page are raw."""
     st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
-
-
-def show_figure_of(data: Mapping[str, Any], figure: FigureData, key: str) -> None:
-    """Draw a figure of `data` (a config's); `show_origin` says once whose numbers they are."""
-    show_figure(as_public(figure, [data], tell=False), key)
 
 
 def _move(region: Region, edge: Mapping[str, Any]) -> Region:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairpriv_core.report.public import as_public
 from fairpriv_core.report.start import StartResults, describe_settings, draw_costs, read_start_results
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import plain
@@ -18,7 +17,7 @@ def shown_results() -> StartResults:
 
 def show_results(results: StartResults, epsilon: float) -> None:
     """Draw what privacy and fairness cost, with the budget `epsilon` marked, and what makes the results again."""
-    show_figure(as_public(draw_costs(results, epsilon), [results.data]), "start_trade_off", headed=True)
+    show_figure(draw_costs(results, epsilon), "start_trade_off", headed=True)
     with st.expander("How these results were made", key="start_made"):
         st.markdown(
             f"{len(results.outcomes)} runs of this software on {plain(results.made)}, with seeds "

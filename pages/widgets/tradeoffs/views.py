@@ -13,8 +13,8 @@ from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.report.frontier import Claim, Wanted, frontier
 from fairpriv_core.report.heatmap import find_varying, heat_map
+from fairpriv_core.report.origin import say_origin
 from fairpriv_core.report.over_epsilon import trade_off
-from fairpriv_core.report.public import as_public, say_origin
 from fairpriv_core.report.styles import method_style
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.run_table import MOST_CHOSEN
@@ -56,9 +56,9 @@ def _show_curves(topic: Topic, claims: Claims, answers: Answers, wanted: Wanted)
     )
     left, right = st.columns(2, gap="medium")
     with left:
-        show_figure(as_public(over, data), "tradeoff_over_epsilon", in_set=True, on_pick=pick, on_drag=take_wanted)
+        show_figure(over, "tradeoff_over_epsilon", in_set=True, on_pick=pick, on_drag=take_wanted)
     with right:
-        show_figure(as_public(against, data), "tradeoff_frontier", in_set=True, on_pick=pick, on_drag=take_wanted)
+        show_figure(against, "tradeoff_frontier", in_set=True, on_pick=pick, on_drag=take_wanted)
     said = plain(say_origin(data))
     st.caption(f"Shaded: what you want; drag its edges. Click a point to light its row below. {said}")
 
@@ -155,7 +155,7 @@ def _show_map(topic: Topic, claims: Claims, answers: Answers) -> None:
     up = _choose_axis(second, "Up", "map_y", [name for name in axes if name != across])
     about = f"{topic.data_title}, {chosen}"
     figure = heat_map(rows, answers.numbers, (find_title(across), find_title(up)), quantity=quantity, about=about)
-    show_figure(as_public(figure, (row.asked for row in rows)), "tradeoff_map", on_pick=pick)
+    show_figure(figure, "tradeoff_map", on_pick=pick)
 
 
 def _choose_axis(place: st.delta_generator.DeltaGenerator, label: str, name: str, axes: Sequence[str]) -> str:

@@ -1,0 +1,68 @@
+"""Whose numbers a figure or a table shows: what must be said of that is made from this, and stored nowhere as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.records.record import RAW
+from fairpriv_core.records.release import Kind
+from fairpriv_core.records.source import is_published
+
+#: beside numbers of public rows
+OF_OWN = " On your own data no ε covers such numbers."
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The worst kind of what is shown, and of what chose, sorted, lit or joined it.
+
+    `published` are the data sets, by title, that it is of and that everybody has, where that is to be said beside it;
+    `mark` is what every form of something raw says.
+    """
+
+    kind: Kind
+    published: tuple[str, ...] = ()
+    mark: str = RAW
+
+    @property
+    def text(self) -> str:
+        """What must be said beside it; "" for nothing."""
+        return self.mark if self.kind == "raw" else say_published(self.published)
+
+
+PUBLIC, ALL_RAW = Origin("public"), Origin("raw")
+
+
+def find_origin(data: Iterable[Mapping[str, Any]], *, tell: bool = True) -> Origin:
+    """Return of which kind exact numbers of runs on `data` (configs') are.
+
+    It is to be told that data are public, unless what stands around does.
+    """
+    told = list(data)
+    if not all(map(is_published, told)):
+        return ALL_RAW
+    return Origin("public", list_titles(told) if tell else ())
+
+
+def say_origin(data: Iterable[Mapping[str, Any]]) -> str:
+    """Return what must be said with accuracies and gaps of runs on `data`: that they are raw, or that all is public."""
+    origin = find_origin(data)
+    return f"{origin.text}{OF_OWN * (origin.kind != 'raw')}"
+
+
+def say_published(titles: Sequence[str]) -> str:
+    """Return that data sets are public; "" without any."""
+    return f"{' and '.join(titles)} {'is' if len(titles) == 1 else 'are'} public." if titles else ""
+
+
+def list_titles(data: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the titles of published `data`, each once."""
+    return tuple(dict.fromkeys(problems()[each["dataset"]].title for each in data))
+
+
+def say_raw_briefly(data: Iterable[Mapping[str, Any]]) -> str:
+    """Return what follows a sentence about runs on `data`: that its numbers are raw, nothing where all are public."""
+    return "" if all(map(is_published, data)) else " Raw, for the analyst."
