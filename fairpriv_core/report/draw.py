@@ -6,6 +6,7 @@ import math
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import plotly.io
@@ -19,6 +20,7 @@ from fairpriv_core.report.layout import (
     build_notes,
     build_shapes,
     goes_across,
+    name_directly,
     panel_size,
     plot_height,
     rich,
@@ -56,7 +58,11 @@ def draw(
     checks of every property take far longer than the drawing and are left to the tests.
     """
     colors = THEMES[theme]
-    room = _measure(figure, colors, caption=caption, width=width, height=height, across=across)
+    measure = partial(_measure, colors=colors, caption=caption, width=width, height=height, across=across)
+    room = measure(figure)
+    named = name_directly(figure, panel_size(figure, room.wide, room.plot, across=room.across))
+    if named is not figure:
+        figure, room = named, measure(named)
     traces = _name_once([trace for series in figure.series for trace in build_traces(series, colors)])
     _wrap_names(traces, room, horizontal=figure.horizontal)
     layout = {
@@ -136,7 +142,7 @@ def _frame(figure: FigureData, colors: Theme, room: _Room) -> dict[str, Any]:
     """Return title, margins, legend, notes and height."""
     legend = len(_legend_names(figure)) > 1
     pad = {"t": 14 + 10 * (len(room.title) - 1), "l": 12}
-    notes = build_notes(figure, colors, panel_size(figure, room.wide, room.plot, across=room.across))
+    notes = build_notes(figure, colors)
     return {
         "title": {"text": "<br>".join(rich(row) for row in room.title), "pad": pad},
         "height": room.top + room.plot + room.bottom,

@@ -7,14 +7,15 @@ import math
 import re
 import textwrap
 from collections.abc import Sequence
-from itertools import pairwise
+from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
-from fairpriv_core.report.figure import Axis, FigureData, Reference, Series, Value
-from fairpriv_core.report.labels import place_labels
+from fairpriv_core.report.figure import Axis, FigureData, Reference, Series
 from fairpriv_core.report.styles import COLORS, Theme, fill
 
 Note = dict[str, Any]
+Box = tuple[float, float, float]  # where a name stands, from left and from below, and how wide it is
 LINE_HEIGHT = 15
 HEADER_ROW = 18
 _ROOM = 0.2  # of the plot's width, for the label of a vertical line
@@ -22,7 +23,10 @@ PANEL_GAP = 44
 _SIDE_GAP = 88  # between panels that stand beside each other: room for the axis of the right one
 _BESIDE = {"line", "points", "cloud"}  # kinds of series whose panels can stand beside each other
 MAX_TICKS = 8
-_NARROW = 440.0  # pixels: the narrowest plot beside another one, for which labels are placed
+_NARROW = 440.0  # pixels: the narrowest plot beside another one, in which names have to fit
+_PER_LETTER, _ASIDE = 6.5, 8.0  # pixels: how wide a letter is, and from a point to its name
+_APART = 1.2 * LINE_HEIGHT
+_MIDDLE = 0.6  # of the plot's width: names of points beyond stand on their left
 _PAD = 0.07  # of what is drawn, around it where labels need to know the axes' ends
 _SHADE = "green"
 
@@ -97,8 +101,8 @@ def panel_size(figure: FigureData, wide: float, plot: float, *, across: bool) ->
     return wide, (plot - PANEL_GAP * (count - 1)) / count
 
 
-def build_notes(figure: FigureData, theme: Theme, size: tuple[float, float]) -> list[Note]:
-    """Return every text that is written into the panels; `size` is a panel's width and height in pixels."""
+def build_notes(figure: FigureData, theme: Theme) -> list[Note]:
+    """Return every text that is written into the panels."""
     labels = [
         _label(figure, reference, _vertical_order(figure, index), theme)
         for index, reference in enumerate(figure.references)
@@ -106,10 +110,8 @@ def build_notes(figure: FigureData, theme: Theme, size: tuple[float, float]) -> 
     ]
     titles = [_panel_title(index, panel.title) for index, panel in enumerate(figure.panels) if panel.title]
     panels = range(len(figure.panels))
-    names = [note for index in panels for note in _line_names(figure, index, size[1], theme)]
-    narrow = min(_NARROW, size[0]), size[1]
-    beside = [note for index in panels for note in _point_names(figure, index, narrow, theme)]
-    return [*labels, *titles, *names, *beside]
+    names = [note for index in panels for note in (*_line_names(figure, index), *_point_names(figure, index))]
+    return [*labels, *titles, *names]
 
 
 def build_caption(figure: FigureData, theme: Theme, *, below: float, width: int) -> list[Note]:
@@ -182,90 +184,66 @@ def _panel_title(index: int, title: str) -> Note:
     return {**at, **style, "xanchor": "left", "yanchor": "bottom", "yshift": 2}
 
 
-def _line_names(figure: FigureData, panel: int, height: float, theme: Theme) -> list[Note]:
-    """Return the names of labelled lines beside their ends, moved apart where they would overlap."""
+def name_directly(figure: FigureData, size: tuple[float, float]) -> FigureData:
+    """Return the figure with names at lines' ends, and beside points, where all of them are apart; else in the legend.
+
+    A labelled point, which the legend does not know, keeps its name. `size` is a panel's width and height in pixels.
+    """
+    placed = [_place_names(figure, panel, size) for panel in range(len(figure.panels))]
+    lines, points = (all(_are_apart(names[which]) for names in placed) for which in (0, 1))
+    if lines and points:
+        return figure
+
+    def name(series: Series) -> Series:
+        if series.kind == "points" and series.text:
+            return series if points or series.labelled else replace(series, text=())
+        return series if lines else replace(series, labelled=False)
+
+    return replace(figure, series=tuple(map(name, figure.series)))
+
+
+def _place_names(figure: FigureData, panel: int, size: tuple[float, float]) -> tuple[list[Box], list[Box]]:
+    """Return where names stand and how wide they are, in pixels: those of lines, in one column, and those of points."""
     here = [series for series in figure.series if series.panel == panel]
-    ends = [
-        (end[1], end[0], series.name) for series in here if _is_named_at_end(series) and (end := _last_point(series))
-    ]
-    if not ends:
-        return []
-    low, high = _find_span(figure, figure.panels[panel].y, "y", panel)
-    step = LINE_HEIGHT * 1.12 * (high - low) / height
-    ends.sort()
-    places: list[float] = []
-    for y, _, _ in ends:
-        places.append(max(y, places[-1] + step) if places else y)
-    excess = sum(place - end[0] for place, end in zip(places, ends, strict=True)) / len(ends)
-    suffix = axis_suffix(panel)
-    notes = []
-    for (y, x, name), place in zip(ends, places, strict=True):
-        place_x = math.log10(x) if figure.x.log else x
-        at = {"x": place_x, "y": y, "xref": f"x{suffix}", "yref": f"y{suffix}", "ax": 22}
-        rise = (place - excess - y) / step * LINE_HEIGHT
-        leader = {"showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": theme.muted, "standoff": 3}
-        text = {"text": rich(shorten(name)), "font": {"size": 12}, "ay": -rise, "xanchor": "left"}
-        notes.append({**at, **leader, **text, "name": "line"})  # the page moves it when a person zooms
-    return notes
-
-
-def _is_named_at_end(series: Series) -> bool:
-    return series.labelled and not series.text
-
-
-def _point_names(figure: FigureData, panel: int, size: tuple[float, float], theme: Theme) -> list[Note]:
-    """Return what stands beside points, each text clear of the others; one without a free place is left to hover."""
-    here = [series for series in figure.series if series.panel == panel]
-    if not _has_names(figure):
-        return []
     x_axis, y_axis = figure.x, figure.panels[panel].y
     (left, right), (low, high) = _find_span(figure, x_axis, "x", panel), _find_span(figure, y_axis, "y", panel)
+    per_x, per_y = min(size[0], _NARROW) / (right - left), size[1] / (high - low)
+    ends = [end for series in here if series.labelled and not series.text and (end := _last_point(series))]
+    points = [(x, y, _PER_LETTER * len(text) + 2 * _ASIDE) for series in here for x, y, text in _texts(series)]
+    return (
+        [(0.0, _scale(y_axis, y) * per_y, 1.0) for _, y in ends],
+        [(_scale(x_axis, x) * per_x, _scale(y_axis, y) * per_y, wide) for x, y, wide in points],
+    )
 
-    def to_pixels(x: float | str, y: Value) -> tuple[float, float]:
-        across, up = _scale(x_axis, float(x)), _scale(y_axis, y or 0.0)
-        return size[0] * (across - left) / (right - left), size[1] * (high - up) / (high - low)
 
-    drawn = {index: [to_pixels(*at) for at in _known(series)] for index, series in enumerate(here)}
-    lines = [
-        pair
-        for index, series in enumerate(here)
-        if series.kind in ("points", "line")
-        for pair in pairwise(drawn[index])
-    ]
-    lines += [(to_pixels(*start), to_pixels(*end)) for series in here for start, end in _whiskers(series)]
-    lines += [(to_pixels(*start), to_pixels(*end)) for start, end in _edges(figure, panel, theme)]
-    marks = [point for index, series in enumerate(here) if series.kind != "line" for point in drawn[index]]
-    named = [(x, y, text) for series in here for x, y, text in _texts(series)]
-    places = place_labels([(to_pixels(x, y), text) for x, y, text in named], points=marks, lines=lines, size=size)
-    suffix = axis_suffix(panel)
-    leader = {"showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": theme.muted, "standoff": 5}
+def _are_apart(names: Sequence[Box]) -> bool:
+    """Return whether no two names are nearer than 1.2 of their height above each other where they meet sideways."""
+    return all(
+        abs(one[1] - other[1]) >= _APART or abs(one[0] - other[0]) >= max(one[2], other[2])
+        for one, other in combinations(names, 2)
+    )
+
+
+def _line_names(figure: FigureData, panel: int) -> list[Note]:
+    """Return the names of labelled lines beside their ends."""
+    named = [series for series in figure.series if series.panel == panel and series.labelled and not series.text]
+    return [_beside(figure, panel, *end, shorten(series.name)) for series in named if (end := _last_point(series))]
+
+
+def _point_names(figure: FigureData, panel: int) -> list[Note]:
+    """Return what stands beside points, above where whiskers go, towards the middle of the panel."""
     notes = []
-    for (x, y, text), place in zip(named, places, strict=True):
-        if place is not None:
-            at = {"x": _scale(x_axis, x), "y": _scale(y_axis, y), "xref": f"x{suffix}", "yref": f"y{suffix}"}
-            beside = {"ax": place.right, "ay": place.down, "xanchor": place.side, "text": rich(text)}
-            notes.append({**at, **leader, **beside, "font": {"size": 12}})
+    for x, y, text in (point for series in figure.series if series.panel == panel for point in _texts(series)):
+        note = _beside(figure, panel, x, y, text)
+        inwards = {"xanchor": "right", "xshift": -_ASIDE} if _place(figure, x) > _MIDDLE else {}
+        notes.append({**note, **inwards, "yanchor": "bottom"})
     return notes
 
 
-def _edges(figure: FigureData, panel: int, theme: Theme) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    """Return the edges of a panel's regions, from one end to the other, as points of the axes."""
-    here = [place for place, region in enumerate(figure.regions) if region.panel == panel]
-    shapes = [shape for place in here for shape in _shade(figure, place, theme) if shape["type"] == "line"]
-    within = [shape for shape in shapes if "domain" not in shape["xref"] + shape["yref"]]
-    return [((shape["x0"], shape["y0"]), (shape["x1"], shape["y1"])) for shape in within]
-
-
-def _whiskers(series: Series) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    """Return the ends of each interval of a series of points, as points of the axes."""
-    found = []
-    for y, left, right in zip(series.y, series.x_low, series.x_high, strict=False):
-        if y is not None and left is not None and right is not None:
-            found.append(((left, y), (right, y)))
-    for x, low, high in zip(series.x, series.low, series.high, strict=False):
-        if series.kind == "points" and low is not None and high is not None:
-            found.append(((float(x), low), (float(x), high)))
-    return found
+def _beside(figure: FigureData, panel: int, x: float, y: float, text: str) -> Note:
+    suffix = axis_suffix(panel)
+    at = {"x": _scale(figure.x, x), "y": _scale(figure.panels[panel].y, y), "xref": f"x{suffix}", "yref": f"y{suffix}"}
+    return {**at, "text": rich(text), "showarrow": False, "font": {"size": 12}, "xanchor": "left", "xshift": _ASIDE}
 
 
 def _has_names(figure: FigureData) -> bool:
@@ -277,10 +255,6 @@ def _texts(series: Series) -> list[tuple[float, float, str]]:
         return []
     each = zip(series.x, series.y, series.text, strict=True)
     return [(float(x), y, text) for x, y, text in each if y is not None and text]
-
-
-def _known(series: Series) -> list[tuple[float | str, Value]]:
-    return [(x, y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
 
 
 def _scale(axis: Axis, value: float) -> float:
