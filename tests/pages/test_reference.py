@@ -186,6 +186,6 @@ def test_lists_comparisons_and_tables_tell_runs_on_other_rows_or_encodings_apart
     rows, usual = run_table(records), f"{data['dataset']}:{data['sensitive']}"
     words = {"plain": " · plain encoding", 0.8: " · group ratio 0.8", 0.9: " · group ratio 0.9"}
     assert sorted(key_data(row) for row in rows) == sorted(f"{usual}{words.get(value, '')}" for value in values)
-    assert set(parameter_diff(records)) == {f"data.{field}"} <= set(TITLES)
+    assert set(parameter_diff([record["config"] for record in records])) == {f"data.{field}"} <= set(TITLES)
     differing = [varied_settings(rows)[row.keys[0]] for row in rows]
     assert field == "encoding" or {each[f"data.{field}"] for each in differing} == set(values)

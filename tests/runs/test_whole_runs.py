@@ -31,7 +31,8 @@ from fairpriv_core.data.problem import Problem
 from fairpriv_core.data.schema import RawTable, declare_problem
 from fairpriv_core.engine.modules import is_module
 from fairpriv_core.engine.training import Fitted, Snapshot
-from fairpriv_core.facts import measured
+from fairpriv_core.facts import measured, run_facts
+from fairpriv_core.facts.run_facts import for_audience, read_facts
 from fairpriv_core.files.table import Cells, Codes, Numbers
 from fairpriv_core.ledger.launch import foresee_launch, read_page
 from fairpriv_core.ledger.report import report_ledgers
@@ -42,7 +43,7 @@ from fairpriv_core.records.model import Model
 from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.records.plan import Plan
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.report import chosen
+from fairpriv_core.report import origin
 from fairpriv_core.report.document import Audience
 from fairpriv_core.report.forms import forms_of, open_report, write_runs
 from fairpriv_core.report.report_data import ReportData, gather_report
@@ -86,18 +87,13 @@ Table = dict[str, Cells]
 
 @dataclass(frozen=True)
 class Left:
-    """All that left a run: the store's listing, the model's files, what reports are made from, and all curves."""
+    """All that left a run: record, the store's listing, the model's files, what reports are made from, all curves."""
 
+    record: dict[str, Any]
     listed: dict[str, Any]
     model: dict[str, bytes]
     data: ReportData
     curves: list[tuple[int, str, float | None]]
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """The run's record as JSON."""
-        found: dict[str, Any] = self.data.runs[0].record
-        return found
 
 
 @contextmanager
@@ -126,22 +122,22 @@ def run_whole(config: RunConfig, place: Path, tape: list[Release] | None = None)
         other = "model.npz" if is_module(config.to_json()["method"].get("network", "mlp")) else "model.safetensors"
         names = [piece.name for piece in release.MODEL if piece.name != other]
         model = {name: store.artifact(row.key, name) for name in names}
-        data, curves = gather_report(store, [row.key]), store.metrics(row.key)
-    data.runs[0].record["seconds"] = 0.0
-    return Left(listed, model, data, curves), made[0].releases
+        data, curves, record = gather_report(store, [row.key]), store.metrics(row.key), store.record(row.key)
+    assert record is not None
+    return Left({**record.to_document(), "seconds": 0.0}, listed, model, data, curves), made[0].releases
 
 
 @pytest.fixture(autouse=True)
 def protected_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take a benchmark's rows for somebody's own: of public rows a report for policy shows exact numbers."""
-    for module in (chosen, measured):
+    for module in (run_facts, measured, origin):
         monkeypatch.setattr(module, "is_published", lambda data: False)
 
 
 def with_raw_of(left: Left, other: Left) -> dict[str, Any]:
     """Return the data of `left` with the raw pieces of `other`; what is not raw of their curves is the same."""
     raw = {piece.name: other.record[piece.name] for piece in release.RECORD if piece.kind == "raw"}
-    run = replace(left.data.runs[0], record={**left.record, **raw}, curves=other.data.runs[0].curves)
+    run = read_facts(RunRecord.from_json({**left.record, **raw}), curves=other.data.runs[0].curves)
     return replace(left.data, runs=(run,))
 
 
@@ -169,12 +165,16 @@ def find_differences(honest: Left, replayed: Left) -> Iterator[str]:
             yield piece.name
     points = {json.dumps(each) for each in list_curves(honest)} ^ {json.dumps(each) for each in list_curves(replayed)}
     yield from {json.loads(point)[1] for point in points}
+    if len({repr(for_audience(each.data.runs[0], "policy")) for each in (honest, replayed)}) > 1:
+        yield "what may be told for policy"
     if export(honest.data, "policy") != export(replayed.data, "policy"):
         yield "a report for policy"
     shown = with_raw_of(replayed, honest)
     if shown != honest.data and export(shown, "analyst") != export(honest.data, "analyst"):
         yield "a report for the analyst"
-    told = [prose.describe_record(RunRecord.from_json(each.runs[0].record)) for each in (honest.data, shown)]
+    words = {piece.name: honest.record[piece.name] for piece in release.RECORD if piece.kind == "raw"}
+    records = (honest.record, {**replayed.record, **words})
+    told = [prose.describe_record(RunRecord.from_json(record)) for record in records]
     if told[0] != told[1]:
         yield "a record in words"
 
@@ -449,7 +449,13 @@ def test_planted_faults_are_caught(
     rows(make_table(seed=9))
     replayed, _ = run_whole(config, tmp_path / "replayed.db", tape)
     found = set(find_differences(honest, replayed))
-    assert found == {*PLANTED, "a report for policy", "a report for the analyst", "a record in words"}
+    assert found == {
+        *PLANTED,
+        "what may be told for policy",
+        "a report for policy",
+        "a report for the analyst",
+        "a record in words",
+    }
 
 
 def test_every_piece_that_leaves_is_in_the_table_and_in_the_documentation() -> None:
