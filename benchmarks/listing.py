@@ -21,7 +21,7 @@ from benchmarks.finished import fill, list_configs
 from benchmarks.measuring import build_parser, describe_machine, say, start, write_result
 from benchmarks.store import find_stores
 from fairpriv_core.facts.tables import run_table
-from fairpriv_core.report.frontier import frontier, group_by_claim
+from fairpriv_core.figures.frontier import frontier, group_by_claim
 from fairpriv_core.store.runs import RunStore, open_store
 
 RUNS, QUICK, TURNS = 5000, 250, 5

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from fairpriv_core.audit.canary import BALANCED_PAIR, make_balanced_pair
+from fairpriv_core.figures.audits import PATH, write_tables
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.records.record import library_versions
-from fairpriv_core.report.audits import PATH, write_tables
 from fairpriv_core.runs.audit import AuditPlan, attack_pair, audit_method
 
 EPSILON, DELTA, CALIBRATED_ROWS = 4.0, 1e-5, 20_000

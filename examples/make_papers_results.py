@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from fairpriv_core.documents.paper_pages import list_data, render_index, render_paper
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers.catalog import find_preset, papers
 from fairpriv_core.papers.measured import with_measured
@@ -24,7 +25,6 @@ from fairpriv_core.papers.preset import Preset
 from fairpriv_core.papers.results import find_path, read_made
 from fairpriv_core.papers.runs import find_records, list_configs
 from fairpriv_core.papers.values import list_paths, read_path
-from fairpriv_core.report.paper_pages import list_data, render_index, render_paper
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 

@@ -17,10 +17,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from fairpriv_core.figures.start import PATH
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.plan import DatasetCache, plan_run
-from fairpriv_core.report.start import PATH
 from fairpriv_core.runs.execute import train_together
 from fairpriv_core.runs.session import MemoryJournal
 

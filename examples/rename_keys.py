@@ -17,6 +17,7 @@ from typing import Any
 from benchmarks import dp_fermi_settings, pf_ld_settings
 from examples.make_papers_results import in_lines
 from examples.make_stored_runs import write_records
+from fairpriv_core.figures.start import PATH as START
 from fairpriv_core.papers.dp_fermi_settings import CASES
 from fairpriv_core.papers.pf_ld_settings import build_pf_ld
 from fairpriv_core.papers.results import FOLDER as KEPT
@@ -24,7 +25,6 @@ from fairpriv_core.papers.runs import list_configs
 from fairpriv_core.records.config import build_config, name_config
 from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.records.stored import PATH as STORED
-from fairpriv_core.report.start import PATH as START
 
 ROOT = Path(__file__).parent.parent
 RECORDS = ROOT / "docs" / "results" / "records.json"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from fairpriv_core.documents.forms import Report
+from fairpriv_core.documents.slides import NO_SLIDES, can_write_slides
+from fairpriv_core.documents.story_page import write_story
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.report.forms import Report
-from fairpriv_core.report.slides import NO_SLIDES, can_write_slides
-from fairpriv_core.report.story_page import write_story
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.report.leaving import settle_leaving
 from pages.widgets.report.report import find_report, find_stored_story, offer_forms, say_where_stored

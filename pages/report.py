@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from fairpriv_core.documents.document import AUDIENCES
+from fairpriv_core.documents.forms import Report
 from fairpriv_core.facts.run_facts import Audience
 from fairpriv_core.ledger.choice import foresee_choice
-from fairpriv_core.report.document import AUDIENCES
-from fairpriv_core.report.forms import Report
 from pages.widgets.report.leaving import settle_leaving
 from pages.widgets.report.report import find_report, find_stored_report, offer_forms, say_where_stored, show_document
 from pages.widgets.shared.finished import list_rows

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from fairpriv_core.figures.start import StartResults
 from fairpriv_core.methods.catalog import DEFAULT_METHOD
-from fairpriv_core.report.start import StartResults
 from fairpriv_core.runs.beside import is_demo
 from fairpriv_core.runs.supervisor import SCHEDULER
 from pages.widgets.shared.epsilon import choose_epsilon, explain_epsilon

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairpriv_core.figures.frontier import find_best, group_by_claim
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.report.frontier import find_best, group_by_claim
 from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.headline import hold_headline, show_points_headline

@@ -25,15 +25,15 @@ import pytest
 from fairpriv_core.cli.main import cli
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
+from fairpriv_core.figures.draw import draw
+from fairpriv_core.figures.figure import FigureData
+from fairpriv_core.figures.styles import THEMES
 from fairpriv_core.methods.base import Method
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import to_json
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import RunConfig, build_config, draws_samples
-from fairpriv_core.report.draw import draw
-from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.styles import THEMES
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore

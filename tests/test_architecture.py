@@ -24,7 +24,20 @@ TESTS = read_sources(ROOT, "tests")
 BASE = ("errors", "checks", "paths", "plain", "plugins", "seeds", "stats", "text", "warnings")
 LOWER = (*BASE, "files", "data", "notions", "privacy")
 # The rooms of a run, each of which may import those before it.
-_LATER = ("methods", "audit", "records", "store", "ledger", "facts", "runs", "sweeps", "papers", "report", "cli")
+_LATER = (
+    "methods",
+    "audit",
+    "records",
+    "store",
+    "ledger",
+    "facts",
+    "runs",
+    "sweeps",
+    "papers",
+    "figures",
+    "documents",
+    "cli",
+)
 # Which rooms of fairpriv_core a room may import from, besides itself. Rooms not named here may import any.
 ROOMS: dict[str, tuple[str, ...]] = {
     "errors": ("text",),
@@ -50,13 +63,13 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "distributed": ("fairpriv_core/sweeps/cluster.py",),
     "dp_accounting": ("fairpriv_core/privacy/*", "benchmarks/*"),
     "fairlearn": ("fairpriv_core/methods/*", "fairpriv_core/audit/*"),
-    "kaleido": ("fairpriv_core/report/*",),
+    "kaleido": ("fairpriv_core/figures/*",),
     "PIL": ("fairpriv_core/data/*", "examples/*"),
-    "mlflow": ("fairpriv_core/report/tracking.py",),
+    "mlflow": ("fairpriv_core/documents/tracking.py",),
     "onnx": ("fairpriv_core/records/onnx_graph.py",),
     "opacus": ("fairpriv_core/engine/torch/*", "benchmarks/*", "examples/own_network.py"),
-    "plotly": ("fairpriv_core/report/draw.py",),
-    "pptx": ("fairpriv_core/report/slides.py",),
+    "plotly": ("fairpriv_core/figures/draw.py",),
+    "pptx": ("fairpriv_core/documents/slides.py",),
     "pooch": ("fairpriv_core/data/*",),
     "psycopg": ("fairpriv_core/store/*",),
     "pyarrow": ("fairpriv_core/files/*", "fairpriv_core/data/*", "benchmarks/files.py", "examples/make_adult.py"),
@@ -229,11 +242,12 @@ def test_what_is_a_methods_name_by_chance_is_still_there() -> None:
 
 def test_what_pages_and_commands_import_loads_neither_torch_nor_what_is_loaded_late() -> None:
     """Nor do commands that train nothing load torch as they run."""
-    pages = [source for source in CODE if source.path.startswith(("pages/", "app.py", "fairpriv_core/report/"))]
+    told = tuple(f"fairpriv_core/{room}/" for room in ("facts", "figures", "documents"))
+    pages = [source for source in CODE if source.path.startswith(("pages/", "app.py", *told))]
     named = {f"fairpriv_core.{module}" for source in pages for item in source.imports for module in _own_modules(item)}
     named |= {"fairpriv_core.methods.catalog", "fairpriv_core.records.config", "fairpriv_core.store.runs"}
     named |= {f"fairpriv_core.privacy.{name}" for name in ("event", "accountants", "calibrate")}
-    shown = ("fairpriv_core/report/", "fairpriv_core/cli/")
+    shown = (*told, "fairpriv_core/cli/")
     named |= {source.module for source in CODE if source.path.startswith(shown)}
     script = f"import importlib, sys\nfor name in {sorted(named)}: importlib.import_module(name)\n"
     script += "from fairpriv_core.methods.catalog import methods\nmethods()\n"
@@ -253,7 +267,7 @@ def test_what_pages_and_commands_import_loads_neither_torch_nor_what_is_loaded_l
         ("fairpriv_core/store/a.py", "import fairpriv_core.runs.execute", "store may not import runs.execute"),
         ("fairpriv_core/runs/config.py", "import torch.nn", "imports torch.nn; only"),
         ("fairpriv_core/runs/a.py", "import streamlit as st", "only app.py, pages/*, benchmarks/soak.py, "),
-        ("pages/run.py", "import plotly.graph_objects as go", "only fairpriv_core/report/draw.py may"),
+        ("pages/run.py", "import plotly.graph_objects as go", "only fairpriv_core/figures/draw.py may"),
         ("pages/run.py", "from fairpriv_core.store.runs import _connect", "private"),
         ("fairpriv_core/engine/a.py", "from . import kernel", "in full"),
         ("fairpriv_core/engine/a.py", "def fit():\n    import json", "inside fit"),

@@ -13,23 +13,23 @@ import click
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import check_folder, say, write_out
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.documents.chosen import Chosen, choose_runs
+from fairpriv_core.documents.document import AUDIENCES
+from fairpriv_core.documents.forms import OF_STORY, Report, forms_of, open_report, write_image, write_runs
+from fairpriv_core.documents.hub import write_hub
+from fairpriv_core.documents.report_data import ReportData, gather_report
+from fairpriv_core.documents.slides import NO_SLIDES
+from fairpriv_core.documents.tracking import log_run
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.run_facts import Audience
 from fairpriv_core.facts.tables import TableRow, run_table
+from fairpriv_core.figures.export import ImageFormat
 from fairpriv_core.ledger.choice import foresee_choice, refuse_choice, withdraw
 from fairpriv_core.paths import read_path
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.onnx_graph import write_onnx
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.release import Kind
-from fairpriv_core.report.chosen import Chosen, choose_runs
-from fairpriv_core.report.document import AUDIENCES
-from fairpriv_core.report.export import ImageFormat
-from fairpriv_core.report.forms import OF_STORY, Report, forms_of, open_report, write_image, write_runs
-from fairpriv_core.report.hub import write_hub
-from fairpriv_core.report.report_data import ReportData, gather_report
-from fairpriv_core.report.slides import NO_SLIDES
-from fairpriv_core.report.tracking import log_run
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.text import write_lines
 

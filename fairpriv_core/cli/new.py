@@ -15,11 +15,11 @@ import fairpriv_core
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, print_answer
 from fairpriv_core.errors import BadInput
+from fairpriv_core.figures.learn_ideas import IDEAS
 from fairpriv_core.methods.base import DASHES, MARKERS
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.plugins import NAME
-from fairpriv_core.report.learn_ideas import IDEAS
 
 CATALOGUE, EXAMPLES = "fairpriv_core/methods/catalog.py", "tests/methods/examples/dp_sgd_family.py"
 _SKELETON = Template('''"""$title: what it protects and what it pursues, in one line (Author, year)."""

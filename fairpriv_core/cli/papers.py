@@ -11,13 +11,13 @@ import click
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, open_reporter, print_answer, report
 from fairpriv_core.cli.request import read_method_options
+from fairpriv_core.documents.paper_prose import describe_document, describe_papers, list_papers, to_document
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers import catalog
 from fairpriv_core.papers.measured import with_measured
 from fairpriv_core.papers.preset import Version
 from fairpriv_core.papers.results import read_made
 from fairpriv_core.papers.runs import find_records, list_waiting, run_missing, with_seeds, with_settings
-from fairpriv_core.report.paper_prose import describe_document, describe_papers, list_papers, to_document
 from fairpriv_core.runs.children import count_cores, use_one_thread
 from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.store.rows import RunRow

@@ -24,16 +24,16 @@ from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, report
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.documents.forms import forms_of, open_report, write_image
+from fairpriv_core.documents.report_data import gather_report
 from fairpriv_core.errors import BadInput, FairprivError
+from fairpriv_core.figures.export import find_browser
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, find_plugin, methods
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.report.export import find_browser
-from fairpriv_core.report.forms import forms_of, open_report, write_image
-from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.runs.in_memory import IN_MEMORY, run_in_memory
 from fairpriv_core.runs.supervisor import Supervisor
 from fairpriv_core.store.runs import RunStore, open_store

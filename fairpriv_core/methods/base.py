@@ -14,7 +14,7 @@ from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events
 
-#: how a method may be drawn: colours by their names in report/styles.py, dashes and markers as plotly has them
+#: how a method may be drawn: colours by their names in figures/styles.py, dashes and markers as plotly has them
 COLORS = ("blue", "sky", "vermilion", "green", "purple", "orange", "yellow", "grey", "ink")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star", "hexagon", "pentagon")

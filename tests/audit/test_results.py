@@ -18,11 +18,11 @@ from fairpriv_core.audit.lower_bound import lower_bound, noise_bound, with_noise
 from fairpriv_core.audit.one_run import guess_coins
 from fairpriv_core.audit.sensitivity import measure_shapes
 from fairpriv_core.cli.main import cli
+from fairpriv_core.figures.audits import at_own_delta, read_audit_results, write_tables
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.parameters import read_method
-from fairpriv_core.report.audits import at_own_delta, read_audit_results, write_tables
 from fairpriv_core.runs.audit import make_trainer
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "audit.md"

@@ -13,13 +13,13 @@ from typing import Any, cast
 import pytest
 
 from fairpriv_core.cli.main import cli
+from fairpriv_core.documents import forms
+from fairpriv_core.documents.document import Audience
+from fairpriv_core.documents.forms import list_tables, open_report
+from fairpriv_core.documents.report_data import gather_report
 from fairpriv_core.errors import BadInput
+from fairpriv_core.figures.figure import write_table
 from fairpriv_core.records.config import build_config
-from fairpriv_core.report import forms
-from fairpriv_core.report.document import Audience
-from fairpriv_core.report.figure import write_table
-from fairpriv_core.report.forms import list_tables, open_report
-from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore

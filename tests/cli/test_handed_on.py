@@ -15,7 +15,7 @@ import yaml
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.croissant import describe_problem
-from fairpriv_core.report import tracking
+from fairpriv_core.documents import tracking
 from tests.cli.commands import Call
 from tests.trained import SYNTHETIC, train_once
 

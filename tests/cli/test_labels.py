@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from fairpriv_core.documents.document import AUDIENCES
+from fairpriv_core.documents.forms import forms_of, open_report
+from fairpriv_core.documents.report_data import gather_report
 from fairpriv_core.privacy.event import Gaussian
-from fairpriv_core.report.document import AUDIENCES
-from fairpriv_core.report.forms import forms_of, open_report
-from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.store.runs import RunStore, open_store
 from tests.cli.commands import Call
 from tests.launched import config, finish, measured

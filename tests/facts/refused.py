@@ -5,12 +5,12 @@ Who asks for what may be handed on is given no run, setting or number that may b
 
 from __future__ import annotations
 
+from fairpriv_core.documents.chosen import Chosen, choose_runs
+from fairpriv_core.documents.report_data import ReportData
+from fairpriv_core.documents.story import tell_story
 from fairpriv_core.facts.measures import Fact, Measures, Open
 from fairpriv_core.facts.run_facts import RunFacts, for_audience
 from fairpriv_core.records.release import Kind
-from fairpriv_core.report.chosen import Chosen, choose_runs
-from fairpriv_core.report.report_data import ReportData
-from fairpriv_core.report.story import tell_story
 
 
 def hand_on(told: RunFacts[Open] | Measures[Open] | Fact[Open]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairpriv_core.report.audits import read_audit_results
+from fairpriv_core.figures.audits import read_audit_results
 from fairpriv_core.runs import preview
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.previews import name_request

@@ -16,6 +16,9 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.documents.document import AUDIENCES
+from fairpriv_core.documents.forms import OF_STORY, forms_of, open_report
+from fairpriv_core.documents.report_data import gather_report
 from fairpriv_core.facts.wording import protected
 from fairpriv_core.methods import catalog
 from fairpriv_core.methods.base import MethodInfo, Style, parameters
@@ -25,9 +28,6 @@ from fairpriv_core.notions import catalog as notion_catalog
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.report.document import AUDIENCES
-from fairpriv_core.report.forms import OF_STORY, forms_of, open_report
-from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore, open_store

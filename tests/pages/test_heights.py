@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.facts import run_facts
 from fairpriv_core.facts.run_facts import read_facts
-from fairpriv_core.report import origin
+from fairpriv_core.figures import origin
 from fairpriv_core.store.runs import open_store
 from pages.widgets.shared.heights import list_heights
 from pages.widgets.train import launch

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.report.live import collect, is_drawn
+from fairpriv_core.figures.live import collect, is_drawn
 from fairpriv_core.store.curves import MOST_POINTS
 from fairpriv_core.store.runs import open_store
 from pages.widgets.shared.history import GrowingHistory, find_history

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fairpriv_core.figures.draw import draw
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.cited import CITED
-from fairpriv_core.report.draw import draw
 from pages.widgets.learn.cards import list_cards
 from tests.pages.shown import Open, charts, said
 

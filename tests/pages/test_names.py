@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from fairpriv_core.facts.tables import TableRow, run_table
+from fairpriv_core.figures.figure import FigureData
+from fairpriv_core.figures.origin import say_origin
+from fairpriv_core.figures.over_epsilon import trade_off
 from fairpriv_core.records.record import RAW
-from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.origin import say_origin
-from fairpriv_core.report.over_epsilon import trade_off
 from fairpriv_core.store.runs import open_store
 from pages.widgets.shared.names import name_data_of, name_run
 from pages.widgets.shared.reference import list_reference

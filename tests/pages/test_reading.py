@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
-from fairpriv_core.report.forms import open_report
-from fairpriv_core.report.report_data import gather_report
+from fairpriv_core.documents.forms import open_report
+from fairpriv_core.documents.report_data import gather_report
 from fairpriv_core.store.runs import open_store
 from tests.pages.shown import ROOT, Open
 from tests.syntax import Source, read_sources

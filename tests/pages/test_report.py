@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.documents.document import NOTICES
+from fairpriv_core.documents.forms import NO_BROWSER
 from fairpriv_core.facts import measured, run_facts
+from fairpriv_core.figures import origin
 from fairpriv_core.records.config import build_config
-from fairpriv_core.report import origin
-from fairpriv_core.report.document import NOTICES
-from fairpriv_core.report.forms import NO_BROWSER
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore

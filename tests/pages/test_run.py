@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.cli.runs import answer_prediction
 from fairpriv_core.facts import run_facts
+from fairpriv_core.figures import origin
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.stored import read_stored_runs
-from fairpriv_core.report import origin
 from fairpriv_core.runs.plain_run import train_plain_beside
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import work_on

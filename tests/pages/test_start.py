@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from fairpriv_core.figures.start import draw_costs, read_start_results, say_cost
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.report.start import draw_costs, read_start_results, say_cost
 from pages.widgets.shared.epsilon import STOPS, draw_dots
 from tests.pages.shown import Open, charts, said
 

@@ -13,6 +13,8 @@ import pytest
 from examples.make_papers_results import collect
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.image_benchmarks import AGES
+from fairpriv_core.documents.paper_methods import list_methods, say_methods
+from fairpriv_core.documents.paper_pages import render_paper
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.papers.dp_fermi import FIGURE_2, FIGURE_3, FIGURE_3_PEOPLE, FIGURE_4, FIGURE_9, GAINS, PAPER
@@ -22,8 +24,6 @@ from fairpriv_core.papers.dp_fermi_settings import THREE
 from fairpriv_core.papers.preset import GainTable, Plot, Preset, Reach, Table
 from fairpriv_core.papers.results import FOLDER
 from fairpriv_core.papers.values import by_config
-from fairpriv_core.report.paper_methods import list_methods, say_methods
-from fairpriv_core.report.paper_pages import render_paper
 from fairpriv_core.store.runs import open_store
 from tests.papers.records import read_configs, read_kept, read_settings
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.figures.figure import write_csv
+from fairpriv_core.figures.paper_figures import describe_runs, draw_preset, is_raw, list_cells
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
@@ -28,8 +30,6 @@ from fairpriv_core.papers.preset import (
 from fairpriv_core.papers.printed import count_beside, set_beside
 from fairpriv_core.papers.values import amount, choose, list_paths, read_path
 from fairpriv_core.papers.verdicts import judge_all
-from fairpriv_core.report.figure import write_csv
-from fairpriv_core.report.paper_figures import describe_runs, draw_preset, is_raw, list_cells
 from tests.papers import tiny
 from tests.papers.records import make_record, make_runs
 

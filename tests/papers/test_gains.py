@@ -6,9 +6,9 @@ from dataclasses import replace
 from statistics import stdev
 from typing import Any
 
+from fairpriv_core.figures.paper_figures import describe_runs, list_cells
 from fairpriv_core.papers.preset import ACCURACY, GAP, Claim, GainTable, MeanGain, Part, Quantity
 from fairpriv_core.papers.verdicts import Verdict, judge
-from fairpriv_core.report.paper_figures import describe_runs, list_cells
 from tests.papers import tiny
 from tests.papers.records import make_record
 

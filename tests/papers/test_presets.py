@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from examples.make_papers_results import FOLDER, render_documents
+from fairpriv_core.documents import paper_pages
+from fairpriv_core.documents.paper_prose import count_made
 from fairpriv_core.errors import BadInput
+from fairpriv_core.figures.paper_figures import draw_preset, list_cells
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.papers import scoreboard
 from fairpriv_core.papers.catalog import find_preset, papers, presets
@@ -24,9 +27,6 @@ from fairpriv_core.papers.runs import join_sweeps, list_configs
 from fairpriv_core.papers.values import choose, list_paths, read_path
 from fairpriv_core.papers.verdicts import judge, judge_all
 from fairpriv_core.records.config import name_config
-from fairpriv_core.report import paper_pages
-from fairpriv_core.report.paper_figures import draw_preset, list_cells
-from fairpriv_core.report.paper_prose import count_made
 from fairpriv_core.sweeps.spec import build_sweep, expand
 from tests.papers.records import cut, name_settings, read_kept
 

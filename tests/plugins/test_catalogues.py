@@ -11,13 +11,13 @@ from fairpriv_core.data import catalog as data_catalog
 from fairpriv_core.data.catalog import own_problems, problems
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods import catalog as method_catalog
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions import catalog as notion_catalog
 from fairpriv_core.notions.catalog import list_gaps, notions
 from fairpriv_core.records.ledger_entry import find_published
 from fairpriv_core.records.source import is_published
-from fairpriv_core.report.styles import method_style
 from tests.cli.commands import Call
 from tests.plugins.installed import PREFIX, Installer
 

@@ -33,7 +33,7 @@ def list_builders() -> set[str]:
             if isinstance(node, Function) and not node.name.startswith("_") and names_in(node.returns) & RETURNED:
                 given = [each.annotation for each in (*node.args.args, *node.args.kwonlyargs)]
                 if not any(names_in(one) & RETURNED for one in given):
-                    found.add(f"{source.module}.{node.name}".removeprefix("fairpriv_core.report."))
+                    found.add(".".join((*source.module.split(".")[2:], node.name)))
     return found
 
 

@@ -8,21 +8,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from fairpriv_core.documents.chosen import choose_runs
+from fairpriv_core.documents.report_numbers import chosen_trade_off
 from fairpriv_core.facts.tables import Outcome, TableRow, fold_outcomes, run_table
+from fairpriv_core.figures import audits, figures, learn, learn_ideas, live
+from fairpriv_core.figures.comparison import Compared, compare_groups, compare_points
+from fairpriv_core.figures.explored import draw_explored, draw_groups, read_explored
+from fairpriv_core.figures.figure import FigureData
+from fairpriv_core.figures.frontier import Wanted, frontier, group_by_claim
+from fairpriv_core.figures.heatmap import Setting, heat_map
+from fairpriv_core.figures.origin import Origin
+from fairpriv_core.figures.over_epsilon import trade_off
+from fairpriv_core.figures.paper_figures import draw_preset
+from fairpriv_core.figures.start import draw_costs, read_start_results
 from fairpriv_core.papers.preset import ACCURACY, EPSILON, ERROR, GAP, Part, Plot, of_method
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.report import audits, figures, learn, learn_ideas, live
-from fairpriv_core.report.chosen import choose_runs
-from fairpriv_core.report.comparison import Compared, compare_groups, compare_points
-from fairpriv_core.report.explored import draw_explored, draw_groups, read_explored
-from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.frontier import Wanted, frontier, group_by_claim
-from fairpriv_core.report.heatmap import Setting, heat_map
-from fairpriv_core.report.origin import Origin
-from fairpriv_core.report.over_epsilon import trade_off
-from fairpriv_core.report.paper_figures import draw_preset
-from fairpriv_core.report.report_numbers import chosen_trade_off
-from fairpriv_core.report.start import draw_costs, read_start_results
 from tests.facts.told import tell
 from tests.papers import tiny
 from tests.papers.records import make_runs

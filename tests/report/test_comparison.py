@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fairpriv_core.facts.tables import run_table, varied_settings
-from fairpriv_core.report.comparison import INDICES, Compared, compare_groups, compare_points, fold_groups, index_means
-from fairpriv_core.report.draw import draw
+from fairpriv_core.figures.comparison import INDICES, Compared, compare_groups, compare_points, fold_groups, index_means
+from fairpriv_core.figures.draw import draw
 from fairpriv_core.stats import mean_interval
 from tests.facts.told import tell
 from tests.report.samples import record

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.documents.document import AUDIENCES, Audience
+from fairpriv_core.documents.forms import open_report
 from fairpriv_core.facts import wording
-from fairpriv_core.report.document import AUDIENCES, Audience
-from fairpriv_core.report.forms import open_report
 from tests.report.made_up import ADULT, Told, make_data, tell_run
 from tests.report.test_policy import read_form
 

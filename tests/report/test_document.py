@@ -12,13 +12,14 @@ from html.parser import HTMLParser
 
 import pytest
 
+from fairpriv_core.documents import forms
+from fairpriv_core.documents.document import AUDIENCES, Audience, Code, Document, Section, Table, Text, list_parts
+from fairpriv_core.documents.forms import Report, forms_of, open_report, pack, safe_name, write_image
+from fairpriv_core.documents.html import write_html
+from fairpriv_core.documents.markdown import escape, write_markdown
 from fairpriv_core.errors import BadInput
-from fairpriv_core.report import export, forms
-from fairpriv_core.report.document import AUDIENCES, Audience, Code, Document, Section, Table, Text, list_parts
-from fairpriv_core.report.draw import draw
-from fairpriv_core.report.forms import Report, forms_of, open_report, pack, safe_name, write_image
-from fairpriv_core.report.html import write_html
-from fairpriv_core.report.markdown import escape, write_markdown
+from fairpriv_core.figures import export
+from fairpriv_core.figures.draw import draw
 from tests.report.made_up import RAW, make_data, tell_run
 from tests.report.test_policy import read_form
 

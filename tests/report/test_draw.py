@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from fairpriv_core.methods.catalog import methods
-from fairpriv_core.report import live
-from fairpriv_core.report.draw import draw
-from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.layout import log_ticks, rich
-from fairpriv_core.report.styles import (
+from fairpriv_core.figures import live
+from fairpriv_core.figures.draw import draw
+from fairpriv_core.figures.figure import FigureData
+from fairpriv_core.figures.layout import log_ticks, rich
+from fairpriv_core.figures.styles import (
     COLORS,
     DASHES,
     MARKERS,
@@ -25,6 +24,7 @@ from fairpriv_core.report.styles import (
     method_style,
     style_of,
 )
+from fairpriv_core.methods.catalog import methods
 from tests.report import samples
 
 FIGURES = samples.every_figure()

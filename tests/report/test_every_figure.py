@@ -17,14 +17,14 @@ from typing import Any, get_args
 import plotly.graph_objects as go
 import pytest
 
+from fairpriv_core.documents.html import read_library
+from fairpriv_core.figures.draw import draw
+from fairpriv_core.figures.export import to_csv, to_html, to_image
+from fairpriv_core.figures.figure import MAX_POINTS, Axis, FigureData, Kind, Series, write_csv
+from fairpriv_core.figures.layout import rich
+from fairpriv_core.figures.origin import find_origin
+from fairpriv_core.figures.styles import THEMES, contrast
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
-from fairpriv_core.report.draw import draw
-from fairpriv_core.report.export import to_csv, to_html, to_image
-from fairpriv_core.report.figure import MAX_POINTS, Axis, FigureData, Kind, Series, write_csv
-from fairpriv_core.report.html import read_library
-from fairpriv_core.report.layout import rich
-from fairpriv_core.report.origin import find_origin
-from fairpriv_core.report.styles import THEMES, contrast
 from tests.report import samples
 from tests.report.makers import list_builders, list_makers, note_makers
 

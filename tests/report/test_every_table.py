@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.documents.document import AUDIENCES, Audience, Document, Section, Table, show_cell
+from fairpriv_core.documents.forms import open_report
+from fairpriv_core.documents.html import write_report_table
+from fairpriv_core.documents.markdown import escape, write_markdown
+from fairpriv_core.documents.report_data import ReportData
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
-from fairpriv_core.report.document import AUDIENCES, Audience, Document, Section, Table, show_cell
-from fairpriv_core.report.forms import open_report
-from fairpriv_core.report.html import write_report_table
-from fairpriv_core.report.markdown import escape, write_markdown
-from fairpriv_core.report.report_data import ReportData
 from tests.many import AGES, draw_scores, make_ages, measure_privately
 from tests.report.made_up import Told, make_data, make_record, tell, tell_run
 from tests.report.makers import list_makers, note_makers

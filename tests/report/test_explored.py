@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from fairpriv_core.facts.tables import run_table
+from fairpriv_core.figures.explored import draw_explored, read_explored
+from fairpriv_core.figures.frontier import END_NAMES, Wanted
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.report.explored import draw_explored, read_explored
-from fairpriv_core.report.frontier import END_NAMES, Wanted
 from tests.report.made_up import ADULT
 from tests.report.samples import group_list, record
 

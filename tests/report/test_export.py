@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
+from fairpriv_core.documents.document import Document, Section
+from fairpriv_core.documents.html import write_html as write_report
 from fairpriv_core.errors import BadInput
-from fairpriv_core.report import export
-from fairpriv_core.report.document import Document, Section
-from fairpriv_core.report.draw import CONFIG
-from fairpriv_core.report.export import Painter, to_csv, to_html, to_image
-from fairpriv_core.report.html import write_html as write_report
+from fairpriv_core.figures import export
+from fairpriv_core.figures.draw import CONFIG
+from fairpriv_core.figures.export import Painter, to_csv, to_html, to_image
 from tests.e2e.steps import assert_keeps_to_itself
 from tests.report import samples
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.stats import t
 
 from fairpriv_core.facts.tables import Outcome, fold_outcomes
-from fairpriv_core.report import figures, live
-from fairpriv_core.report.figure import MAX_POINTS, FigureData, decimate, line
-from fairpriv_core.report.over_epsilon import trade_off
+from fairpriv_core.figures import figures, live
+from fairpriv_core.figures.figure import MAX_POINTS, FigureData, decimate, line
+from fairpriv_core.figures.over_epsilon import trade_off
 from tests.report import samples
 
 FIGURES = samples.every_figure()

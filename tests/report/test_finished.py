@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from fairpriv_core.facts import finished
+from fairpriv_core.facts.finished import FinishedRuns
 from fairpriv_core.facts.tables import TableRow, run_table
 from fairpriv_core.ledger.selection import Criterion, select_run
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.report import finished
-from fairpriv_core.report.finished import FinishedRuns
 from fairpriv_core.store.claim import Ending, Progress
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.tables import run

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairpriv_core.report.live import fold_curves
+from fairpriv_core.figures.live import fold_curves
 
 
 def test_one_run_keeps_its_values_and_has_no_interval() -> None:

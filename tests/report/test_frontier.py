@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairpriv_core.facts.tables import TableRow
-from fairpriv_core.report.draw import draw
-from fairpriv_core.report.export import to_csv
-from fairpriv_core.report.frontier import (
+from fairpriv_core.figures.draw import draw
+from fairpriv_core.figures.export import to_csv
+from fairpriv_core.figures.frontier import (
     MOST_DOMINATED,
     Claim,
     Wanted,
@@ -22,8 +22,8 @@ from fairpriv_core.report.frontier import (
     frontier,
     group_by_claim,
 )
-from fairpriv_core.report.heatmap import Setting, find_varying, heat_map, read_settings
-from fairpriv_core.report.over_epsilon import trade_off
+from fairpriv_core.figures.heatmap import Setting, find_varying, heat_map, read_settings
+from fairpriv_core.figures.over_epsilon import trade_off
 from fairpriv_core.stats import mean_interval
 
 ABOUT: Any = {"dataset": "adult", "notion": "Demographic parity"}

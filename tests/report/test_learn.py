@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from fairpriv_core.figures.draw import draw
+from fairpriv_core.figures.figure import FigureData
+from fairpriv_core.figures.learn import CELLS, Flow, compared_cells, data_flow
+from fairpriv_core.figures.learn_ideas import COMPOSED, IDEAS, Idea, adding_up, clipping_example
 from fairpriv_core.privacy.gaussian import gaussian_epsilon, gaussian_mu
-from fairpriv_core.report.draw import draw
-from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.learn import CELLS, Flow, compared_cells, data_flow
-from fairpriv_core.report.learn_ideas import COMPOSED, IDEAS, Idea, adding_up, clipping_example
 
 
 def boxes(figure: FigureData, panel: int = 0) -> dict[str, list[str]]:

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairpriv_core.documents.chosen import choose_runs, cut_beside
+from fairpriv_core.documents.document import AUDIENCES, Text
+from fairpriv_core.documents.story import Curve, tell_story
+from fairpriv_core.documents.summary import tell_summary
 from fairpriv_core.facts.headline import Headline, read_about, write_headline
 from fairpriv_core.facts.measured import measure
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.noisy import measure_noisy
-from fairpriv_core.report.chosen import choose_runs, cut_beside
-from fairpriv_core.report.document import AUDIENCES, Text
-from fairpriv_core.report.story import Curve, tell_story
-from fairpriv_core.report.summary import tell_summary
 from tests.facts.test_aim import make_record as make_counted
 from tests.facts.test_aim import selected
 from tests.report.made_up import ADULT, Told, make_data, make_record, tell

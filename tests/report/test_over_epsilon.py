@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fairpriv_core.report.draw import draw
-from fairpriv_core.report.frontier import Wanted
-from fairpriv_core.report.over_epsilon import trade_off
+from fairpriv_core.figures.draw import draw
+from fairpriv_core.figures.frontier import Wanted
+from fairpriv_core.figures.over_epsilon import trade_off
 from tests.report.test_frontier import row
 
 ROWS = [

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from fairpriv_core.facts.run_facts import RunFacts
+from fairpriv_core.figures.comparison import compare_paired, say_paired
 from fairpriv_core.records.release import Kind
-from fairpriv_core.report.comparison import compare_paired, say_paired
 from tests.facts.told import tell
 from tests.report.samples import record
 

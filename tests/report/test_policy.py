@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from fairpriv_core.records import record
-from fairpriv_core.report.document import (
+from fairpriv_core.documents.document import (
     AUDIENCES,
     DETAILS,
     NOTICES,
@@ -24,11 +23,12 @@ from fairpriv_core.report.document import (
     Table,
     show_cell,
 )
-from fairpriv_core.report.draw import draw
-from fairpriv_core.report.figure import Axis, FigureData
-from fairpriv_core.report.forms import Report, forms_of, open_report, write_image, write_runs
-from fairpriv_core.report.markdown import escape, write_markdown
-from fairpriv_core.report.origin import ALL_RAW
+from fairpriv_core.documents.forms import Report, forms_of, open_report, write_image, write_runs
+from fairpriv_core.documents.markdown import escape, write_markdown
+from fairpriv_core.figures.draw import draw
+from fairpriv_core.figures.figure import Axis, FigureData
+from fairpriv_core.figures.origin import ALL_RAW
+from fairpriv_core.records import record
 from tests.report.made_up import ADULT, PAID, RAW, SIZE, Told, make_data, make_record, tell, tell_run
 
 LIBRARY = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")

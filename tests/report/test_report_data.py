@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.documents.report_data import gather_report
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.measures import Fact
 from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.plain import read_toml
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore

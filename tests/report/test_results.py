@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from examples.make_results import render_documents
+from fairpriv_core.documents.results import configs_of, judge, read_records, read_spec, render_results
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
-from fairpriv_core.report.results import configs_of, judge, read_records, read_spec, render_results
 
 FOLDER = Path(__file__).parents[2] / "docs" / "results"
 SPEC = read_spec(FOLDER / "rows.toml")

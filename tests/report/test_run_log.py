@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairpriv_core.report.run_log import tell_run
+from fairpriv_core.facts.log import tell_run
 
 ROW = {
     "repeat": 1,

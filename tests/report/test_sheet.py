@@ -13,12 +13,12 @@ import pytest
 from PIL import Image
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.figures.draw import draw, least_height
+from fairpriv_core.figures.export import ImageFormat, fit_sheet, to_image
+from fairpriv_core.figures.figure import FigureData, Reference
+from fairpriv_core.figures.origin import PUBLIC
+from fairpriv_core.figures.sheet import LEAST_POINTS, SHEETS, TEXT_PIXELS, Sheet
 from fairpriv_core.records.record import RAW
-from fairpriv_core.report.draw import draw, least_height
-from fairpriv_core.report.export import ImageFormat, fit_sheet, to_image
-from fairpriv_core.report.figure import FigureData, Reference
-from fairpriv_core.report.origin import PUBLIC
-from fairpriv_core.report.sheet import LEAST_POINTS, SHEETS, TEXT_PIXELS, Sheet
 from tests.report import samples
 
 FIGURES = samples.every_figure()

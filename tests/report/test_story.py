@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from fairpriv_core.report.chosen import choose_runs, cut_beside
-from fairpriv_core.report.forms import OF_STORY, forms_of, open_report
-from fairpriv_core.report.slides import can_write_slides, write_slides
-from fairpriv_core.report.story import Bars, Crowd, Curve, Lists, Odds, Story, tell_story
-from fairpriv_core.report.story_page import write_story
+from fairpriv_core.documents.chosen import choose_runs, cut_beside
+from fairpriv_core.documents.forms import OF_STORY, forms_of, open_report
+from fairpriv_core.documents.slides import can_write_slides, write_slides
+from fairpriv_core.documents.story import Bars, Crowd, Curve, Lists, Odds, Story, tell_story
+from fairpriv_core.documents.story_page import write_story
 from tests.report.made_up import ADULT, PAID, Told, make_data, make_record, tell, tell_run
 from tests.report.test_policy import find_raw
 

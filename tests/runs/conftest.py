@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from fairpriv_core.report import forms
+from fairpriv_core.documents import forms
 from fairpriv_core.store import uploads
 
 
@@ -26,9 +26,9 @@ def browser_that_hands_back(monkeypatch: pytest.MonkeyPatch, request: pytest.Fix
     def paint(drawing: Mapping[str, Any], options: Mapping[str, Any], *, browser: str) -> bytes:
         return json.dumps([drawing, options]).encode()
 
-    monkeypatch.setattr("fairpriv_core.report.html.read_library", lambda: "")
-    monkeypatch.setattr("fairpriv_core.report.export._PAINTER.paint", paint)
-    monkeypatch.setattr("fairpriv_core.report.export.find_browser", lambda: "a browser")
+    monkeypatch.setattr("fairpriv_core.documents.html.read_library", lambda: "")
+    monkeypatch.setattr("fairpriv_core.figures.export._PAINTER.paint", paint)
+    monkeypatch.setattr("fairpriv_core.figures.export.find_browser", lambda: "a browser")
     monkeypatch.setattr(forms, "find_browser", lambda: "a browser")
     monkeypatch.setattr(forms, "print_pdf", str.encode)
 

@@ -12,6 +12,7 @@ import pytest
 
 from fairpriv_core.cli.runs import answer_certificate
 from fairpriv_core.data.dataset import load_dataset, split_dataset
+from fairpriv_core.documents.report_data import gather_report
 from fairpriv_core.engine.predict import decisions, evaluate
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.certificates import PAPERS_OWN, describe_certificates
@@ -22,7 +23,6 @@ from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.parameters import read_method
 from fairpriv_core.records.record import CERTIFICATE_OF_CHOSEN, RunRecord, withdrawn_record
-from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.runs import execute
 from fairpriv_core.runs.certificate import FILE_ASSUMED, NO_COUNTS, SAME_PEOPLE, certify_exported
 from fairpriv_core.runs.foreground import train

@@ -29,10 +29,14 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.images import Pixels
 from fairpriv_core.data.problem import Problem
 from fairpriv_core.data.schema import RawTable, declare_problem
+from fairpriv_core.documents.document import Audience
+from fairpriv_core.documents.forms import forms_of, open_report, write_runs
+from fairpriv_core.documents.report_data import ReportData, gather_report
 from fairpriv_core.engine.modules import is_module
 from fairpriv_core.engine.training import Fitted, Snapshot
 from fairpriv_core.facts import measured, run_facts
 from fairpriv_core.facts.run_facts import for_audience, read_facts
+from fairpriv_core.figures import origin
 from fairpriv_core.files.table import Cells, Codes, Numbers
 from fairpriv_core.ledger.launch import foresee_launch, read_page
 from fairpriv_core.ledger.report import report_ledgers
@@ -43,10 +47,6 @@ from fairpriv_core.records.model import Model
 from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.records.plan import Plan
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.report import origin
-from fairpriv_core.report.document import Audience
-from fairpriv_core.report.forms import forms_of, open_report, write_runs
-from fairpriv_core.report.report_data import ReportData, gather_report
 from fairpriv_core.runs import prose, session, worker
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.session import FitObserver

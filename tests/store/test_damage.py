@@ -13,10 +13,10 @@ from sqlalchemy import insert, select, update
 
 from fairpriv_core.cli.ledger import answer_ledger
 from fairpriv_core.cli.runs import answer_check, answer_prediction, answer_runs
+from fairpriv_core.documents.report_data import gather_report
 from fairpriv_core.errors import Damaged, FairprivError, StoreError
 from fairpriv_core.privacy.event import Gaussian, to_json
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.runs import session
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.checkpoint import Checkpoint

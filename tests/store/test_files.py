@@ -172,7 +172,7 @@ def refuse_browser() -> None:
 def test_nothing_that_leaves_follows_from_the_rows(
     local: RunStore, own_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fairpriv_core.report.forms.find_browser", refuse_browser)
+    monkeypatch.setattr("fairpriv_core.documents.forms.find_browser", refuse_browser)
     own = write(tmp_path / "own.csv")
     with own.open("rb") as stream:
         brought = local.uploads.put(stream, "own.csv", "local")

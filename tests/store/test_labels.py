@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import select
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.finished import FinishedRuns
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.report.finished import FinishedRuns
 from fairpriv_core.store.labels import MOST_OF_NAME, MOST_OF_NOTE, MOST_OF_TAG, MOST_TAGS, Label
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.tables import label

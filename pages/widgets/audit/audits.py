@@ -7,8 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.privacy.explain import odds, odds_shown
-from fairpriv_core.report.audits import (
+from fairpriv_core.figures.audits import (
     ASSUMED,
     CURVE,
     NOTHING_TO_GUESS,
@@ -22,7 +21,8 @@ from fairpriv_core.report.audits import (
     membership_bars,
     read_audit_results,
 )
-from fairpriv_core.report.origin import find_origin
+from fairpriv_core.figures.origin import find_origin
+from fairpriv_core.privacy.explain import odds, odds_shown
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.rows import RunRow

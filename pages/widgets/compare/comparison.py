@@ -12,12 +12,12 @@ from fairpriv_core.errors import BadInput, Damaged
 from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.facts.tables import TableRow, say_claim, varied_settings
 from fairpriv_core.facts.wording import metric_title
+from fairpriv_core.figures.comparison import Compared
+from fairpriv_core.figures.mixing import find_plain
+from fairpriv_core.figures.origin import say_raw_briefly
 from fairpriv_core.ledger.selection import WAYS, Criterion, select_run
 from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.parameters import say_group_needed
-from fairpriv_core.report.comparison import Compared
-from fairpriv_core.report.mixing import find_plain
-from fairpriv_core.report.origin import say_raw_briefly
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.compare.differences import show_differences, show_indices, show_tests

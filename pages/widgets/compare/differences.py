@@ -9,10 +9,10 @@ import streamlit as st
 
 from fairpriv_core.facts.tables import parameter_diff
 from fairpriv_core.facts.wording import metric_title, value_text
+from fairpriv_core.figures.comparison import INDICES, Compared, compare_paired, index_means, say_paired
+from fairpriv_core.figures.origin import say_raw_briefly
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.report.comparison import INDICES, Compared, compare_paired, index_means, say_paired
-from fairpriv_core.report.origin import say_raw_briefly
 from fairpriv_core.stats import Mean
 from pages.widgets.shared.names import name_method
 from pages.widgets.shared.sentences import plain

@@ -10,10 +10,10 @@ import streamlit as st
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, has_classes, list_shares
 from fairpriv_core.facts.tables import TableRow
-from fairpriv_core.report import live
-from fairpriv_core.report.comparison import Compared, compare_groups, compare_points
-from fairpriv_core.report.live import fold_curves
-from fairpriv_core.report.origin import find_origin, say_origin
+from fairpriv_core.figures import live
+from fairpriv_core.figures.comparison import Compared, compare_groups, compare_points
+from fairpriv_core.figures.live import fold_curves
+from fairpriv_core.figures.origin import find_origin, say_origin
 from fairpriv_core.stats import Mean
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import number_text

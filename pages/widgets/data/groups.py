@@ -11,9 +11,9 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import SMALL, GroupProfile, Outline, count_classes, profile_groups
+from fairpriv_core.figures.figures import GroupRates, group_bars
+from fairpriv_core.figures.origin import find_origin
 from fairpriv_core.records.source import read_ratio, read_rows
-from fairpriv_core.report.figures import GroupRates, group_bars
-from fairpriv_core.report.origin import find_origin
 from fairpriv_core.text import percent_text
 from pages.widgets.data.columns import leave_out
 from pages.widgets.shared.charts import show_figure

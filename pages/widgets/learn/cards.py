@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from fairpriv_core.figures.figure import FigureData
+from fairpriv_core.figures.learn import Flow, compared_cells, data_flow
+from fairpriv_core.figures.learn_ideas import IDEAS, Idea
 from fairpriv_core.methods.base import Method, MethodInfo, parameters
 from fairpriv_core.methods.catalog import CLAIMED, find_plugin, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.papers.cited import CITED, Cited
 from fairpriv_core.records.parameters import read_method
-from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.learn import Flow, compared_cells, data_flow
-from fairpriv_core.report.learn_ideas import IDEAS, Idea
 
 KINDS = ("Ideas", "Notions", "Methods", "Only cited")
 _ROWS = 10_000

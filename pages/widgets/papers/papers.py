@@ -10,6 +10,9 @@ from urllib.parse import quote
 
 import streamlit as st
 
+from fairpriv_core.documents.paper_methods import list_methods, say_methods
+from fairpriv_core.documents.paper_prose import list_beside
+from fairpriv_core.figures.paper_figures import describe_drawing, draw_preset, is_raw, list_cells
 from fairpriv_core.papers.catalog import find_preset
 from fairpriv_core.papers.preset import MEASURES, MethodTable, Paper, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, set_beside
@@ -18,9 +21,6 @@ from fairpriv_core.papers.status import TITLES, say_needed
 from fairpriv_core.papers.values import Runs
 from fairpriv_core.papers.verdicts import Finding, Verdict, judge_all
 from fairpriv_core.records.record import RAW
-from fairpriv_core.report.paper_figures import describe_drawing, draw_preset, is_raw, list_cells
-from fairpriv_core.report.paper_methods import list_methods, say_methods
-from fairpriv_core.report.paper_prose import list_beside
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.papers.scoreboard import find_made

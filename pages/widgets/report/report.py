@@ -7,14 +7,14 @@ from functools import partial
 
 import streamlit as st
 
+from fairpriv_core.documents.document import DETAILS, Bullets, Code, Document, Part, Table
+from fairpriv_core.documents.forms import NO_BROWSER, OF_STORY, Form, Report, forms_of, open_report
+from fairpriv_core.documents.html import write_report_table
+from fairpriv_core.documents.report_data import gather_report, gather_stored
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.facts.run_facts import Audience
-from fairpriv_core.report.document import DETAILS, Bullets, Code, Document, Part, Table
-from fairpriv_core.report.export import find_browser
-from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.forms import NO_BROWSER, OF_STORY, Form, Report, forms_of, open_report
-from fairpriv_core.report.html import write_report_table
-from fairpriv_core.report.report_data import gather_report, gather_stored
+from fairpriv_core.figures.export import find_browser
+from fairpriv_core.figures.figure import FigureData
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.frame import link_to

@@ -10,12 +10,12 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.facts import wording
+from fairpriv_core.facts.log import tell_run
 from fairpriv_core.facts.run_facts import read_facts
+from fairpriv_core.figures import live
+from fairpriv_core.figures.origin import find_origin
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.source import name_unit
-from fairpriv_core.report import live
-from fairpriv_core.report.origin import find_origin
-from fairpriv_core.report.run_log import tell_run
 from fairpriv_core.store.curves import SWEPT_POINTS
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore

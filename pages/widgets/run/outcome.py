@@ -10,14 +10,14 @@ from fairpriv_core.facts import wording
 from fairpriv_core.facts.classes import are_groups, has_classes, list_shares, read_groups, say_decided
 from fairpriv_core.facts.measures import Fact, Measures
 from fairpriv_core.facts.run_facts import RunFacts
+from fairpriv_core.figures.figures import GroupRates, group_bars
+from fairpriv_core.figures.origin import Origin
 from fairpriv_core.ledger.choice import foresee_choice
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.plain import write_toml
 from fairpriv_core.records.model import DESCRIPTION, PARAMETERS, TENSORS
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.release import Kind
-from fairpriv_core.report.figures import GroupRates, group_bars
-from fairpriv_core.report.origin import Origin
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.decide import offer_decisions

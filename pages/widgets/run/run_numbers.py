@@ -9,14 +9,14 @@ import streamlit as st
 
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.run_facts import RunFacts
+from fairpriv_core.figures import live
+from fairpriv_core.figures.origin import say_raw_briefly
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods, name_accounting_of
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.release import Kind
 from fairpriv_core.records.source import is_published, name_unit
-from fairpriv_core.report import live
-from fairpriv_core.report.origin import say_raw_briefly
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text, percent_text, points_text, short_epsilon_text

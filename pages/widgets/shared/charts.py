@@ -19,10 +19,10 @@ import streamlit as st
 from streamlit.runtime import exists, get_instance
 from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
 
+from fairpriv_core.figures.draw import CONFIG, Drawing, draw
+from fairpriv_core.figures.figure import FigureData, Region
+from fairpriv_core.figures.origin import OF_OWN, find_origin
 from fairpriv_core.records.source import is_published
-from fairpriv_core.report.draw import CONFIG, Drawing, draw
-from fairpriv_core.report.figure import FigureData, Region
-from fairpriv_core.report.origin import OF_OWN, find_origin
 from pages.widgets.shared.saving import offer_downloads
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import theme_name

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairpriv_core.facts.finished import Finished, FinishedRuns
 from fairpriv_core.facts.tables import TableRow
-from fairpriv_core.report.finished import Finished, FinishedRuns
 from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import link_to

@@ -12,9 +12,9 @@ from fairpriv_core.facts.headline import Headline, read_about, write_headline
 from fairpriv_core.facts.measured import measure, measure_row
 from fairpriv_core.facts.run_facts import RunFacts, read_facts
 from fairpriv_core.facts.tables import TableRow
+from fairpriv_core.figures.mixing import find_plain
 from fairpriv_core.records.release import Kind
 from fairpriv_core.records.stored import say_stored
-from fairpriv_core.report.mixing import find_plain
 from fairpriv_core.runs.plain_run import find_plain_run
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import hold_numbers

@@ -7,8 +7,8 @@ from threading import Lock
 
 import streamlit as st
 
-from fairpriv_core.report.figure import Value
-from fairpriv_core.report.live import History, is_drawn
+from fairpriv_core.figures.figure import Value
+from fairpriv_core.figures.live import History, is_drawn
 from fairpriv_core.store.curves import MOST_POINTS
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.sentences import attempt

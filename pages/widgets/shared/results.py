@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairpriv_core.report.start import StartResults, describe_settings, draw_costs, read_start_results
+from fairpriv_core.figures.start import StartResults, describe_settings, draw_costs, read_start_results
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import plain
 

@@ -11,9 +11,9 @@ import streamlit as st
 from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.tables import REPLAYED, UNPROVED, TableRow, varied_settings
+from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.catalog import place_method
 from fairpriv_core.records.source import is_published, is_read_from_rows
-from fairpriv_core.report.styles import method_style
 from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.labels import choose_tags, list_tags
 from pages.widgets.shared.names import name_budget, name_data_of, name_method, name_notion, name_settings

@@ -9,10 +9,10 @@ from typing import cast
 import streamlit as st
 
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.report.export import ImageFormat, find_browser, fit_sheet, to_csv, to_html, to_image
-from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.sheet import SHEETS, Sheet
-from fairpriv_core.report.styles import ThemeName
+from fairpriv_core.figures.export import ImageFormat, find_browser, fit_sheet, to_csv, to_html, to_image
+from fairpriv_core.figures.figure import FigureData
+from fairpriv_core.figures.sheet import SHEETS, Sheet
+from fairpriv_core.figures.styles import ThemeName
 from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.session import theme_name
 

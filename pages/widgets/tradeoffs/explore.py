@@ -20,15 +20,15 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.facts.wording import data_title
+from fairpriv_core.figures.explored import Explored, draw_explored, draw_groups, read_explored, say_explored
+from fairpriv_core.figures.frontier import Wanted
+from fairpriv_core.figures.mixing import find_plain
 from fairpriv_core.ledger.choice import foresee_keeping, keep_run
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.shown import read_shown
 from fairpriv_core.records.source import is_published, without_folders
-from fairpriv_core.report.explored import Explored, draw_explored, draw_groups, read_explored, say_explored
-from fairpriv_core.report.frontier import Wanted
-from fairpriv_core.report.mixing import find_plain
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import epsilon_text

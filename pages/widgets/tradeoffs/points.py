@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from fairpriv_core.facts.tables import TableRow
+from fairpriv_core.figures.figure import Region
+from fairpriv_core.figures.frontier import Wanted
+from fairpriv_core.figures.inverse import RAW_CHOICE, say_answer, smallest_epsilon
+from fairpriv_core.figures.styles import method_style
 from fairpriv_core.records.source import is_published
-from fairpriv_core.report.figure import Region
-from fairpriv_core.report.frontier import Wanted
-from fairpriv_core.report.inverse import RAW_CHOICE, say_answer, smallest_epsilon
-from fairpriv_core.report.styles import method_style
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.names import name_budget
 from pages.widgets.shared.picks import settle

@@ -12,12 +12,12 @@ import streamlit as st
 from fairpriv_core.data.catalog import default_split
 from fairpriv_core.facts.tables import TableRow, varied_settings
 from fairpriv_core.facts.wording import data_title, rows_suffix
+from fairpriv_core.figures.frontier import Claim, group_by_claim
+from fairpriv_core.figures.heatmap import Setting, read_settings
+from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import mark_ours, methods, place_method
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.report.frontier import Claim, group_by_claim
-from fairpriv_core.report.heatmap import Setting, read_settings
-from fairpriv_core.report.styles import method_style
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.finished import find_rows
 from pages.widgets.shared.labels import leave_out_archived

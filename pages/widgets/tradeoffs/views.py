@@ -9,13 +9,13 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.facts.tables import TableRow
+from fairpriv_core.figures.frontier import Claim, Wanted, frontier
+from fairpriv_core.figures.heatmap import find_varying, heat_map
+from fairpriv_core.figures.origin import say_origin
+from fairpriv_core.figures.over_epsilon import trade_off
+from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.records.parameters import say_group_needed
-from fairpriv_core.report.frontier import Claim, Wanted, frontier
-from fairpriv_core.report.heatmap import find_varying, heat_map
-from fairpriv_core.report.origin import say_origin
-from fairpriv_core.report.over_epsilon import trade_off
-from fairpriv_core.report.styles import method_style
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.run_table import MOST_CHOSEN
 from pages.widgets.shared.sentences import plain

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import streamlit as st
 
+from fairpriv_core.figures.figures import bias_variance
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.clipping_choice import ChoosesClipping, Warmup
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.report.figures import bias_variance
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure

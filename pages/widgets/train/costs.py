@@ -10,6 +10,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.networks import count_known
 from fairpriv_core.facts.epsilon import name_claimant
 from fairpriv_core.facts.wording import protected, tell_given
+from fairpriv_core.figures.figures import predicted_epsilon
 from fairpriv_core.ledger.launch import Effect, foresee_launch
 from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.privacy import explain
@@ -18,7 +19,6 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import identify_data, record_posting
 from fairpriv_core.records.record import RAW, forecast, list_columns, list_sensitive_columns, name_author
 from fairpriv_core.records.source import is_published, name_unit
-from fairpriv_core.report.figures import predicted_epsilon
 from fairpriv_core.runs.expect import expect_seconds
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore

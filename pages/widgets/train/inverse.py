@@ -11,10 +11,10 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.facts.tables import TableRow, varied_settings
+from fairpriv_core.figures.inverse import Answer, say_answer, smallest_epsilon
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import find_plugin
 from fairpriv_core.records.record import accuracy_is_public
-from fairpriv_core.report.inverse import Answer, say_answer, smallest_epsilon
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.finished import find_rows
 from pages.widgets.shared.names import name_settings

@@ -1,0 +1,505 @@
+"""The chapters of a report: what was asked, what every ε promises, checks, caveats, settings, and how to repeat it.
+
+They are put together for an analyst, who needs everything, or in plain words for whoever is handed the report.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from fairpriv_core.data.problem import ENCODINGS
+from fairpriv_core.documents.card import tell_card
+from fairpriv_core.documents.chosen import Chosen
+from fairpriv_core.documents.document import (
+    DETAILS,
+    Bullets,
+    Cell,
+    Code,
+    Document,
+    Part,
+    Section,
+    Table,
+    Text,
+)
+from fairpriv_core.documents.report_data import ReportData, Spent
+from fairpriv_core.documents.report_numbers import (
+    constant_rows,
+    curve_figures,
+    group_figures,
+    group_rows,
+    paid_rows,
+    reference_rows,
+    run_rows,
+    tell_classes,
+)
+from fairpriv_core.documents.summary import tell_summary
+from fairpriv_core.facts import wording
+from fairpriv_core.facts.measures import Json
+from fairpriv_core.facts.run_facts import Audience, DataFacts
+from fairpriv_core.facts.tables import REPLAYED
+from fairpriv_core.figures.audits import (
+    NOTHING_TO_GUESS,
+    at_own_delta,
+    attribute_bars,
+    best_lower_bound,
+    bound_bars,
+    membership_bars,
+)
+from fairpriv_core.figures.figure import FigureData
+from fairpriv_core.figures.figures import epsilon_dots
+from fairpriv_core.figures.origin import Origin, find_origin
+from fairpriv_core.records.release import Kind
+from fairpriv_core.text import at_least_text, delta_text, epsilon_text
+
+_PICKED = "The choice of these runs: if somebody chose them by their raw numbers, no ε covers it."
+_ALONE = "Each ε above is of one run alone. Someone who sees several runs on the same people learns more than from one."
+_TOGETHER = "What the reported runs cost together:"
+_LEDGER = (
+    "What all runs on the same people have cost up to {day} (UTC), including those outside this report, queued or "
+    "running:"
+)
+_GUESSED = "Other columns may give the protected attribute away; ε does not limit that."
+_NOT_FAIR = (
+    "ε does not say that the model is fair, nor that its decisions are right: it limits what the model reveals about "
+    "one person."
+)
+_PRIVACY_HEAD = ("run", "protects", "budget asked for", "ε proved", "δ", "ε by the paper's or author's accounting")
+_SEEDS = ("seed", "replay_noise")
+_APPENDIX = "The rest is for people who check or repeat the runs. It uses technical terms."
+_NOT_SHOWN = "A run without privacy and fairness is not shown: no ε covers its numbers."
+_NO_GAP = (
+    "No fairness number of {runs} may be shown: private evaluation was off. The page Run offers one where an ε can "
+    "cover it, at its cost."
+)
+
+
+def tell_question(chosen: Sequence[Chosen[Kind]], *, plainly: bool) -> Section:
+    """Return what was asked: each method and the fairness that it was to reach; `plainly`: without its own terms."""
+    if plainly:
+        table = Table(("run", "method", "what it does"), tuple((e.mark, _title(e), _say_plainly(e)) for e in chosen))
+    else:
+        shown = ((e.mark, e.first.method) for e in chosen)
+        rows = tuple((mark, method.title, method.summary, method.citation) for mark, method in shown)
+        table = Table(("run", "method", "what it does", "source"), rows)
+    notions = _once((each.first.notion.title, each) for each in chosen)
+    parts: list[Part] = [table]
+    for title, each in notions.items():
+        notion = each.first.notion
+        parts.append(Text(f"{title} ({notion.citation}). {each.first.asks}"))
+        parts.append(Text(f"When it misleads: {notion.misleads}"))
+    return Section("What was asked", tuple(parts))
+
+
+def tell_data(chosen: Sequence[Chosen[Kind]]) -> Section:
+    """Return the data in words, once for each data set and sensitive attribute."""
+    parts: list[Part] = []
+    for each in _once((_name_data(each), each) for each in chosen).values():
+        parts += [Table(("data", each.first.data.title), _list_facts(each))]
+        parts += [Text(caveat, strong=True) for caveat in each.first.data.caveats]
+    return Section("The data", tuple(parts))
+
+
+def tell_privacy(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, plainly: bool) -> Section:
+    """Return every ε with δ, what is protected and how it was accounted, in odds; and what all runs cost together.
+
+    `plainly`: without table and dots, which stand before; the proved ε alone, with a line on what papers claim.
+    """
+    rows = tuple(_list_privacy(each) for each in chosen)
+    parts: list[Part] = [] if plainly else [Table(_PRIVACY_HEAD, rows)]
+    for each in chosen:
+        stated = replace(each.first.epsilon, claimed=None) if plainly else each.first.epsilon
+        parts.append(Text(f"{each.mark}, {_title(each)}: {stated.line} {stated.odds}"))
+    if plainly:
+        parts += [Text(sentence) for sentence in mark_runs(_compare_claims(chosen), len(chosen))]
+    else:
+        parts += _draw_dots(chosen)
+    parts.append(Text(_ALONE, strong=True))
+    if len({run.key for each in chosen for run in each.runs}) > 1:
+        parts += _list_totals(_TOGETHER, beside.together)
+    return Section("What privacy promises", (*parts, *_list_totals(_LEDGER.format(day=beside.day), beside.ledger)))
+
+
+def _tell_protected(chosen: Sequence[Chosen[Kind]]) -> Section:
+    """Return the proved ε of each run in a row, and the largest as dots."""
+    head, *rows = ((row[0], row[1], *row[3:5]) for row in (_PRIVACY_HEAD, *map(_list_privacy, chosen)))
+    return Section("What is protected", (Table(tuple(map(str, head)), tuple(rows)), *_draw_dots(chosen)))
+
+
+def _draw_dots(chosen: Sequence[Chosen[Kind]]) -> tuple[Part, ...]:
+    """Return what the largest proved ε lets an attacker learn as dots; () where none is proved."""
+    known = [(each.first.epsilon.proved, each.first.epsilon.sure) for each in chosen]
+    proved = [(epsilon, sure) for epsilon, sure in known if epsilon is not None and sure is not None]
+    return (epsilon_dots(*max(proved)),) if proved else ()
+
+
+def tell_limits(chosen: Sequence[Chosen[Kind]]) -> Section:
+    """Return what no ε of these runs promises."""
+    said: dict[str, list[str]] = {}
+    for each in chosen:
+        if not each.first.epsilon.is_covered:
+            said.setdefault("Nothing is promised: no ε is proved.", []).append(each.mark)
+        elif each.first.epsilon.threat_model == "attribute":
+            sentence = (
+                f"Whole records: only {each.first.data.sensitive} is protected. For everything else about a "
+                "person, features and label, there is no bound."
+            )
+            said.setdefault(sentence, []).append(each.mark)
+            said.setdefault(_GUESSED, []).append(each.mark)
+    return Section("What is not promised", (Bullets((*mark_runs(said, len(chosen)), _NOT_FAIR, _PICKED)),))
+
+
+def tell_assumptions(chosen: Sequence[Chosen[Kind]]) -> Section:
+    """Return what every ε takes as given, each sentence once with the runs that it is about."""
+    said: dict[str, list[str]] = {}
+    for each in chosen:
+        for sentence in each.first.assumptions:
+            said.setdefault(sentence, []).append(each.mark)
+    return Section("What is assumed", (Bullets(mark_runs(said, len(chosen))),))
+
+
+def mark_runs(said: dict[str, list[str]], count: int) -> tuple[str, ...]:
+    """Return each sentence, with its runs where it is not about all `count` of them."""
+    return tuple(
+        sentence if len(set(marks)) == count else f"{', '.join(dict.fromkeys(marks))}: {sentence}"
+        for sentence, marks in said.items()
+    )
+
+
+def _once(named: Iterable[tuple[str, Chosen[Kind]]]) -> dict[str, Chosen[Kind]]:
+    found: dict[str, Chosen[Kind]] = {}
+    for name, each in named:
+        found.setdefault(name, each)
+    return found
+
+
+def _name_data(each: Chosen[Kind]) -> str:
+    words = each.first.data
+    return f"{each.row.dataset}:{each.row.sensitive}:{words.label}:{words.positive}:{each.row.data}"
+
+
+def _list_facts(each: Chosen[Kind]) -> tuple[tuple[Cell, ...], ...]:
+    data, ratio = each.first.data, each.row.group_ratio
+    more = f" and {len(data.groups) - 12} more" if len(data.groups) > 12 else ""
+    return (
+        ("what it is", data.summary),
+        ("source", data.citation or "uploaded; it is not part of this report"),
+        ("licence", data.licence or "not known to this software"),
+        ("rows", f"{data.n_train:,} to train on and {data.n_test:,} to test on"),
+        *((("rows used", wording.rows_text(each.row.rows)),) if each.row.rows else ()),
+        *((("left out", wording.thinned_text(ratio)),) if ratio else ()),
+        *((("encoding", wording.encoding_text(each.row.encoding)),) if each.row.encoding != ENCODINGS[0] else ()),
+        ("what is predicted", _say_predicted(data)),
+        ("sensitive attribute", f"{data.sensitive}: {'; '.join(data.groups[:12])}{more}"),
+        ("predicted from", ", ".join(data.columns or ()) or "features that were made before"),
+    )
+
+
+def _say_predicted(data: DataFacts) -> str:
+    if data.positive is None:
+        return f"{data.label}, one of {len(data.labels)}: {'; '.join(data.labels)}"
+    return f"{data.label}, and '{data.positive}' counts as positive"
+
+
+def _title(each: Chosen[Kind]) -> str:
+    return each.first.method.title
+
+
+def _say_plainly(each: Chosen[Kind]) -> str:
+    aims = (
+        "Learns to decide rightly and to keep the gap small"
+        if each.first.method.pursues_notion
+        else "Learns to decide rightly; fairness is only measured"
+    )
+    return f"{aims}. Protects {each.first.epsilon.protects}."
+
+
+def _compare_claims(chosen: Sequence[Chosen[Kind]]) -> dict[str, list[str]]:
+    """Return a line on what methods' papers claim beside what is proved, with the runs that it is about."""
+    said: dict[str, list[str]] = {}
+    for each in chosen:
+        stated = each.first.epsilon
+        claimed, proved, author = stated.claimed, stated.proved, stated.author
+        if claimed is not None and epsilon_text(claimed) != epsilon_text(proved):
+            who = "The method's paper" if author is None else f"The author of {author}"
+            line = f"{who} claims a number that is not proved; it is not shown."
+            if proved is not None:
+                other = "smaller" if claimed < proved else "larger"
+                line = f"The method's paper computes a {other} number; we show the one that is proved."
+            said.setdefault(line, []).append(each.mark)
+    return said
+
+
+def _list_privacy(each: Chosen[Kind]) -> tuple[Cell, ...]:
+    stated = each.first.epsilon
+    private = stated.threat_model is not None
+    return (
+        each.mark,
+        "nothing: its noise can be repeated" if each.row.variant == REPLAYED else stated.protects,
+        None if each.row.epsilon is None else f"{each.row.epsilon:g}",
+        epsilon_text(stated.proved) if private else "not private",
+        delta_text(stated.delta) if private else None,
+        None if stated.claimed is None else epsilon_text(stated.claimed),
+    )
+
+
+def _list_totals(said: str, totals: Sequence[Spent]) -> list[Part]:
+    """Return a table of totals under a sentence, and why one has no bound; [] where there are none."""
+    if not totals:
+        return []
+    table = Table(("data", "protects", "runs", "ε together", "δ"), tuple(map(_list_total, totals)))
+    reasons = tuple(_explain_total(one) for one in totals if one.reason)
+    return [Text(said), table, *((Bullets(reasons),) if reasons else ())]
+
+
+def _list_total(one: Spent) -> tuple[Cell, ...]:
+    epsilon = "no bound" if one.epsilon is None else epsilon_text(one.epsilon)
+    return one.data, _name_column(one.column), one.runs, epsilon, delta_text(one.delta)
+
+
+def _explain_total(one: Spent) -> str:
+    return f"No bound for {_name_column(one.column)}: {one.reason}"
+
+
+def _name_column(column: str | None) -> str:
+    return "whole records" if column is None else column
+
+
+def tell_checks(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
+    """Return what runs certify of their gap and what attacks found, of those that have either."""
+    sections = []
+    for each in chosen:
+        parts = [*_tell_certificates(each), *_tell_audit(each)]
+        if parts:
+            sections.append(Section(f"Certificate and audit of {each.name}", tuple(parts)))
+    return tuple(sections)
+
+
+def tell_caveats(chosen: Sequence[Chosen[Kind]]) -> Section:
+    """Return what must be said with the numbers, each sentence once."""
+    said: dict[str, list[str]] = {}
+    for each in chosen:
+        for sentence in each.first.caveats:
+            if not sentence.startswith("Assumed: "):  # these have a chapter of their own
+                said.setdefault(sentence, []).append(each.mark)
+    shown = Bullets(mark_runs(said, len(chosen))) if said else Text("Nothing more.")
+    return Section("Caveats", (shown,))
+
+
+def tell_settings(chosen: Sequence[Chosen[Kind]]) -> Section:
+    """Return every setting of the runs side by side, the versions of the software, and the records' keys."""
+    flat = {each.mark: _flatten_config(each) for each in chosen}
+    names = dict.fromkeys(name for settings in flat.values() for name in settings)
+    rows = [(name, *(_show(flat[mark].get(name)) for mark in flat)) for name in names]
+    shown = tuple(row for row in rows if any(cell is not None for cell in row[1:]))
+    versions = {mark: _list_versions(each) for mark, each in zip(flat, chosen, strict=True)}
+    same = set(versions.values())
+    words = [f"{text}" if len(same) == 1 else f"{mark}: {text}" for mark, text in versions.items()]
+    keys = tuple((each.mark, ", ".join(each.row.keys), ", ".join(map(str, each.row.seeds))) for each in chosen)
+    return Section(
+        "Settings",
+        (
+            Table(("setting", *flat), shown, "A dash: not set, or not a setting of this method."),
+            Text(f"Made with {'; '.join(dict.fromkeys(words))}."),
+            Table(("run", "record keys", "seeds"), keys),
+        ),
+    )
+
+
+def tell_repeat(chosen: Sequence[Chosen[Kind]]) -> Section:
+    """Return how to repeat each run: its config, and what will be the same."""
+    parts: list[Part] = [
+        Text(
+            "Each listing is the config of a run's first seed. Saved as run.toml, it repeats the run by the command "
+            "fairpriv train --config run.toml: the same split, the same initialisation and the same public batches, "
+            "under the same key."
+        ),
+        Text(
+            f"{_say_sameness(chosen)} In another store the repeated run is not in this one's ledger, and costs again."
+        ),
+    ]
+    if any(each.first.config["data"].get("file") for each in chosen):
+        parts.append(Text("Data of one's own are not part of this report: name the file with --csv FILE."))
+    for each in chosen:
+        parts += [Text(f"{each.name}, key {each.row.keys[0]}"), Code(each.first.toml)]
+    return Section("How to repeat it", tuple(parts))
+
+
+def _say_sameness(chosen: Sequence[Chosen[Kind]]) -> str:
+    exact = [e.mark for e in chosen if e.row.threat_model is None]
+    if len(exact) == len(chosen):
+        return "The numbers will be the very same on the same versions: no secret noise is drawn."
+    drawn = "Noise is secret and drawn anew, so the numbers will be near these and not the same"
+    if exact:
+        return f"{drawn}, but for {', '.join(exact)}, which draws none."
+    return f"{drawn}; only a run in replay mode repeats them exactly, and such a run protects nobody."
+
+
+def _tell_certificates(each: Chosen[Kind]) -> list[Part]:
+    found: Sequence[tuple[str, str]] = each.first.certificates
+    if not found:
+        return []
+    if len(found) == 1:  # why there is none
+        return [Text(found[0][1])]
+    rows = tuple((name, sentence) for name, sentence in found)
+    covered = each.first.epsilon.is_covered
+    made = "Made from the private evaluation's noisy counts of test rows." if covered else ""
+    own = "" if len(each.row.seeds) == 1 else f"It is of the model of seed {each.first.seed} alone."
+    return [Table(("certified", "what holds"), rows, f"{made} {own}".strip(), Origin("released" if covered else "raw"))]
+
+
+def _tell_audit(each: Chosen[Kind]) -> list[Part]:
+    audit = each.first.audit
+    if audit is None:
+        return []
+    parts: list[Part] = []
+    if audit["code"] is None:
+        parts.append(Text("Audit: this method is not private, so there is no ε for an attack to test."))
+    else:
+        parts += [Text(_say_audit(audit)), bound_bars(audit["code"])]
+    if audit["model"] is not None:
+        origin = find_origin([_ask(each)], tell=False)
+        parts.append(membership_bars(audit["model"]["membership"], origin))
+        attribute = audit["model"]["attribute"]
+        parts.append(Text(NOTHING_TO_GUESS) if attribute is None else attribute_bars(attribute, origin))
+    return [replace(p, name=f"{p.name}_{each.number}") if isinstance(p, FigureData) else p for p in parts]
+
+
+def _say_audit(audit: Mapping[str, Any]) -> str:
+    code = audit["code"]
+    found, first = code["distinguishing"], at_own_delta(code["distinguishing"])
+    lines = [
+        f"Audit of {audit['made'][:10]}: attacks on this method with its noise, on {code['rows']:,} made-up rows, show "
+        f"at least ε = {at_least_text(best_lower_bound(code))}"
+    ]
+    proved = first["epsilon"]
+    lines.append("; nothing is proved." if proved is None else f"; proved is at most {epsilon_text(proved)}.")
+    for flag, claim in (("refuted", "what is proved"), ("refuted_published", "the paper's formula")):
+        if found[flag]:
+            lines.append(f" Refuted: the attacks exceed {claim}, with {100 * found['confidence']:g} % confidence.")
+    return "".join(lines) + " A small lower bound means that these attacks found little."
+
+
+def _flatten_config(each: Chosen[Kind]) -> dict[str, Any]:
+    """Return the settings of a run as the method ran, noise included, with a file by its name alone."""
+    run = each.first
+    config = {name: value for name, value in run.config.items() if name not in ("data", "method", *_SEEDS)}
+    seeds = {"seeds": ", ".join(map(str, each.row.seeds)), "replay_noise": run.config.get("replay_noise")}
+    method = {("method" if name == "name" else name): value for name, value in run.calibrated.items()}
+    return {**run.config["data"], **config, **seeds, **method, "steps": run.steps}
+
+
+def _show(value: Any) -> Cell:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return None if value is None else str(value)
+
+
+def _list_versions(each: Chosen[Kind]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in each.first.versions.items())
+
+
+def build_document(chosen: Sequence[Chosen[Kind]], beside: ReportData, audience: Audience) -> Document:
+    """Return the report on the chosen runs; they and what stands `beside` them are as `audience` may see it."""
+    shown = _tell_analyst if audience == "analyst" else _tell_policy
+    return Document(_name(chosen), audience, shown(chosen, beside), find_origin(map(_ask, chosen)).published)
+
+
+def _ask(each: Chosen[Kind]) -> Json:
+    asked: Json = each.first.config["data"]
+    return asked
+
+
+def _tell_analyst(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:
+    table = run_rows(chosen)
+    table = replace(table, rows=(*table.rows, *constant_rows(chosen), *reference_rows(beside.references)))
+    return (
+        tell_summary(chosen, beside, paid=False),
+        tell_question(chosen, plainly=False),
+        tell_data(chosen),
+        tell_privacy(chosen, beside, plainly=False),
+        tell_limits(chosen),
+        tell_assumptions(chosen),
+        Section("What came out", (table,)),
+        _tell_groups(chosen, paid=False),
+        *tell_classes(chosen, paid=False),
+        *_tell_paid(chosen),
+        Section("While training", tuple(curve_figures(chosen)) or (Text("These runs keep no curves."),)),
+        *tell_checks(chosen),
+        tell_caveats(chosen),
+        tell_settings(chosen),
+        tell_repeat(chosen),
+        *_tell_cards(chosen, paid=False),
+    )
+
+
+def _tell_policy(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:
+    missing: dict[str, list[str]] = {}
+    for each in chosen:
+        for reason in each.first.missing:
+            missing.setdefault(reason, []).append(each.mark)
+    always = "Curves while training, raw group sizes, and attacks on the trained models: no ε covers these numbers."
+    return (
+        tell_summary(chosen, beside, paid=True),
+        _tell_costs(chosen, beside),
+        _tell_protected(chosen),
+        tell_limits(chosen),
+        Section(DETAILS, ()),
+        tell_question(chosen, plainly=True),
+        tell_data(chosen),
+        tell_privacy(chosen, beside, plainly=True),
+        *_tell_paid(chosen),
+        Section("What is left out, and why", (Bullets((*mark_runs(missing, len(chosen)), always)),)),
+        Section("Appendix", (Text(_APPENDIX),)),
+        tell_assumptions(chosen),
+        *tell_checks(chosen),
+        *_tell_cards(chosen, paid=True),
+        tell_repeat(chosen),
+    )
+
+
+def _tell_costs(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> Section:
+    """Return accuracy and gap as they may be published, what they are held against, and why a gap is missing."""
+    table = paid_rows(chosen)
+    shown = [each for each in beside.references if each.accuracy is not None]
+    parts: list[Part] = [replace(table, rows=(*table.rows, *constant_rows(chosen), *reference_rows(shown)))]
+    if hidden := [each for each in beside.references if each.accuracy is None]:
+        keys = ", ".join(each.key for each in hidden)
+        parts.append(Text(f"{_NOT_SHOWN} The store holds one, which an analyst can read: {keys}."))
+    unpaid = [each.mark for each in chosen if each.first.missing and each.first.epsilon.is_covered]
+    if unpaid:
+        parts.append(Text(_NO_GAP.format(runs=", ".join(unpaid)), strong=True))
+    return Section("What it costs in accuracy, and how fair it is", tuple(parts))
+
+
+def _tell_cards(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section, ...]:
+    return tuple(section for each in chosen for section in tell_card(each, paid=paid))
+
+
+def _tell_groups(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> Section:
+    """Return the groups of each run's first seed, in numbers and as bars."""
+    parts: list[Part] = []
+    for each in chosen:
+        table = group_rows(each, paid=paid)
+        if table is not None:
+            seeds = f", seed {each.row.seeds[0]}" if len(each.runs) > 1 else ""
+            parts += [Text(f"{each.name}{seeds}"), table]
+    return Section("Groups" if not paid else "Groups, from noisy counts", (*parts, *group_figures(chosen, paid=paid)))
+
+
+def _tell_paid(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
+    """Return what private evaluations say; () where no run has one."""
+    section = _tell_groups(chosen, paid=True)
+    return (section, *tell_classes(chosen, paid=True)) if section.parts else ()
+
+
+def _name(chosen: Sequence[Chosen[Kind]]) -> str:
+    titles = dict.fromkeys(each.first.data.title for each in chosen)
+    runs = "one setting" if len(chosen) == 1 else f"{len(chosen)} settings"
+    return f"Privacy and fairness of {runs}: {', '.join(titles)}"

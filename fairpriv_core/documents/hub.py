@@ -1,0 +1,69 @@
+"""A run as a Hugging Face model repository: a model card with its metadata, and the model's own files, by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fairpriv_core.documents.card import write_cards
+from fairpriv_core.documents.chosen import Chosen
+from fairpriv_core.facts.run_facts import Audience
+from fairpriv_core.records.release import Kind
+
+_KINDS: dict[Kind, str] = {"public": "public", "released": "with noise that ε covers", "raw": "raw, for the analyst"}
+README, CONFIG = "README.md", "config.toml"
+
+
+def write_hub(chosen: Chosen[Kind], audience: Audience, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the files of a model repository by name; `chosen` holds what `audience` may see, `files` the model."""
+    head = "".join(f"{name}: {_write(value)}\n" for name, value in _describe(chosen).items())
+    readme = f"---\n{head}---\n\n{write_cards((chosen,), audience)}"
+    return {README: readme.encode(), CONFIG: chosen.first.toml.encode(), **files}
+
+
+def list_metrics(chosen: Chosen[Kind]) -> dict[str, tuple[float, str]]:
+    """Return accuracy and the notion's gap by name, in [0, 1], each with how it was measured; none that is not known.
+
+    Of runs that were cut down for policy they are public or paid for.
+    """
+    found, notion = chosen.measure(), chosen.first.notion
+    gap = notion.title.lower()
+    known = {"accuracy": ("accuracy", found.accuracy.mean), notion.metric: (f"gap, {gap}", found.gap.mean)}
+    return {
+        name: (value, f"{title}, {_KINDS[found.kind if found.kind == 'raw' else _find_kind(chosen, name)]}")
+        for name, (title, value) in known.items()
+        if value is not None
+    }
+
+
+def _find_kind(chosen: Chosen[Kind], name: str) -> Kind:
+    fact = chosen.first.read(name)
+    return "raw" if fact is None else fact.kind
+
+
+def _describe(chosen: Chosen[Kind]) -> dict[str, Any]:
+    run = chosen.first
+    stated, covered = run.epsilon, run.epsilon.is_covered
+    task = "image-classification" if run.data.is_image else "tabular-classification"
+    metrics = [{"type": name, "value": value, "name": title} for name, (value, title) in list_metrics(chosen).items()]
+    dataset = {"name": run.data.title, "type": run.config["data"].get("dataset") or "own file"}
+    result = {"task": {"type": task}, "dataset": dataset, "metrics": metrics}
+    return {
+        "library_name": "fairpriv",
+        "pipeline_tag": task,
+        "tags": ["fairness", *(["differential-privacy"] if covered else []), run.method.name],
+        **({"model-index": [{"name": run.key, "results": [result]}]} if metrics else {}),
+        "fairpriv": {
+            "key": run.key,
+            "protects": stated.threat_model if covered else None,
+            "epsilon": stated.proved,
+            "delta": stated.delta if covered else None,
+            "epsilon_reason": stated.reason,
+        },
+    }
+
+
+def _write(value: Any) -> str:
+    """Return a value as YAML, of which JSON on one line is a part."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,158 @@
+"""A paper's figure or table as a JSON document, and as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from fairpriv_core.figures.figure import FigureData, Series
+from fairpriv_core.figures.paper_figures import describe_runs, draw_preset, is_raw, list_cells
+from fairpriv_core.papers.preset import Paper, Preset
+from fairpriv_core.papers.printed import Beside, count_beside, set_beside
+from fairpriv_core.papers.results import Made, read_made
+from fairpriv_core.papers.scoreboard import ClaimRow, list_claims
+from fairpriv_core.papers.values import Runs, amount, place
+from fairpriv_core.papers.verdicts import judge_all
+from fairpriv_core.records.record import RAW
+
+
+def count_made(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
+    """Return the sentence on how many figures and tables have results here, and how many wait."""
+    presets = [preset for paper in papers.values() for preset in paper.presets]
+    ready = sum(preset.id in made for preset in presets)
+    waiting = sum(bool(preset.waits_for) for preset in presets)
+    left = len(presets) - ready - waiting
+    parts = (
+        f"{ready} of the {len(presets)} figures and tables of the papers have results here",
+        f"{waiting} wait{'s' if waiting == 1 else ''} for what is not built yet" if waiting else "",
+        f"{left} can run and {'has' if left == 1 else 'have'} no results yet" if left else "",
+    )
+    return "; ".join(part for part in parts if part) + "."
+
+
+def list_papers(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
+    """Return each paper with its figures and tables, the day of its committed results, and what it waits for."""
+    made = read_made()
+    return [
+        {
+            "id": paper.id,
+            "title": paper.title,
+            "citation": paper.citation,
+            "presets": [
+                {
+                    "id": preset.id,
+                    "title": preset.title,
+                    "versions": {name: version.size for name, version in preset.versions.items()},
+                    "made": made[preset.id].day if preset.id in made else None,
+                    "waits_for": preset.waits_for or None,
+                    "claims": _claims(preset, made),
+                }
+                for preset in paper.presets
+            ],
+        }
+        for paper in papers.values()
+    ]
+
+
+def _claims(preset: Preset, made: Mapping[str, Made]) -> list[dict[str, Any]]:
+    return [_claim(row) for row in list_claims(preset, made[preset.id].runs if preset.id in made else ())]
+
+
+def _claim(row: ClaimRow) -> dict[str, Any]:
+    return {"text": row.text, "status": row.status, "seeds": row.seeds, "seeds_needed": row.seeds_needed}
+
+
+def to_document(preset: Preset, version: str, runs: Runs, asked: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what was found of a preset as JSON: its lines, the printed numbers beside ours, and the verdicts.
+
+    `asked`: the options by which its runs are others than the version's.
+    """
+    verdicts = judge_all(preset, runs)
+    beside = set_beside(preset, runs)
+    return {
+        "id": preset.id,
+        "title": preset.title,
+        "version": version,
+        "size": preset.versions[version].size,
+        "asked": list(asked),
+        "seeds": sorted({run["config"]["seed"] for run in runs}),
+        "keys": [run["key"] for run in runs],
+        "lines": list_lines(preset, runs),
+        "printed": [asdict(one) for one in beside],
+        "printed_note": count_beside(beside) or None,
+        "not_printed": preset.not_printed or None,
+        "verdicts": [
+            {"claim": one.statement, "source": one.source, "sentence": one.sentence, "note": one.note or None}
+            | {"ours": one.ours or None, "keys": list(one.keys)}
+            for one in verdicts
+        ],
+        "claims": [_claim(row) for row in list_claims(preset, runs)],
+        "privacy": preset.privacy,
+        "note": f"{describe_runs(preset, runs)} {RAW * is_raw(preset, runs)}".rstrip(),
+    }
+
+
+def list_lines(preset: Preset, runs: Runs) -> list[dict[str, str]]:
+    """Return a table's lines, or a figure's values: a line for each of its points."""
+    figures = draw_preset(preset, runs)
+    points = [_line(figure, each, at) for figure in figures for each in figure.series for at in range(len(each.y))]
+    return points or list_cells(preset, runs)
+
+
+def _line(figure: FigureData, series: Series, at: int) -> dict[str, str]:
+    x, y = series.x[at], series.y[at]
+    low, high = (ends[at] if ends else None for ends in (series.low, series.high))
+    known = y is not None and low is not None and high is not None
+    return {
+        "figure": figure.title.partition(": ")[2],
+        "what": figure.x.label if figure.horizontal else figure.panels[series.panel].y.label,
+        "series": series.name,
+        "at": x if isinstance(x, str) else f"{figure.x.title} = {place(x)}",
+        "mean": amount(y),
+        "95 % interval": f"{amount(low)} to {amount(high)}" if known else "",
+    }
+
+
+def list_beside(beside: Sequence[Beside]) -> list[dict[str, str]]:
+    """Return the printed numbers beside ours as lines of a table, the most important first."""
+    return [
+        {
+            "what": one.label,
+            "printed": one.printed,
+            "ours": one.ours,
+            "unit": one.unit,
+            "the same?": one.verdict,
+            "where it is printed": one.source,
+        }
+        for one in beside
+    ]
+
+
+def describe_papers(listed: Sequence[Mapping[str, Any]]) -> str:
+    """Return one line for each figure and table, under its paper."""
+    lines = []
+    for paper in listed:
+        lines.append(f"{paper['title']} ({paper['citation']})")
+        for preset in paper["presets"]:
+            results = f"results of {preset['made']}" if preset["made"] else "no results yet"
+            about = preset["waits_for"] or f"{results}; small: {preset['versions']['small']}"
+            lines.append(f"  {preset['id']:<28} {preset['title']}. {about}")
+    return "\n".join(lines)
+
+
+def describe_document(document: Mapping[str, Any]) -> str:
+    """Return what `to_document` gives as text for a terminal."""
+    asked = f", with {' '.join(document['asked'])}" if document["asked"] else ""
+    lines = [document["title"], f"{document['version']} version: {document['size']}{asked}"]
+    lines += [f"seeds {', '.join(map(str, document['seeds']))}"]
+    lines += ["  " + ", ".join(text for text in line.values() if text) for line in document["lines"]]
+    for one in document["printed"]:
+        unit = f" {one['unit']}" if one["unit"] else ""
+        both = f"printed {one['printed']}{unit}, ours {one['ours']}{unit}"
+        lines.append(f"  {one['label']}: {both}, {one['verdict']} ({one['source']})")
+    lines += [document["printed_note"] or document["not_printed"] or ""]
+    for one in document["verdicts"]:
+        lines += [one["claim"], f"  {one['sentence']}", f"  {one['note']}" if one["note"] else ""]
+        lines += [f"  {one['ours']}"] if one["ours"] else []
+    return "\n".join(line for line in [*lines, document["privacy"], document["note"]] if line)

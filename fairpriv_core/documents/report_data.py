@@ -1,0 +1,158 @@
+"""What a report tells of finished runs, gathered from the store: everything, for the analyst."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.run_facts import RunFacts, read_facts
+from fairpriv_core.figures.live import is_overlaid
+from fairpriv_core.ledger.launch import Effect, foresee_launch, read_page
+from fairpriv_core.ledger.report import add_up
+from fairpriv_core.methods.catalog import REFERENCE_METHOD
+from fairpriv_core.records.ledger_entry import call_data, identify_data, list_sensitive
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.release import Kind
+from fairpriv_core.records.stored import read_stored_runs, say_stored
+from fairpriv_core.runs.plain_run import find_plain_runs, find_stored_plain_run, name_rows
+from fairpriv_core.store.audits import AuditStore
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.sweeps.spec import write_sweep
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What `runs` runs on the data set `data` cost together: of whole records (`column` None) or of one column.
+
+    `epsilon` is at `delta`, or None with a `reason`.
+    """
+
+    data: str
+    column: str | None
+    runs: int
+    epsilon: float | None
+    reason: str | None
+    delta: float
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """All that a report tells: of each run, and of what stands beside them.
+
+    `together` is what all of them spent, for each thing that is protected; `ledger` what everything on the same people
+    has spent and will, as the ledger's gauge says it, on `day` (UTC). `references` are runs without privacy and
+    fairness on the same questions. `sweep` is the TOML of the sweep that trains exactly these runs; None where they are
+    none. `origins` says of what comes with this software where it is from.
+    """
+
+    runs: tuple[RunFacts[Kind], ...]
+    together: tuple[Spent, ...]
+    ledger: tuple[Spent, ...]
+    day: str
+    references: tuple[RunFacts[Kind], ...]
+    sweep: str | None = None
+    origins: tuple[str, ...] = ()
+
+
+def read_spent(store: RunStore, data: str, delta: float) -> Sequence[Effect]:
+    """Return what the data set `data` (by `identify_data`) has spent of each thing that is protected."""
+    return foresee_launch(read_page(store, data), None, delta=delta)
+
+
+def gather_report(
+    store: RunStore, keys: Sequence[str], *, find_spent: Callable[[RunStore, str, float], Sequence[Effect]] = read_spent
+) -> ReportData:
+    """Return what a report on the finished runs `keys` tells, in their order.
+
+    `find_spent` is asked for what `read_spent` returns, which takes seconds where a data set has thousands of runs.
+
+    Raises:
+        BadInput: no key is given, or a run is unknown or has not finished.
+        Damaged: a run's record is not what was written.
+    """
+    wanted = list(dict.fromkeys(store.row(key).key for key in keys))
+    if not wanted:
+        raise BadInput("name the key of one finished run or more.", field="key")
+    records = store.records(wanted)
+    for key in wanted:
+        record = records.get(key) or store.record(key)  # which says so where it is damaged
+        if record is None or record.status != "finished":
+            status = store.row(key).status if record is None else record.status
+            raise BadInput(f"run {key} is {status}: only finished runs can be reported.", field="key")
+    chosen = [records[key] for key in wanted]
+    audits = AuditStore(store.database)
+    told = [
+        read_facts(record, curves=store.curves(record.key, is_overlaid), audit=audits.find(record.key))
+        for record in chosen
+    ]
+    plain = find_plain_runs(store, [record.config for record in chosen])
+    data = _put_together(chosen, told, plain)
+    return replace(data, ledger=tuple(_read_ledger(store, chosen, find_spent)))
+
+
+def gather_stored(epsilon: float | None = None) -> ReportData:
+    """Return what a report tells of the private runs that come with this software, at one ε or all.
+
+    Their ledger is nobody's.
+    """
+    private = [record for record in read_stored_runs().records if record.threat_model is not None]
+    chosen = [record for record in private if epsilon in (None, record.config["epsilon"])]
+    plain = [find_stored_plain_run(record.config) for record in chosen]
+    data = _put_together(chosen, [read_facts(record) for record in chosen], plain)
+    return replace(data, origins=(say_stored("These runs and plain training are", chosen),))
+
+
+def _put_together(
+    chosen: Sequence[RunRecord], told: Sequence[RunFacts[Kind]], plain: Sequence[RunRecord | None]
+) -> ReportData:
+    """Return what is told of runs and of what stands beside them, but for the ledger."""
+    beside = _find_references(chosen, plain)
+    origin = say_stored("Plain training is", [each for _, each in beside])
+    return ReportData(
+        runs=tuple(told),
+        together=tuple(Spent(**one) for one in add_up(chosen)),
+        ledger=(),
+        day=datetime.now(UTC).date().isoformat(),
+        references=tuple(read_facts(each).asking(notion) for notion, each in beside),
+        sweep=write_sweep([record.config for record in chosen]),
+        origins=(origin,) if origin else (),
+    )
+
+
+def _read_ledger(
+    store: RunStore, records: Sequence[RunRecord], find_spent: Callable[[RunStore, str, float], Sequence[Effect]]
+) -> Iterator[Spent]:
+    """Yield the ledger's totals for the people of `records`: whole records, and the attributes that these runs name.
+
+    Each is at the smallest δ of the runs on the same people.
+    """
+    pages: dict[str, list[RunRecord]] = {}
+    for record in records:
+        pages.setdefault(identify_data(record.config["data"], record.config.get("file_id")), []).append(record)
+    for data, about in pages.items():
+        delta, name = min(record.delta for record in about), call_data(about[0].config["data"])
+        named = {None, *(column for record in about for column in list_sensitive(record.config["data"], record.data))}
+        for effect in find_spent(store, data, delta):
+            if not effect.runs or effect.column not in named:
+                continue
+            bounded = math.isfinite(effect.planned)
+            reason = None if bounded else effect.reason or "No finite epsilon is proved for the releases."
+            yield Spent(name, effect.column, effect.runs, effect.planned if bounded else None, reason, delta)
+
+
+def _find_references(records: Sequence[RunRecord], plain: Sequence[RunRecord | None]) -> list[tuple[str, RunRecord]]:
+    """Return runs of plain training on the rows of `records` with the notions that these ask, each once.
+
+    `plain` has one for each of `records`, or None. Where `records` have plain training on the rows themselves, none is
+    needed.
+    """
+    told = {name_rows(record.config) for record in records if record.config["method"]["name"] == REFERENCE_METHOD}
+    found: dict[tuple[str, str], RunRecord] = {}
+    for record, other in zip(records, plain, strict=True):
+        alike = other is not None and other.config["data"] == record.config["data"]
+        if other is not None and alike and name_rows(record.config) not in told:
+            found.setdefault((record.config["notion"], other.key), other)
+    return [(notion, other) for (notion, _), other in found.items()]

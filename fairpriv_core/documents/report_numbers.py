@@ -1,0 +1,373 @@
+"""What a report measures: run table, groups and figures, from raw numbers or from those that ε covers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fairpriv_core.documents.chosen import Chosen
+from fairpriv_core.documents.document import Cell, Part, Section, Table, Text
+from fairpriv_core.facts import classes, wording
+from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, has_classes, say_decided
+from fairpriv_core.facts.measured import Measured
+from fairpriv_core.facts.measures import Fact, Json, Measures, find_worst
+from fairpriv_core.facts.run_facts import RunFacts
+from fairpriv_core.figures import live
+from fairpriv_core.figures.figure import Axis, FigureData, Panel, Series, Value
+from fairpriv_core.figures.figure import Reference as Mark
+from fairpriv_core.figures.figures import ACCURACY, EPSILON_AXIS, GroupRates, group_bars
+from fairpriv_core.figures.live import fold_curves
+from fairpriv_core.figures.origin import PUBLIC, Origin, find_origin
+from fairpriv_core.figures.styles import method_style
+from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
+from fairpriv_core.records.release import Kind
+from fairpriv_core.stats import Mean, mean_interval
+from fairpriv_core.text import number_text, percent_text
+
+RATES = {
+    "positive_rate": "predicted positive",
+    "true_positive_rate": "true positive rate",
+    "false_positive_rate": "false positive rate",
+    "accuracy": "accuracy",
+}
+Point = tuple[Chosen[Kind], Mean, Mean]
+_HEAD = ("run", "accuracy %", "± acc.", "gap pp", "± gap", "seeds")
+_PAID_HEAD = ("run", "accuracy %", "± acc.", "gap pp", "± gap", "seeds")
+CONSTANT = "always the same answer"
+_NEAR = 0.03  # of an axis of accuracy: two names nearer than that are printed over each other
+_CLASS_HEAD = ("class", "test rows", "accuracy %", "decided %")
+
+
+def run_rows(chosen: Sequence[Chosen[Kind]]) -> Table:
+    """Return accuracy and gap of each run, raw, as mean ± 95 % over seeds."""
+    rows = tuple((each.name, *_ends(each.row.accuracy), *_ends(each.row.gap), len(each.row.seeds)) for each in chosen)
+    return Table(
+        _HEAD,
+        rows,
+        "Mean and half of its 95 % interval over seeds, on the test split.",
+        _find_origin(chosen, paid=False),
+    )
+
+
+def paid_rows(chosen: Sequence[Chosen[Kind]]) -> Table:
+    """Return what may be published of each run: accuracy and gap, public or covered by ε; of several seeds their mean.
+
+    A number is exact on the test rows where it is public; a noisy one says so.
+    """
+    rows = []
+    for each in chosen:
+        found, notion = each.measure(), each.first.notion
+        cells = (*_show_paid(each, "accuracy", found.accuracy), *_show_paid(each, notion.metric, found.gap))
+        rows.append((each.name, *cells, len(each.runs)))
+    words = "±: half of the 95 % interval, over seeds, or of one run over the sampling of its test rows and the noise."
+    return Table(_PAID_HEAD, tuple(rows), f"Numbers without the words “with noise” are exact. {words}")
+
+
+def _show_paid(each: Chosen[Kind], name: str, found: Mean) -> tuple[Cell, Value]:
+    """Return a number that may be published, and half of its interval."""
+    share, half = _ends(found)
+    fact = each.first.read(name)
+    return f"{number_text(share)} with noise" if fact is not None and fact.kind == "released" else share, half
+
+
+def constant_rows(chosen: Sequence[Chosen[Kind]]) -> tuple[tuple[Cell, ...], ...]:
+    """Return what the same answer for everybody reaches on the test rows, of the runs where it may be shown."""
+    return tuple(
+        (
+            CONSTANT if len(marks) == len(chosen) else f"{CONSTANT} ({', '.join(marks)})",
+            100 * share,
+            None,
+            None,
+            None,
+            None,
+        )
+        for share, marks in _find_constants(chosen).items()
+    )
+
+
+def reference_rows(references: Sequence[RunFacts[Kind]]) -> tuple[tuple[Cell, ...], ...]:
+    """Return runs without privacy and fairness on the same question, raw."""
+    named = (
+        (f"for reference: no privacy, no fairness (key {each.key}, seed {each.seed})", each) for each in references
+    )
+    return tuple((name, _show_fact(each.accuracy), None, _show_fact(each.gap), None, 1) for name, each in named)
+
+
+def group_rows(each: Chosen[Kind], *, paid: bool) -> Table | None:
+    """Return the groups' rates of the first seed with 95 % intervals; None where there are none."""
+    measures = _select(each, paid=paid)
+    if measures is None or not measures.groups:
+        return None
+    rates = _list_rates(measures)
+    shares = zip(*(classes.read_groups(measures.found, rate) for rate in rates), strict=True)
+    rows = tuple((own[0]["name"], round(own[0]["size"]), *map(wording.share_text, own, rates)) for own in shares)
+    note = "In per cent, with 95 % Wilson intervals, on the test split."
+    if paid:
+        note = (
+            "From noisy counts that ε covers: the numbers of test rows carry noise too, so their sum need not be "
+            f"{each.first.data.n_test:,}. In brackets: 95 % interval over the noise and the sampling of the "
+            "test rows."
+        )
+    return Table(("group", "test rows", *(f"{title} %" for title in rates.values())), rows, note, Origin(measures.kind))
+
+
+def _list_rates(measures: Measures[Kind]) -> dict[str, str]:
+    """Return the shares of each group that a table has: of many classes the accuracy and where groups differ most."""
+    if not has_classes(measures):
+        return RATES
+    if classes.are_groups(measures.found):
+        return {"accuracy": RATES["accuracy"]}
+    widest = classes.find_widest(measures.found)
+    return {"accuracy": RATES["accuracy"], widest: classes.list_shares(measures.found)[widest]}
+
+
+def group_figures(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> list[Part]:
+    """Return the groups' rates that the runs' notions compare, as bars."""
+    told = [(each, measures) for each in chosen if (measures := _select(each, paid=paid)) and measures.groups]
+    drawn = dict.fromkeys(rate for each, measures in told for rate in _compared_rates(each, measures))
+    origin = Origin(find_worst([measures.kind for _, measures in told]))
+    return [group_bars(_read_bars(told, rate), rate=rate, origin=origin) for rate in drawn]
+
+
+def _read_bars(told: Sequence[tuple[Chosen[Kind], Measures[Kind]]], rate: str) -> list[GroupRates]:
+    """Return the groups of those runs that have the share `rate` of them."""
+    known = [(each, one.found) for each, one in told if rate in (classes.list_shares(one.found) or RATES)]
+    return [GroupRates(each.name, each.row.method, classes.read_groups(found, rate)) for each, found in known]
+
+
+def _compared_rates(each: Chosen[Kind], measures: Measures[Kind]) -> tuple[str, ...]:
+    """Return the groups' shares that a run's notion compares; of many classes that in which groups differ most."""
+    usual = each.first.notion.rates
+    return tuple(_list_rates(measures)) if has_classes(measures) and usual != ("accuracy",) else usual
+
+
+def curve_figures(chosen: Sequence[Chosen[Kind]]) -> list[Part]:
+    """Return accuracy and gaps while training, raw; [] where no run kept its curves."""
+    histories = {each.number: [live.collect(run.curves) for run in each.runs] for each in chosen}
+    if not any(live.has_epochs(history) for found in histories.values() for history in found):
+        return []
+    metrics = dict.fromkeys(["accuracy", *(each.first.notion.metric for each in chosen)])
+    return [
+        live.overlay(
+            [fold_curves(each.name, each.row.method, histories[each.number], metric) for each in chosen],
+            metric=metric,
+            origin=find_origin((each.first.config["data"] for each in chosen), tell=False),
+        )
+        for metric in metrics
+    ]
+
+
+def chosen_trade_off(
+    chosen: Sequence[Chosen[Kind]], *, paid: bool, before: Measured | None = None
+) -> FigureData | None:
+    """Return accuracy against gap, one point a run with its 95 % interval; None where no run has both.
+
+    `paid`: from what ε covers alone. Without a gap that was paid for, accuracy stands over ε instead. `before` is what
+    the runs are held against.
+    """
+    titles = dict.fromkeys(each.first.notion.title for each in chosen)
+    points = [(each, *_point(each, paid=paid)) for each in chosen]
+    known = [point for point in points if point[1].mean is not None]
+    both = [point for point in known if point[2].mean is not None]
+    if both:
+        axis = Axis("Gap" if len(titles) > 1 else f"{next(iter(titles))} gap", "percentage points", with_zero=True)
+        return _add_before(_scatter(both, axis, chosen, paid=paid), before, paid=paid)
+    budgets = ((each, accuracy, each.row.epsilon) for each, accuracy, _ in known)
+    over = [(each, accuracy, Mean(at / 100, None, None, 1)) for each, accuracy, at in budgets if at is not None]
+    return _scatter(over, EPSILON_AXIS, chosen, paid=paid) if over else None
+
+
+def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen[Kind]], *, paid: bool) -> FigureData:
+    """Return accuracy over `x`, in hundredths of whose unit the second mean is; `chosen` are all runs."""
+    series = []
+    for index, (each, accuracy, at) in enumerate(points):
+        same = sum(earlier.row.method == each.row.method for earlier, _, _ in points[:index])
+        ends = [tuple(_in_percent(end) for end in (mean.mean, mean.low, mean.high)) for mean in (at, accuracy)]
+        (place, left, right), (y, low, high) = ends
+        point = Series(each.name, "points", (place or 0.0,), (y,), style=each.row.method, variation=same)
+        point = point if low is None or high is None else replace(point, low=(low,), high=(min(high, 100.0),))
+        point = point if left is None else replace(point, x_low=(left,), x_high=(right,))
+        series.append(replace(point, text=(each.mark,)))
+    said = "; ".join(f"{s.name}: accuracy {number_text(s.y[0])} % at {number_text(float(s.x[0]))}" for s in series)
+    better = "" if x.log else "Up and to the left is better. "
+    return FigureData(
+        name="chosen_trade_off",
+        title="Accuracy against fairness gap" if not x.log else "Accuracy over the privacy budget",
+        x=x,
+        panels=(Panel(ACCURACY),),
+        series=tuple(series),
+        caption=f"{better}{_say_absent(points, chosen)}{_say_whiskers(points, paid=paid)}",
+        alt=f"Accuracy over {x.label}. {said}.",
+        references=_mark_constants(chosen),
+        origin=_find_origin([each for each, _, _ in points], paid=paid),
+    )
+
+
+def _add_before(figure: FigureData, before: Measured | None, *, paid: bool) -> FigureData:
+    """Return a figure with the point of what its runs are held against, where accuracy and gap of that are known."""
+    if before is None:
+        return figure
+    gap, accuracy = before.gap, before.accuracy
+    if gap.mean is None or accuracy.mean is None:
+        return figure
+    name = method_style(before.method).title
+    point = Series(name, "points", (100 * gap.mean,), (100 * accuracy.mean,), style=before.method, text=("plain",))
+    whiskers = gap.n > 1 or paid  # one seed's are not drawn beside raw points without them
+    if whiskers and gap.low is not None and gap.high is not None:
+        point = replace(point, x_low=(100 * gap.low,), x_high=(100 * gap.high,))
+    if whiskers and accuracy.low is not None and accuracy.high is not None:
+        point = replace(point, low=(100 * accuracy.low,), high=(100 * accuracy.high,))
+    said = f" {name}: accuracy {number_text(point.y[0])} % at {number_text(float(point.x[0]))}."
+    worst = find_worst([figure.origin.kind, before.kind])
+    origin = figure.origin if worst == figure.origin.kind else Origin(worst)
+    return replace(figure, series=(*figure.series, point), alt=f"{figure.alt}{said}", origin=origin)
+
+
+def _mark_constants(chosen: Sequence[Chosen[Kind]]) -> tuple[Mark, ...]:
+    """Return a line for each accuracy of the same answer for everybody; lines that nearly meet have one name."""
+    together: list[list[float]] = []
+    for share in sorted(_find_constants(chosen)):
+        if together and share - together[-1][-1] < _NEAR:
+            together[-1].append(share)
+        else:
+            together.append([share])
+    return tuple(
+        Mark(100 * share, "" if place else f"{CONSTANT}: {_say_ends(near)}", axis="y")
+        for near in together
+        for place, share in enumerate(reversed(near))
+    )
+
+
+def _say_ends(shares: Sequence[float]) -> str:
+    low, high = number_text(100 * shares[0]), percent_text(shares[-1])
+    return high if len(shares) == 1 else f"{low} to {high}"
+
+
+def _say_absent(points: Sequence[Point], chosen: Sequence[Chosen[Kind]]) -> str:
+    """Return which of the runs are not drawn."""
+    drawn = {each.number for each, _, _ in points}
+    absent = [each.mark for each in chosen if each.number not in drawn]
+    return f"Not drawn, since they lack a number that this needs: {', '.join(absent)}. " if absent else ""
+
+
+def _say_whiskers(points: Sequence[Point], *, paid: bool) -> str:
+    several = any(len(each.runs) > 1 for each, _, _ in points)
+    if paid:
+        drawn = any(mean.low is not None for _, accuracy, at in points for mean in (accuracy, at))
+        words = "95 % over the sampling of the test rows and the noise" + ("; of several seeds, over these" * several)
+        whiskers = f"Whiskers: {words}. " if drawn else ""
+        return f"{whiskers}From numbers that are public or that ε covers."
+    seeds = "Whiskers: 95 % interval of the mean over seeds." if several else wording.ONE_SEED
+    return seeds
+
+
+def _find_origin(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> Origin:
+    """Return whose the runs' exact numbers are, or `paid` those that may be published.
+
+    Of a raw one's mark what is true of some runs alone is said of them.
+    """
+    if paid:
+        return Origin(find_worst([each.measure().kind for each in chosen]))
+    if all(each.first.data.published for each in chosen):
+        return PUBLIC
+    public = [each.mark for each in chosen if each.accuracy_is_public]
+    if 0 < len(public) < len(chosen):
+        some = f"But the accuracy of {', '.join(public)} may be published: it follows from what is public."
+        return Origin("raw", mark=f"{RAW} {some}")
+    return Origin("raw", mark=RAW_BUT_ACCURACY if public else RAW)
+
+
+def _find_constants(chosen: Sequence[Chosen[Kind]]) -> dict[float, list[str]]:
+    """Return the accuracy of the same answer for everybody, with the runs on whose test rows it is; to 0.0001."""
+    found: dict[float, list[str]] = {}
+    for each in chosen:
+        constants = [None if run.exact is None else run.exact.read("constant_accuracy") for run in each.runs]
+        mean = mean_interval(None if fact is None else fact.value for fact in constants).mean
+        if mean is not None:
+            found.setdefault(round(mean, 4), []).append(each.mark)
+    return found
+
+
+def _point(each: Chosen[Kind], *, paid: bool) -> tuple[Mean, Mean]:
+    """Return accuracy and gap as means over seeds; of one run that may be shown, with intervals of rows and noise."""
+    found = each.measure() if paid else each.row
+    return found.accuracy, found.gap
+
+
+def _ends(mean: Mean) -> tuple[Value, Value]:
+    half = mean.half
+    return _percent(mean.mean), _percent(half)
+
+
+def _percent(share: Value) -> Value:
+    return None if share is None else 100 * share
+
+
+def _in_percent(share: Value) -> Value:
+    return None if share is None else 100 * max(share, 0.0)
+
+
+def tell_classes(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section, ...]:
+    """Return the classes of each run's first seed, and over all seeds what they lose; () where there are two labels."""
+    parts: list[Part] = []
+    for each in chosen:
+        table = class_rows(each, paid=paid)
+        if table is not None:
+            seeds = f", seed {each.row.seeds[0]}" if len(each.runs) > 1 else ""
+            parts += [Text(f"{each.name}{seeds}. {say_decided(_find(each, paid=paid))}"), table]
+    if not parts:
+        return ()
+    known = [each for each in chosen if has_classes(_select(each, paid=paid))]
+    bars = [GroupRates(each.name, each.row.method, _find(each, paid=paid)["classes"]) for each in known]
+    if not all(are_groups(_find(each, paid=paid)) for each in known):  # else they stand among the groups' figures
+        origin = Origin(find_worst([measures.kind for each in known if (measures := _select(each, paid=paid))]))
+        parts.append(group_bars(bars, rate="accuracy", of="class", origin=origin))
+    losses = None if paid else loss_rows(known)
+    title = "Classes, from noisy counts" if paid else "Classes"
+    return (Section(title, (*parts, *(() if losses is None else (losses,)))),)
+
+
+def class_rows(each: Chosen[Kind], *, paid: bool) -> Table | None:
+    """Return how each class fares in the first seed, with 95 % intervals; None where there are two labels."""
+    measures = _select(each, paid=paid)
+    if measures is None or not has_classes(measures):
+        return None
+    found = measures.found
+    rows = tuple(
+        (one["name"], round(one["size"]), wording.share_text(one, "accuracy"), wording.share_text(one, "decided"))
+        for one in found["classes"]
+    )
+    noisy = "From noisy counts that ε covers. In brackets: 95 % over the noise and the sampling of the test rows."
+    measured = "Accuracy is among the class's own rows; decided, the share of all rows. 95 % Wilson intervals."
+    return Table(_CLASS_HEAD, rows, noisy if paid else measured, Origin(measures.kind))
+
+
+def loss_rows(chosen: Sequence[Chosen[Kind]]) -> Table | None:
+    """Return what each class gains or loses against the run for accuracy alone; None where that is not among them."""
+    reference = find_reference([each.row.method for each in chosen])
+    others = [at for at in range(len(chosen)) if at != reference]
+    if reference is None or not others:
+        return None
+    lines = compare_classes([each.runs for each in chosen], reference=reference)
+    rows: list[tuple[Cell, ...]] = []
+    for one in lines:
+        base = one.accuracies[reference].mean
+        gains = (one.gains[at] for at in others)
+        rows.append((one.name, *(None if share is None else 100 * share for share in (base, *gains))))
+    head = ("class", f"accuracy %, {chosen[reference].mark}", *(f"{chosen[at].mark}, pp" for at in others))
+    note = "Percentage points gained, where negative lost, against the run that is trained for accuracy alone; means"
+    return Table(head, tuple(rows), f"{note} over seeds.", _find_origin(chosen, paid=False))
+
+
+def _select(each: Chosen[Kind], *, paid: bool) -> Measures[Kind] | None:
+    """Return the first seed's numbers: those of its private evaluation, or exact ones."""
+    return each.first.released if paid else each.first.exact
+
+
+def _find(each: Chosen[Kind], *, paid: bool) -> Json:
+    measures = _select(each, paid=paid)
+    return {} if measures is None else measures.found
+
+
+def _show_fact(fact: Fact[Kind] | None) -> Value:
+    return None if fact is None else 100 * fact.value

@@ -1,0 +1,356 @@
+"""The story of finished runs in five steps, for people who decide: on numbers that are paid for or public alone.
+
+Who is decided about, the gap today, what privacy means, what it costs, and what was chosen. Each step has one number,
+one sentence, a picture as data, and notes for whoever presents it. How it is shown comes after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairpriv_core.documents.chosen import Chosen
+from fairpriv_core.documents.report_data import ReportData, Spent
+from fairpriv_core.documents.summary import find_before, say_privacy
+from fairpriv_core.facts.headline import About, call_people, may_be_before, read_about, say_outcome, write_headline
+from fairpriv_core.facts.measured import Measured, difference
+from fairpriv_core.facts.measures import Open
+from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
+from fairpriv_core.stats import Mean, number, spread
+from fairpriv_core.text import delta_text, epsilon_text
+
+_OF = 100
+_UNPAID = "No fairness number may be shown: private evaluation was off, so ε covers none."
+_TOO_FEW = "The largest gap may not be shown: a group has too few rows."
+_AMONG_LARGE = "A group has too few rows: gaps are between the others."
+_UNKNOWN = "How many people belong to which group may not be shown: no ε covers it."
+_TO_HAVE_ONE = ("What it takes", ("Train with a private evaluation: a part of ε then covers these numbers.",))
+_NOT_FAIR = "ε does not say that the model is fair or right: it limits what the model reveals about one person."
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """A hundred people as dots, `filled` of them marked; `label` says who they are and how many are marked."""
+
+    label: str
+    filled: int
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A share out of 100 with the ends of its interval, or None; `label` says what it is of."""
+
+    label: str
+    share: float
+    ends: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Shares side by side; `caption` says what is counted."""
+
+    bars: tuple[Bar, ...]
+    caption: str
+
+
+@dataclass(frozen=True)
+class Odds:
+    """A proved ε as dots: how `sure` an attacker who began at even odds can end, in 100; no ε: nothing limits it."""
+
+    epsilon: float | None
+    sure: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """One setting in the curve: its name and style, gap in points and accuracy in % with their ends, and a sentence."""
+
+    name: str
+    style: str
+    gap: tuple[float, float, float]
+    accuracy: tuple[float, float, float]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What settings trade: a line from `before` (None where it may not be shown) to each of `lines`.
+
+    `constant` is the accuracy of one answer for everybody in %, where there is no `before`.
+    """
+
+    before: Line | None
+    lines: tuple[Line, ...]
+    constant: float | None = None
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Short lists under their heads."""
+
+    lists: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+Picture = tuple[Crowd, ...] | Bars | Odds | Curve | Lists
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: a title, one number with its unit ("" where none may be shown), one sentence, a picture, and notes."""
+
+    title: str
+    number: str
+    unit: str
+    sentence: str
+    picture: Picture
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Story:
+    """Five steps on the runs of one question; `source` says where the numbers are from."""
+
+    title: str
+    headline: str
+    source: str
+    steps: tuple[Step, ...]
+
+
+def tell_story(chosen: Sequence[Chosen[Open]], beside: ReportData, chosen_number: int = 1) -> Story:
+    """Return the story of `chosen`, runs as policy may see them; those on another question than its run are left out.
+
+    `chosen_number` is the number of the run that was chosen; another number stands for the first one.
+    """
+    run = next((each for each in chosen if each.number == chosen_number), chosen[0])
+    same = [each for each in chosen if each.first.question == run.first.question]
+    measured = {each.number: each.measure(_call(each)) for each in same}
+    unfair = [one for one in measured.values() if may_be_before(one, measured.values())]
+    plain = [one for one in unfair if methods()[one.method].info.threat_model is None]
+    known = [
+        one
+        for one in (*plain, find_before([run], beside.references), *unfair)
+        if one and one.among_large.mean is not None
+    ]
+    before = known[0] if known else None
+    about, told = read_about(run.first), measured[run.number]
+    others = [one for one in measured.values() if one is not before]
+    headline = write_headline([told], about, before=None if told is before else before)
+    steps = (
+        _tell_people(run, about, told),
+        _tell_gap(run, about, told, before),
+        _tell_privacy(run),
+        _tell_costs(run, told, others or [told], before if others else None),
+        _tell_choice(run, about, told, None if told is before else before, beside.ledger),
+    )
+    said = f"{headline.outcome} {headline.sentence}".strip()
+    return Story(
+        run.first.data.title.removeprefix("an own file, "), said, " ".join((headline.note, *beside.origins)), steps
+    )
+
+
+def _call(each: Chosen[Open]) -> str:
+    return each.name.partition(": ")[2]
+
+
+def _tell_people(run: Chosen[Open], about: About, told: Measured) -> Step:
+    """Return who is decided about, and how; the groups as people out of 100."""
+    data = run.first.data
+    total = sum(told.sizes.values())
+    crowds = [Crowd(about.call(name), round(_OF * size / total)) for name, size in told.sizes.items()] if total else []
+    unit = f"{data.unit}s".replace("persons", "people")
+    decided = f"who is {about.predicted}" if about.predicted else f"which {data.label} is theirs"
+    label = f" ({data.label})" if data.own_file and about.predicted else ""
+    return Step(
+        "Who is decided about, and how",
+        f"{data.n_train + data.n_test:,}",
+        unit,
+        f"A model decides {decided}{label}. Does it treat {about.people} alike?",
+        tuple(Crowd(f"{each.filled} of 100: {each.label}", each.filled) for each in crowds) or _list_groups(about),
+        (
+            f"Data: {data.title}. {data.summary}",
+            f"The model learned from {data.n_train:,} {unit} and was measured on {data.n_test:,} others.",
+            *(() if total else (_UNKNOWN,)),
+            *data.caveats,
+        ),
+    )
+
+
+def _list_groups(about: About) -> Lists:
+    """Return who the groups are, where it may not be told how many they are."""
+    return Lists(((f"Groups of {about.attribute}", tuple(map(about.call, about.groups))),))
+
+
+def _tell_gap(run: Chosen[Open], about: About, told: Measured, before: Measured | None) -> Step:
+    """Return the gap without fairness where it is known, else that of what was chosen."""
+    shown, known = before or told, before is not None
+    notes = [run.first.asks, f"When it misleads: {run.first.notion.misleads}"]
+    if not known:
+        notes.insert(0, "Without fairness the gap may not be shown: no ε covers it. This is the gap of what we chose.")
+    if shown.among_large.mean is None:
+        return Step("The gap", "", "", _say_missing(run), Lists((_TO_HAVE_ONE,)), tuple(notes))
+    plain = shown.method == REFERENCE_METHOD
+    without = "Without privacy and fairness" if plain else f"Without fairness ({shown.name})"
+    said = f"{without if known else 'With what we chose'}, {about.gap} is {spread(shown.among_large)} points."
+    if shown.gap.mean is None:
+        said += f" {_AMONG_LARGE}"
+    title = ("The gap today" if plain else "The gap without fairness") if known else "The gap"
+    return Step(title, number(shown.among_large.mean), "points", said, _draw_gap(shown, about), tuple(notes))
+
+
+def _draw_gap(shown: Measured, about: About) -> Bars:
+    """Return the share of each group that the notion compares, of the first seed; without any, the gap itself."""
+    bars = tuple(
+        Bar(call_people(each.name, about), _OF * each.share, each.interval and _in_hundred(each.interval))
+        for each in shown.groups
+    )
+    if not bars:
+        ends = (shown.among_large.low, shown.among_large.high)
+        known = None if ends[0] is None or ends[1] is None else _in_hundred((ends[0], ends[1]))
+        return Bars((Bar(about.gap, _OF * (shown.among_large.mean or 0.0), known),), "In percentage points.")
+    counted = say_outcome(about) if about.predicted else f"count for {about.notion.title.lower()}"
+    seeds = f" First of {shown.gap.n} seeds." if shown.gap.n > 1 else ""
+    whiskers = " Thin lines: 95 % intervals." if any(bar.ends for bar in bars) else ""
+    return Bars(bars, f"Of 100, those who {counted}.{seeds}{whiskers}")
+
+
+def _in_hundred(interval: tuple[float, float]) -> tuple[float, float]:
+    return _OF * interval[0], _OF * interval[1]
+
+
+def _tell_privacy(run: Chosen[Open]) -> Step:
+    """Return what privacy means, as dots."""
+    stated, sure, title = run.first.epsilon, run.first.epsilon.sure, "What privacy means"
+    move = "Move the slider: a smaller ε protects more, and adds more noise."
+    if sure is None:
+        return Step(title, f"{_OF}", "% certain is possible", stated.odds, Odds(None, _OF), (move,))
+    attribute = stated.threat_model == "attribute"
+    what = f"of a person's {run.first.data.sensitive}" if attribute else "whether a person's record was used"
+    return Step(
+        title,
+        f"{sure}",
+        "% certain, at most",
+        f"At ε = {epsilon_text(stated.proved)}, a 50:50 guess {what} becomes at most {sure} % certain.",
+        Odds(stated.proved, sure),
+        (
+            f"It is proved, and can fail with a chance of {delta_text(stated.delta)}.",
+            move,
+            stated.odds,
+        ),
+    )
+
+
+def _say_missing(run: Chosen[Open]) -> str:
+    """Return why a run has no gap that may be shown."""
+    return _UNPAID if run.first.released is None else _TOO_FEW
+
+
+def _tell_costs(run: Chosen[Open], told: Measured, settings: Sequence[Measured], before: Measured | None) -> Step:
+    """Return what was chosen costs in right answers; each setting as a line from where it began."""
+    lines = tuple(line for each in settings if (line := _draw(each, before)) is not None)
+    notes: tuple[str, ...] = (
+        "Each arrow lights one setting.",
+        "Up and to the left is better. Whiskers: 95 % intervals.",
+    )
+    moved = [difference(each, before, "accuracy") for each in ([told] if told in settings else settings) if before]
+    known = [one for one in moved if one.mean is not None]
+    shown, unit, said = _say_cost(known, before) if known else _say_accuracy(told)
+    said = f"With {told.name}, {said[0].lower()}{said[1:]}" if said and told in settings and len(settings) > 1 else said
+    if any(each.gap.mean is None for each in settings):
+        notes = (*notes, _AMONG_LARGE)
+    if not lines:
+        return Step("What it costs", shown, unit, said or _say_missing(run), Lists((_TO_HAVE_ONE,)), notes)
+    start = None if before is None else _draw(before, None)
+    constant = None if start is not None or told.constant is None else _OF * told.constant
+    return Step("What it costs", shown, unit, said, Curve(start, lines, constant), notes)
+
+
+def _say_cost(moved: Sequence[Mean], before: Measured | None) -> tuple[str, str, str]:
+    """Return how many right answers fewer there are, as a number, its unit, and a sentence."""
+    means = [one.mean or 0.0 for one in moved]
+    gained = min(means) > 0
+    low, high = (min(means), max(means)) if gained else (-max(means), -min(means))
+    shown = number(low) if number(low) == number(high) else f"{number(low)} to {number(high)}"
+    said = "Nothing is given up." if gained else "So much accuracy is given up to close the gap and to add noise."
+    if all(map(_may_be_none, moved)):
+        said += " No change is clear: each interval includes none."
+    without = "protection" if before is not None and before.method == REFERENCE_METHOD else "fairness"
+    return shown, f"{'more' if gained else 'fewer'} right answers in 100 than without {without}", said
+
+
+def _say_accuracy(told: Measured) -> tuple[str, str, str]:
+    """Return the accuracy, its unit, and what it is held against, where nothing without protection may be shown."""
+    if told.accuracy.mean is None:
+        return "", "", ""
+    said = "What that costs is not known: no number without protection may be shown."
+    if told.method == REFERENCE_METHOD:
+        said = "Nothing is protected, so nothing is given up."
+    if told.constant is not None:
+        said += f" One answer for everybody is right in {number(told.constant)}."
+    return number(told.accuracy.mean), "right answers in 100", said
+
+
+def _draw(each: Measured, before: Measured | None) -> Line | None:
+    gap, accuracy = each.among_large, each.accuracy
+    if gap.mean is None or accuracy.mean is None:
+        return None
+    said = f"{each.name}: gap {spread(gap)} points, accuracy {spread(accuracy)} %"
+    moved = None if before is None else difference(each, before, "accuracy")
+    if moved is not None and _may_be_none(moved):
+        said += ", no clear loss of accuracy"
+    ends = [
+        tuple(100 * (one if one is not None else mean.mean or 0.0) for one in (mean.mean, mean.low, mean.high))
+        for mean in (gap, accuracy)
+    ]
+    return Line(each.name or "without privacy and fairness", each.method, _three(ends[0]), _three(ends[1]), f"{said}.")
+
+
+def _may_be_none(moved: Mean) -> bool:
+    """Return whether the interval of a difference includes 0."""
+    return moved.low is not None and moved.high is not None and moved.low <= 0 <= moved.high
+
+
+def _three(ends: tuple[float, ...]) -> tuple[float, float, float]:
+    value, low, high = ends
+    return value, low, high
+
+
+def _tell_choice(
+    run: Chosen[Open], about: About, told: Measured, before: Measured | None, ledger: Sequence[Spent]
+) -> Step:
+    """Return what was chosen, what it gives up, and what is not covered."""
+    headline = write_headline([told], about, before=before)
+    gives = []
+    moved = None if before is None else difference(told, before, "accuracy")
+    if moved is not None and moved.mean is not None:
+        unsure = ", no clear change" if _may_be_none(moved) else ""
+        way = "lost" if moved.mean < 0 else "gained"
+        gives.append(f"{number(abs(moved.mean))} points of accuracy are {way}{unsure}.")
+    remains = told.among_large
+    if remains.mean is not None:
+        gives.append(f"A gap of {spread(remains)} points remains.")
+    if told.gap.mean is None:
+        gives.append(_say_missing(run) if remains.mean is None else _AMONG_LARGE)
+    lists = (("What it gives up", tuple(gives)), ("What is not covered", _list_uncovered(run)))
+    privacy = say_privacy(run.first)
+    notes = (*(() if privacy is None else (privacy,)), headline.note, *map(_say_spent, ledger))
+    shown, unit = ("", "") if remains.mean is None else (number(remains.mean), "points of gap")
+    if not shown and told.accuracy.mean is not None:
+        shown, unit = number(told.accuracy.mean), "right answers in 100"
+    said = f"{headline.outcome} {headline.sentence}".strip()
+    return Step(f"What we chose: {told.name}", shown, unit, said, Lists(lists), notes)
+
+
+def _list_uncovered(run: Chosen[Open]) -> tuple[str, ...]:
+    stated, data = run.first.epsilon, run.first.data
+    if stated.proved is None:
+        return ("Nothing is protected: no ε is proved.", _NOT_FAIR)
+    if stated.threat_model == "attribute":
+        only = f"Only {data.sensitive} is protected, nothing else of a {data.unit}."
+        return (only, f"Other columns may reveal {data.sensitive}.", _NOT_FAIR)
+    return ("What the data says of people in general.", _NOT_FAIR)
+
+
+def _say_spent(one: Spent) -> str:
+    what = "whole records" if one.column is None else one.column
+    cost = "without a bound" if one.epsilon is None else f"ε = {epsilon_text(one.epsilon)}"
+    return f"All {one.runs:,} runs on {one.data} together have spent, of {what}: {cost}."

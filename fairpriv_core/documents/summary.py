@@ -1,0 +1,64 @@
+"""What a report says first: a headline for each question that its runs answer, and two or three reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairpriv_core.documents.chosen import Chosen
+from fairpriv_core.documents.document import Bullets, Part, Section, Text
+from fairpriv_core.documents.report_data import ReportData
+from fairpriv_core.documents.report_numbers import chosen_trade_off
+from fairpriv_core.facts.headline import Headline, read_about, write_headline
+from fairpriv_core.facts.measured import Measured, measure
+from fairpriv_core.facts.run_facts import RunFacts
+from fairpriv_core.records.release import Kind
+from fairpriv_core.text import delta_text, epsilon_text, percent_text
+
+
+def find_headlines(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts[Kind]]) -> list[Headline]:
+    """Return the headline of each question (data, groups, label, notion) that the runs answer, in their order."""
+    questions: dict[str, list[Chosen[Kind]]] = {}
+    for each in chosen:
+        questions.setdefault(each.first.question, []).append(each)
+    return [_write(own, references) for own in questions.values()]
+
+
+def find_before(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts[Kind]]) -> Measured | None:
+    """Return runs without privacy and fairness on the question of `chosen`, from beside them; None without."""
+    found = [each for each in references if each.question == chosen[0].first.question]
+    return measure(found) if found else None
+
+
+def tell_summary(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, paid: bool) -> Section:
+    """Return the headlines, what they say as a figure where it can be drawn, and their reasons."""
+    found = find_headlines(chosen, beside.references)
+    before = find_before(chosen, beside.references) if len(found) == 1 else None
+    figure = chosen_trade_off(chosen, paid=paid, before=before)
+    parts: list[Part] = [Text(said, strong=True) for each in found for said in (each.outcome, each.sentence) if said]
+    parts += [] if figure is None else [figure]
+    reasons = [Bullets((*each.reasons, each.note)) for each in found]
+    return Section("In short", (*parts, *reasons, *([Bullets(beside.origins)] if beside.origins else [])))
+
+
+def say_privacy(run: RunFacts[Kind]) -> str | None:
+    """Return what a proved ε of a run lets an attacker learn, in one or two sentences; None without one."""
+    stated, sure = run.epsilon, run.epsilon.sure
+    if sure is None:
+        return None
+    what = f"anyone's {run.data.sensitive}" if stated.threat_model == "attribute" else "anyone's record"
+    ends = "almost certain" if sure > 99 else f"at most {sure} % certain"
+    return (
+        f"Someone guessing 50:50 can become {ends} of {what}: ε = {epsilon_text(stated.proved)}, proved; this can "
+        f"fail with a chance of {delta_text(stated.delta)}."
+    )
+
+
+def _write(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts[Kind]]) -> Headline:
+    one = len(chosen) == 1
+    settings = [each.measure("" if one else each.mark) for each in chosen]
+    worst = max(chosen, key=lambda each: each.first.epsilon.sure or 0)
+    known = [each.constant for each in settings if each.constant is not None]
+    constant = f"The same answer for everybody would be right for {percent_text(known[0])}." if known else None
+    privacy = say_privacy(worst.first)
+    more = [privacy and (privacy if one else f"{worst.mark}: {privacy}"), constant]
+    return write_headline(settings, read_about(chosen[0].first), before=find_before(chosen, references), more=more)

@@ -1,0 +1,247 @@
+"""Audits as figures, and the stored audits of the whole catalogue that `examples/make_audit_results.py` writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero
+from fairpriv_core.figures.origin import ALL_RAW, Origin
+from fairpriv_core.text import at_least_text, delta_text, epsilon_text, number_text, percent_text, points_text
+
+PATH = Path(__file__).with_name("audit_results.json")
+FOUND = "Attacks show at least"
+CURVE = "If only the noise can be wrong"
+#: what the bound by the whole curve rests on
+ASSUMED = (
+    "The bound by the whole curve assumes Gaussian noise of unknown scale, with the sampling as stated; it would not "
+    "catch other faults."
+)
+#: in place of `attribute_bars`
+NOTHING_TO_GUESS = (
+    "The groups are the classes: whoever knows a row's label knows its group, and nothing is left to guess."
+)
+_TITLES = {"LR": "Logistic regression", "MLP": "Neural network", "RF": "Random forest", "KNN": "Nearest neighbours"}
+
+
+def read_audit_results(path: Path = PATH) -> dict[str, Any]:
+    """Return the stored audits.
+
+    `methods` has one audit for each variant of each private method, `demonstration` what refutes PF-LD's published
+    accounting, `settings`, `made`, `versions` and `command` how they were made.
+    """
+    stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return stored
+
+
+def write_tables(text: str, results: Mapping[str, Any]) -> str:
+    """Return the Markdown `text` with the stored audits' tables between their marks."""
+    shown = results["demonstration"]
+    tables = {
+        "demonstration": _write_table(
+            ("PF-LD", "stated ε", "attacks show at least", "runs on each table", "confidence"),
+            (_describe_variant(name, shown[name]) for name in ("published", "proved")),
+        ),
+        "methods": _write_table(
+            ("method", "protects", "proved ε", "many runs", "one run", "whole curve", "nearest", "runs on each"),
+            (_describe_row(audit) for audit in results["methods"]),
+        ),
+    }
+    for name, table in tables.items():
+        start, end = text.index(f"<!-- {name} -->"), text.index("<!-- end -->", text.index(f"<!-- {name} -->"))
+        text = f"{text[:start]}<!-- {name} -->\n{table}{text[end:]}"
+    return text
+
+
+def _describe_variant(name: str, found: Mapping[str, Any]) -> Sequence[str]:
+    first = at_own_delta(found)
+    stated = first["epsilon_published"] if first["epsilon"] is None else first["epsilon"]
+    return (
+        name,
+        epsilon_text(stated),
+        f"**{at_least_text(first['lower_bound'])}**",
+        f"{found['runs']:,}",
+        f"{100 * found['confidence']:g} %",
+    )
+
+
+def _describe_row(audit: Mapping[str, Any]) -> Sequence[str]:
+    found = audit["distinguishing"]
+    first = at_own_delta(found)
+    curve = curve_bound(found)
+    nearest = max(at["lower_bound"] / at["epsilon"] for at in found["profile"] if at["epsilon"])
+    return (
+        f"`{audit['name']}`",
+        "the attribute" if audit["threat_model"] == "attribute" else "the record",
+        epsilon_text(first["epsilon"]),
+        at_least_text(first["lower_bound"]),
+        at_least_text(audit["one_run"]["lower_bound"]),
+        "–" if curve is None else at_least_text(curve),
+        f"{100 * nearest:.0f} %",
+        f"{found['runs']:,}",
+    )
+
+
+def _write_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "".join(f"| {' | '.join(line)} |\n" for line in (head, ["---"] * len(head), *rows))
+
+
+def at_own_delta(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the bounds of a distinguishing attack at the run's own delta, the smallest."""
+    first: Mapping[str, Any] = found["profile"][0]
+    return first
+
+
+def curve_bound(found: Mapping[str, Any]) -> float | None:
+    """Return the bound by the whole curve at the run's own delta; None where nothing is proved, or of older audits."""
+    bound: float | None = at_own_delta(found).get("lower_bound_curve")
+    return bound
+
+
+def best_lower_bound(code: Mapping[str, Any]) -> float:
+    """Return the larger of the bounds that many runs and one run give, at the run's own delta."""
+    return max(float(code["one_run"]["lower_bound"]), float(at_own_delta(code["distinguishing"])["lower_bound"]))
+
+
+def bound_bars(code: Mapping[str, Any]) -> FigureData:
+    """Return what attacks found beside what is proved and what the paper's accounting says, of the same releases."""
+    found, one_run = code["distinguishing"], code["one_run"]["lower_bound"]
+    first = at_own_delta(found)
+    parts = [
+        (f"{FOUND}: many runs", first["lower_bound"], "found"),
+        (f"{FOUND}: one run", one_run, "found once"),
+        (CURVE, curve_bound(found), "found once"),
+        ("Proved: at most", first["epsilon"], "budget"),
+        ("The paper's formula", first["epsilon_published"], "published"),
+    ]
+    series = [Series(name, "bar", ("ε",), (value,), style=style) for name, value, style in parts if value is not None]
+    words = ", ".join(f"{each.name.lower()} {_show(each)}" for each in series)
+    return FigureData(
+        name="audit_bounds",
+        title="What attacks found, and what is promised",
+        x=Axis("ε of the audited releases", range=from_zero([each.y[0] for each in series])),
+        panels=(Panel(Axis("")),),
+        series=tuple(series),
+        caption=f"δ = {delta_text(first['delta'])}. Lower bounds hold with {100 * found['confidence']:g} % "
+        f"confidence; {found['runs']:,} runs on each of two data sets. The true ε lies at or above them."
+        + ("" if curve_bound(found) is None else f" {ASSUMED}"),
+        alt=f"ε of the audited releases: {words}.",
+        horizontal=True,
+    )
+
+
+def _show(bar: Series) -> str:
+    """Return a bar's epsilon, rounded so that what is said of it holds."""
+    value = float(bar.y[0] or 0.0)
+    return epsilon_text(value) if bar.style in ("budget", "published") else at_least_text(value)
+
+
+def catalogue_bars(audits: Sequence[Mapping[str, Any]]) -> FigureData:
+    """Return the lower bound beside the proved epsilon of each audited method that has one."""
+    proved = [one for one in audits if at_own_delta(one["distinguishing"])["epsilon"] is not None]
+    names = tuple(one["title"] for one in proved)
+    found = tuple(best_lower_bound(one) for one in proved)
+    curves: tuple[Value, ...] = tuple(curve_bound(one["distinguishing"]) for one in proved)
+    limits: tuple[Value, ...] = tuple(at_own_delta(one["distinguishing"])["epsilon"] for one in proved)
+    said = "; ".join(
+        f"{n}: {at_least_text(f)} of {epsilon_text(e)}" for n, f, e in zip(names, found, limits, strict=True)
+    )
+    return FigureData(
+        name="audit_catalogue",
+        title="What attacks found, and what is proved",
+        x=Axis("ε of the audited releases", range=from_zero(limits)),
+        panels=(Panel(Axis("")),),
+        series=(
+            Series(FOUND, "bar", names, found, style="found"),
+            Series(CURVE, "bar", names, curves, style="found once"),
+            Series("Proved: at most", "bar", names, limits, style="budget"),
+        ),
+        caption="No attack exceeds what is proved. A short lower bar says that our attacks found little, not "
+        f"that there is little to find. {ASSUMED}",
+        alt=f"Lower bound from attacks and proved ε, by method. {said}.",
+        horizontal=True,
+    )
+
+
+def demonstration_bars(found: Mapping[str, Any]) -> FigureData:
+    """Return what attacks found on the stored pair of data sets, beside what each variant of PF-LD says."""
+    names = ("As published", "Proved variant")
+    first = [at_own_delta(found[variant]) for variant in ("published", "proved")]
+    shown = tuple(one["lower_bound"] for one in first)
+    said = (first[0]["epsilon_published"], first[1]["epsilon"])
+    each = "; ".join(
+        f"{name}: {at_least_text(low)} found, {epsilon_text(claim)} stated"
+        for name, low, claim in zip(names, shown, said, strict=True)
+    )
+    return FigureData(
+        name="audit_demonstration",
+        title="PF-LD: one person's group changed",
+        x=Axis("ε", range=from_zero([*shown, *said])),
+        panels=(Panel(Axis("")),),
+        series=(
+            Series(FOUND, "bar", names, shown, style="found"),
+            Series("Stated: at most", "bar", names, said, style="budget"),
+        ),
+        caption=f"δ = {delta_text(first[0]['delta'])}; {found['published']['runs']:,} runs on each of two data "
+        "sets of made-up people. Every step uses all rows, so no amplification by sampling is in question.",
+        alt=f"ε shown by attacks and ε stated, by variant of PF-LD. {each}.",
+        horizontal=True,
+    )
+
+
+def membership_bars(found: Mapping[str, Any], origin: Origin = ALL_RAW) -> FigureData:
+    """Return the four attackers' advantage in telling training rows from others (FairDP-A, Figure 3)."""
+    attackers = found["attackers"]
+    names = tuple(_TITLES[one["attacker"]] for one in attackers)
+    values = tuple(100.0 * one["advantage"] for one in attackers)
+    marks = [Reference(100.0 * found["chance"], "by chance alone")]
+    if found["limit"] is not None and found["limit"] < 1.0:
+        marks.append(Reference(100.0 * found["limit"], "ε allows"))
+    each = ", ".join(
+        f"{name} {points_text(one['advantage'])} (AUC {number_text(one['auc'])})"
+        for name, one in zip(names, attackers, strict=True)
+    )
+    areas = ", ".join(number_text(one["auc"]) for one in attackers)
+    return FigureData(
+        name="audit_membership",
+        title="Who was trained on? What attackers gain",
+        x=Axis("Advantage", "percentage points", range=from_zero(values, max(mark.value for mark in marks))),
+        panels=(Panel(Axis("")),),
+        series=(Series("advantage", "bar", names, values, style="part"),),
+        caption=f"Advantage: the attacker's hits minus false alarms, 0 for a coin. AUC (0.5 for a coin), in "
+        f"this order: {areas}. Judged on {found['judged']:,} training rows and as many others.",
+        alt=f"Advantage of four membership attackers: {each}.",
+        references=tuple(marks),
+        horizontal=True,
+        origin=origin,
+    )
+
+
+def attribute_bars(found: Mapping[str, Any], origin: Origin = ALL_RAW) -> FigureData:
+    """Return how often each attacker names a training row's group, without and with the model's answer."""
+    attackers = found["attackers"]
+    names = tuple(_TITLES[one["attacker"]] for one in attackers)
+    parts = (("from the other columns", "baseline", "muted"), ("with the model's answer too", "accuracy", "part"))
+    series = tuple(
+        Series(title, "bar", names, tuple(100.0 * one[field] for one in attackers), style=style)
+        for title, field, style in parts
+    )
+    each = ", ".join(
+        f"{name} {percent_text(one['baseline'])} without and {percent_text(one['accuracy'])} with it"
+        for name, one in zip(names, attackers, strict=True)
+    )
+    return FigureData(
+        name="audit_attribute",
+        title=f"Guessing {found['sensitive']}: does the model's answer help?",
+        x=Axis("Named rightly", "%", range=(0.0, 100.0)),
+        panels=(Panel(Axis("")),),
+        series=series,
+        caption=f"Judged on {found['judged']:,} training rows. What the other columns reveal is no leak of the model: "
+        "the difference is.",
+        alt=f"How often {found['sensitive']} is named rightly, without and with the model's answer: {each}.",
+        references=(Reference(100.0 * found["majority"], "always the largest group"),),
+        horizontal=True,
+        origin=origin,
+    )

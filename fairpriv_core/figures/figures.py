@@ -1,0 +1,180 @@
+"""Figures of results and plans, as data: trade-offs, group bars, clipping curves, predicted epsilon, the odds dots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fairpriv_core.facts import wording
+from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
+from fairpriv_core.figures.origin import ALL_RAW, PUBLIC, Origin
+from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text
+
+EPSILON_AXIS = Axis("Privacy budget ε", log=True)
+ACCURACY = Axis("Accuracy", "%")
+
+
+@dataclass(frozen=True)
+class GroupRates:
+    """One run's groups for `group_bars`: its label, method id and a record's `metrics["groups"]`."""
+
+    label: str
+    method: str
+    groups: Sequence[Mapping[str, Any]]
+
+
+def group_bars(
+    runs: Sequence[GroupRates],
+    *,
+    rate: str = "positive_rate",
+    overall: float | None = None,
+    origin: Origin = ALL_RAW,
+    of: Literal["group", "class"] = "group",
+) -> FigureData:
+    """One bar for each group and run with its 95 % interval; groups stand by position and label.
+
+    `of` is "class" where the runs' `groups` are a record's classes. `origin` is of the rates: released ones are from
+    noisy counts that ε covers.
+    """
+    title, paid = wording.metric_title(rate), origin.kind == "released"
+    series = []
+    for index, run in enumerate(runs):
+        names = tuple(_group_label(group, runs) for group in run.groups)
+        values = tuple(_in_percent(group.get(rate)) for group in run.groups)
+        ends: list[Sequence[Value]] = [group.get(f"{rate}_interval") or (None, None) for group in run.groups]
+        low, high = (tuple(_in_percent(end[side]) for end in ends) for side in (0, 1))
+        same = sum(earlier.method == run.method for earlier in runs[:index])
+        series.append(Series(run.label, "bar", names, values, low=low, high=high, style=run.method, variation=same))
+    marks = () if overall is None else (Reference(100 * overall, f"everyone {percent_text(overall)}"),)
+    return FigureData(
+        name=f"{'classes' if of == 'class' else 'groups'}_{'paid_' if paid else ''}{rate.replace('/', '_')}",
+        title=f"{title} by {of}{', with noise' if paid else ''}",
+        x=Axis(title, "%"),  # short: beside long names little of a phone is left for it
+        panels=(Panel(Axis("")),),
+        series=tuple(series),
+        caption=wording.PAID if paid else f"Whiskers: 95 % Wilson interval of each {of} on the test split.",
+        alt=f"{title} by {of}. " + " ".join(f"{each.name}: {list_values(each.x, each.y, ' %')}." for each in series),
+        references=marks,
+        horizontal=True,
+        origin=origin,
+    )
+
+
+def bias_variance(
+    clips: Sequence[float],
+    bias: Sequence[float],
+    variance: Sequence[float],
+    *,
+    best: float | None,
+    symbol: str = "C_p",
+    current: float | None = None,
+    source: str = "",
+    raw: bool = False,
+) -> FigureData:
+    """Theorem 4 (C_p) or 5 (C_d) of PF-LD: bias, variance and their sum over the clipping bound.
+
+    `clips` are > 0; `best` marks the minimiser, None where the sum only rises; `current` marks the chosen bound;
+    `source` says at which model the curve was computed; `raw` if from protected groups.
+    """
+    total = [b + v for b, v in zip(bias, variance, strict=True)]
+    parts = (
+        ("Clipping (bias)", bias, "bias"),
+        ("Noise (variance)", variance, "variance"),
+        ("Sum", total, "total"),
+    )
+    marked = {"minimum": best, "chosen": current}
+    marks = [Reference(bound, f"{word}: {bound:.3g}") for word, bound in marked.items() if bound is not None]
+    least = "only rises: there is no minimum" if best is None else f"is smallest at {symbol} = {best:.3g}"
+    theorem, what = ("Theorem 4", "constraint gradient") if symbol == "C_p" else ("Theorem 5", "violation")
+    words = f"PF-LD {theorem}: a small bound clips (bias), a large one needs more noise (variance)."
+    return FigureData(
+        name=f"bias_variance_{symbol.lower()}",
+        title=f"Expected error over clipping bound {symbol}",
+        x=Axis(f"Clipping bound {symbol}", log=True),
+        panels=(
+            Panel(
+                Axis(f"Bound on the error of the {what}", log=True, range=_error_range(total)),
+            ),
+        ),
+        series=tuple(line(name, clips, values, style=style) for name, values, style in parts),
+        caption=" ".join(part for part in (words, source) if part),
+        alt=f"Bound on the expected error over {symbol}: the sum {least}.",
+        references=tuple(marks),
+        origin=ALL_RAW if raw else PUBLIC,
+    )
+
+
+def predicted_epsilon(
+    epochs: Sequence[float],
+    epsilon: Sequence[Value],
+    *,
+    budget: float | None,
+    delta: float,
+    protects: str,
+    published: Sequence[Value] = (),
+) -> FigureData:
+    """The ε that a planned run will have spent after each epoch, the budget, and the paper's own accounting."""
+    series = [line("Proved", epochs, epsilon, style="budget")]
+    if published:
+        series.append(line("As the paper accounts", epochs, published, style="published"))
+    last = next((value for value in reversed(epsilon) if value is not None), None)
+    ends = f"After {epochs[-1]:g} epochs ε = {epsilon_text(last)}." if epochs else "No epochs."
+    marks = () if budget is None else (Reference(budget, f"budget {epsilon_text(budget)}", axis="y"),)
+    return FigureData(
+        name="predicted_epsilon",
+        title="ε that the run will spend",
+        x=Axis("Epoch"),
+        panels=(Panel(Axis("ε spent", range=from_zero([*epsilon, *published], budget))),),
+        series=tuple(series),
+        caption=f"{ends} δ = {delta_text(delta)}; protects {protects}.",
+        alt=f"Predicted ε over epochs. {ends}",
+        references=marks,
+    )
+
+
+def name_dots(sure: int) -> tuple[str, str, str]:
+    """Return what the three kinds of dots stand for, as `epsilon_dots`."""
+    added, rest = max(0, sure - 50), 100 - max(50, sure)
+    return "Even odds before: 50", f"Added by ε, at most: {added}", f"Still unsure, at least: {rest}"
+
+
+def epsilon_dots(epsilon: float, sure: int) -> FigureData:
+    """100 dots: from even odds (50) an attacker ends at most `sure` in 100 sure, 50 <= sure <= 100."""
+    parts = ((range(50), "dot before"), (range(50, sure), "dot added"), (range(sure, 100), "dot rest"))
+    series = [
+        Series(name, "dots", tuple(float(i % 10) for i in dots), tuple(9.0 - i // 10 for i in dots), style=style)
+        for name, (dots, style) in zip(name_dots(sure), parts, strict=True)
+        if len(dots)
+    ]
+    return FigureData(
+        name="epsilon_dots",
+        title=f"ε = {epsilon_text(epsilon)}: at most {sure} % certain",
+        x=Axis("", range=(-0.7, 9.7)),
+        panels=(Panel(Axis("", range=(-0.7, 9.7))),),
+        series=tuple(series),
+        caption="Worst case, before δ: how certain an attacker who guesses 50:50 can become about one person.",
+        alt=f"100 dots: 50 filled before, {sure - 50} more filled at ε = {epsilon_text(epsilon)}, {100 - sure} open.",
+    )
+
+
+def _error_range(total: Sequence[float]) -> tuple[float, float] | None:
+    """Return a range that shows the sum's valley; a bias that vanishes leaves the plot at the bottom."""
+    known = [value for value in total if value > 0]
+    return (min(known) / 30, max(known) * 2) if known else None
+
+
+def _group_label(group: Mapping[str, Any], runs: Sequence[GroupRates]) -> str:
+    """Return the group's name, with its size where every run has the same."""
+    sizes = {each["size"] for run in runs for each in run.groups if each["name"] == group["name"]}
+    return f"{group['name']} (n = {group['size']:,.0f})" if len(sizes) == 1 else str(group["name"])
+
+
+def _in_percent(share: Value) -> Value:
+    return None if share is None else 100 * share
+
+
+def list_values(x: Sequence[Any], y: Sequence[Value], unit: str) -> str:
+    """Return values with their places as text; of many the first and the last ones."""
+    shown = [f"{number_text(value)}{unit} at {place}" for place, value in zip(x, y, strict=True)]
+    return ", ".join(shown if len(shown) <= 8 else [*shown[:4], "…", *shown[-2:]])

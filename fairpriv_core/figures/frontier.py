@@ -1,0 +1,353 @@
+"""Accuracy against gap against ε: in two dimensions with a panel for each claim, and in three for one claim."""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fairpriv_core.facts import wording
+from fairpriv_core.facts.tables import REPLAYED, TableRow
+from fairpriv_core.figures.figure import Axis, FigureData, Panel, Region, Series, Value
+from fairpriv_core.figures.heatmap import find_varying
+from fairpriv_core.figures.mixing import CAPTION, draw_mixing_line, find_plain
+from fairpriv_core.figures.origin import find_origin
+from fairpriv_core.figures.styles import method_style
+from fairpriv_core.methods.catalog import place_method
+from fairpriv_core.text import delta_text, number_text, percent_text, points_text
+
+Triple = tuple[float, float, float]
+MOST_DOMINATED = 600
+_MOST_WHISKERS = 24
+_MOST_LABELS = 60
+_MOST_JOINED = 120
+ACCURACY = Axis("Accuracy", "%")
+#: what stands at the ends of the mixing line
+END_NAMES = ("one answer for all", "no privacy, no fairness")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What an ε says: what is protected, how it was accounted, at which δ. Only ε of one claim can be compared."""
+
+    threat_model: str | None
+    variant: str | None
+    delta: float | None
+
+    @property
+    def title(self) -> str:
+        """The claim in words, for a list."""
+        what = {"attribute": "Protects the attribute", "record": "Protects the whole record", None: "Not private"}
+        return self._describe(what[self.threat_model])
+
+    @property
+    def short(self) -> str:
+        """The claim as a panel's title, which fits a phone and a paper's column."""
+        what = {"attribute": "Attribute", "record": "Record", None: "Not private"}
+        return self._describe(what[self.threat_model], published="not proved")
+
+    def _describe(self, what: str, *, published: str = "published, not proved") -> str:
+        if self.threat_model is None:
+            return what
+        how = published if self.variant == "published" else "proved"
+        return f"{what} · {how}" + ("" if self.delta is None else f" · δ = {delta_text(self.delta)}")
+
+
+def group_by_claim(rows: Iterable[TableRow]) -> dict[Claim, list[TableRow]]:
+    """Return the rows of each claim, by first appearance; those that are not private, which claim nothing, last.
+
+    Left out are rows without accuracy or gap, those that state no ε though they are private, and those whose noise can
+    be repeated, which protect nothing.
+    """
+    found: dict[Claim, list[TableRow]] = {}
+    for row in rows:
+        known = row.accuracy.mean is not None and row.gap.mean is not None
+        if known and row.variant != REPLAYED and (row.epsilon is None) == (row.threat_model is None):
+            private = row.threat_model is not None
+            claim = Claim(row.threat_model, row.variant, row.delta) if private else Claim(None, None, None)
+            found.setdefault(claim, []).append(row)
+    return dict(sorted(found.items(), key=lambda item: item[0].threat_model is None))
+
+
+def find_best(rows: Sequence[TableRow]) -> list[TableRow]:
+    """Return the rows that no other dominates; `rows` are of one claim, data set, groups and notion.
+
+    A row dominates another where its ε is not higher, its accuracy not lower, its gap not higher, and one of them is
+    better. Rows that agree in all three stay together. A row without ε counts as one with infinite ε.
+    """
+    triples = [_triple(row) for row in rows]
+    best = _best_triples(set(triples))
+    return [row for row, triple in zip(rows, triples, strict=True) if triple in best]
+
+
+def _triple(row: TableRow) -> Triple:
+    """Return ε, gap and negative accuracy: of each less is better."""
+    if row.accuracy.mean is None or row.gap.mean is None:
+        raise ValueError("a row without accuracy or gap cannot be compared")
+    return (math.inf if row.epsilon is None else row.epsilon, row.gap.mean, -row.accuracy.mean)
+
+
+def _best_triples(triples: set[Triple]) -> set[Triple]:
+    """Return the triples that none other dominates (Kung, Luccio and Preparata, 1975: sort by one, keep a staircase).
+
+    In sorted order all that may dominate a triple comes before it. The staircase has the pairs of the other two that
+    none of those seen beats: the second falls as the first rises.
+    """
+    best: set[Triple] = set()
+    stairs: list[tuple[float, float]] = []
+    for triple in sorted(triples):
+        _, gap, error = triple
+        at = bisect_right(stairs, (gap, math.inf))
+        if at and stairs[at - 1][1] <= error:
+            continue
+        best.add(triple)
+        first = bisect_left(stairs, (gap, error))
+        while first < len(stairs) and stairs[first][1] >= error:
+            del stairs[first]
+        insort(stairs, (gap, error))
+    return best
+
+
+Claims = Mapping[Claim, Sequence[TableRow]]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a person asks of a model: an accuracy of at least, and a gap of at most, both in [0, 1]."""
+
+    accuracy: float
+    gap: float
+
+    @property
+    def said(self) -> str:
+        """What is asked for, as a caption says of what is shaded."""
+        least, most = f"{100 * self.accuracy:g} %", f"{100 * self.gap:g} percentage points"
+        return f"Shaded: accuracy of at least {least} and a gap of at most {most}."
+
+    def shade(self, panel: int = 0) -> Region:
+        """Return the corner of a chart of accuracy (%) over gap (percentage points) that has both."""
+        return Region(panel, x=(None, 100 * self.gap), y=(100 * self.accuracy, None))
+
+
+def frontier(
+    claims: Claims,
+    *,
+    dataset: str,
+    notion: str,
+    details: Mapping[str, str],
+    numbers: Mapping[str, Mapping[str, float]],
+    dominated: bool = True,
+    wanted: Wanted | None = None,
+) -> FigureData:
+    """Accuracy against gap: the settings of a method at one ε are a curve, and dominated ones are open and faint.
+
+    `claims` are rows of one data set, its groups and one notion, as `group_by_claim`; each is a panel, and what is not
+    private stands in all of them for reference, with the mixing line where the reference method is among it. By a
+    row's first key `details` says what else a pointer on it is told, and `numbers` has its numeric settings: a curve
+    follows the one that varies along it. `dataset` and `notion` are titles. `dominated`: with the dominated settings.
+    `wanted` is the corner that is shaded.
+    """
+    private = [claim for claim in claims if claim.threat_model is not None]
+    plain = [row for claim, rows in claims.items() if claim.threat_model is None for row in rows]
+    shown = private or list(claims)
+    series: list[Series] = []
+    for panel, claim in enumerate(shown):
+        drawn = _Curves(panel, details, numbers, dominated)
+        series += drawn.draw(claims[claim], named=len(claims[claim]) <= _MOST_LABELS)
+        series += drawn.draw(plain, named=False) if private and plain else []
+        series += draw_ends(find_plain(plain), panel)
+    best, total = _count(claims)
+    mixed = any(one.style == "muted" for one in series)
+    said = (
+        f"{_say_best(best, total, dominated=dominated)} Up and to the left is better; a line joins a method's settings "
+        f"at one ε.{f' {CAPTION}' * mixed}"
+    )
+    return FigureData(
+        name="frontier",
+        title=dataset,
+        x=Axis(f"{notion} gap", "percentage points", with_zero=True),
+        panels=tuple(Panel(ACCURACY, claim.short) for claim in shown),
+        series=tuple(series),
+        caption=f"{said} {_say_seeds(claims, series)}",
+        own=said,
+        alt=_describe(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
+        origin=find_origin(row.asked for rows in claims.values() for row in rows),
+        regions=() if wanted is None else tuple(wanted.shade(panel) for panel in range(len(shown))),
+        shaded="" if wanted is None else wanted.said,
+    )
+
+
+def describe_row(row: TableRow, detail: str = "") -> str:
+    """Return a row as a pointer on it is told, one fact a line."""
+    budget = "not private" if row.epsilon is None else f"ε = {row.epsilon:g}"
+    lines = [
+        f"{method_style(row.method).title}, {budget}",
+        f"accuracy {percent_text(row.accuracy.mean)}{_half(row.accuracy.half)}",
+        f"gap {points_text(row.gap.mean)}{_half(row.gap.half)}",
+        f"{len(row.seeds)} {'seed' if len(row.seeds) == 1 else 'seeds'}",
+    ]
+    return "\n".join([*lines, detail] if detail else lines)
+
+
+@dataclass(frozen=True)
+class _Curves:
+    """The curves of one panel; the fields are `frontier`'s."""
+
+    panel: int
+    details: Mapping[str, str]
+    numbers: Mapping[str, Mapping[str, float]]
+    dominated: bool
+
+    def draw(self, rows: Sequence[TableRow], *, named: bool) -> list[Series]:
+        """Return a curve for each method and ε, its name at the end with the smaller gap where it is `named`."""
+        best = find_best(rows)
+        keys = {row.keys[0] for row in best}
+        beaten = _thin([row for row in rows if row.keys[0] not in keys]) if self.dominated else []
+        joined = [*best, *beaten] if len(best) + len(beaten) <= _MOST_JOINED else best
+        series = []
+        for name, own in _by_method(joined).items():
+            curves = _by_budget(own)
+            for (budget, evaluated), at in curves.items():
+                both = evaluated and (budget, False) in curves
+                label = f"ε = {budget:g}{', evaluated' if both else ''}" if budget and named else ""
+                series.append(self._draw_curve(name, self._order(at), keys, label=label, whiskers=len(best)))
+        clouds = [row for row in beaten if len(joined) == len(best)]
+        return series + [
+            replace(_draw(name, own, self.panel, self.details), kind="cloud", variation=1, faint=True)
+            for name, own in _by_method(clouds).items()
+        ]
+
+    def _draw_curve(
+        self, method: str, rows: Sequence[TableRow], best: Collection[str], *, label: str, whiskers: int
+    ) -> Series:
+        line = _draw(method, rows, self.panel, self.details)
+        line = _with_whiskers(line, rows) if whiskers <= _MOST_WHISKERS else line
+        fairest = min(range(len(rows)), key=lambda index: rows[index].gap.mean or 0.0)
+        texts = tuple(label if index == fairest else "" for index in range(len(rows)))
+        hollow = tuple(row.keys[0] not in best for row in rows)
+        return replace(line, text=texts if label and not all(hollow) else (), hollow=hollow, faint=all(hollow))
+
+    def _order(self, rows: Sequence[TableRow]) -> list[TableRow]:
+        """Return rows along the one setting that varies; by their gaps where several do."""
+        varying = find_varying(self.numbers.get(row.keys[0], {}) for row in rows)
+        if len(varying) == 1:
+            return sorted(rows, key=lambda row: self.numbers.get(row.keys[0], {}).get(varying[0], math.inf))
+        return list(rows)
+
+
+def draw_ends(plain: TableRow | None, panel: int) -> list[Series]:
+    """Return the mixing line with names at its ends; [] where there is none."""
+    return [
+        part
+        for line in draw_mixing_line(plain, panel)
+        for part in (line, *(draw_end(*end, panel) for end in zip(END_NAMES, line.x, line.y, strict=True)))
+    ]
+
+
+def draw_end(name: str, gap: float | str, accuracy: Value, panel: int) -> Series:
+    """Return one end of the mixing line, with its name beside it and not in the legend."""
+    return Series(name, "points", (gap,), (accuracy,), style="muted", panel=panel, text=(name,), labelled=True)
+
+
+def _draw(method: str, rows: Sequence[TableRow], panel: int, details: Mapping[str, str]) -> Series:
+    return Series(
+        method_style(method).title,
+        "points",
+        tuple(100 * (row.gap.mean or 0.0) for row in rows),
+        tuple(_percent(row.accuracy.mean) for row in rows),
+        style=method,
+        panel=panel,
+        hover=tuple(describe_row(row, details.get(row.keys[0], "")) for row in rows),
+        keys=tuple(row.keys[0] for row in rows),
+    )
+
+
+def _with_whiskers(series: Series, rows: Sequence[TableRow]) -> Series:
+    """Return the points with their intervals, kept within what accuracy and gap can be."""
+    if all(row.accuracy.low is None for row in rows):
+        return series
+    ends = [[_end(each) for each in (row.accuracy.low, row.accuracy.high, row.gap.low, row.gap.high)] for row in rows]
+    low, high, left, right = (tuple(values) for values in zip(*ends, strict=True))
+    return replace(series, low=low, high=high, x_low=left, x_high=right)
+
+
+def _by_method(rows: Sequence[TableRow]) -> dict[str, list[TableRow]]:
+    found: dict[str, list[TableRow]] = {}
+    for row in sorted(rows, key=lambda row: place_method(row.method)):
+        found.setdefault(row.method, []).append(row)
+    return found
+
+
+def _by_budget(rows: Sequence[TableRow]) -> dict[tuple[float, bool], list[TableRow]]:
+    """Return rows in the order of their gaps by ε (0 for none) and whether ε pays for an evaluation too.
+
+    Private evaluation asks the same of training: a run with it and one without are no two settings to choose from.
+    """
+    found: dict[tuple[float, bool], list[TableRow]] = {}
+    for row in sorted(rows, key=lambda row: row.gap.mean or 0.0):
+        evaluated = bool(json.loads(row.setting or "{}").get("private_evaluation"))
+        found.setdefault((row.epsilon or 0.0, evaluated), []).append(row)
+    return dict(sorted(found.items()))
+
+
+def _thin(rows: Sequence[TableRow]) -> Sequence[TableRow]:
+    """Return at most MOST_DOMINATED rows, evenly chosen in the order of their gaps."""
+    if len(rows) <= MOST_DOMINATED:
+        return rows
+    ordered = sorted(rows, key=lambda row: row.gap.mean or 0.0)
+    return [ordered[index * len(rows) // MOST_DOMINATED] for index in range(MOST_DOMINATED)]
+
+
+def _count(claims: Claims) -> tuple[int, int]:
+    return sum(len(find_best(rows)) for rows in claims.values()), sum(len(rows) for rows in claims.values())
+
+
+def _say_best(best: int, total: int, *, dominated: bool) -> str:
+    others = total - best
+    if not others:
+        return f"{total} {'setting' if total == 1 else 'settings'}, none dominated by another."
+    drawn = "faded" if dominated else "hidden"
+    some = f" ({MOST_DOMINATED} of them)" if dominated and others > MOST_DOMINATED else ""
+    are = "is" if others == 1 else "are"
+    return f"{others} of {total} settings {are} {drawn}{some}: another is better or equal in ε, accuracy and gap."
+
+
+def _say_seeds(claims: Claims, series: Sequence[Series]) -> str:
+    sizes = [len(row.seeds) for rows in claims.values() for row in rows]
+    counts = set(sizes)
+    if counts in ({1}, set()):
+        return wording.ONE_SEED if counts else ""
+    n = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
+    drawn = "Whiskers: 95 % interval" if any(one.low for one in series) else "Each point is the mean"
+    small = (
+        f" {sizes.count(1)} of the settings have 1 seed and no interval; point at one to see its seeds."
+        if 1 in counts
+        else ""
+    )
+    of = " of the mean" if drawn.startswith("Whiskers") else ""
+    return f"{drawn}{of} over {n} seeds.{small}"
+
+
+def _describe(claims: Claims, what: str) -> str:
+    parts = []
+    for claim, rows in claims.items():
+        best = sorted(find_best(rows), key=lambda row: (row.epsilon or 0.0, row.gap.mean or 0.0))
+        settings = [
+            describe_row(row).replace("\n", ", ") for row in (best if len(best) <= 8 else [*best[:5], *best[-3:]])
+        ]
+        parts.append(f"{claim.title}: {len(best)} settings not dominated: {'; '.join(settings)}")
+    return f"{what}. " + ". ".join(parts) + "."
+
+
+def _half(half: Value) -> str:
+    return "" if half is None else f" ± {number_text(100 * half)}"
+
+
+def _end(share: Value) -> Value:
+    return None if share is None else 100 * min(max(share, 0.0), 1.0)
+
+
+def _percent(share: Value) -> Value:
+    return None if share is None else 100 * share

@@ -1,0 +1,147 @@
+"""Maps over two settings: what accuracy or gap comes of each combination that was run; what was not run stays empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fairpriv_core.facts.tables import TableRow
+from fairpriv_core.figures.figure import Axis, FigureData, Panel, Series
+from fairpriv_core.figures.origin import find_origin
+from fairpriv_core.text import number_text, percent_text, points_text
+
+Quantity = Literal["accuracy", "gap"]
+_MOST_TEXTS = 150
+_NAMED = 5
+_OWN = ("epsilon", "delta")  # what a config has besides its method's settings
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A numeric setting: its name in a config ("epsilon", "method.clip_primal") and its title."""
+
+    name: str
+    title: str
+
+
+def read_settings(config: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numeric settings of a config, by name; those left to the method are not among them."""
+    named = {name: config.get(name) for name in _OWN} | {
+        f"method.{name}": value for name, value in config["method"].items()
+    }
+    return {
+        name: float(value)
+        for name, value in named.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def find_varying(settings: Iterable[Mapping[str, float]]) -> list[str]:
+    """Return the names of the settings that have two values or more, those with more values first."""
+    values: dict[str, set[float]] = {}
+    for each in settings:
+        for name, value in each.items():
+            values.setdefault(name, set()).add(value)
+    varying = [name for name, found in values.items() if len(found) > 1]
+    return sorted(varying, key=lambda name: -len(values[name]))
+
+
+def heat_map(
+    rows: Sequence[TableRow],
+    settings: Mapping[str, Mapping[str, float]],
+    axes: tuple[Setting, Setting],
+    *,
+    quantity: Quantity,
+    about: str,
+) -> FigureData:
+    """The mean accuracy or gap of `rows` over two settings; `settings` has each row's, by its first key.
+
+    Where several rows share a place, since they differ in yet another setting, their mean stands there and the caption
+    says so. `about` names the data, method and claim.
+    """
+    across, up = axes
+    places: dict[tuple[float, float], list[TableRow]] = {}
+    for row in rows:
+        own = settings[row.keys[0]]
+        if across.name in own and up.name in own and _value(row, quantity) is not None:
+            places.setdefault((own[across.name], own[up.name]), []).append(row)
+    columns, lines = (sorted({place[side] for place in places}) for side in (0, 1))
+    empty = [(x, y) for y in lines for x in columns if (x, y) not in places]
+    title = {"accuracy": "Accuracy", "gap": "Fairness gap"}[quantity]
+    unit = {"accuracy": "%", "gap": "pp"}[quantity]
+    alike = max((len(found) for found in places.values()), default=0)
+    return FigureData(
+        name=f"map_{quantity}_{across.name}_{up.name}".replace(".", "_"),
+        title=f"{title} over {across.title} and {up.title}",
+        x=Axis(across.title),
+        panels=(Panel(Axis(up.title)),),
+        series=(_draw(places, quantity, axes),) if places else (),
+        caption=f"{about}. {_say_cells(places, empty, axes)} {_say_alike(alike)}".rstrip(),
+        alt=f"{title} over {across.title} and {up.title}. {_say_extremes(places, quantity, axes)}",
+        origin=find_origin(row.asked for row in rows),
+        z=Axis(title, unit),
+    )
+
+
+def _draw(
+    places: Mapping[tuple[float, float], Sequence[TableRow]], quantity: Quantity, axes: tuple[Setting, Setting]
+) -> Series:
+    values = tuple(_mean(found, quantity) for found in places.values())
+    seeds = [sum(len(row.seeds) for row in found) for found in places.values()]
+    words = percent_text if quantity == "accuracy" else points_text
+    hovers = [
+        f"{_name(place, axes)}\n{words(value / 100)}\n{count} {'run' if count == 1 else 'runs'}"
+        for place, value, count in zip(places, values, seeds, strict=True)
+    ]
+    return Series(
+        axes[0].title,
+        "heatmap",
+        tuple(x for x, _ in places),
+        tuple(y for _, y in places),
+        z=values,
+        text=tuple(number_text(value) for value in values) if len(places) <= _MOST_TEXTS else (),
+        hover=tuple(hovers),
+        keys=tuple(found[0].keys[0] for found in places.values()),
+    )
+
+
+def _say_cells(
+    places: Mapping[tuple[float, float], object], empty: Sequence[tuple[float, float]], axes: tuple[Setting, Setting]
+) -> str:
+    total = len(places) + len(empty)
+    if not empty:
+        return f"All {total} combinations were run."
+    named = "; ".join(_name(place, axes) for place in empty[:_NAMED])
+    more = f"; and {len(empty) - _NAMED} more" if len(empty) > _NAMED else ""
+    return f"{len(empty)} of {total} combinations have no finished run and are left empty: {named}{more}."
+
+
+def _say_alike(alike: int) -> str:
+    if alike < 2:
+        return ""
+    return f"Up to {alike} settings that differ in something else share a place, which shows their mean. "
+
+
+def _say_extremes(
+    places: Mapping[tuple[float, float], Sequence[TableRow]], quantity: Quantity, axes: tuple[Setting, Setting]
+) -> str:
+    if not places:
+        return "No finished run has both settings."
+    words = percent_text if quantity == "accuracy" else points_text
+    means = {place: _mean(found, quantity) / 100 for place, found in places.items()}
+    low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    return f"Lowest {words(means[low])} at {_name(low, axes)}, highest {words(means[high])} at {_name(high, axes)}."
+
+
+def _name(place: tuple[float, float], axes: tuple[Setting, Setting]) -> str:
+    return ", ".join(f"{axis.title} = {value:g}" for axis, value in zip(axes, place, strict=True))
+
+
+def _mean(rows: Sequence[TableRow], quantity: Quantity) -> float:
+    values = [value for row in rows if (value := _value(row, quantity)) is not None]
+    return 100 * sum(values) / len(values)
+
+
+def _value(row: TableRow, quantity: Quantity) -> float | None:
+    return (row.accuracy if quantity == "accuracy" else row.gap).mean

@@ -1,0 +1,112 @@
+"""The inverse question: the smallest ε that reaches a wanted accuracy and gap, out of runs that are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.tables import TableRow, say_claim
+from fairpriv_core.figures.styles import method_style
+from fairpriv_core.stats import Mean
+from fairpriv_core.text import number_text, percent_text, points_text
+
+RAW_CHOICE = "This answer uses exact fairness numbers; publishing it is not covered by any ε."
+_SLACK = 1e-9  # a slider's 0.83 reaches a mean of 0.83
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the stored rows of one claim say; shares in [0, 1].
+
+    Attributes:
+        threat_model, variant, delta: the claim: what ε protects, how it was accounted, at which δ.
+        rows: how many settings were looked at.
+        found: the row with the smallest ε that reaches both; None where none does.
+        nearest: `found`, or the row that misses by least; None where no row has the numbers.
+        accuracy_short, gap_over: by how much `nearest` misses, 0 where it does not.
+    """
+
+    threat_model: str | None
+    variant: str | None
+    delta: float | None
+    rows: int
+    found: TableRow | None
+    nearest: TableRow | None
+    accuracy_short: float = 0.0
+    gap_over: float = 0.0
+
+
+def smallest_epsilon(
+    rows: Iterable[TableRow], *, accuracy: float | None = None, gap: float | None = None
+) -> tuple[Answer, ...]:
+    """Return one answer for each claim among `rows` (of one data set, its groups and one notion), by first appearance.
+
+    A row reaches `accuracy` where its mean is at least that, and `gap` where its mean is at most that (shares in
+    [0, 1]; None asks nothing). Claims (what is protected, how it was accounted, δ) are never mixed: their ε mean
+    different things. Rows without ε are left out. The nearest row misses by the smallest sum of both shortfalls.
+
+    Raises:
+        BadInput: the rows are of several data sets, groups or notions.
+    """
+    private = [row for row in rows if row.epsilon is not None]
+    if len({(row.data, row.notion) for row in private}) > 1:
+        raise BadInput("runs on different data, groups or notions do not answer one question.")
+    claims: dict[tuple[str | None, str | None, float | None], list[TableRow]] = {}
+    for row in private:
+        claims.setdefault((row.threat_model, row.variant, row.delta), []).append(row)
+    return tuple(_answer(same, accuracy, gap) for same in claims.values())
+
+
+def say_answer(answer: Answer, *, accuracy: float | None = None, gap: float | None = None) -> str:
+    """Return an answer as sentences: ε with all that belongs beside it, means with intervals, what is missed."""
+    wanted = " and ".join(_list_wishes(accuracy, gap)) or "Anything"
+    many = "1 stored setting" if answer.rows == 1 else f"{answer.rows} stored settings"
+    if answer.nearest is None:
+        return f"{wanted}: none of {many} has these numbers."
+    row = answer.nearest
+    found = _say_mean(row.accuracy, percent_text), _say_mean(row.gap, points_text)
+    has = f"accuracy {found[0]}, gap {found[1]} ({row.note.rstrip('.')})"
+    name = method_style(row.method).title
+    if answer.found is not None:
+        return f"{wanted}: the smallest ε of {many} is {say_claim(row)}. {name} has {has} there."
+    misses = " and ".join(_list_misses(answer))
+    return f"{wanted}: none of {many} reaches it. The nearest misses by {misses}: {name} at {say_claim(row)} has {has}."
+
+
+def _answer(rows: Sequence[TableRow], accuracy: float | None, gap: float | None) -> Answer:
+    misses = {row.keys[0]: _miss(row, accuracy, gap) for row in rows}
+    known = [row for row in rows if misses[row.keys[0]] is not None]
+    reached = [row for row in known if misses[row.keys[0]] == (0.0, 0.0)]
+    found = min(reached, key=lambda row: (_budget(row), -(row.accuracy.mean or 0.0), row.gap.mean or 0.0), default=None)
+    nearest = found or min(known, key=lambda row: (sum(misses[row.keys[0]] or ()), _budget(row)), default=None)
+    short, over = (misses[nearest.keys[0]] if nearest is not None else None) or (0.0, 0.0)
+    one = rows[0]
+    return Answer(one.threat_model, one.variant, one.delta, len(rows), found, nearest, short, over)
+
+
+def _miss(row: TableRow, accuracy: float | None, gap: float | None) -> tuple[float, float] | None:
+    """Return by how much a row misses the accuracy and the gap; None where it lacks a number that is asked for."""
+    if (accuracy is not None and row.accuracy.mean is None) or (gap is not None and row.gap.mean is None):
+        return None
+    short = 0.0 if accuracy is None else accuracy - (row.accuracy.mean or 0.0)
+    over = 0.0 if gap is None else (row.gap.mean or 0.0) - gap
+    return (short if short > _SLACK else 0.0), (over if over > _SLACK else 0.0)
+
+
+def _budget(row: TableRow) -> float:
+    return row.epsilon or 0.0
+
+
+def _list_wishes(accuracy: float | None, gap: float | None) -> list[str]:
+    wishes = [] if accuracy is None else [f"Accuracy of at least {percent_text(accuracy)}"]
+    return wishes if gap is None else [*wishes, f"{'a' if wishes else 'A'} gap of at most {points_text(gap)}"]
+
+
+def _list_misses(answer: Answer) -> list[str]:
+    misses = [f"{points_text(answer.accuracy_short)} of accuracy"] if answer.accuracy_short else []
+    return [*misses, f"{points_text(answer.gap_over)} of gap"] if answer.gap_over else misses
+
+
+def _say_mean(mean: Mean, show: Callable[[float | None], str]) -> str:
+    return show(mean.mean) + ("" if mean.half is None else f" ± {number_text(100 * mean.half)}")

@@ -1,0 +1,332 @@
+"""Figures of a run while it trains, and of runs laid over each other, as data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fairpriv_core.facts import wording
+from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
+from fairpriv_core.figures.origin import ALL_RAW, Origin
+from fairpriv_core.stats import mean_interval
+from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text
+
+History = Mapping[str, tuple[Sequence[float], Sequence[Value]]]
+STEP = Axis("Step")
+MAX_GROUPS = 6
+_FEW = 30  # rows of a group of which so many are told
+_GAP = re.compile(r"test/(\w+)_gap")
+_DRAWN = re.compile(
+    r"test/(accuracy|constant_accuracy|\w+_gap)|(group|class)/.+/(positive_rate|accuracy)(_low|_high)?|epsilon"
+    r"|(multiplier|clipped|contribution)/.+"
+)
+_QUANTITIES = {
+    "gradient_norm": ("Gradient norms", Axis("Norm of a row's gradient"), "C_p", "gradient norm"),
+    "output": ("Outputs", Axis("|h| of a row"), "C_d", "|h|"),
+}
+#: what the names of a curve begin with, the panel's title, its axis
+_OVER_TIME = (
+    ("clipped/gradient_norm/", "Gradients clipped", "Rows"),
+    ("clipped/output/", "Outputs |h| clipped", "Rows"),
+    ("contribution/", "Share of all gradients", "Share"),
+)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One run's values of one metric over steps; shares in [0, 1]. `low` and `high` are 95 % ends, or empty."""
+
+    label: str
+    method: str
+    x: Sequence[float]
+    y: Sequence[Value]
+    low: Sequence[Value] = ()
+    high: Sequence[Value] = ()
+
+
+def is_drawn(name: str) -> bool:
+    """Return whether a figure of one run draws the curve called `name`."""
+    return _DRAWN.fullmatch(name) is not None
+
+
+def is_overlaid(name: str) -> bool:
+    """Return whether figures of several runs draw the curve called `name`."""
+    return name == "test/accuracy" or _GAP.fullmatch(name) is not None
+
+
+def collect(rows: Iterable[tuple[int, str, float | None]]) -> dict[str, tuple[list[float], list[Value]]]:
+    """Return name -> (steps, values) from a store's (step, name, value) rows, by step.
+
+    A step written twice (a run that was resumed from an earlier checkpoint) keeps its last value.
+    """
+    latest: dict[str, dict[int, Value]] = {}
+    for step, name, value in rows:
+        latest.setdefault(name, {})[step] = value
+    return {
+        name: ([float(step) for step in sorted(at)], [at[step] for step in sorted(at)]) for name, at in latest.items()
+    }
+
+
+def has_epochs(history: History) -> bool:
+    """Return whether a history has numbers of single epochs, and not the ε of the run's end alone."""
+    return any(name.startswith("test/") for name in history)
+
+
+def live_quality(history: History, *, method: str, notion: str, origin: Origin = ALL_RAW) -> FigureData:
+    """Test accuracy, and the gap of every notion below it; `notion` (its id) is drawn in the method's look."""
+    series = [line("Accuracy", *_of(history, "test/accuracy"), scale=100, style=method)]
+    names = [match.group(1) for name in history if (match := _GAP.fullmatch(name))]
+    others = [name for name in names if name != notion]
+    for index, name in enumerate([each for each in names if each == notion] + others):
+        style = method if name == notion else f"group {index}"
+        x, y = _of(history, f"test/{name}_gap")
+        series.append(line(wording.metric_title(name), x, y, scale=100, style=style, panel=1, labelled=True))
+    constant = _last(_of(history, "test/constant_accuracy")[1])
+    label = f"always the same answer: {percent_text(constant)}"
+    return FigureData(
+        name="live_quality",
+        title="Accuracy and fairness gaps on test rows",
+        x=STEP,
+        panels=(Panel(Axis("Accuracy", "%"), "Accuracy"), Panel(Axis("Gap", "percentage points"), "Fairness gaps")),
+        series=tuple(series),
+        caption=f"The gap with markers is that of the chosen notion, {wording.metric_title(notion).lower()}. "
+        "One run: no band.",
+        alt="Now: " + ", ".join(f"{each.name} {number_text(_last(each.y))}" for each in series) + ".",
+        references=() if constant is None else (Reference(100 * constant, label, axis="y", panel=0),),
+        origin=origin,
+    )
+
+
+def live_groups(history: History, *, rate: str | None = None, origin: Origin = ALL_RAW) -> FigureData:
+    """One line for each group's rate, with its 95 % interval where the history has `…_low` and `…_high`.
+
+    Without a `rate` it is that of positive predictions, or, where there are more than two labels, the accuracy.
+    """
+    usual = "accuracy" if has_classes(history) else "positive_rate"
+    return _live_shares(history, of="group", rate=rate or usual, origin=origin)
+
+
+def has_classes(history: History) -> bool:
+    """Return whether a history is of a run with more than two labels."""
+    return any(name.startswith("class/") for name in history)
+
+
+def tells_classes(history: History) -> bool:
+    """Return whether a history has classes that are not its groups too."""
+    names = [{name.split("/")[1] for name in history if name.startswith(what)} for what in ("class/", "group/")]
+    return has_classes(history) and names[0] != names[1]
+
+
+def live_classes(history: History, *, origin: Origin = ALL_RAW) -> FigureData:
+    """One line for each class's accuracy, with its 95 % interval: a class that is given up falls to 0."""
+    return _live_shares(history, of="class", rate="accuracy", origin=origin)
+
+
+def _live_shares(history: History, *, of: str, rate: str, origin: Origin) -> FigureData:
+    title = wording.metric_title(rate)
+    names = [name[len(of) + 1 : -len(rate) - 1] for name in history if re.fullmatch(rf"{of}/.+/{rate}", name)]
+    series = []
+    for index, name in enumerate(names):
+        x, y = _of(history, f"{of}/{name}/{rate}")
+        low, high = (_of(history, f"{of}/{name}/{rate}_{end}")[1] for end in ("low", "high"))
+        if not len(low) == len(y) == len(high):
+            low, high = (), ()
+        series.append(line(name, x, y, scale=100, low=low, high=high, style=f"group {index}", labelled=True))
+    band = f"Bands: 95 % Wilson interval of each {of}." if any(each.low for each in series) else ""
+    return FigureData(
+        name=f"live_{'classes' if of == 'class' else 'groups'}_{rate}",
+        title=f"{title} of each {of}",
+        x=STEP,
+        panels=(Panel(Axis(title, f"% of the {of}")),),
+        series=tuple(series),
+        caption=band,
+        alt=f"{title} now: " + ", ".join(f"{each.name} {number_text(_last(each.y))} %" for each in series) + ".",
+        origin=origin,
+    )
+
+
+def live_multipliers(history: History, *, limit: float | None = None) -> FigureData:
+    """The multiplier λ of each constraint; `limit` is λ_max, drawn where the multipliers come near it."""
+    prefix = "multiplier/"
+    names = [name for name in history if name.startswith(prefix)]
+    series = [
+        line(name[len(prefix) :], *_of(history, name), style=f"group {index}", labelled=True)
+        for index, name in enumerate(names)
+    ]
+    values = [abs(value) for each in series for value in each.y if value is not None]
+    near = limit is not None and bool(values) and max(values) > 0.7 * limit
+    ends = (1, -1) if any(value < 0 for each in series for value in each.y if value is not None) else (1,)
+    marks = tuple(Reference(end * (limit or 0.0), "λ_max" if end > 0 else "−λ_max", axis="y") for end in ends)
+    return FigureData(
+        name="live_multipliers",
+        title="Multiplier λ of each constraint",
+        x=STEP,
+        panels=(Panel(Axis("Multiplier λ")),),
+        series=tuple(series),
+        caption="How hard each group's constraint pulls, and in which direction. Part of what the run releases.",
+        alt="λ now: " + ", ".join(f"{each.name} {number_text(_last(each.y))}" for each in series) + ".",
+        references=marks if near else (),
+    )
+
+
+def live_epsilon(
+    history: History, *, budget: float | None, delta: float, protects: str, steps: int | None = None
+) -> FigureData:
+    """ε spent so far, against the budget, and what it `protects`; the axis reaches to the planned number of `steps`."""
+    x, y = _of(history, "epsilon")
+    spent = _last(y)
+    words = f"ε = {epsilon_text(spent)} spent" if spent is not None else "Nothing spent yet"
+    words += "." if budget is None else f" of {epsilon_text(budget)}."
+    marks = () if budget is None else (Reference(budget, f"budget {epsilon_text(budget)}", axis="y"),)
+    return FigureData(
+        name="live_epsilon",
+        title="ε spent against the budget",
+        x=STEP if steps is None else Axis("Step", range=(0.0, float(steps))),
+        panels=(Panel(Axis("ε spent", range=from_zero(y, budget))),),
+        series=(line("ε spent", x, y, style="budget"),),
+        caption=f"{words} δ = {delta_text(delta)}; protects {protects}.",
+        alt=words,
+        references=marks,
+    )
+
+
+def clipping_histogram(
+    histogram: Mapping[str, Any], *, quantity: str, symbol: str | None = None, origin: Origin = ALL_RAW
+) -> FigureData:
+    """How far rows reach, and what the clipping bound cuts off, one panel a group; of many groups the most clipped.
+
+    `histogram` is the JSON of `methods/base.Histogram`: edges (bins + 1), counts and clipped by group, bound.
+    `quantity` is "gradient_norm" (bound C_p) or "output" (bound C_d); `symbol` names another bound, such as C.
+    Without a bound, where the method clips nothing, no words speak of clipping.
+    """
+    title, x, usual, words = _QUANTITIES[quantity]
+    symbol = symbol or usual
+    clipped = histogram.get("clipped") or {}
+    names = sorted(histogram["counts"], key=lambda name: -(clipped.get(name) or 0.0))
+    shown = [name for name in histogram["counts"] if name in names[:MAX_GROUPS]]  # in an order that never changes
+    hidden = len(names) - MAX_GROUPS
+    bound = histogram.get("bound")
+    series, panels = [], []
+    for index, name in enumerate(shown):
+        counts = histogram["counts"][name]
+        size = max(1, sum(counts))
+        shares = tuple(100 * count / size for count in counts)
+        series.append(Series(name, "histogram", tuple(histogram["edges"]), shares, style="part", panel=index))
+        panels.append(Panel(Axis("Rows", "%"), _clipped_words(name, clipped.get(name), size)))
+    said = "; ".join(panel.title for panel in panels)
+    less = "are not shown" if bound is None else "are clipped less and not shown"
+    more = f" {hidden} more groups {less}." if hidden > 0 else ""
+    cut = "" if bound is None else f"; what lies right of {symbol} is clipped"
+    return FigureData(
+        name=f"clipping_{quantity}",
+        title=f"{title} by group",
+        x=replace(x, range=(float(histogram["edges"][0]), float(histogram["edges"][-1]))),
+        panels=tuple(panels),
+        series=tuple(series),
+        caption=f"Share of each group's rows by {words}{cut}. The last bar holds all beyond.{more}",
+        alt=f"{title} by group. {said}.{more}",
+        references=() if bound is None else (Reference(bound, f"{symbol} = {number_text(bound)}"),),
+        origin=origin,
+    )
+
+
+def live_clipping(history: History, *, origin: Origin = ALL_RAW) -> FigureData:
+    """What clipping does over time: the share of each group's rows that it clips, and how hard each group pulls."""
+    parts = [(prefix, *words) for prefix, *words in _OVER_TIME if any(name.startswith(prefix) for name in history)]
+    series, hidden = [], 0
+    for panel, (prefix, _, _) in enumerate(parts):
+        names = [name for name in history if name.startswith(prefix)]
+        largest = sorted(names, key=lambda name: -(_last(history[name][1]) or 0.0))[:MAX_GROUPS]
+        hidden = max(hidden, len(names) - MAX_GROUPS)
+        for index, name in enumerate(names):
+            if name in largest:
+                x, y = history[name]
+                style = f"group {index}"
+                series.append(line(name[len(prefix) :], x, y, scale=100, style=style, panel=panel, labelled=True))
+    said = [
+        f"{title}: " + ", ".join(f"{each.name} {number_text(_last(each.y))} %" for each in series if each.panel == at)
+        for at, (_, title, _) in enumerate(parts)
+    ]
+    more = f"Of {hidden + MAX_GROUPS} groups the {MAX_GROUPS} largest of each panel. " if hidden > 0 else ""
+    heights = [[value for each in series if each.panel == at for value in each.y] for at in range(len(parts))]
+    panels = [
+        Panel(Axis(axis, "%", range=from_zero(values)), title)
+        for (_, title, axis), values in zip(parts, heights, strict=True)
+    ]
+    return FigureData(
+        name="live_clipping",
+        title="Clipping of each group over time" if len(parts) > 1 else "How hard each group pulls",
+        x=STEP,
+        panels=tuple(panels),
+        series=tuple(series),
+        caption=f"{more}Share of all gradients: of the sum of all rows' norms after clipping.",
+        alt=f"Now: {'; '.join(said)}.",
+        origin=origin,
+    )
+
+
+def overlay(curves: Sequence[Curve], *, metric: str, origin: Origin = ALL_RAW) -> FigureData:
+    """2 to 6 runs over each other: one metric over steps, each run in its method's look, lettered at its end.
+
+    Runs without a value of it are not drawn, and named in the caption.
+    """
+    title = wording.metric_title(metric)
+    unit = "percentage points" if metric.endswith("_gap") else "%"
+    series = []
+    drawn = [curve for curve in curves if _last(curve.y) is not None]
+    for index, curve in enumerate(drawn):
+        same = sum(earlier.method == curve.method for earlier in drawn[:index])
+        style = curve.method
+        values = line(
+            curve.label, curve.x, curve.y, scale=100, low=curve.low, high=curve.high, style=style, variation=same
+        )
+        series.append(values)
+    missing = _say_missing([curve.label for curve in curves if curve not in drawn])
+    band = "Bands: 95 % interval over seeds." if any(each.low for each in series) else "One seed a run: no band."
+    return FigureData(
+        name=f"overlay_{metric}",
+        title=f"{title} while training",
+        x=STEP,
+        panels=(Panel(Axis(title, unit)),),
+        series=tuple(series),
+        caption=f"{missing}{band}",
+        alt=f"{missing}{title} at the end: "
+        + ", ".join(f"{s.name} {number_text(_last(s.y))} {unit}" for s in series)
+        + ".",
+        origin=origin,
+    )
+
+
+def _of(history: History, name: str) -> tuple[Sequence[float], Sequence[Value]]:
+    return history.get(name, ((), ()))
+
+
+def _last(values: Sequence[Value]) -> Value:
+    return next((value for value in reversed(values) if value is not None), None)
+
+
+def _say_missing(labels: Sequence[str]) -> str:
+    verb = "it keeps" if len(labels) == 1 else "they keep"
+    return f"Not drawn, since {verb} no numbers of single epochs: {'; '.join(labels)}. " if labels else ""
+
+
+def _clipped_words(group: str, share: float | None, size: int) -> str:
+    named = f"{group} ({size} rows)" if size < _FEW else group
+    return named if share is None else f"{named}: {percent_text(share)} clipped"
+
+
+def fold_curves(label: str, method: str, histories: Sequence[History], metric: str) -> Curve:
+    """Return the mean of `metric` ("accuracy", …) over runs at each step that all have, with its 95 % t interval.
+
+    One run gives its own curve without an interval; a step where a run has no value is a gap.
+    """
+    found = [dict(zip(*history.get(f"test/{metric}", ((), ())), strict=True)) for history in histories]
+    steps = sorted(set.intersection(*(set(values) for values in found))) if found else []
+    means = [mean_interval(values[step] for values in found) for step in steps]
+    y: list[Value] = [mean.mean if mean.n == len(found) else None for mean in means]
+    if len(found) < 2:
+        return Curve(label, method, steps, y)
+    low: list[Value] = [mean.low for mean in means]
+    return Curve(label, method, steps, y, low=low, high=[mean.high for mean in means])

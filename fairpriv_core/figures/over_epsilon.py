@@ -1,0 +1,170 @@
+"""Accuracy and gap over ε, a panel each: a method's settings joined over ε, with bands over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fairpriv_core.facts import wording
+from fairpriv_core.facts.tables import TableRow
+from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Region, Series, Value, line
+from fairpriv_core.figures.figures import ACCURACY, EPSILON_AXIS, list_values
+from fairpriv_core.figures.frontier import Wanted, describe_row
+from fairpriv_core.figures.origin import find_origin
+from fairpriv_core.figures.styles import method_style
+from fairpriv_core.methods.catalog import place_method
+from fairpriv_core.stats import Mean
+from fairpriv_core.text import epsilon_text
+
+_MOST_FAINT = 60
+_FAINT = "Bold: of each method the setting that meets your gap most often, and of several the most accurate."
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Rows of one method that are joined, by ε from low to high; `name` is what the figure calls them."""
+
+    name: str
+    rows: tuple[TableRow, ...]
+
+    @property
+    def first(self) -> TableRow:
+        """The row that says method, threat model and variant for all."""
+        return self.rows[0]
+
+
+def trade_off(
+    rows: Iterable[TableRow],
+    *,
+    dataset: str,
+    notion: str,
+    epsilon: float | None = None,
+    settings: Mapping[str, str] | None = None,
+    wanted: Wanted | None = None,
+) -> FigureData:
+    """Accuracy and gap over ε with 95 % bands over seeds; methods without ε are level lines.
+
+    `rows` are of one data set, its groups and one notion; `dataset` and `notion` are titles. Rows of one method are
+    joined whatever their settings, or with `settings` (by a row's first key, in words) those whose settings agree: then
+    names stand at the ends of lines, and where a method has several settings one stands out. `epsilon` marks where a
+    slider stands, `wanted` shades what is asked for.
+    """
+    known = [row for row in rows if row.accuracy.mean is not None]
+    curves = list_curves(known, settings)
+    lit = {curve.name for curve in curves} if settings is None else {curve.name for curve in choose_lit(curves, wanted)}
+    faint = [curve for curve in curves if curve.name not in lit][:_MOST_FAINT]
+    ordered = [*faint, *(curve for curve in curves if curve.name in lit)]
+    span = _find_span(known)
+    series = [
+        _draw(curve, panel, span, labelled=settings is not None, faint=curve.name not in lit)
+        for curve in ordered
+        for panel in range(2)
+    ]
+    parts = (_say_seeds(curves), _FAINT * bool(faint), _say_threats(known))
+    said = " ".join(part.strip() for part in parts if part)
+    return FigureData(
+        name="trade_off",
+        title=f"{dataset}, over ε",
+        x=EPSILON_AXIS,
+        panels=(Panel(ACCURACY, "Accuracy"), Panel(Axis("Gap", "percentage points", with_zero=True), f"{notion} gap")),
+        series=tuple(series),
+        caption=said,
+        own=said,
+        alt=_describe([one for one in series if not one.faint], f"Accuracy and {notion.lower()} gap over ε: {dataset}"),
+        references=() if epsilon is None else (Reference(epsilon, f"ε = {epsilon_text(epsilon)}"),),
+        origin=find_origin(row.asked for row in rows),
+        regions=() if wanted is None else _shade(wanted),
+        shaded="" if wanted is None else wanted.said,
+    )
+
+
+def list_curves(rows: Sequence[TableRow], settings: Mapping[str, str] | None = None) -> list[Curve]:
+    """Return the curves of `trade_off`, by method in the catalogue's order, then by first appearance."""
+    found: dict[str, list[TableRow]] = {}
+    for row in sorted(rows, key=lambda row: place_method(row.method)):
+        published = ", as published" if row.variant == "published" else ""
+        own = settings is not None and settings.get(row.keys[0])
+        what = f" ({wording.protection_suffix(row.threat_model)})" if settings is None else f", {own}" if own else ""
+        found.setdefault(f"{method_style(row.method).title}{published}{what}", []).append(row)
+    return [Curve(name, tuple(sorted(own, key=_budget))) for name, own in found.items()]
+
+
+def choose_lit(curves: Sequence[Curve], wanted: Wanted | None) -> list[Curve]:
+    """Return of each method and accounting the curve that stands out, as the figure's caption says."""
+    by_method: dict[tuple[str, str | None, str | None], list[Curve]] = {}
+    for curve in curves:
+        by_method.setdefault((curve.first.method, curve.first.variant, curve.first.threat_model), []).append(curve)
+
+    def rank(curve: Curve) -> tuple[int, float]:
+        kept = sum(wanted is not None and (row.gap.mean or 0.0) <= wanted.gap for row in curve.rows)
+        return kept, max(row.accuracy.mean or 0.0 for row in curve.rows)
+
+    return [max(own, key=rank) for own in by_method.values()]
+
+
+def _budget(row: TableRow) -> float:
+    return float("inf") if row.epsilon is None else row.epsilon
+
+
+def _draw(curve: Curve, panel: int, span: tuple[float, float], *, labelled: bool, faint: bool) -> Series:
+    means = [row.accuracy if panel == 0 else row.gap for row in curve.rows]
+    points = [(row.epsilon, mean, row) for row, mean in zip(curve.rows, means, strict=True) if row.epsilon is not None]
+    if not points:
+        points = [(end, means[0], curve.first) for end in span]
+    low, high = ((), ()) if faint else _ends([mean for _, mean, _ in points])
+    drawn = line(
+        curve.name,
+        [at for at, _, _ in points],
+        [mean.mean for _, mean, _ in points],
+        scale=100,
+        low=low,
+        high=high,
+        style=curve.first.method,
+        panel=panel,
+        variation=int(curve.first.variant == "published"),
+        labelled=labelled and not faint,
+    )
+    told = [row for _, _, row in points]
+    return replace(
+        drawn,
+        faint=faint,
+        keys=tuple(row.keys[0] for row in told),
+        hover=tuple(f"{curve.name}\n{describe_row(row).partition(', ')[2]}" for row in told),
+    )
+
+
+def _shade(wanted: Wanted) -> tuple[Region, ...]:
+    return Region(0, y=(100 * wanted.accuracy, None)), Region(1, y=(None, 100 * wanted.gap))
+
+
+def _ends(means: Sequence[Mean]) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+    """Return the ends of the intervals within [0, 1]; empty where none has an interval."""
+    if all(mean.low is None for mean in means):
+        return (), ()
+    low = tuple(None if mean.low is None else max(0.0, mean.low) for mean in means)
+    return low, tuple(None if mean.high is None else min(1.0, mean.high) for mean in means)
+
+
+def _find_span(rows: Sequence[TableRow]) -> tuple[float, float]:
+    values = [row.epsilon for row in rows if row.epsilon is not None]
+    return (min(values), max(values)) if values else (0.1, 10.0)
+
+
+def _say_seeds(curves: Sequence[Curve]) -> str:
+    counts = {len(row.seeds) for curve in curves for row in curve.rows}
+    if not counts:
+        return "No finished run yet."
+    if counts == {1}:
+        return wording.ONE_SEED
+    n = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
+    return f"Bands: 95 % interval of the mean over {n} seeds."
+
+
+def _say_threats(rows: Sequence[TableRow]) -> str:
+    kinds = {row.threat_model for row in rows if row.threat_model is not None}
+    return "Values of ε of methods that protect different things cannot be compared. " if len(kinds) > 1 else ""
+
+
+def _describe(series: Sequence[Series], what: str) -> str:
+    parts = [f"{each.name}, panel {each.panel + 1}: {list_values(each.x, each.y, '')}" for each in series]
+    return f"{what}. " + ". ".join(parts) + "."

@@ -1,0 +1,476 @@
+"""A paper's figure or table, from run records, drawn in the paper's arrangement."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.facts import wording
+from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series
+from fairpriv_core.figures.origin import ALL_RAW, PUBLIC
+from fairpriv_core.papers.catalog import name_paper
+from fairpriv_core.papers.gains import list_gains
+from fairpriv_core.papers.preset import (
+    ACCURACY,
+    SECONDS,
+    Drawing,
+    GainTable,
+    MeanGain,
+    Part,
+    Plot,
+    Preset,
+    Released,
+    Table,
+    Value,
+)
+from fairpriv_core.papers.values import (
+    ALWAYS,
+    Runs,
+    amount,
+    by_config,
+    by_setting,
+    choose,
+    count_alike,
+    fold,
+    list_paths,
+    place,
+    say_alike,
+    shown,
+    value_at,
+    with_half,
+)
+from fairpriv_core.records.source import is_published
+from fairpriv_core.stats import Mean
+from fairpriv_core.text import delta_text, epsilon_text
+
+_METHOD, _VARIANT = "config/method/name", "config/method/variant"
+_FAR = 3.0  # times the span of a panel's values
+Grid = tuple[FigureData, ...]  # from left to right
+Bars = Sequence[tuple[str, Mean]]
+Ends = tuple[float | None, ...]
+
+
+def describe_runs(preset: Preset, runs: Runs) -> str:
+    """Return the sentences under a figure or table, of mean gains on the runs that they are of."""
+    if isinstance(preset.drawing, GainTable):
+        runs = [run for part in _parts(preset) for run in choose(runs, part.where)]
+    if not runs:
+        return "No finished run yet."
+    alike = say_alike(runs)
+    parts = [
+        _tell_data(runs),
+        _tell_seeds(preset, runs),
+        _describe_budgets(preset, runs),
+        *_describe_settings(preset, runs),
+        f"{alike[:1].upper()}{alike[1:]}." if alike else "",
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def describe_drawing(preset: Preset, runs: Runs) -> str:
+    """Return the sentences under a drawing, or under several that show the runs."""
+    said = (describe_runs(preset, runs), _say_knobs(preset.drawing, runs), preset.caution)
+    return " ".join(part for part in said if part)
+
+
+def describe_each(preset: Preset, shown_by: Sequence[Runs]) -> list[str]:
+    """Return what is said of each of several figures alone, by the runs that it shows: what is not the same of all.
+
+    `describe_drawing` says of all their runs what is left out here.
+    """
+    alike = any(count_alike(runs)[0] for runs in shown_by)
+    tells = (
+        _tell_data,
+        partial(_tell_seeds, preset),
+        lambda runs: f"ε: {budget_text(runs)}.",
+        lambda runs: " ".join(_describe_settings(preset, runs)),
+        partial(_say_knobs, preset.drawing),
+        _tell_alike if alike else lambda _: "",
+    )
+    said = [[tell(runs) for runs in shown_by] for tell in tells]
+    unlike = [each for each in said if len(set(each)) > 1]
+    return [" ".join(text for text in texts if text) for texts in zip(*unlike, strict=True)] or [""] * len(shown_by)
+
+
+def is_raw(preset: Preset, runs: Runs) -> bool:
+    """Return whether a preset shows more than accuracies and times of groups that not everybody has the rows of."""
+    told = any(path not in (*ALWAYS, ACCURACY.path, SECONDS.path) for path in list_paths(preset))
+    return told and not all(is_published(run["config"]["data"]) for run in runs)
+
+
+def tells_budgets(table: Table) -> bool:
+    """Return whether each line of a table is of one method, so that it has an ε."""
+    return all(_METHOD in row.where for row in table.rows)
+
+
+def budget_text(runs: Runs) -> str:
+    """Return the ε of runs of one method: "2.35 proved", "3.06 by the paper, not proved", "none"."""
+    if not any(run.get("threat_model") for run in runs):
+        return "none" if runs else "–"
+    proved, claimed = _range(runs, published=False), _range(runs, published=True)
+    said = (f"{proved} proved" if proved else "", f"{claimed} by the paper, not proved" if claimed else "")
+    return ", ".join(text for text in said if text) or "not proved"
+
+
+def name_data(runs: Runs) -> list[str]:
+    """Return the names of the data sets of runs, without what brackets add to them."""
+    titles = {problems()[run["config"]["data"]["dataset"]].title for run in runs}
+    return sorted(title.partition(" (")[0] for title in titles)
+
+
+def _tell_data(runs: Runs) -> str:
+    groups = sorted({str(run["config"]["data"]["sensitive"]).lower() for run in runs})
+    *names, last = name_data(runs)
+    named = f"{', '.join(names)} and {last}" if names else last
+    return f"Data: {named}, by {' and '.join(groups)}."
+
+
+def _tell_seeds(preset: Preset, runs: Runs) -> str:
+    seeds: dict[tuple[str, str], set[int]] = {}  # some data may have more than others
+    for config in (run["config"] for run in runs):
+        seeds.setdefault((config["data"]["dataset"], config["notion"]), set()).add(config["seed"])
+    few, most = (pick(map(len, seeds.values())) for pick in (min, max))
+    if most == 1:
+        return wording.ONE_SEED
+    return f"Means over {most if few == most else f'{few} to {most}'} seeds{_intervals(list_paths(preset))}."
+
+
+def _tell_alike(runs: Runs) -> str:
+    same, models = count_alike(runs)
+    return f"Nearly the same answer for all: {same} of {models} models."
+
+
+def _intervals(paths: Sequence[str]) -> str:
+    return "" if SECONDS.path in paths else " with 95 % intervals"
+
+
+def _describe_budgets(preset: Preset, runs: Runs) -> str:
+    """Return delta, what ε protects, and the ε of each line by who accounts for it."""
+    private = [run for run in runs if run.get("threat_model")]
+    if not private:
+        return ""
+    deltas = " or ".join(delta_text(delta) for delta in sorted({run["config"]["delta"] for run in private}))
+    protects = " or ".join(wording.protected(model) for model in sorted({run["threat_model"] for run in private}))
+    sentence = f"δ = {deltas}; ε protects {protects}."
+    if isinstance(preset.drawing, Table) and tells_budgets(preset.drawing):
+        return f"{sentence} Each line has its ε beside it; where that is by the paper, it is not proved to hold."
+    for published, lead in ((False, "ε, proved"), (True, "ε by the paper's own accounting, not proved to hold")):
+        names: dict[str, list[str]] = {}
+        for part in _parts(preset):
+            names.setdefault(_range(choose(private, part.where), published=published), []).append(part.name)
+        named = ", ".join(f"{found} ({'; '.join(own)})" for found, own in names.items() if found)
+        sentence += f" {lead}: {named}." if named else ""
+    return sentence
+
+
+def find_knob(plot: Plot, runs: Runs) -> Value | None:
+    """Return the setting that tells the points of a series apart; None where its runs have none."""
+    choices = (plot.along,) if isinstance(plot.along, Value) else plot.along
+    return next((each for each in choices if any(shown(run, each) is not None for run in runs)), None)
+
+
+def _say_knobs(drawing: Drawing | None, runs: Runs) -> str:
+    """Return the sentence on what the numbers at points are, with the lines that have each where they differ."""
+    if not isinstance(drawing, Plot) or drawing.kind != "points":
+        return ""
+    named: dict[str, list[str]] = {}
+    for part in drawing.series:
+        own = choose(runs, part.where)
+        along = find_knob(drawing, own)
+        if along is not None and len(by_setting(own, along)) > 1:
+            named.setdefault(along.title, []).append(part.name)
+    if len(named) == 1:
+        return f"Numbers at points: {next(iter(named))}."
+    sentence = "; ".join(f"{title} ({' and '.join(names)})" for title, names in named.items())
+    return f"Numbers at points: {sentence}." if sentence else ""
+
+
+def _parts(preset: Preset) -> Sequence[Part]:
+    """Return what a preset calls its methods: a figure's series, of curves its columns; a table's lines or columns.
+
+    Of mean gains it is their two sides.
+    """
+    drawing = preset.drawing
+    if isinstance(drawing, Table):
+        return drawing.rows if tells_budgets(drawing) else tuple(part for part, _ in drawing.columns)
+    if isinstance(drawing, GainTable):
+        sides = [side for gain in drawing.gains for side in (gain.one, gain.other)]
+        return list({side.name: Part(side.name, side.where) for side in sides}.values())
+    if drawing is None:
+        return ()
+    return drawing.columns if drawing.kind == "curve" else drawing.series
+
+
+def _range(runs: Runs, *, published: bool) -> str:
+    """Return the ε of the runs that have one by that accounting, from the smallest to the largest; "" for none."""
+    chosen = [run for run in runs if (run.get("variant") == "published") == published]
+    name = "epsilon_published" if published else "epsilon"
+    values = sorted(run[name] for run in chosen if run.get(name) is not None)
+    ends = list(dict.fromkeys(epsilon_text(value) for value in values[:1] + values[-1:]))
+    return " to ".join(ends)
+
+
+def _describe_settings(preset: Preset, runs: Runs) -> list[str]:
+    """Return for the methods that are shown in both variants in which settings these differ."""
+    found: dict[str, list[str]] = {}
+    for part in _parts(preset):
+        if part.where.get(_VARIANT) == "published":
+            own, proved = choose(runs, part.where), choose(runs, {**part.where, _VARIANT: "proved"})
+            names = ", ".join(_differing(own, proved)) if own and proved else ""
+            found.setdefault(names, []).append(part.name.partition(", as published")[0])
+    return [
+        f"{' and '.join(methods)}: the proved variant has other settings than the published one ({names}), which "
+        "may be why the two lie apart."
+        for names, methods in found.items()
+        if names
+    ]
+
+
+def _differing(one: Runs, other: Runs) -> list[str]:
+    """Return the names of the method's settings whose values are not the same in both lists of runs."""
+    values = [_settings(runs) for runs in (one, other)]
+    return sorted(name.replace("_", " ") for name in values[0] if values[0][name] != values[1].get(name))
+
+
+def _settings(runs: Runs) -> Mapping[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for own in by_config(runs):
+        for name, value in own[0]["config"]["method"].items():
+            if name != "variant":
+                found.setdefault(name, set()).add(json.dumps(value, sort_keys=True))
+    return found
+
+
+def draw_preset(preset: Preset, runs: Runs) -> Grid:
+    """Return a preset's figures from left to right; none for a table, or without runs."""
+    drawing = preset.drawing
+    if not isinstance(drawing, Plot) or not runs:
+        return ()
+    if drawing.kind == "bar":
+        return tuple(_bar_figure(preset, drawing, row, runs) for row in drawing.rows)
+    columns = [column for column in drawing.columns if choose(runs, column.where)]
+    plots = [replace(drawing, rows=(row,)) for row in drawing.rows] if drawing.across else [drawing]
+    own = describe_each(preset, [choose(runs, column.where) for column in columns])
+    return tuple(
+        replace(_figure(preset, plot, column, runs), own=text)
+        for column, text in zip(columns, own, strict=True)
+        for plot in plots
+    )
+
+
+def list_cells(preset: Preset, runs: Runs) -> list[dict[str, str]]:
+    """Return a table's lines, each cell a mean with half its 95 % interval; none for a figure.
+
+    A line that is of one method has its ε beside its name.
+    """
+    table = preset.drawing
+    if isinstance(table, GainTable):
+        return [line for gain in table.gains for line in _list_gains(gain, runs)]
+    if not isinstance(table, Table):
+        return []
+    return [
+        {"": row.name}
+        | ({"ε": budget_text(choose(runs, row.where))} if tells_budgets(table) else {})
+        | {part.name: with_half(fold(choose(runs, row.where, part.where), value)) for part, value in table.columns}
+        for row in table.rows
+    ]
+
+
+def _list_gains(check: MeanGain, runs: Runs) -> list[dict[str, str]]:
+    """Return a line for each cell of a mean gain: the gain in percent, both sides, and the level that they are at."""
+    unit = check.level.unit
+    return [
+        {
+            "": cell.name,
+            "Gain, %": with_half(cell.gain),
+            check.one.name: with_half(cell.one),
+            check.other.name: with_half(cell.other),
+            f"{check.level.title}, at least": f"{cell.at_least:g} {unit}",
+        }
+        for cell in list_gains(check, runs)
+    ]
+
+
+def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
+    here = choose(runs, column.where)
+    if plot.kind == "curve":
+        plot = replace(plot, series=tuple(replace(part, style=column.style) for part in plot.series))
+    else:
+        plot = replace(plot, rows=tuple(value_at(value, column) for value in plot.rows))
+    draw = _DRAW[plot.kind]
+    span = _span(here, plot.x)
+    series = [
+        draw(part, chosen, plot, panel, span)
+        for panel in range(len(plot.rows))
+        for part in plot.series
+        if (chosen := choose(here, part.where))
+    ]
+    series += [_released(each) for each in preset.released if each.column == column.name]
+    levels = _references(plot.rows, here, bars=False)
+    far = [one for one in levels if _is_far(one, [each for each in series if each.panel == one.panel])]
+    rows = tuple(Panel(Axis(value.title, value.unit, log=value.log)) for value in plot.rows)
+    part = " · ".join(part for part in (plot.rows[0].title if plot.across else "", column.name) if part)
+    title = _title(preset, part, here)
+    return FigureData(
+        name=_name(preset, part),
+        title=title,
+        x=Axis(plot.x.title, plot.x.unit, log=plot.x.log),
+        panels=rows,
+        series=tuple(series),
+        caption=" ".join([describe_drawing(preset, here), *[f"Outside the plot: {one.label}." for one in far]]),
+        alt=_describe(f"{preset.title}. {part}", plot.rows, series),
+        references=tuple(one for one in levels if one not in far),
+        origin=ALL_RAW if is_raw(preset, here) else PUBLIC,
+    )
+
+
+def _references(values: Sequence[Value], runs: Runs, *, bars: bool) -> tuple[Reference, ...]:
+    """Return the lines of the levels that values are compared with: across each one's panel, or across all bars."""
+    found = []
+    for panel, value in enumerate(values):
+        level = None if value.mark is None else fold(runs, replace(value, path=value.mark.path)).mean
+        if value.mark is not None and level is not None:
+            label = f"{value.mark.name}: {amount(level)}{' %' if value.unit == '%' else ''}"
+            found.append(Reference(level, label, axis="x" if bars else "y", panel=None if bars else panel))
+    return tuple(found)
+
+
+def _is_far(level: Reference, series: Sequence[Series]) -> bool:
+    """Return whether a level lies so far from its panel's values that these would be pressed together beside it."""
+    known = [y for each in series for ys in (each.y, each.low, each.high) for y in ys if y is not None]
+    if not known:
+        return False
+    low, high = min(known), max(known)
+    return max(low - level.value, level.value - high) > _FAR * (high - low) > 0
+
+
+def _line(part: Part, runs: Runs, plot: Plot, panel: int, span: tuple[float, float]) -> Series:
+    """Return a series over a setting; level where its runs do not have the setting."""
+    points = [(x, fold(at, plot.rows[panel])) for x, at in by_setting(runs, plot.x)]
+    if [x for x, _ in points] == [None]:
+        points = [(end, points[0][1]) for end in span]
+    return _join(part, [(x, mean) for x, mean in points if x is not None], plot, panel)
+
+
+def _curve(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, float]) -> Series:
+    """Return a series over training, or what else has steps, at those that the runs have."""
+    value = plot.rows[panel]
+    points = [(float(step), fold(runs, value_at(value, Part("", step=str(step))))) for step in plot.steps]
+    return _join(part, [(x, mean) for x, mean in points if mean.mean is not None], plot, panel)
+
+
+def _join(part: Part, points: Sequence[tuple[float, Mean]], plot: Plot, panel: int) -> Series:
+    """Return a line through means, with the band of their intervals."""
+    means = [mean for _, mean in points]
+    low, high = _ends(means, plot.rows[panel])
+    return Series(
+        part.name,
+        "line",
+        tuple(x for x, _ in points),
+        tuple(mean.mean for mean in means),
+        low=low,
+        high=high,
+        style=part.style,
+        panel=panel,
+        variation=part.variation,
+    )
+
+
+def _points(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, float]) -> Series:
+    """Return a chain of points, one for each value of the setting `along`."""
+    along = find_knob(plot, runs)
+    groups = [(None, list(runs))] if along is None else by_setting(runs, along)
+    found = [(at, fold(own, plot.x), fold(own, plot.rows[panel])) for at, own in groups]
+    drawn = [one for one in found if one[1].mean is not None]
+    return Series(
+        part.name,
+        "points",
+        tuple(x.mean or 0.0 for _, x, _ in drawn),
+        tuple(y.mean for _, _, y in drawn),
+        low=_ends([y for _, _, y in drawn], plot.rows[panel])[0],
+        high=_ends([y for _, _, y in drawn], plot.rows[panel])[1],
+        style=part.style,
+        panel=panel,
+        variation=part.variation,
+        x_low=_ends([x for _, x, _ in drawn], plot.x)[0],
+        x_high=_ends([x for _, x, _ in drawn], plot.x)[1],
+        text=tuple("" if at is None or len(drawn) == 1 else f"{at:g}" for at, _, _ in drawn),
+    )
+
+
+def _released(one: Released) -> Series:
+    """Return the authors' points, which nothing joins and no interval is known of."""
+    x, y = zip(*one.points, strict=True)
+    return Series(one.name, "cloud", x, y, style=one.style)
+
+
+_DRAW = {"line": _line, "curve": _curve, "points": _points}
+
+
+def _bar_figure(preset: Preset, plot: Plot, value: Value, runs: Runs) -> FigureData:
+    """Return bars of one value: the columns are categories, a bar for each series."""
+    series = []
+    for part in plot.series:
+        bars = [
+            (c.name or preset.title, fold(choose(runs, c.where, part.where), value_at(value, c))) for c in plot.columns
+        ]
+        series.append(_bars(part, bars, value))
+    return FigureData(
+        name=_name(preset, value.title),
+        title=_title(preset, value.title, runs),
+        x=Axis(value.title, value.unit),
+        panels=(Panel(Axis("")),),
+        series=tuple(series),
+        caption=describe_drawing(preset, runs),
+        alt=_describe(f"{preset.title}. {value.title}", (value,), series),
+        references=_references((value,), runs, bars=True),
+        horizontal=True,
+        origin=ALL_RAW if is_raw(preset, runs) else PUBLIC,
+    )
+
+
+def _bars(part: Part, bars: Bars, value: Value) -> Series:
+    means = [mean for _, mean in bars]
+    names, values = tuple(name for name, _ in bars), tuple(mean.mean for mean in means)
+    low, high = _ends(means, value)
+    return Series(part.name, "bar", names, values, low=low, high=high, style=part.style, variation=part.variation)
+
+
+def _ends(means: Sequence[Mean], value: Value) -> tuple[Ends, Ends]:
+    """Return the low and the high ends of the intervals, shares kept within 0 and 100 %; none where no mean has one."""
+    if all(mean.low is None for mean in means):
+        return (), ()
+    least, most = (0.0, 100.0) if value.scale == 100.0 else (-math.inf, math.inf)
+    low = tuple(None if mean.low is None else max(mean.low, least) for mean in means)
+    return low, tuple(None if mean.high is None else min(mean.high, most) for mean in means)
+
+
+def _span(runs: Runs, x: Value) -> tuple[float, float]:
+    known = [at for at, _ in by_setting(runs, x) if at is not None]
+    return (min(known), max(known)) if known else (0.1, 10.0)
+
+
+def _describe(what: str, values: Sequence[Value], series: Iterable[Series]) -> str:
+    parts = []
+    for each in series:
+        pairs = zip(each.x, each.y, strict=True)
+        listed = ", ".join(f"{amount(y)} at {place(x)}" for x, y in pairs)
+        parts.append(f"{values[each.panel].title} of {each.name}: {listed}")
+    return f"{what}. " + ". ".join(parts) + "."
+
+
+def _title(preset: Preset, part: str, runs: Runs) -> str:
+    """Return paper, figure, data and part, so that a picture that is taken away says what it is."""
+    figure, _, about = preset.title.partition(": ")
+    data = [name for name in name_data(runs) if name != part]
+    return f"{', '.join([name_paper(preset.id), figure, *data])}: {part or about}"
+
+
+def _name(preset: Preset, part: str) -> str:
+    """Return a file's name in ASCII: the preset's id and the part."""
+    words = f"{preset.id}_{part}".lower().replace("ε", "epsilon")
+    return "_".join("".join(letter if letter.isascii() and letter.isalnum() else " " for letter in words).split())
