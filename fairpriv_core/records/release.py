@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 Kind = Literal["public", "released", "raw", "time"]
 
@@ -99,16 +99,6 @@ BESIDE = (
 def kind_of_curve(name: str) -> Kind:
     """Return of which kind a curve is."""
     return next(piece.kind for piece in CURVES if name.startswith(piece.name))
-
-
-def without_raw(record: Mapping[str, Any], *, covered: bool) -> dict[str, Any]:
-    """Return the fields of a record's JSON that may be handed on: public ones, and released ones that ε covers.
-
-    `covered` says whether a proved ε stands for the run; without one what was released is None.
-    """
-    selected: tuple[Kind, ...] = ("public", "released") if covered else ("public",)
-    pieces = [piece for piece in RECORD if piece.kind in ("public", "released")]
-    return {piece.name: record.get(piece.name) if piece.kind in selected else None for piece in pieces}
 
 
 #: all pieces, by what holds them
