@@ -1,14 +1,13 @@
 """The documentation's pages on the papers, from the committed results: one a paper, what agrees above all.
 
 A page has what a reader looks for: how each figure and table was made, the printed numbers beside ours, the verdicts.
-Every number that a figure draws, and the keys of the runs behind each sentence, stand in a data file beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, Literal
+from typing import Literal
 
 from fairpriv_core.papers.cited import CITED
 from fairpriv_core.papers.preset import Claim, Paper, Preset
@@ -19,7 +18,7 @@ from fairpriv_core.papers.status import TITLES
 from fairpriv_core.papers.verdicts import Verdict, judge_all
 from fairpriv_core.report.paper_figures import describe_runs, list_cells
 from fairpriv_core.report.paper_methods import list_methods, say_methods
-from fairpriv_core.report.paper_prose import count_made, list_lines
+from fairpriv_core.report.paper_prose import count_made
 
 _INDEX = """# The papers, run again
 
@@ -27,9 +26,8 @@ _INDEX = """# The papers, run again
 Each stands as this software makes it: the numbers that the paper prints beside ours, and for each thing that it says a
 verdict made from our numbers. `fairpriv papers show ID` prints them, `fairpriv papers run ID` runs one again, with
 `--full` at the paper's size; the page Papers draws them. These pages are written by
-`python examples/make_papers_results.py` from what was kept in `fairpriv_core/papers/kept`, which has each run's
-key, setting and numbers. Figures named in [repeated_papers.json](results/repeated_papers.json) were run once more, by
-seeds 200 to 204: no verdict turned from *agrees* to *differs* or back."""
+`python examples/make_papers_results.py` from what was kept in `fairpriv_core/papers/kept`: a table a paper, with a row
+for each run's key, setting and numbers."""
 _ONLY_CITED = (
     "The papers cite more methods that are private and fair. None of these runs here: the papers say too little to "
     "build one from, and print no number of it."
@@ -40,9 +38,7 @@ fairest settings at a level of accuracy: they are open too where other seeds mig
 opposite. Models that are less accurate than always giving the same answer test nothing. A printed number agrees where
 our whole interval is within its tolerance: half a point of an accuracy, a point of a gap, unless a line says another.
 What is said of our proved variants, which the paper does not have, is not counted. Numbers on groups are raw: no ε
-covers them. Of your own data, do not publish them.
-[{paper}.json]({paper}.json) has every number that a figure or table shows, with its interval, and the keys of the runs
-behind each sentence."""
+covers them. Of your own data, do not publish them."""
 
 
 def render_index(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
@@ -76,29 +72,13 @@ def render_paper(paper: Paper, made: Mapping[str, Made]) -> str:
     """Return one paper's page as Markdown: how it stands, then each figure and table with its verdicts."""
     rows = [{"figure or table": preset.title} | _stand([preset], made) for preset in paper.presets if preset.id in made]
     parts = [f"# {paper.title}", f"{paper.citation}. [All papers](../papers.md)", _table(rows)]
-    parts.append(_HOW.format(paper=paper.id))
+    parts.append(_HOW)
     if paper.method_table:
         table = paper.method_table
         parts += [f"## {table.title}", table.shows, _table(list_methods(table)), say_methods(paper)]
     for number, preset in enumerate(paper.presets):
         parts += _section(preset, paper.presets[:number], made.get(preset.id))
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def list_data(paper: Paper, made: Mapping[str, Made]) -> dict[str, Any]:
-    """Return what a paper's page leaves out: by preset the numbers shown, and the runs' keys behind each sentence.
-
-    The first row of the numbers has what their columns are.
-    """
-    return {preset.id: _data(preset, made[preset.id]) for preset in paper.presets if preset.id in made}
-
-
-def _data(preset: Preset, made: Made) -> dict[str, Any]:
-    lines = list_lines(preset, made.runs)
-    return {
-        "numbers": [list(lines[0]), *[list(line.values()) for line in lines]],
-        "runs": [list(one.keys) for one in judge_all(preset, made.runs)],
-    }
 
 
 def _stand(presets: Sequence[Preset], made: Mapping[str, Made]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from fairpriv_core.papers.dp_fermi_faces import FIGURE_5, FIGURE_5_AGES
 from fairpriv_core.papers.dp_fermi_runs import BEYOND, PRINTED
 from fairpriv_core.papers.dp_fermi_settings import THREE
 from fairpriv_core.papers.preset import GainTable, Plot, Preset, Reach, Table
-from fairpriv_core.papers.results import FOLDER
+from fairpriv_core.papers.results import find_path, read_rows
 from fairpriv_core.papers.values import by_config
 from fairpriv_core.report.paper_methods import list_methods, say_methods
 from fairpriv_core.report.paper_pages import render_paper
@@ -143,7 +143,7 @@ def test_the_gains_are_of_the_runs_that_the_figures_keep_and_keep_none() -> None
     alike = [{json.dumps({**run["config"], "seed": 0}) for run in own} for own in by_config(made[GAINS.id].runs)]
     assert all(len(settings) == 1 for settings in alike), "settings of two figures have one number"
     assert made[GAINS.id].day == max(one.day for one in figures)
-    assert GAINS.id not in json.loads((FOLDER / "dp_fermi.json").read_text(encoding="utf-8"))
+    assert GAINS.id not in {row["figure"] for row in read_rows(find_path(GAINS.id))}
     with open_store() as store, pytest.raises(BadInput, match=r"no runs of its own: keep those of dp_fermi\.figure2, "):
         collect(GAINS, store, "small")
 
