@@ -72,7 +72,7 @@ def collect(preset: Preset, store: RunStore, version: str, kept: Sequence[Row] =
     for key, row in SweepStore(store).find(list(configs)).items():
         if row.status == "failed":
             found[key] = made | {"key": key, **split_config(configs[key].to_json()), "failed": str(row.error)}
-    found = {_name(row): {**row, **made} for row in kept} | found
+    found = {_name(row): {**row, "version": version} for row in kept} | found
     missing = [key for key in configs if key not in found]
     if missing:
         raise BadInput(f"{preset.id}: {len(missing)} of {len(configs)} runs have not finished, first {missing[0]}.")

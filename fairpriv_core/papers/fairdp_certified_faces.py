@@ -62,6 +62,7 @@ _SETTINGS = (
     "drawn whatever they show; in its test part are some 85 faces of the smallest race, so that chance alone parts "
     "two races by ten points."
 )
+_TEST = "settings at which private models learn, such as all 23,705 faces in place of 5,000"
 _TRADE = _SETTINGS.format(budgets="ε = 2 and 8")
 _HELD = _SETTINGS.format(budgets="ε = 8")
 
@@ -113,6 +114,7 @@ FIGURE_3 = Preset(
         ),
     ),
     privacy=PRIVACY,
+    test=_TEST,
 )
 
 
@@ -134,8 +136,8 @@ def _holds(notion: str, value: Value) -> Claim:
     return Claim(
         "the empirical value is lower than the certificate",
         "Section VI-B",
-        stays_below(FAIRDP, notion),
-        reading=f"{value.title.lower()}, at every run",
+        stays_below(FAIRDP, value, notion, groups=5),
+        reading=f"{value.title.lower()}, at all runs but 25 in 100: β for each of five groups",
     )
 
 
@@ -168,6 +170,7 @@ FIGURE_6 = Preset(
         ),
     ),
     privacy=PRIVACY,
+    test=_TEST,
 )
 
 
@@ -206,6 +209,7 @@ TABLE_3 = Preset(
         _grows(ACCURACY, "reducing M degrades utility", 0.3),
     ),
     privacy=PRIVACY,
+    test=_TEST,
 )
 
 FACES = (FIGURE_3, FIGURE_6, TABLE_3)

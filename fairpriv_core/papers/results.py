@@ -34,7 +34,7 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Made:
-    """A preset's committed results: the day they were made, the version that ran, its runs as records.
+    """A preset's committed results: the day the last was made, the version that ran, its runs as records.
 
     `failed` is key -> reason of the runs that came to no model.
     """
@@ -118,4 +118,4 @@ def _read(name: str, rows: Sequence[Json]) -> Made:
         if "failed" not in row
     ]
     failed = {row["key"]: row["failed"] for row in rows if "failed" in row}
-    return Made(rows[0]["made"], rows[0]["version"], tuple(runs), failed)
+    return Made(max(row["made"] for row in rows), rows[0]["version"], tuple(runs), failed)
