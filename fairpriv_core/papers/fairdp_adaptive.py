@@ -219,6 +219,7 @@ def _effect(asked: _Asked, number: int, names: tuple[str, str, str], values: _Va
             "over the values its accuracy varies less than DPSGD's",
             lambda: _varies_less(FAIRDP_PROVED),
             readings=asked.readings,
+            lost="the values that the paper tried, which our text lacks",
         ),
         privacy=_PRIVACY,
         measured="training",

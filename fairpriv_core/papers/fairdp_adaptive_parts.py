@@ -86,8 +86,9 @@ def in_each(
     *,
     readings: Sequence[Reading] = READINGS,
     cases: Sequence[Part] = (),
+    lost: str = "",
 ) -> tuple[Claim, ...]:
-    """Return a claim in each reading; `words` are how we take it, `ours` the check of our proved variant."""
+    """Return a claim in each reading; `words` are how we take it, `ours` checks our proved variant."""
     return tuple(
         Claim(
             says,
@@ -96,6 +97,7 @@ def in_each(
             tuple(replace(case, name=f"{case.name}, {each.name}") for case in cases) or (Part(each.name),),
             words,
             ours() if each is READINGS[-1] else None,
+            lost,
         )
         for each in readings
     )

@@ -51,6 +51,7 @@ PUBLISHED_CERTIFIED = (
 )
 CERTIFIED = PUBLISHED_CERTIFIED + " That of “proved” bounds the very model's gap."
 PAID = " The certificate of “proved” comes from noisy counts of test rows, which its ε covers."
+LOST_SETTINGS = "the paper's budgets and M, which our text lacks"
 LOST = "The numbers of this figure are not in the text that we have"
 
 

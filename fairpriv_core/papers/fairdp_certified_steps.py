@@ -17,6 +17,7 @@ from fairpriv_core.papers.fairdp_certified_parts import (
     DATA,
     FAIRDP,
     GAPS,
+    LOST_SETTINGS,
     PARITY,
     PRIVACY,
     SETTINGS,
@@ -69,7 +70,7 @@ def _list_printed(reading: str, part: Part) -> tuple[Printed, ...]:
 
 
 def _judge(says: str, reading: str, checks: Callable[[Part], Compare | Trend], cases: tuple[Part, ...]) -> Claim:
-    return Claim(says, "Section VI-A", checks(_ADAM), cases, f"by Adam {reading}", checks(_ADAM_PROVED))
+    return Claim(says, "Section VI-A", checks(_ADAM), cases, f"by Adam {reading}", checks(_ADAM_PROVED), LOST_SETTINGS)
 
 
 _CLAIMS = (

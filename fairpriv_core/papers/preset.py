@@ -252,6 +252,7 @@ class Claim:
         cases: where it must hold.
         reading: ends "We take it as: …", where its words leave that open.
         ours: the same check of our proved variant, which the paper never had; it says nothing of the paper.
+        lost: which settings of the paper's the check has not, where our text lacks them, so that no case can differ.
     """
 
     says: str
@@ -260,6 +261,7 @@ class Claim:
     cases: tuple[Part, ...] = (Part(""),)
     reading: str = ""
     ours: Check | None = None
+    lost: str = ""
 
 
 @dataclass(frozen=True)

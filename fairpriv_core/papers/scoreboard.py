@@ -15,6 +15,7 @@ from fairpriv_core.papers.values import Runs
 from fairpriv_core.papers.verdicts import Finding, judge_all
 
 _ANSWERS: dict[Status, str] = {"agrees": "yes", "differs": "no", "open": "open", "not_tested": "not tested"}
+_IN_PART = "in part"
 _MOST_NAMED = 60  # letters of cases' names in a sentence
 _AT = "ε = "
 
@@ -98,12 +99,12 @@ def say_figure(preset: Preset, rows: Sequence[ClaimRow], runs: Runs) -> str:
     if {row.status for row in rows} == {"not_tested"}:
         return f"Not tested, as our models have not learned enough. A test takes {preset.test or 'other settings'}"
     statements = [list(own) for _, own in groupby(rows, key=lambda row: row.says)]
-    first, others = statements[0], [_join({row.status for row in own}) for own in statements[1:]]
+    first, others = statements[0], [_answer_shortly(own) for own in statements[1:]]
     told = f"“{_begin(first[0].says)}”: {_answer(first)}"
     if not others:
         return told
     counts = Counter(others)
-    rest = ", ".join(f"{counts[status]} {answer}" for status, answer in _ANSWERS.items() if counts[status])
+    rest = ", ".join(f"{counts[answer]} {answer}" for answer in (*_ANSWERS.values(), _IN_PART) if counts[answer])
     return f"{told}. Other statements: {rest}"
 
 
@@ -113,14 +114,25 @@ def _join(statuses: set[Status]) -> Status:
     return next(status for status in order if status in statuses)
 
 
-def _answer(rows: Sequence[ClaimRow]) -> str:
-    """Return "yes", or where: "no at ε ≤ 1, yes at ε ≥ 3"; a case that is asked in several ways must hold in all."""
+def _part_cases(rows: Sequence[ClaimRow]) -> dict[Status, list[str]]:
+    """Return the cases of a statement by how they stand; one that is asked in several ways must hold in all."""
     cases: dict[str, set[Status]] = {}
     for row in rows:
         cases.setdefault(row.case, set()).add(row.status)
     by_status: dict[Status, list[str]] = {}
     for case, statuses in cases.items():
         by_status.setdefault(_join(statuses), []).append(case)
+    return by_status
+
+
+def _answer_shortly(rows: Sequence[ClaimRow]) -> str:
+    by_status = _part_cases(rows)
+    return _ANSWERS[next(iter(by_status))] if len(by_status) == 1 else _IN_PART
+
+
+def _answer(rows: Sequence[ClaimRow]) -> str:
+    """Return "yes", or where: "no at ε ≤ 1, yes at ε ≥ 3"."""
+    by_status, cases = _part_cases(rows), dict.fromkeys(row.case for row in rows)
     if len(by_status) == 1:
         (named,) = [*cases] if len(cases) == 1 else [""]
         return _ANSWERS[next(iter(by_status))] + (f" {_name_cases([named], [named])}" if named else "")
@@ -135,7 +147,7 @@ def _answer(rows: Sequence[ClaimRow]) -> str:
 def _name_cases(own: Sequence[str], cases: Sequence[str]) -> str:
     """Return where cases are: budgets together, and those at an end of all as "ε ≤ 1" or "ε ≥ 3"."""
     if not all(case.startswith(_AT) for case in cases):
-        return f"with {' and '.join(own)}"
+        return f"for {' and '.join(own)}"
     values, known = ([case.removeprefix(_AT) for case in each] for each in (own, cases))
     if len(values) > 1 and values == known[: len(values)]:
         return f"at ε ≤ {values[-1]}"

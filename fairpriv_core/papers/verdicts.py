@@ -3,7 +3,8 @@
 A difference is taken seed by seed where both sides ran the same seeds. A case agrees where the 95 % interval lies
 within the bounds, differs where it lies outside, and is open where it reaches across: the seeds do not settle it, and
 how many would is said. A promise about single runs is judged by the share of them that break it. What is compared at an
-accuracy that the paper does not name must hold at each that its authors' points span. Runs that are less accurate than
+accuracy that the paper does not name must hold at each that its authors' points span, and nothing differs by settings
+that are ours because the paper's are lost. Runs that are less accurate than
 always the same answer test nothing, but that they are less accurate than others, and none of them is the best. A number
 that has no interval by its nature, such as a time, is judged by itself. What the paper had is judged apart from our
 proved variants, which it never had.
@@ -222,7 +223,10 @@ def judge(claim: Claim, runs: Runs) -> Verdict:
 
 
 def _look_at_cases(claim: Claim, check: Check, runs: Runs) -> list[Finding]:
-    return [_look(check_at(check, case), case.name, choose(runs, case.where)) for case in claim.cases]
+    found = [_look(check_at(check, case), case.name, choose(runs, case.where)) for case in claim.cases]
+    if not claim.lost:
+        return found
+    return [replace(one, status="open", settles=claim.lost) if one.status == "differs" else one for one in found]
 
 
 def _look(check: Check, case: str, runs: Runs) -> Finding:

@@ -125,6 +125,8 @@ def test_the_paper_is_judged_by_what_it_had_and_ours_stands_apart() -> None:
         make_record("pf_ld", seed=seed, accuracy=0.9, gap=0.5, epsilon=1.0, variant="published") for seed in range(3)
     ]
     assert statuses(judge(claim, [*runs, *worse])) == ["differs"]
+    (lost,) = judge(replace(claim, lost="the paper's budgets"), [*runs, *worse]).cases
+    assert (lost.status, lost.settles, lost.on_average) == ("open", "the paper's budgets", False)
 
 
 def test_a_ratio_is_that_of_the_means_with_an_interval_of_its_own() -> None:
