@@ -17,8 +17,8 @@ from typing import Any
 from benchmarks import dp_fermi_settings, pf_ld_settings
 from examples.make_papers_results import split_config
 from examples.make_stored_runs import write_records
-from fairpriv_core.papers.dp_fermi_settings import CASES
-from fairpriv_core.papers.pf_ld_settings import build_pf_ld
+from fairpriv_core.papers.dp_fermi.settings import CASES
+from fairpriv_core.papers.pf_ld.settings import build_pf_ld
 from fairpriv_core.papers.results import FOLDER as KEPT
 from fairpriv_core.papers.results import read_rows, write_rows
 from fairpriv_core.papers.runs import list_configs

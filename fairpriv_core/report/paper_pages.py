@@ -31,12 +31,12 @@ setting and numbers. `python examples/make_papers_results.py` writes them.
 A statement is counted once for each case that it must hold in. *Tested* are figures and tables of which a number of
 ours says anything. Of printed numbers those are counted that ours agree with, by each reading of the paper."""
 _ONLY_CITED = "The papers cite more methods that are private and fair. These do not run here yet:"
-_HOW = """A case agrees where our whole 95 % interval over seeds lies within what is expected, differs where it lies outside,
-and is open where the seeds do not settle it. A promise about single runs is judged by the share of runs that break
-it. What is compared at an accuracy that the paper does not name must hold at each that its authors' points span.
-Where our text lacks settings that a number needs, nothing differs by ours: it is open. Models that are less accurate
-than always the same answer test nothing. Our proved variants, which the paper does not have, are not counted. Numbers
-on groups are raw: no ε covers them. Of your own data, do not publish them.
+_HOW = """A case agrees where our whole 95 % interval over seeds lies within what is expected, differs where it lies
+outside, and is open where the seeds do not settle it. A promise about single runs is judged by the share of runs
+that break it. What is compared at an accuracy that the paper does not name must hold at each that its authors'
+points span. Where our text lacks settings that a number needs, nothing differs by ours: it is open. Models that are
+less accurate than always the same answer test nothing. Our proved variants, which the paper does not have, are not
+counted. Numbers on groups are raw: no ε covers them. Of your own data, do not publish them.
 
 `fairpriv papers show ID` has the numbers behind each row, what would settle an open case, and the settings; with
 `--json` the keys of the runs too. The runs are in `fairpriv_core/papers/kept/{paper}.parquet`."""

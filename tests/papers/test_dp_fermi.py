@@ -15,11 +15,11 @@ from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.image_benchmarks import AGES
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.papers.dp_fermi import FIGURE_2, FIGURE_3, FIGURE_3_PEOPLE, FIGURE_4, FIGURE_9, GAINS, PAPER
-from fairpriv_core.papers.dp_fermi_authors import released
-from fairpriv_core.papers.dp_fermi_faces import FIGURE_5, FIGURE_5_AGES
-from fairpriv_core.papers.dp_fermi_runs import BEYOND, PRINTED
-from fairpriv_core.papers.dp_fermi_settings import FOUR, ODDS, PARITY, SPANS, THREE, list_levels
+from fairpriv_core.papers.dp_fermi.authors import released
+from fairpriv_core.papers.dp_fermi.faces import FIGURE_5, FIGURE_5_AGES
+from fairpriv_core.papers.dp_fermi.figures import FIGURE_2, FIGURE_3, FIGURE_3_PEOPLE, FIGURE_4, FIGURE_9, GAINS, PAPER
+from fairpriv_core.papers.dp_fermi.runs import BEYOND, PRINTED
+from fairpriv_core.papers.dp_fermi.settings import FOUR, ODDS, PARITY, SPANS, THREE, list_levels
 from fairpriv_core.papers.preset import GainTable, Plot, Preset, Reach, Table
 from fairpriv_core.papers.results import find_path, read_rows
 from fairpriv_core.papers.values import by_config

@@ -13,10 +13,10 @@ from scipy.stats import kstwobign
 from fairpriv_core.audit.inference import attackers, guessed_advantage
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.papers import fairdp_adaptive_images as images
-from fairpriv_core.papers.fairdp_adaptive import ATTACKERS, BY_CHANCE, EFFECTS, FIGURE_3_DIGITS
-from fairpriv_core.papers.fairdp_adaptive_parts import READINGS
-from fairpriv_core.papers.fairdp_adaptive_tables import INDICES, LOSSES
+from fairpriv_core.papers.fairdp_adaptive import images
+from fairpriv_core.papers.fairdp_adaptive.figures import ATTACKERS, BY_CHANCE, EFFECTS, FIGURE_3_DIGITS
+from fairpriv_core.papers.fairdp_adaptive.readings import READINGS
+from fairpriv_core.papers.fairdp_adaptive.tables import INDICES, LOSSES
 from fairpriv_core.papers.preset import Plot, Preset
 from fairpriv_core.store.curves import is_swept_point
 from tests.papers.records import read_settings

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from fairpriv_core.data.image_benchmarks import OLDER_AGE
 from fairpriv_core.papers.differences import list_differences
-from fairpriv_core.papers.fairdp_certified import FIGURE_3, FIGURE_7, TABLE_3
-from fairpriv_core.papers.fairdp_certified_faces import FACES
-from fairpriv_core.papers.fairdp_certified_steps import ADAM, THEOREM_6
+from fairpriv_core.papers.fairdp_certified.faces import FACES
+from fairpriv_core.papers.fairdp_certified.figures import FIGURE_3, FIGURE_7, TABLE_3
+from fairpriv_core.papers.fairdp_certified.steps import ADAM, THEOREM_6
 from fairpriv_core.papers.preset import ACCURACY, GAP, Compare, Part, Plot, Quantity
 from fairpriv_core.papers.values import choose
 from tests.papers.records import make_runs, read_configs, read_settings

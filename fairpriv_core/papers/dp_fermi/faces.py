@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fairpriv_core.papers import dp_fermi_runs as runs
-from fairpriv_core.papers.dp_fermi_authors import released
-from fairpriv_core.papers.dp_fermi_settings import PARITY
+from fairpriv_core.papers.dp_fermi import runs
+from fairpriv_core.papers.dp_fermi.authors import released
+from fairpriv_core.papers.dp_fermi.settings import PARITY
 from fairpriv_core.papers.preset import (
     ERROR,
     GAP,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from fairpriv_core.papers.pf_ld_settings import NETWORK, READINGS_OF, list_pf_ld, sweep_bank
+from fairpriv_core.papers.pf_ld.settings import NETWORK, READINGS_OF, list_pf_ld, sweep_bank
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,

@@ -9,10 +9,11 @@ many as the file's women (code 2), "Female" its men's 30,147: there the two name
 
 from __future__ import annotations
 
-from fairpriv_core.papers import fairdp_adaptive_parts
-from fairpriv_core.papers.fairdp_adaptive_parts import (
+from fairpriv_core.papers.fairdp_adaptive.readings import (
+    ADULT,
     DPSGD,
     DPSGD_F,
+    DUTCH,
     FAIRDP_GROUP_PROVED,
     FAIRDP_PROVED,
     INDEX_VALUES,
@@ -24,6 +25,7 @@ from fairpriv_core.papers.fairdp_adaptive_parts import (
     loses_least,
     print_indices,
     print_losses,
+    table,
 )
 from fairpriv_core.papers.preset import ACCURACY, GAP, Claim, Compare, Part, Preset, Table, Value, Version
 
@@ -64,7 +66,7 @@ INDICES: dict[str, dict[str, tuple[float, ...]]] = {
         "MLD": (0.0150, 0.0478, 0.0478, 0.0251, 0.0304, 0.0152),
     },
 }
-_DATA = {"adult": ("Adult", fairdp_adaptive_parts.ADULT), "dutch": ("Dutch", fairdp_adaptive_parts.DUTCH)}
+_DATA = {"adult": ("Adult", ADULT), "dutch": ("Dutch", DUTCH)}
 
 _SETTINGS = (
     "From the paper: logistic regression, σ = 1, C = 0.5, δ = 1e-5, the loss taken as 1-Lipschitz. It prints neither "
@@ -123,7 +125,7 @@ _SEEDS = {"adult": 10, "dutch": 45}
 
 def _runs(name: str) -> tuple[Version, Version]:
     """Return the full and the smaller version, which has the same runs."""
-    sweeps, seeds = (fairdp_adaptive_parts.table(_DATA[name][1], _SEEDS[name]),), f"{_SEEDS[name]} seeds"
+    sweeps, seeds = (table(_DATA[name][1], _SEEDS[name]),), f"{_SEEDS[name]} seeds"
     return Version(sweeps, f"{seeds}; the paper's are not in our text"), Version(sweeps, seeds)
 
 

@@ -7,8 +7,7 @@ and not of the numbers themselves (one minus e to the minus 0.6807 is 0.494).
 
 from __future__ import annotations
 
-from fairpriv_core.papers import fairdp_adaptive_parts
-from fairpriv_core.papers.fairdp_adaptive_parts import (
+from fairpriv_core.papers.fairdp_adaptive.readings import (
     DPSGD,
     DPSGD_F,
     FAIRDP,
@@ -21,6 +20,9 @@ from fairpriv_core.papers.fairdp_adaptive_parts import (
     OPT_Q_SET,
     READINGS,
     SGD,
+    digits,
+    digits_at,
+    digits_of_dpsgd,
     in_each,
     less,
     loses_least,
@@ -119,8 +121,8 @@ TABLE_1 = Preset(
     shows="Accuracy of SGD for all digits, for twos and for eights, of which 500 are left in training, and what each "
     "private method loses against it." + NEEDED,
     settings=_SETTINGS + _OURS,
-    full=Version((fairdp_adaptive_parts.digits(10),), _FULL),
-    small=Version((fairdp_adaptive_parts.digits(3),), "3 seeds"),
+    full=Version((digits(10),), _FULL),
+    small=Version((digits(3),), "3 seeds"),
     drawing=Table(_ROWS, tuple((Part(f"{name}, %"), value) for name, value in _CLASSES.items())),
     printed=print_losses("Table 1, Unbalanced MNIST", _CLASSES, LOSSES),
     claims=(
@@ -147,8 +149,8 @@ TABLE_2 = Preset(
     title="Table 2: inequality of accuracies, unbalanced MNIST",
     shows="Indices of inequality over the ten classes' accuracies; lower is more equal." + NEEDED,
     settings=_SETTINGS + _OURS + _TEN,
-    full=Version((fairdp_adaptive_parts.digits(10),), _FULL),
-    small=Version((fairdp_adaptive_parts.digits(3),), "3 seeds"),
+    full=Version((digits(10),), _FULL),
+    small=Version((digits(3),), "3 seeds"),
     drawing=Table(_ROWS, tuple((Part(f"{name}, thousandths"), value) for name, value in INDEX_VALUES.items())),
     printed=print_indices("Table 2, Unbalanced MNIST", INDICES),
     claims=(
@@ -171,8 +173,8 @@ FIGURE_1A = Preset(
     title="Figure 1(a): what clipping and noise cost each class of MNIST",
     shows="Accuracy of each class, of SGD and of DPSGD, with 500 eights in place of some 5,900.",
     settings=_SETTINGS,
-    full=Version((fairdp_adaptive_parts.digits_of_dpsgd(10),), _FULL),
-    small=Version((fairdp_adaptive_parts.digits_of_dpsgd(3),), "3 seeds"),
+    full=Version((digits_of_dpsgd(10),), _FULL),
+    small=Version((digits_of_dpsgd(3),), "3 seeds"),
     drawing=Plot("bar", EPSILON, (_OF_CLASS,), (SGD, DPSGD), _DIGITS),
     printed=tuple(
         Printed(f"DPSGD − SGD, {name}", number, "Section 1", less(DPSGD, SGD, _CLASSES[name]), tolerance=0.5)
@@ -206,8 +208,8 @@ FIGURE_1B = Preset(
     settings="Ours: DPSGD at several σ, other settings as in Table 1. τ is that of the finished model with L = 1: η "
     "and the gradient are means over all training rows, n is the batch size. The text says neither which C and σ the "
     "figure has, nor at which step τ is taken.",
-    full=Version((fairdp_adaptive_parts.digits_at([0.5, 1.0, 2.0, 4.0, 8.0], 10),), "10 seeds, more values of σ"),
-    small=Version((fairdp_adaptive_parts.digits_at([0.5, 1.0, 2.0], 10),), "10 seeds, 3 values of σ in place of 5"),
+    full=Version((digits_at([0.5, 1.0, 2.0, 4.0, 8.0], 10),), "10 seeds, more values of σ"),
+    small=Version((digits_at([0.5, 1.0, 2.0], 10),), "10 seeds, 3 values of σ in place of 5"),
     drawing=Plot("points", _TAU, _WORSE, (DPSGD,), along=_NOISE),
     not_printed="The paper prints no numbers for this figure: what is compared is what its text says of it.",
     claims=(

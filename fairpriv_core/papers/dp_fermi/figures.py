@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fairpriv_core.methods.iterates import LAST, UNIFORM
-from fairpriv_core.papers import dp_fermi_runs as runs
-from fairpriv_core.papers.dp_fermi_authors import CAUTION, released
-from fairpriv_core.papers.dp_fermi_faces import FIGURE_5, FIGURE_5_AGES
-from fairpriv_core.papers.dp_fermi_settings import (
+from fairpriv_core.papers.dp_fermi import runs
+from fairpriv_core.papers.dp_fermi.authors import CAUTION, released
+from fairpriv_core.papers.dp_fermi.faces import FIGURE_5, FIGURE_5_AGES
+from fairpriv_core.papers.dp_fermi.settings import (
     CASES,
     FOUR,
     ODDS,

@@ -7,8 +7,8 @@ that.
 
 from __future__ import annotations
 
-from fairpriv_core.papers import fairdp_certified_runs as runs
-from fairpriv_core.papers.fairdp_certified_parts import (
+from fairpriv_core.papers.fairdp_certified import runs
+from fairpriv_core.papers.fairdp_certified.shared import (
     AUC,
     CLEAN,
     DPSGD_F,

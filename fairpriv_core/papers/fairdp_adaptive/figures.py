@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from fairpriv_core.papers import fairdp_adaptive_parts
-from fairpriv_core.papers.fairdp_adaptive_images import FIGURE_1A, FIGURE_1B, TABLE_1, TABLE_2
-from fairpriv_core.papers.fairdp_adaptive_parts import (
+from fairpriv_core.papers.fairdp_adaptive.images import FIGURE_1A, FIGURE_1B, TABLE_1, TABLE_2
+from fairpriv_core.papers.fairdp_adaptive.readings import (
     ADULT,
     DPSGD,
     DPSGD_F,
@@ -26,11 +25,13 @@ from fairpriv_core.papers.fairdp_adaptive_parts import (
     SGD,
     Reading,
     Sweep,
+    attacked,
+    digits,
     digits_varied,
     in_each,
     varied,
 )
-from fairpriv_core.papers.fairdp_adaptive_tables import TABLES
+from fairpriv_core.papers.fairdp_adaptive.tables import TABLES
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
@@ -110,8 +111,8 @@ FIGURE_3 = _attacks(
     "Adult",
     "Each attacker sees a model's probability, its logit, the label and the loss",
     versions=(
-        Version((fairdp_adaptive_parts.attacked(10),), "10 seeds"),
-        Version((fairdp_adaptive_parts.attacked(3),), "3 seeds in place of 10"),
+        Version((attacked(10),), "10 seeds"),
+        Version((attacked(3),), "3 seeds in place of 10"),
     ),
     readings=READINGS,
     opt_q=OPT_Q,
@@ -122,8 +123,8 @@ FIGURE_3_DIGITS = _attacks(
     "Each attacker sees a model's ten probabilities, their logits, the label and the loss, of test rows with as small "
     "a share of eights as training has",
     versions=(
-        Version((fairdp_adaptive_parts.digits(10),), "10 seeds"),
-        Version((fairdp_adaptive_parts.digits(3),), "3 seeds in place of 10"),
+        Version((digits(10),), "10 seeds"),
+        Version((digits(3),), "3 seeds in place of 10"),
     ),
     readings=READINGS[1:],
     opt_q=OPT_Q_SET,

@@ -10,9 +10,10 @@ of "accuracy/precision" and of the metrics that the text names.
 
 from __future__ import annotations
 
-from fairpriv_core.papers import fairdp_certified_runs as runs
-from fairpriv_core.papers.fairdp_certified_faces import FACES
-from fairpriv_core.papers.fairdp_certified_parts import (
+from fairpriv_core.papers.fairdp_certified import runs
+from fairpriv_core.papers.fairdp_certified.faces import FACES
+from fairpriv_core.papers.fairdp_certified.group_ratio import FIGURE_7
+from fairpriv_core.papers.fairdp_certified.shared import (
     ADULT,
     AUC,
     CERTIFIED,
@@ -35,9 +36,8 @@ from fairpriv_core.papers.fairdp_certified_parts import (
     of,
     stays_below,
 )
-from fairpriv_core.papers.fairdp_certified_ratio import FIGURE_7
-from fairpriv_core.papers.fairdp_certified_shift import FIGURE_6_SHIFT
-from fairpriv_core.papers.fairdp_certified_steps import ADAM, THEOREM_6
+from fairpriv_core.papers.fairdp_certified.shift import FIGURE_6_SHIFT
+from fairpriv_core.papers.fairdp_certified.steps import ADAM, THEOREM_6
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from fairpriv_core.papers import fairdp_certified_runs as runs
-from fairpriv_core.papers.fairdp_certified_parts import (
+from fairpriv_core.papers.fairdp_certified import runs
+from fairpriv_core.papers.fairdp_certified.shared import (
     ADULT,
     AUC,
     CLEAN,
