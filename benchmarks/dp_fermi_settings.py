@@ -14,7 +14,7 @@ Parkinsons, with two values of a rival's knob. It stood before the trials on Adu
 Adult, which had been tried on other splits.
 
 Runs are kept in the run store, so a script that was broken off goes on. Every trial, with the keys of its runs, is
-written to docs/results/dp_fermi_settings.json. `CHOSEN` of fairpriv_core/papers/dp_fermi_settings.py has the choice,
+written to docs/results/dp_fermi_settings.json. `CHOSEN` of fairpriv_core/papers/dp_fermi/settings.py has the choice,
 and a test holds the two together.
 """
 
@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from fairpriv_core.cli.output import open_reporter
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.papers.differences import list_settings, reach
-from fairpriv_core.papers.dp_fermi_settings import CASES, CHOSEN, TRIAL_SEEDS, TRIED, Case, Setting, build, list_methods
+from fairpriv_core.papers.dp_fermi.settings import CASES, CHOSEN, TRIAL_SEEDS, TRIED, Case, Setting, build, list_methods
 from fairpriv_core.papers.preset import ACCURACY, GAP, Quantity
 from fairpriv_core.papers.runs import find_records, list_configs, run_missing
 from fairpriv_core.papers.values import fold, read_path

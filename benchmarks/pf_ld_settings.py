@@ -19,7 +19,7 @@ classifier that pursues none; dual steps that reach the largest multiplier withi
 What is chosen. The largest multiplier, and how many epochs pursue fairness.
 
 Runs are kept in the run store, so a script that was broken off goes on. The choice and every candidate, with the keys
-of its runs, are written to docs/results/pf_ld_settings.json; `CHOSEN` of fairpriv_core/papers/pf_ld_settings.py has
+of its runs, are written to docs/results/pf_ld_settings.json; `CHOSEN` of fairpriv_core/papers/pf_ld/settings.py has
 the choice, and a test holds the two together.
 """
 
@@ -40,7 +40,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from fairpriv_core.cli.output import open_reporter
 from fairpriv_core.errors import BadInput
-from fairpriv_core.papers.pf_ld_settings import CHOSEN, READINGS_OF, WARMUP, Choice, Kind, build_pf_ld, sweep_bank
+from fairpriv_core.papers.pf_ld.settings import CHOSEN, READINGS_OF, WARMUP, Choice, Kind, build_pf_ld, sweep_bank
 from fairpriv_core.papers.runs import find_records, list_configs, run_missing
 from fairpriv_core.papers.values import read_path
 from fairpriv_core.runs.children import use_one_thread

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import dp_fermi_settings, pf_ld_settings
-from examples.make_papers_results import in_lines
+from examples.make_papers_results import split_config
 from examples.make_stored_runs import write_records
 from fairpriv_core.figures.start import PATH as START
-from fairpriv_core.papers.dp_fermi_settings import CASES
-from fairpriv_core.papers.pf_ld_settings import build_pf_ld
+from fairpriv_core.papers.dp_fermi.settings import CASES
+from fairpriv_core.papers.pf_ld.settings import build_pf_ld
 from fairpriv_core.papers.results import FOLDER as KEPT
+from fairpriv_core.papers.results import read_rows, write_rows
 from fairpriv_core.papers.runs import list_configs
 from fairpriv_core.records.config import build_config, name_config
 from fairpriv_core.records.parameters import method_to_json, read_method
@@ -40,19 +41,37 @@ def main() -> None:
     stored = read_stored()
     renamed = {key: name_config(config) for key, config in list_named(stored)}
     for path, content in stored.items():
-        path.write_text(write_like(path, content), "utf-8")
+        if path.parent == KEPT:
+            write_rows(path, [{**row, "key": _rename(row["key"], renamed)} for row in content])
+        else:
+            path.write_text(write_like(path, content), "utf-8")
     for path in (path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in FORMS):
         before = path.read_text("utf-8")
-        after = KEY.sub(lambda found: renamed.get(found[0], found[0]), before)
+        after = _rename(before, renamed)
         if after != before:
             path.write_text(after, "utf-8")
     print(f"{sum(key != name for key, name in renamed.items()):,} of {len(renamed):,} keys have changed.")
 
 
+def _rename(text: str, renamed: Mapping[str, str]) -> str:
+    return KEY.sub(lambda found: renamed.get(found[0], found[0]), text)
+
+
 def read_stored() -> dict[Path, Any]:
     """Return what the files hold in which configs are committed, with all their settings said as today."""
-    paths = [RECORDS, START, STORED, *sorted(KEPT.glob("*.json"))]
-    return {path: restate(json.loads(path.read_text("utf-8"))) for path in paths}
+    stored = {path: restate(read(path)) for path in (RECORDS, START, STORED)}
+    return stored | {path: _restate_rows(read(path)) for path in sorted(KEPT.glob("*.parquet"))}
+
+
+def read(path: Path) -> Any:
+    """Return what one of these files holds."""
+    return read_rows(path) if path.parent == KEPT else json.loads(path.read_text("utf-8"))
+
+
+def _restate_rows(rows: Sequence[Json]) -> list[Json]:
+    """Return rows of a paper's table in which every config is as today's."""
+    said = {text: split_config({**restate(json.loads(text)), "seed": 0}) for text in {row["config"] for row in rows}}
+    return [{**row, "config": said[row["config"]]["config"]} for row in rows]
 
 
 def restate(value: Any) -> Any:
@@ -70,10 +89,10 @@ def restate(value: Any) -> Any:
 
 
 def write_like(path: Path, content: Any) -> str:
-    """Return the text of one of these files."""
+    """Return the text of one of the files that are JSON."""
     if path == STORED:
         return write_records(content["records"], content["made"])
-    return in_lines(content) if path.parent == KEPT else json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 def list_named(stored: Mapping[Path, Any]) -> Iterator[Named]:
@@ -85,9 +104,8 @@ def list_named(stored: Mapping[Path, Any]) -> Iterator[Named]:
         elif path == START:
             yield from _list_runs(content["runs"], content["configs"])
         else:
-            for made in content.values():
-                runs = [dict(zip(made["columns"], row, strict=True)) for row in made["runs"]]
-                yield from _list_runs(runs, made["settings"])
+            settings = {text: json.loads(text) for text in {row["config"] for row in content}}
+            yield from _list_runs([{**row, "setting": row["config"]} for row in content], settings)
     yield from list_tried()
 
 
@@ -108,7 +126,7 @@ def _list_built(keys: Sequence[str], sweep: Json) -> Iterator[Named]:
     yield from zip(keys, (config.to_json() for config in configs), strict=True)
 
 
-def _list_runs(runs: Sequence[Json], settings: Sequence[Json]) -> Iterator[Named]:
+def _list_runs(runs: Sequence[Json], settings: Any) -> Iterator[Named]:
     yield from ((run["key"].partition("-")[0], {**settings[run["setting"]], "seed": run["seed"]}) for run in runs)
 
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.preset import Paper, Preset
+from fairpriv_core.papers.scoreboard import list_claims, say_figure
 from pages.widgets.papers.papers import find_results, offer_runs, show_methods, show_results
 from pages.widgets.papers.scoreboard import find_made, show_scoreboard, show_statements
 from pages.widgets.shared.access import find_store
@@ -19,7 +20,7 @@ def show() -> None:
     st.title("Papers", anchor=False)
     st.markdown("What four papers say, and what this software finds when it runs them again.")
     show_scoreboard()
-    with st.expander("Every statement, and what would settle it"):
+    with st.expander("Every figure and every statement"):
         show_statements()
     paper, preset = _choose()
     publish(("paper", "preset"))
@@ -27,6 +28,11 @@ def show() -> None:
         with st.expander(plain(paper.method_table.title)):
             show_methods(paper, paper.method_table)
     st.header(plain(preset.title), anchor=False)
+    store = None if preset.waits_for else find_store()
+    found = None if store is None else find_results(store, preset)
+    rows = list_claims(preset, found.runs) if found and found.runs else []
+    if found and found.runs:
+        st.markdown(f"**{plain(say_figure(preset, rows, found.runs))}.**")
     st.caption(plain(paper.citation))
     st.markdown(plain(preset.shows))
     if preset.settings:
@@ -34,12 +40,9 @@ def show() -> None:
             st.markdown(plain(preset.settings))
     if preset.waits_for:
         st.info(plain(preset.waits_for), icon=":material/hourglass_empty:")
-        return
-    store = find_store()
-    if store is None:
-        return
-    show_results(preset, find_results(store, preset))
-    offer_runs(store, preset)
+    if store and found:
+        show_results(preset, found, rows)
+        offer_runs(store, preset)
 
 
 def _choose() -> tuple[Paper, Preset]:
@@ -61,8 +64,8 @@ def _choose() -> tuple[Paper, Preset]:
 
 
 def _name(preset: Preset) -> str:
-    """Return a figure's name, marked where it waits or has results made earlier."""
-    mark = " (waits)" if preset.waits_for else " (results)" if preset.id in find_made() else ""
+    """Return a figure's name, marked where it waits or has no results made earlier."""
+    mark = " (waits)" if preset.waits_for else "" if preset.id in find_made() else " (no results yet)"
     return f"{preset.title}{mark}"
 
 

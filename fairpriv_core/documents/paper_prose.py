@@ -9,11 +9,11 @@ from typing import Any
 from fairpriv_core.figures.figure import FigureData, Series
 from fairpriv_core.figures.paper_figures import describe_runs, draw_preset, is_raw, list_cells
 from fairpriv_core.papers.preset import Paper, Preset
-from fairpriv_core.papers.printed import Beside, count_beside, set_beside
+from fairpriv_core.papers.printed import Beside, count_beside, part_readings, set_beside
 from fairpriv_core.papers.results import Made, read_made
-from fairpriv_core.papers.scoreboard import ClaimRow, list_claims
+from fairpriv_core.papers.scoreboard import ClaimRow, list_claims, say_figure
+from fairpriv_core.papers.status import TITLES
 from fairpriv_core.papers.values import Runs, amount, place
-from fairpriv_core.papers.verdicts import judge_all
 from fairpriv_core.records.record import RAW
 
 
@@ -63,16 +63,34 @@ def _claim(row: ClaimRow) -> dict[str, Any]:
     return {"text": row.text, "status": row.status, "seeds": row.seeds, "seeds_needed": row.seeds_needed}
 
 
+def list_cases(rows: Sequence[ClaimRow]) -> list[dict[str, str]]:
+    """Return what a paper says as lines of a table, a line a case."""
+    return [
+        {
+            "what it says": f"{row.says[:1].upper()}{row.says[1:]}",
+            "where": row.case,
+            "here": TITLES[row.status],
+            "ours": row.found,
+            "how we take it": row.reading,
+            "what is compared": row.compared,
+            "what would settle it": row.settles,
+            "our proved variant": row.own,
+        }
+        for row in rows
+    ]
+
+
 def to_document(preset: Preset, version: str, runs: Runs, asked: Sequence[str] = ()) -> dict[str, Any]:
-    """Return what was found of a preset as JSON: its lines, the printed numbers beside ours, and the verdicts.
+    """Return what was found of a preset as JSON: its lines, the printed numbers beside ours, and the cases of claims.
 
     `asked`: the options by which its runs are others than the version's.
     """
-    verdicts = judge_all(preset, runs)
-    beside = set_beside(preset, runs)
+    beside, rows = set_beside(preset, runs), list_claims(preset, runs)
     return {
         "id": preset.id,
         "title": preset.title,
+        "sentence": f"{say_figure(preset, rows, runs)}.",
+        "settings": preset.settings,
         "version": version,
         "size": preset.versions[version].size,
         "asked": list(asked),
@@ -82,12 +100,8 @@ def to_document(preset: Preset, version: str, runs: Runs, asked: Sequence[str] =
         "printed": [asdict(one) for one in beside],
         "printed_note": count_beside(beside) or None,
         "not_printed": preset.not_printed or None,
-        "verdicts": [
-            {"claim": one.statement, "source": one.source, "sentence": one.sentence, "note": one.note or None}
-            | {"ours": one.ours or None, "keys": list(one.keys)}
-            for one in verdicts
-        ],
-        "claims": [_claim(row) for row in list_claims(preset, runs)],
+        "claims": [_claim(row) | {"found": row.found, "source": row.source, "keys": list(row.keys)} for row in rows],
+        "cases": list_cases(rows),
         "privacy": preset.privacy,
         "note": f"{describe_runs(preset, runs)} {RAW * is_raw(preset, runs)}".rstrip(),
     }
@@ -115,17 +129,17 @@ def _line(figure: FigureData, series: Series, at: int) -> dict[str, str]:
 
 
 def list_beside(beside: Sequence[Beside]) -> list[dict[str, str]]:
-    """Return the printed numbers beside ours as lines of a table, the most important first."""
+    """Return the printed numbers beside ours as lines of a table, the most important first; a column a reading."""
+    readings = part_readings(beside)
     return [
-        {
-            "what": one.label,
-            "printed": one.printed,
-            "ours": one.ours,
-            "unit": one.unit,
-            "the same?": one.verdict,
-            "where it is printed": one.source,
+        {"what": own[0].label, "printed": own[0].printed}
+        | {
+            f"{what}{f', {name}' * bool(name)}": text
+            for name, one in zip(readings, own, strict=True)
+            for what, text in (("ours", one.ours), ("the same?", one.verdict))
         }
-        for one in beside
+        | {"unit": own[0].unit, "where it is printed": own[0].source}
+        for own in zip(*readings.values(), strict=True)
     ]
 
 
@@ -144,15 +158,22 @@ def describe_papers(listed: Sequence[Mapping[str, Any]]) -> str:
 def describe_document(document: Mapping[str, Any]) -> str:
     """Return what `to_document` gives as text for a terminal."""
     asked = f", with {' '.join(document['asked'])}" if document["asked"] else ""
-    lines = [document["title"], f"{document['version']} version: {document['size']}{asked}"]
+    lines = [document["title"], document["sentence"]]
+    lines += [f"{document['version']} version: {document['size']}{asked}"]
     lines += [f"seeds {', '.join(map(str, document['seeds']))}"]
     lines += ["  " + ", ".join(text for text in line.values() if text) for line in document["lines"]]
     for one in document["printed"]:
         unit = f" {one['unit']}" if one["unit"] else ""
-        both = f"printed {one['printed']}{unit}, ours {one['ours']}{unit}"
+        reading = f", {one['reading']}" if one["reading"] else ""
+        both = f"printed {one['printed']}{unit}, ours{reading} {one['ours']}{unit}"
         lines.append(f"  {one['label']}: {both}, {one['verdict']} ({one['source']})")
     lines += [document["printed_note"] or document["not_printed"] or ""]
-    for one in document["verdicts"]:
-        lines += [one["claim"], f"  {one['sentence']}", f"  {one['note']}" if one["note"] else ""]
-        lines += [f"  {one['ours']}"] if one["ours"] else []
-    return "\n".join(line for line in [*lines, document["privacy"], document["note"]] if line)
+    for one in document["cases"]:
+        more = {
+            name: text for name, text in one.items() if name not in ("here", "what it says", "where", "ours") and text
+        }
+        where = f" ({one['where']})" if one["where"] else ""
+        lines += [f"{one['what it says']}{where}: {one['here']}", f"  {one['ours']}"]
+        lines += [f"  {name}: {text}" for name, text in more.items()]
+    lines += [document["settings"], document["privacy"], document["note"]]
+    return "\n".join(line for line in lines if line.strip())

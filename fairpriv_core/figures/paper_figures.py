@@ -269,7 +269,7 @@ def list_cells(preset: Preset, runs: Runs) -> list[dict[str, str]]:
     """
     table = preset.drawing
     if isinstance(table, GainTable):
-        return [line for gain in table.gains for line in _list_gains(gain, runs)]
+        return [line for gain in table.gains for at in (0, -1) for line in _list_gains(gain, runs, at)]
     if not isinstance(table, Table):
         return []
     return [
@@ -280,7 +280,7 @@ def list_cells(preset: Preset, runs: Runs) -> list[dict[str, str]]:
     ]
 
 
-def _list_gains(check: MeanGain, runs: Runs) -> list[dict[str, str]]:
+def _list_gains(check: MeanGain, runs: Runs, at: int) -> list[dict[str, str]]:
     """Return a line for each cell of a mean gain: the gain in percent, both sides, and the level that they are at."""
     unit = check.level.unit
     return [
@@ -291,7 +291,7 @@ def _list_gains(check: MeanGain, runs: Runs) -> list[dict[str, str]]:
             check.other.name: with_half(cell.other),
             f"{check.level.title}, at least": f"{cell.at_least:g} {unit}",
         }
-        for cell in list_gains(check, runs)
+        for cell in list_gains(check, runs, at)
     ]
 
 

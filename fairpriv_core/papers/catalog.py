@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.papers import dp_fermi, fairdp_adaptive, fairdp_certified, pf_ld
+from fairpriv_core.papers.dp_fermi.figures import PAPER as DP_FERMI
+from fairpriv_core.papers.fairdp_adaptive.figures import PAPER as FAIRDP_ADAPTIVE
+from fairpriv_core.papers.fairdp_certified.figures import PAPER as FAIRDP_CERTIFIED
+from fairpriv_core.papers.pf_ld.figures import PAPER as PF_LD
 from fairpriv_core.papers.preset import Paper, Preset
 
-PAPERS: tuple[Paper, ...] = (pf_ld.PAPER, fairdp_adaptive.PAPER, fairdp_certified.PAPER, dp_fermi.PAPER)
+PAPERS: tuple[Paper, ...] = (PF_LD, FAIRDP_ADAPTIVE, FAIRDP_CERTIFIED, DP_FERMI)
 
 
 def papers() -> dict[str, Paper]:

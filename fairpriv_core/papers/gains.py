@@ -42,9 +42,9 @@ class CellGain:
     may: Sequence[Runs]
 
 
-def list_gains(check: MeanGain, runs: Runs) -> list[CellGain]:
-    """Return the gain in each cell that has runs of a side."""
-    cells = [(part, least, choose(runs, part.where)) for part, least in check.cells]
+def list_gains(check: MeanGain, runs: Runs, at: int) -> list[CellGain]:
+    """Return the gain in each cell that has runs of a side, at the cell's level in that place."""
+    cells = [(part, levels[at], choose(runs, part.where)) for part, levels in check.cells]
     known = [cell for cell in cells if any(choose(cell[2], side.where) for side in (check.one, check.other))]
     return [_find_gain(check, part, least, here) for part, least, here in known]
 

@@ -132,7 +132,8 @@ class Quantity:
 class Compare:
     """That `one` minus `other` (as_ratio: over it) lies in [low, high], in shown units; `other` may be a number.
 
-    On means; with `every` it must hold at each run where both sides are of the same runs, else at each seed.
+    On means; with `failing` at single runs, where both sides are of the same runs, else at single seeds. It is the
+    share of them at which the paper's promise may fail, in [0, 1].
     """
 
     one: Quantity
@@ -140,7 +141,7 @@ class Compare:
     low: float | None = None
     high: float | None = None
     as_ratio: bool = False
-    every: bool = False
+    failing: float | None = None
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,8 @@ class Printed:
     """A number that the paper prints, in the unit in which ours is shown, and where it stands.
 
     Ours is a quantity, or a comparison without bounds: the difference or ratio of two. The two agree where our whole
-    interval is within `tolerance` of the printed number; None takes that of the value.
+    interval is within `tolerance` of the printed number; None takes that of the value. A number that may be read in
+    several ways stands here once for each `reading`, under one label.
     """
 
     label: str
@@ -156,6 +158,7 @@ class Printed:
     source: str
     ours: Quantity | Compare
     tolerance: float | None = None
+    reading: str = ""
 
     @property
     def allowed(self) -> float:
@@ -190,17 +193,18 @@ class Best:
 
 @dataclass(frozen=True)
 class Reach:
-    """That `one` minus `other` lies in [low, high], each at its setting with the smallest mean.
+    """That `one` minus `other` lies in [low, high], each at its setting with the smallest mean, at each of the levels.
 
-    Settings are those of the quantity's runs, seeds apart, of which the mean of `level` is at least `at_least`, in
-    shown units: "the violation at an accuracy of 83 %". Where one side has none, the other side has the better of it.
-    Which settings reach the level is itself known by seeds alone, so a verdict must hold for all that may.
+    Settings are those of the quantity's runs, seeds apart, of which the mean of `level` is at least one of `at_least`,
+    in shown units and rising: "the violation at an accuracy of 81 to 82.5 %". Where one side has none, the other side
+    has the better of it. Which settings reach a level is itself known by seeds alone, so a verdict must hold for all
+    that may.
     """
 
     one: Quantity
     other: Quantity
     level: Value
-    at_least: float
+    at_least: tuple[float, ...]
     low: float | None = None
     high: float | None = None
 
@@ -209,14 +213,14 @@ class Reach:
 class MeanGain:
     """That `one` is below `other` by `low` % of it or more on average over `cells`, such as a data set at a budget.
 
-    A cell is where its runs are, and the least mean of `level` there, in shown units: both sides are taken at that
-    level as `Reach` takes them. Cells without runs are left out.
+    A cell is where its runs are, and levels of the mean of `level` there, in shown units: both sides are taken at each
+    of them as `Reach` takes them, and it must hold at each. Cells without runs are left out.
     """
 
     one: Quantity
     other: Quantity
     level: Value
-    cells: tuple[tuple[Part, float], ...]
+    cells: tuple[tuple[Part, tuple[float, ...]], ...]
     low: float
 
 
@@ -248,6 +252,7 @@ class Claim:
         cases: where it must hold.
         reading: ends "We take it as: …", where its words leave that open.
         ours: the same check of our proved variant, which the paper never had; it says nothing of the paper.
+        lost: which settings of the paper's the check has not, where our text lacks them, so that no case can differ.
     """
 
     says: str
@@ -256,6 +261,7 @@ class Claim:
     cases: tuple[Part, ...] = (Part(""),)
     reading: str = ""
     ours: Check | None = None
+    lost: str = ""
 
 
 @dataclass(frozen=True)
@@ -307,6 +313,7 @@ class Preset:
         waits_for: the sentence that says why it cannot run; "" for one that can.
         released: the authors' own figure data, which a figure of points shows beside ours.
         caution: what is to be said of them.
+        test: what a test would take, where none of its claims is tested.
     """
 
     id: str
@@ -325,6 +332,7 @@ class Preset:
     waits_for: str = ""
     released: tuple[Released, ...] = ()
     caution: str = ""
+    test: str = ""
 
     def __post_init__(self) -> None:
         complete = self.full is not None and self.small is not None and self.drawing is not None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairpriv_core.papers.differences import compare, used_by
-from fairpriv_core.papers.preset import Check, Compare, Preset, Printed
+from fairpriv_core.papers.preset import Compare, Preset, Printed
 from fairpriv_core.papers.status import Status, count_seeds_needed, find_unlearned, say_needed, stand
 from fairpriv_core.papers.values import Runs, amount, has_interval, measure, with_half
 from fairpriv_core.stats import Mean
@@ -19,10 +19,12 @@ _ROUNDED = 0.005  # half a unit of the last of two decimals
 class Beside:
     """A printed number beside ours, as text, how the two stand (None: no runs), and the keys of the runs.
 
-    `seeds_needed`: with how many seeds an open one would be settled; None where that cannot be told.
+    `seeds_needed`: with how many seeds an open one would be settled; None where that cannot be told. `reading`: the way
+    of reading the paper that ours is of; "" where there is one alone.
     """
 
     label: str
+    reading: str
     printed: str
     ours: str
     status: Status | None
@@ -39,11 +41,29 @@ def set_beside(preset: Preset, runs: Runs) -> list[Beside]:
     return [_set_beside(one, runs) for one in preset.printed]
 
 
+def part_readings(beside: Sequence[Beside]) -> dict[str, list[Beside]]:
+    """Return all printed numbers by each reading of the paper; those that have one alone are in every list."""
+    names = dict.fromkeys(one.reading for one in beside if one.reading) or {"": None}
+    return {name: [one for one in beside if one.reading in ("", name)] for name in names}
+
+
+def say_agreeing(beside: Sequence[Beside]) -> str:
+    """Return how many printed numbers ours agree with: "3 of 18", by two readings "20 or 61 of 122"."""
+    parts = part_readings([one for one in beside if one.status]).values()
+    agree = dict.fromkeys(str(sum(one.status == "agrees" for one in own)) for own in parts)
+    return f"{' or '.join(agree)} of {max(map(len, parts))}" if any(parts) else "–"
+
+
 def count_beside(beside: Sequence[Beside]) -> str:
-    """Return the sentence on how many printed numbers ours agree with; "" without any."""
-    counts = Counter[str](one.status for one in beside if one.status)
-    if not counts:
+    """Return the sentences on how many printed numbers ours agree with; "" without any."""
+    if not any(one.status for one in beside):
         return ""
+    told = [f"{name[:1].upper()}{name[1:]}: " * bool(name) + _count(own) for name, own in part_readings(beside).items()]
+    return f"{' '.join(told)} A number agrees where our whole 95 % interval lies within its tolerance."
+
+
+def _count(beside: Sequence[Beside]) -> str:
+    counts = Counter[str](one.status for one in beside if one.status)
     rest = (
         ("differs", "differs", "differ"),
         ("open", "is open", "are open"),
@@ -51,21 +71,7 @@ def count_beside(beside: Sequence[Beside]) -> str:
     )
     parts = [f"{counts[status]} {one if counts[status] == 1 else many}" for status, one, many in rest if counts[status]]
     lead = f"{counts['agrees']} of {counts.total()} printed numbers agree with ours"
-    return f"{'; '.join([lead, *parts])}. A number agrees where our whole 95 % interval lies within its tolerance."
-
-
-def note_unlike(printed: Sequence[Printed], check: Check, runs: Runs) -> str:
-    """Return the sentence on a comparison's sides whose printed numbers ours do not reproduce; "" for none."""
-    if not isinstance(check, Compare):
-        return ""
-    of_sides = [one for one in printed if _side(one) in (check.one, check.other)]
-    unlike = [one for one in (_set_beside(each, runs) for each in of_sides) if one.status == "differs"]
-    text = "; ".join(f"{one.label}: printed {one.printed}, ours {one.ours}" for one in unlike)
-    return f"Ours does not reproduce what the paper prints of its sides: {text}." if text else ""
-
-
-def _side(one: Printed) -> object:
-    return one.ours.one if isinstance(one.ours, Compare) else one.ours
+    return f"{'; '.join([lead, *parts])}."
 
 
 def _set_beside(one: Printed, runs: Runs) -> Beside:
@@ -85,7 +91,7 @@ def _set_beside(one: Printed, runs: Runs) -> Beside:
     verdict = _tell(one, found, status, needed, unlearned)
     keys = tuple(str(run["key"]) for run in used)
     numbers = (amount(one.number), with_half(found))
-    return Beside(one.label, *numbers, status, verdict, found.n, needed, unit, one.source, keys)
+    return Beside(one.label, one.reading, *numbers, status, verdict, found.n, needed, unit, one.source, keys)
 
 
 def _tell(one: Printed, found: Mean, status: Status | None, needed: int | None, unlearned: str) -> str:

@@ -1,8 +1,7 @@
 """What this software found of the papers' figures, committed: each run's setting, seed, key and the numbers shown.
 
-There is a file a paper, as `examples/make_papers_results.py` writes it: under a preset's id the day, the version that
-ran, each setting once, each statement of an ε once, the paths of the numbers once, and the runs in `columns`, each with
-its numbers in the order of the paths, null where it has none; and of runs that failed their keys and reasons.
+There is a table a paper, as `examples/make_papers_results.py` writes it, with a row for each run of each figure. A
+column is one of `COLUMNS`, or a number by its path, null where a run or its figure has none. The config has no seed.
 """
 
 from __future__ import annotations
@@ -10,19 +9,32 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from fairpriv_core.papers.catalog import PAPERS
 from fairpriv_core.papers.preset import Json
 
 FOLDER = Path(__file__).with_name("kept")
+STATED = ("threat_model", "variant", "epsilon", "epsilon_published")
+#: `failed`: why a run came to no model; null for all that have numbers
+COLUMNS = {
+    **dict.fromkeys(("figure", "made", "version", "key", "config"), pa.string()),
+    "seed": pa.int64(),
+    "seconds": pa.float64(),
+    **dict(zip(STATED, (pa.string(), pa.string(), pa.float64(), pa.float64()), strict=True)),
+    "failed": pa.string(),
+}
 
 
 @dataclass(frozen=True)
 class Made:
-    """A preset's committed results: the day they were made, the version that ran, its runs as records.
+    """A preset's committed results: the day the last was made, the version that ran, its runs as records.
 
     `failed` is key -> reason of the runs that came to no model.
     """
@@ -46,7 +58,25 @@ class Made:
 
 def find_path(preset: str) -> Path:
     """Return the file of the paper that a preset's id begins with."""
-    return FOLDER / f"{preset.partition('.')[0]}.json"
+    return FOLDER / f"{preset.partition('.')[0]}.parquet"
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a paper's table, a figure's after each other; what is null is left out."""
+    from pyarrow.parquet import read_table
+
+    rows = read_table(path).to_pylist()
+    return [{name: value for name, value in row.items() if value is not None} for row in rows]
+
+
+def write_rows(path: Path, rows: Iterable[Json]) -> None:
+    """Write a paper's table; rows that are alike stand beside each other, so that it is small."""
+    from pyarrow.parquet import write_table
+
+    ordered = sorted(rows, key=lambda row: (row["figure"], row["config"], row["seed"]))
+    paths = sorted({name for row in ordered for name in row} - COLUMNS.keys())
+    schema = pa.schema({**COLUMNS, **dict.fromkeys(paths, pa.float64())})
+    write_table(pa.Table.from_pylist(ordered, schema), path, compression="zstd", compression_level=19)
 
 
 def read_made() -> dict[str, Made]:
@@ -54,8 +84,8 @@ def read_made() -> dict[str, Made]:
 
     It has none while one of the others has none, or another version than the rest.
     """
-    stored = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
-    own = {name: _read(name, one) for paper in stored for name, one in paper.items()}
+    stored = [row for path in sorted(FOLDER.glob("*.parquet")) for row in read_rows(path)]
+    own = {name: _read(name, list(rows)) for name, rows in groupby(stored, key=lambda row: str(row["figure"]))}
     made_from = {each.id: each.made_from for paper in PAPERS for each in paper.presets if each.made_from}
     parts = {name: [own[part] for part in others if part in own] for name, others in made_from.items()}
     whole = {name for name, found in parts.items() if len(found) == len(made_from[name]) and _are_alike(found)}
@@ -73,17 +103,19 @@ def _put_together(parts: Sequence[Made]) -> Made:
     return Made(max(one.day for one in parts), parts[0].version, tuple(runs.values()), failed)
 
 
-def _read(name: str, stored: Json) -> Made:
+def _read(name: str, rows: Sequence[Json]) -> Made:
     """Return a preset's results; a run's setting is named with the preset, as several may be put together."""
-    settings, paths = stored["settings"], stored["paths"]
+    settings = {text: json.loads(text) for text in dict.fromkeys(row["config"] for row in rows)}
+    places = {text: (name, place) for place, text in enumerate(settings)}
     runs = [
         {
-            **run,
-            **stored["stated"][run["stated"]],
-            "setting": (name, run["setting"]),
-            "config": {**settings[run["setting"]], "seed": run["seed"]},
-            "numbers": {path: value for path, value in zip(paths, run["numbers"], strict=True) if value is not None},
+            **{column: row.get(column) for column in ("key", "seed", "seconds", *STATED)},
+            "setting": places[row["config"]],
+            "config": {**settings[row["config"]], "seed": row["seed"]},
+            "numbers": {path: value for path, value in row.items() if path not in COLUMNS},
         }
-        for run in (dict(zip(stored["columns"], row, strict=True)) for row in stored["runs"])
+        for row in rows
+        if "failed" not in row
     ]
-    return Made(stored["made"], stored["version"], tuple(runs), stored.get("failed", {}))
+    failed = {row["key"]: row["failed"] for row in rows if "failed" in row}
+    return Made(max(row["made"] for row in rows), rows[0]["version"], tuple(runs), failed)

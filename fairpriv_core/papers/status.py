@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from scipy.special import stdtrit
+from scipy.special import betaincinv, stdtrit
 
 from fairpriv_core.papers.preset import ACCURACY, Value
 from fairpriv_core.papers.values import Runs, by_config, depends_on_learning, read_path
@@ -45,6 +45,24 @@ def count_seeds_needed(found: Mean, low: float, high: float) -> int | None:
         if stand(Mean(found.mean, found.mean - half, found.mean + half, seeds), low, high) != "open":
             return seeds
     return None
+
+
+def stand_by_count(failures: int, runs: int, allowed: float) -> tuple[Status, float, float]:
+    """Return how failures in so many runs stand to the share that is allowed, and the share's 95 % interval.
+
+    The interval is by Clopper and Pearson. Where none is allowed one failure settles it, and no failure agrees.
+    """
+    low = float(betaincinv(failures, runs - failures + 1, 0.025)) if failures else 0.0
+    high = float(betaincinv(failures + 1, runs - failures, 0.975)) if failures < runs else 1.0
+    if not allowed:
+        return ("differs" if failures else "agrees"), low, high
+    return ("agrees" if high <= allowed else "differs" if low > allowed else "open"), low, high
+
+
+def count_times_needed(failures: int, runs: int, allowed: float) -> int | None:
+    """Return with how many times as many runs it would be settled, if the share that fails stays; None for too many."""
+    times = range(1, MOST_SEEDS // max(runs, 1) + 2)
+    return next((n for n in times if stand_by_count(n * failures, n * runs, allowed)[0] != "open"), None)
 
 
 def say_needed(seeds: int, needed: int | None) -> str:

@@ -2,21 +2,24 @@
 
 A difference is taken seed by seed where both sides ran the same seeds. A case agrees where the 95 % interval lies
 within the bounds, differs where it lies outside, and is open where it reaches across: the seeds do not settle it, and
-how many would is said. Runs that are less accurate than always the same answer test nothing, but that they are less
-accurate than others, and none of them is the best. A number that has no interval by its nature, such as a time, is
-judged by itself. What the paper had is judged apart from our proved variants, which it never had.
+how many would is said. A promise about single runs is judged by the share of them that break it. What is compared at an
+accuracy that the paper does not name must hold at each that its authors' points span, and nothing differs by settings
+that are ours because the paper's are lost. Runs that are less accurate than
+always the same answer test nothing, but that they are less accurate than others, and none of them is the best. A number
+that has no interval by its nature, such as a time, is judged by itself. What the paper had is judged apart from our
+proved variants, which it never had.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import groupby, pairwise, product
 from statistics import median
 
 from fairpriv_core.papers.differences import (
+    SettingRuns,
     compare,
     list_differences,
     list_pairs,
@@ -25,7 +28,7 @@ from fairpriv_core.papers.differences import (
     reach,
     used_by,
 )
-from fairpriv_core.papers.gains import find_mean, list_gains
+from fairpriv_core.papers.gains import CellGain, find_mean, list_gains
 from fairpriv_core.papers.paired import count_pairs_needed, find_p
 from fairpriv_core.papers.preset import (
     ACCURACY,
@@ -41,8 +44,15 @@ from fairpriv_core.papers.preset import (
     Trend,
     Value,
 )
-from fairpriv_core.papers.printed import note_unlike
-from fairpriv_core.papers.status import TITLES, Status, count_seeds_needed, find_unlearned, say_needed, stand
+from fairpriv_core.papers.status import (
+    TITLES,
+    Status,
+    count_seeds_needed,
+    count_times_needed,
+    find_unlearned,
+    stand,
+    stand_by_count,
+)
 from fairpriv_core.papers.values import (
     Runs,
     amount,
@@ -53,16 +63,9 @@ from fairpriv_core.papers.values import (
     fold,
     has_interval,
     measure,
-    say_alike,
     with_half,
 )
 from fairpriv_core.stats import Mean
-
-
-def tell_claim(claim: Claim) -> str:
-    """Return what the paper says, in our words, and how we take it."""
-    reading = f" We take it as: {claim.reading}." if claim.reading else ""
-    return f"The paper says that {claim.says} ({claim.source}).{reading}"
 
 
 def name_subject(check: Check, cases: Sequence[Runs]) -> str:
@@ -113,7 +116,8 @@ def _name_difference(check: Compare | Reach) -> str:
     sign, unit = ("over that of", "") if as_ratio else (minus, _unit(value))
     level = ""
     if isinstance(check, Reach):
-        level = f", each smallest where {_inside(check.level)} is at least {amount(check.at_least)} {check.level.unit}"
+        span = f"{check.at_least[0]:g} to {check.at_least[-1]:g} {check.level.unit}"
+        level = f", each smallest where {_inside(check.level)} reaches a level of {span}"
     ratio = ", a ratio of means with its interval by the delta method" if as_ratio else ""
     return f"{_inside(value)} of {check.one.name} {sign} {other}{unit}{level}{ratio}{_bounds(check)}"
 
@@ -133,6 +137,12 @@ def _say_spread(check: Compare | Reach, cases: Sequence[Runs]) -> str:
 
 
 def _bounds(check: Compare | Reach) -> str:
+    failing = check.failing if isinstance(check, Compare) else None
+    where = "" if failing is None else f" at every run but {100.0 * failing:g} %" if failing else " at every run"
+    return _say_bounds(check) + where
+
+
+def _say_bounds(check: Compare | Reach) -> str:
     if check.low is not None and check.high is not None:
         return f", {amount(check.low)} to {amount(check.high)} expected"
     if check.high is not None:
@@ -154,8 +164,8 @@ def _unit(value: Value) -> str:
     return f" ({value.unit})" if value.unit else ""
 
 
-_OURS = "Ours, proved, which the paper does not have"
-_NO_RUNS = "Open: no finished run to judge by."
+_SPAN = "the accuracy at which the paper compares"
+_STEP = 0.5  # percent, between levels that are shown beyond those that are judged
 
 
 @dataclass(frozen=True)
@@ -170,6 +180,7 @@ class Finding:
         seeds: how many the numbers are of.
         seeds_needed: with how many it would be settled, if mean and spread stay; None where that cannot be told.
         runs: that all this was made from.
+        settles: what would settle an open one in place of seeds; "" for seeds.
     """
 
     case: str
@@ -179,6 +190,7 @@ class Finding:
     seeds: int = 0
     seeds_needed: int | None = None
     runs: Runs = ()
+    settles: str = ""
 
 
 @dataclass(frozen=True)
@@ -186,51 +198,35 @@ class Verdict:
     """A claim, how each of its cases stands with what the paper had, and what says so.
 
     Attributes:
-        statement: what the paper says, and how we take it. source: where it stands.
+        claim: what the paper says, and how we take it.
         subject: what the numbers are; "" without runs.
-        cases: of the paper alone.
-        sentence: the verdict on the paper, with its numbers.
-        ours: the sentence on our proved variant; "" where there is none. own: its cases.
-        note: which printed numbers of the claim's sides ours do not reproduce; "" for none.
-        keys: of the runs that all this was made from.
+        cases: of the paper alone. own: those of our proved variant; none where there is none.
     """
 
-    statement: str
-    source: str
+    claim: Claim
     subject: str
     cases: tuple[Finding, ...]
-    sentence: str
-    ours: str
     own: tuple[Finding, ...]
-    note: str
-    keys: tuple[str, ...]
 
 
 def judge_all(preset: Preset, runs: Runs) -> list[Verdict]:
     """Return the verdict on each claim of a figure or table."""
-    return [judge(claim, runs, note_unlike(preset.printed, claim.check, runs)) for claim in preset.claims]
+    return [judge(claim, runs) for claim in preset.claims]
 
 
-def judge(claim: Claim, runs: Runs, note: str = "") -> Verdict:
+def judge(claim: Claim, runs: Runs) -> Verdict:
     """Return the verdict on a claim from run records."""
     found = _look_at_cases(claim, claim.check, runs)
     own = [] if claim.ours is None else _look_at_cases(claim, claim.ours, runs)
-    used = [run for one in (*found, *own) for run in one.runs]
-    return Verdict(
-        tell_claim(claim),
-        claim.source,
-        name_subject(claim.check, [one.runs for one in found if one.runs]) if any(one.runs for one in found) else "",
-        tuple(found),
-        _tell(claim.check, found),
-        "" if claim.ours is None else f"{_OURS}: {_tell(claim.ours, own)}",
-        tuple(own),
-        note,
-        tuple(dict.fromkeys(str(run["key"]) for run in used)),
-    )
+    known = [one.runs for one in found if one.runs]
+    return Verdict(claim, name_subject(claim.check, known) if known else "", tuple(found), tuple(own))
 
 
 def _look_at_cases(claim: Claim, check: Check, runs: Runs) -> list[Finding]:
-    return [_look(check_at(check, case), case.name, choose(runs, case.where)) for case in claim.cases]
+    found = [_look(check_at(check, case), case.name, choose(runs, case.where)) for case in claim.cases]
+    if not claim.lost:
+        return found
+    return [replace(one, status="open", settles=claim.lost) if one.status == "differs" else one for one in found]
 
 
 def _look(check: Check, case: str, runs: Runs) -> Finding:
@@ -261,75 +257,99 @@ def _list_learners(check: Check, runs: Runs) -> Runs:
     return choose(runs, check.other.where) if is_lower else runs
 
 
-def _tell(check: Check, found: Sequence[Finding]) -> str:
-    """Return the sentences on all cases of a check."""
-    known = [one for one in found if one.runs]
-    if not known:
-        return _NO_RUNS
-    several = len({one.status for one in known}) > 1
-    cases = [_tell_case(one, several=several) for one in known]
-    alike = say_alike([run for one in known for run in one.runs])
-    subject = name_subject(check, [one.runs for one in known])
-    return f"{_lead(known, len(found))}. {subject}: {'; '.join(cases)}{f' ({alike})' if alike else ''}."
-
-
-def _tell_case(found: Finding, *, several: bool) -> str:
-    """Return a case's numbers, with how it stands where `several` statuses are found or seeds would settle it."""
-    text = (f"{found.case}: " if found.case else "") + found.words
-    if found.status == "open":
-        return f"{text} (open; {say_needed(found.seeds, found.seeds_needed)})"
-    return f"{text} ({TITLES[found.status]})" if several else text
-
-
-def _lead(known: Sequence[Finding], cases: int) -> str:
-    """Return how many cases have each status."""
-    counts = Counter(one.status for one in known)
-    seeds = max(one.seeds for one in known)
-    with_seeds = f"with {seeds} seed{'s' if seeds > 1 else ''}"
-    holding = sum(one.on_average for one in known if one.status == "open")
-    missing = f" ({cases - len(known)} without runs)" if len(known) < cases else ""
-    if counts["open"] == len(known) == cases == 1:
-        return f"Open {with_seeds}: on average it {'holds' if holding else 'does not hold'}, not settled"
-    of = f"of {len(known)} case{'s' if len(known) > 1 else ''}{missing}"
-    if counts["open"] == len(known):
-        return f"Open {with_seeds}: on average it holds in {holding} {of}, none settled"
-    if cases == 1:
-        return TITLES[known[0].status].capitalize()
-    parts = [f"{TITLES[status]} in {counts[status]}" for status in TITLES if counts[status]]
-    average = f" ({with_seeds}; on average it holds in {holding} of the {counts['open']} open)"
-    text = f"{', '.join(parts)} {of}{average if counts['open'] else ''}"
-    return text[:1].upper() + text[1:]
-
-
 def _look_at_difference(check: Compare, case: str, runs: Runs) -> Finding:
+    if check.failing is not None:
+        return _look_at_runs(check, case, runs, check.failing)
     found, used = compare(runs, runs, check), used_by(runs, check)
     if found.mean is None:
         return Finding(case, "open")
     low, high = _limits(check)
     holds, words = low <= found.mean <= high, with_half(found)
-    each = list_differences(runs, check) if check.every else []
-    if each:
-        worst = max(each) if check.low is None else min(each)
-        holds = all(low <= one <= high for one in each)
-        status: Status = "agrees" if holds else "differs"
-        return Finding(case, status, holds, f"{words}, worst {amount(worst)}", found.n, None, used)
     bare = not has_interval(check.one.value)
     needed = count_seeds_needed(found, low, high)
     words = f"{words} (it has no interval)" if bare else words
     return Finding(case, stand(found, low, high, bare=bare), holds, words, found.n, needed, used)
 
 
+def _look_at_runs(check: Compare, case: str, runs: Runs, allowed: float) -> Finding:
+    """Look at single runs: by how many the bounds are broken, beside the share that may break them."""
+    used, each = used_by(runs, check), list_differences(runs, check)
+    if not each:
+        return Finding(case, "open")
+    low, high = _limits(check)
+    failures, seeds = sum(not low <= one <= high for one in each), _count_seeds(used)
+    status, least, most = stand_by_count(failures, len(each), allowed)
+    worst = max(each) if check.low is None else min(each)
+    share = f"{failures} of {len(each)} runs fail, worst {amount(worst)}"
+    words = (
+        f"{share} ({100.0 * least:.1f} to {100.0 * most:.1f} %, {100.0 * allowed:g} % allowed)" if allowed else share
+    )
+    times = count_times_needed(failures, len(each), allowed)
+    return Finding(case, status, failures <= allowed * len(each), words, seeds, times and times * seeds, used)
+
+
 def _look_at_reach(check: Reach, case: str, runs: Runs) -> Finding:
-    """Look at the two settings that are taken; open where one that other seeds might pick says the opposite."""
+    """Look at each level, and beyond those that are judged as far as both sides reach."""
     sides = [list_settings(runs, side, check.level) for side in (check.one, check.other)]
-    one, other = (reach(settings, check.at_least) for settings in sides)
-    found = _look_at_settings(check, case, one, other)
-    may = [list_reaching(settings, check.at_least) for settings in sides]
-    pairs = [pair for pair in product(*may) if pair != (one, other)]
-    said = {_look_at_settings(check, case, *pair).status for pair in pairs}
+    best = min(max((one.level.mean or 0.0 for one in side), default=0.0) for side in sides)
+    top = check.at_least[-1]
+    beyond = [top + _STEP * step for step in range(1, 1 + max(0, math.floor((best - top) / _STEP)))]
+    known: dict[tuple[int, int], Finding] = {}
+    found = {level: _look_at_level(check, case, level, sides, known) for level in (*check.at_least, *beyond)}
+    judged = {level: found[level] for level in check.at_least}
+    ends = "; ".join(
+        f"at {level:g} %, {judged[level].words}" for level in (check.at_least[0], top) if judged[level].runs
+    )
+    return _join_levels(case, list(judged.values()), f"{_say_levels(found)}; {ends}")
+
+
+def _join_levels(case: str, found: Sequence[Finding], words: str) -> Finding:
+    """Return how a case stands at all its levels: open where these do not say the same."""
+    used = list({str(run["key"]): run for one in found for run in one.runs}.values())
+    if not used:
+        return Finding(case, "open")
+    statuses = {one.status for one in found}
+    status = found[0].status if len(statuses) == 1 else "open"
+    waits = [one.seeds_needed for one in found if one.status == "open"]
+    settles = _SPAN if {"agrees", "differs"} <= statuses else ""
+    needed = None if settles or None in waits else max((one for one in waits if one is not None), default=None)
+    seeds = min(one.seeds for one in found if one.runs)
+    return Finding(case, status, all(one.on_average for one in found), words, seeds, needed, used, settles)
+
+
+def _say_levels(found: Mapping[float, Finding]) -> str:
+    """Return how a case stands along the levels: "agrees up to 82.5 %, differs from 83 %"."""
+    parts = [(status, [x for x, _ in own]) for status, own in groupby(found.items(), key=lambda item: item[1].status)]
+    told = []
+    for place, (status, xs) in enumerate(parts):
+        span = f"at {xs[0]:g}" if len(xs) == 1 else f"{xs[0]:g} to {xs[-1]:g}"
+        if len(parts) > 1 and place in (0, len(parts) - 1):
+            span = f"from {xs[0]:g}" if place else f"up to {xs[-1]:g}"
+        told.append(f"{TITLES[status]} {span} %")
+    return ", ".join(told)
+
+
+def _look_at_level(
+    check: Reach, case: str, level: float, sides: Sequence[Sequence[SettingRuns]], known: dict[tuple[int, int], Finding]
+) -> Finding:
+    """Look at the two settings that are taken; open where one that other seeds might pick says the opposite.
+
+    `known` has what was found of two settings before.
+    """
+
+    def look(one: Runs, other: Runs) -> Finding:
+        key = (id(one) if one else 0, id(other) if other else 0)
+        if key not in known:
+            known[key] = _look_at_settings(check, case, one, other)
+        return known[key]
+
+    one, other = (reach(settings, level) for settings in sides)
+    found = look(one, other)
+    may = [list_reaching(settings, level) for settings in sides]
+    said = {look(*pair).status for pair in product(*may) if pair != (one, other)}
     if found.status == "open" or not {"agrees", "differs"} <= said | {found.status}:
         return found
-    needed = _count_for_level([(own, check.at_least) for own in (*may[0], *may[1]) if own], check.level)
+    needed = _count_for_level([(own, level) for own in (*may[0], *may[1]) if own], check.level)
     words = f"{found.words}, and the opposite at a setting that other seeds might pick"
     return replace(found, status="open", words=words, seeds_needed=needed)
 
@@ -359,11 +379,17 @@ def _look_at_settings(check: Reach, case: str, one: Runs, other: Runs) -> Findin
 
 
 def _look_at_gain(check: MeanGain, case: str, runs: Runs) -> Finding:
-    """Look at the mean gain over the cells; open where settings that other seeds might pick say the opposite.
+    """Look at the mean gain over the cells, at the lowest and at the highest level of each."""
+    found = [_look_at_gains(check, case, list_gains(check, runs, at)) for at in (0, -1)]
+    ends = zip(("lowest", "highest"), found, strict=True)
+    return _join_levels(case, found, "; ".join(f"at the {end} levels {one.words}" for end, one in ends))
+
+
+def _look_at_gains(check: MeanGain, case: str, cells: Sequence[CellGain]) -> Finding:
+    """Look at the mean gain at one level a cell; open where settings that other seeds might pick say the opposite.
 
     Each cell has its own choice of settings, so that all choices are covered by the best and the worst of each cell.
     """
-    cells = list_gains(check, runs)
     if not cells:
         return Finding(case, "open")
     used = [run for cell in cells for run in cell.runs]

@@ -57,7 +57,6 @@ def test_results_made_earlier_are_shown_with_their_day(open_page: Open) -> None:
     counts = count_claims(papers()["pf_ld"].presets, find_made())
     shown = {status: scores.loc[papers()["pf_ld"].name, title] for status, title in TITLES.items()}
     assert shown == {status: counts[status] for status in TITLES}
-    assert "results)" in {name.partition(" (")[2] for name in page.selectbox("preset").options}
     assert [chart["figure"]["layout"]["title"]["text"].partition("<br>")[2] for chart in charts(page).values()] == [
         "Accuracy",
         "Fairness violation",
@@ -75,18 +74,19 @@ def test_results_made_earlier_are_shown_with_their_day(open_page: Open) -> None:
 def test_gains_are_a_table_and_statements_are_filtered_by_paper_and_by_how_they_stand(open_page: Open) -> None:
     page = whole(open_page("papers", preset="dp_fermi.gains", claims_of="dp_fermi", claims_that="differs"))
     assert page.selectbox("preset").value == "dp_fermi.gains"
-    scores, listed, compared, cells = (frame.value for frame in page.dataframe)
+    scores, figures, listed, compared, cells, cases = (frame.value for frame in page.dataframe)
     assert list(compared["method"])[-1] == "DP-FERMI" and len(compared) == 6
-    assert len(cells) == 22 and list(cells.columns)[:2] == ["", "Gain, %"]
+    assert len(cells) == 44 and list(cells.columns)[:2] == ["", "Gain, %"]
     assert "Figure 1: comparison with existing works" in [item.label.replace("\\", "") for item in page.expander]
-    assert "**≠ differs**" in said(page) and "over 14 gains" in said(page)
+    assert set(cases["here"]) <= set(TITLES.values()) and cases["ours"].str.contains("over 14 gains").any()
     assert "fairpriv papers run dp_fermi.gains --small" in codes(page)
+    assert len(figures) == len(papers()["dp_fermi"].presets) and figures["here"].str.len().gt(0).all()
     assert len(listed) == scores.set_index("paper").loc["DP-FERMI", "differs"] > 0
     assert set(listed["here"]) == {"differs"} and listed["ours"].str.len().gt(0).all()
     assert listed["where"].str.match("DP-FERMI, (Figure|Section) ").all()
     page.selectbox("claims_of").set_value("pf_ld")
     page.segmented_control("claims_that").set_value("open").run()
-    waits = page.dataframe[1].value
+    waits = page.dataframe[2].value
     assert len(waits) and waits["what would settle it"].str.contains("seed").all()
 
 
@@ -95,8 +95,12 @@ def test_the_stores_own_runs_are_shown_beside_what_was_printed_and_linked(tiny_r
     assert "From 4 runs in this store. 2 seeds of 9." in said(page) and len(charts(page)) == 1
     key = next(iter(list_configs(tiny.FIGURE.versions["small"].sweeps)))
     assert f"[{key}](run?run={key})" in said(page)
-    assert any(text in said(page) for text in ("**= agrees**", "**≠ differs**", "**? open**", "**– not tested**"))
-    assert "The paper says that PF-LD is fairer than N (Results). We take it as: by the gap." in said(page)
+    *_, cases = (frame.value for frame in page.dataframe)
+    assert set(cases["here"]) <= set(TITLES.values()) and dict(cases.iloc[0]).items() >= {
+        ("what it says", "PF-LD is fairer than N"),
+        ("how we take it", "by the gap"),
+    }
+    assert "**“PF-LD is fairer than N”" in said(page)
     page.segmented_control("size").set_value("full").run()
     assert "fairpriv papers run tiny.figure1 --full" in codes(page) and "9 seeds." in said(page)
     page.selectbox("preset").set_value("tiny.table1").run()
@@ -162,4 +166,5 @@ def test_a_worker_measures_what_a_figure_shows_of_finished_models(
     [chart] = charts(page).values()
     bars = [trace for trace in chart["figure"]["data"] if trace["type"] == "bar"]
     assert len(bars) == 2 and all(len(bar["y"]) == 2 and None not in bar["x"] for bar in bars)
-    assert "Regression: " in said(page) and "Forest: " in said(page)
+    *_, cases = (frame.value for frame in page.dataframe)
+    assert list(cases["where"]) == ["Regression", "Forest"]

@@ -49,16 +49,15 @@ def test_a_figure_runs_once_and_is_judged(call: Call) -> None:
     found = said.json
     assert said.code == 0 and "4 in 2 chunks: 4 new" in said.err
     assert len(found["keys"]) == 4 and found["version"] == "small"
-    (verdict,) = found["verdicts"]
-    (claim,) = found["claims"]
+    (claim,), (case,) = found["claims"], found["cases"]
     assert claim["status"] in ("agrees", "differs", "open", "not_tested") and claim["seeds"] == 2
     assert claim["text"] == "PF-LD is fairer than N (by the gap)"
-    assert set(verdict["keys"]) == set(found["keys"]) and found["seeds"] == [0, 1]
-    assert verdict["claim"] == "The paper says that PF-LD is fairer than N (Results). We take it as: by the gap."
+    assert set(claim["keys"]) == set(found["keys"]) and found["seeds"] == [0, 1]
+    assert claim["source"] == "Results" and case["ours"] == claim["found"]
     assert found["not_printed"].startswith("The paper prints no numbers")
     said = call(*asked[:-1])
     assert said.code == 0 and "nothing is left to run" in said.err
-    assert verdict["sentence"] in said.out
+    assert case["ours"] in said.out and found["sentence"] in said.out
     asked = ("papers", "run", "tiny.figure3", "--small", "--workers", "1", "--json")  # of the same runs
     said = call(*asked)
     assert said.code == 0 and "nothing is left to run" in said.err
@@ -75,9 +74,7 @@ def _judge_attacks(found: dict[str, Any]) -> None:
         ("PF-LD, proved", "Forest"),
     ]
     assert all(0.0 < float(line["mean"]) < 100.0 for line in found["lines"])
-    (verdict,) = found["verdicts"]
-    assert "Regression: " in verdict["sentence"] and "Forest: " in verdict["sentence"] and len(verdict["keys"]) == 4
-    assert "of 2 cases" in verdict["sentence"] and "without runs" not in verdict["sentence"]
+    assert all(claim["found"] and len(claim["keys"]) == 4 for claim in found["claims"])
     assert [claim["text"].rpartition(": ")[2] for claim in found["claims"]] == ["Regression", "Forest"]
 
 

@@ -24,7 +24,7 @@ from benchmarks.dp_fermi_settings import (
 )
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.papers.catalog import papers
-from fairpriv_core.papers.dp_fermi_settings import CASES, CHOSEN, TRIAL_SEEDS, TRIED, list_methods, say_trials
+from fairpriv_core.papers.dp_fermi.settings import CASES, CHOSEN, TRIAL_SEEDS, TRIED, list_methods, say_trials
 from fairpriv_core.papers.runs import list_configs
 
 

@@ -286,6 +286,7 @@ def test_a_bar_for_each_attacker_has_its_own_number_and_a_run_counts_once() -> N
     assert list_paths(tiny.ATTACKED)[:2] == ["membership/LR/auc", "membership/RF/auc"]
     assert "membership/chance/auc" in list_paths(tiny.ATTACKED)
     (verdict,) = judge_all(tiny.ATTACKED, runs)
-    assert verdict.sentence.startswith("Agrees in 2 of 2 cases. Attack AUC of PF-LD minus N (%), at most 0.00 expected")
-    assert "Regression: 0.00 ± 0.00; Forest: 0.00 ± 0.00" in verdict.sentence
-    assert len(verdict.keys) == len(runs) == len(set(verdict.keys))
+    assert verdict.subject == "Attack AUC of PF-LD minus N (%), at most 0.00 expected"
+    found = [(one.case, one.status, one.words) for one in verdict.cases]
+    assert found == [(name, "agrees", "0.00 ± 0.00") for name in ("Regression", "Forest")]
+    assert all(len(one.runs) == len(runs) for one in verdict.cases)

@@ -13,10 +13,10 @@ from scipy.stats import kstwobign
 from fairpriv_core.audit.inference import attackers, guessed_advantage
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.papers import fairdp_adaptive_images as images
-from fairpriv_core.papers.fairdp_adaptive import ATTACKERS, BY_CHANCE, EFFECTS, FIGURE_3_DIGITS
-from fairpriv_core.papers.fairdp_adaptive_parts import PRINTED_ROWS
-from fairpriv_core.papers.fairdp_adaptive_tables import INDICES, LOSSES
+from fairpriv_core.papers.fairdp_adaptive import images
+from fairpriv_core.papers.fairdp_adaptive.figures import ATTACKERS, BY_CHANCE, EFFECTS, FIGURE_3_DIGITS
+from fairpriv_core.papers.fairdp_adaptive.readings import READINGS
+from fairpriv_core.papers.fairdp_adaptive.tables import INDICES, LOSSES
 from fairpriv_core.papers.preset import Plot, Preset
 from fairpriv_core.store.curves import is_swept_point
 from tests.papers.records import read_settings
@@ -46,7 +46,7 @@ def weighted_indices(men: float, women: float, rows: tuple[int, int]) -> dict[st
 
 
 @pytest.mark.parametrize(("name", "tolerance"), [("adult", 0.015), ("dutch", 0.04)])
-@pytest.mark.parametrize("row", range(len(PRINTED_ROWS)))
+@pytest.mark.parametrize("row", range(len(READINGS[0].rows)))
 def test_table_2_is_ten_times_the_weighted_indices_of_table_1(name: str, tolerance: float, row: int) -> None:
     base = {people: numbers[0] for people, numbers in LOSSES[name].items()}
     change = {people: numbers[row] if row else 0.0 for people, numbers in LOSSES[name].items()}
@@ -58,12 +58,12 @@ def test_table_2_is_ten_times_the_weighted_indices_of_table_1(name: str, toleran
 @pytest.mark.parametrize("name", sorted(LOSSES))
 def test_the_total_is_the_weighted_mean_of_the_two_sexes(name: str) -> None:
     men, women = TEST_ROWS[name]
-    for column in range(len(PRINTED_ROWS)):
+    for column in range(len(READINGS[0].rows)):
         parts = {people: numbers[column] for people, numbers in LOSSES[name].items()}
         assert parts["all"] == pytest.approx((men * parts["men"] + women * parts["women"]) / (men + women), abs=0.02)
 
 
-@pytest.mark.parametrize("row", range(len(PRINTED_ROWS)))
+@pytest.mark.parametrize("row", range(len(READINGS[0].rows)))
 def test_table_2_is_ten_times_the_indices_on_mnist_too(row: int) -> None:
     """Atkinson's index is 1 - exp(-MLD); no MLD is below that of the accuracies where the unprinted eight are equal."""
     tenth = {name: numbers[row] / 10.0 for name, numbers in images.INDICES.items()}

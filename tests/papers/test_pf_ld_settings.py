@@ -21,7 +21,7 @@ from benchmarks.pf_ld_settings import (
     write_choice,
 )
 from fairpriv_core.papers.catalog import papers
-from fairpriv_core.papers.pf_ld_settings import CHOSEN, build_pf_ld
+from fairpriv_core.papers.pf_ld.settings import CHOSEN, build_pf_ld
 from fairpriv_core.papers.runs import list_configs
 
 KIND = ("demographic_parity", "logit", "published")

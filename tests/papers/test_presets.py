@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -12,28 +11,29 @@ from typing import Any
 import pytest
 
 from examples.make_papers_results import FOLDER, render_documents
-from fairpriv_core.documents import paper_pages
 from fairpriv_core.documents.paper_prose import count_made
 from fairpriv_core.errors import BadInput
 from fairpriv_core.figures.paper_figures import draw_preset, list_cells
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.papers import scoreboard
 from fairpriv_core.papers.catalog import find_preset, papers, presets
-from fairpriv_core.papers.preset import Plot, Preset
+from fairpriv_core.papers.preset import GAP, Claim, Compare, Plot, Preset, Quantity
 from fairpriv_core.papers.printed import set_beside
 from fairpriv_core.papers.results import FOLDER as KEPT
 from fairpriv_core.papers.results import Made
 from fairpriv_core.papers.runs import join_sweeps, list_configs
+from fairpriv_core.papers.scoreboard import list_claims, say_figure
+from fairpriv_core.papers.status import Status
 from fairpriv_core.papers.values import choose, list_paths, read_path
-from fairpriv_core.papers.verdicts import judge, judge_all
+from fairpriv_core.papers.verdicts import Finding, Verdict, judge, judge_all
 from fairpriv_core.records.config import name_config
 from fairpriv_core.sweeps.spec import build_sweep, expand
 from tests.papers.records import cut, name_settings, read_kept
 
 READY = [preset for preset in presets().values() if not preset.waits_for]
 MADE = read_kept()
-LARGEST = 2_500_000  # bytes, some 100 for each run and seed
-LARGEST_PAGE = 60_000  # bytes that a person reads
+LARGEST = 600_000  # bytes, some 20 for each run and seed
+LARGEST_PAGE = 6_000  # bytes that a person reads: a row a figure
 
 
 @cache
@@ -119,8 +119,8 @@ def assert_filled(preset: Preset) -> None:
     assert all(figure.alt and figure.caption for figure in figures)
     assert not [line for line in cells if "–" in line.values()]
     assert not [one.label for one in set_beside(preset, runs) if one.ours == "–"]
-    told = [text for claim in preset.claims for text in (judge(claim, runs).sentence, judge(claim, runs).ours)]
-    assert not [text for text in told if "no finished run" in text or "without runs" in text]
+    judged = judge_all(preset, runs)
+    assert all(one.words and one.runs for verdict in judged for one in (*verdict.cases, *verdict.own))
     if isinstance(preset.drawing, Plot):
         nowhere = [part.name for part in preset.drawing.series if not choose(pretend(preset.id, "full"), part.where)]
         assert not nowhere
@@ -132,8 +132,9 @@ def assert_told(preset: Preset) -> None:
     for claim in preset.claims:
         assert not claim.says.endswith(".") and "(we" not in claim.says and claim.reading[-1:] != "."
         alone = judge(replace(claim, ours=None), [run for run in runs if run["variant"] != "proved"])
-        assert alone.keys, f"{claim.says}: nothing that the paper had is judged"
-        assert all(run["variant"] != "proved" for run in runs if claim.ours and run["key"] in alone.keys)
+        used = [run for one in alone.cases for run in one.runs]
+        assert used, f"{claim.says}: nothing that the paper had is judged"
+        assert not claim.ours or all(run["variant"] != "proved" for run in used)
 
 
 def test_how_many_have_results_is_counted() -> None:
@@ -211,33 +212,40 @@ def remember(work: Callable[[Preset, Any], Any]) -> Callable[[Preset, Any], Any]
 def test_the_documentation_is_what_the_results_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("examples.make_papers_results.read_made", read_kept)
     for name, work in (("judge_all", remember(judge_all)), ("set_beside", remember(set_beside))):
-        for room in (paper_pages, scoreboard):
-            monkeypatch.setattr(room, name, work)
+        monkeypatch.setattr(scoreboard, name, work)
     documents = render_documents()
     assert set(FOLDER.iterdir()) == {path for path in documents if path.parent == FOLDER}
     unlike = [path.name for path, text in documents.items() if path.read_text(encoding="utf-8") != text]
     assert not unlike, "run: python examples/make_papers_results.py"
 
 
-def test_a_page_is_short_and_says_each_verdict_and_no_key() -> None:
+def test_a_page_is_short_and_has_a_row_for_each_figure() -> None:
     for paper in papers().values():
         page = (FOLDER / f"{paper.id}.md").read_text(encoding="utf-8")
-        assert len(page.encode()) < LARGEST_PAGE
-        assert not re.search(r"\b[0-9a-f]{16}\b", page)
         made = [preset for preset in paper.presets if preset.id in MADE]
-        verdicts = re.findall(r"\*\*(?:Agrees|Differs|Open|Not tested)\b.*?\*\*", page)
-        assert made and len(verdicts) == sum(len(preset.claims) for preset in made)
-        assert all(f"| {one.label} |" in page for preset in made for one in preset.printed)
+        assert len(page.encode()) < LARGEST_PAGE and page.count("\n| ") == 2 + len(made)
+        assert all(f"(`{preset.id}`) | " in page for preset in made)
 
 
-def test_what_a_page_leaves_out_stands_in_its_data() -> None:
-    data = json.loads((FOLDER / "pf_ld.json").read_text(encoding="utf-8"))["pf_ld.figure1"]
-    known = {run["key"] for run in MADE["pf_ld.figure1"].runs}
-    assert len(data["runs"]) == len(find_preset("pf_ld.figure1").claims)
-    assert all(keys and set(keys) <= known for keys in data["runs"])
-    assert {len(row) for row in data["numbers"]} == {6} and len(data["numbers"]) > 30
+@pytest.mark.parametrize(
+    ("statuses", "answer"),
+    [
+        (("agrees", "agrees", "agrees"), "yes"),
+        (("differs", "differs", "agrees"), "no at ε ≤ 1, yes at ε = 3"),
+        (("agrees", "open", "open"), "yes at ε = 0.5, open at ε ≥ 1"),
+        (("not_tested",) * 3, "not tested"),
+    ],
+)
+def test_a_figure_is_told_in_a_readers_sentence(
+    statuses: Sequence[Status], answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = Claim("it is fair", "a section", Compare(Quantity("A", GAP), 1.0))
+    found = [Finding(f"ε = {value:g}", status, seeds=3) for value, status in zip((0.5, 1, 3), statuses, strict=True)]
+    other = Verdict(replace(claim, says="it is quick"), "", (Finding("", "open", seeds=3),), ())
+    monkeypatch.setattr(scoreboard, "judge_all", lambda *_: [Verdict(claim, "", tuple(found), ()), other])
+    assert say_figure(READY[0], list_claims(READY[0], []), []) == f"“It is fair”: {answer}. Other statements: 1 open"
 
 
 def test_committed_results_stay_small() -> None:
-    files = list(KEPT.glob("*.json"))
+    files = list(KEPT.glob("*.parquet"))
     assert files and max(path.stat().st_size for path in files) < LARGEST

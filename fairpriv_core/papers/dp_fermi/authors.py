@@ -1,6 +1,6 @@
 """The figure data that DP-FERMI's authors released, which stand in their figures beside ours.
 
-`dp_fermi_authors.csv` has a line a point: notion ("DP" demographic parity, "EO" equalized odds, "UTK-DP" on faces),
+`authors.csv` has a line a point: notion ("DP" demographic parity, "EO" equalized odds, "UTK-DP" on faces),
 method, data set, ε, λ, accuracy and gap as shares. Names are the file's own. What it calls Tran2021a seems to be
 DP-FERMI in part: a λ stands there twice, with unlike points, and DP-FERMI itself has lines on faces alone.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from fairpriv_core.papers.preset import Released
 
 _STYLES = {"PF-LD": "pf_ld", "Jagielski-inproc": "jagielski_in", "DP-FERMI": "dp_fermi"}  # of what is one method
-_PATH = Path(__file__).with_name("dp_fermi_authors.csv")
+_PATH = Path(__file__).with_name("authors.csv")
 CAUTION = (
     "Dots are the authors' own figure data, under their file's names. What it calls Tran2021a seems to be DP-FERMI in "
     "part."

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from fairpriv_core.papers.pf_ld_settings import NETWORK, READINGS_OF, list_pf_ld, sweep_bank
+from fairpriv_core.papers.pf_ld.settings import NETWORK, READINGS_OF, list_pf_ld, sweep_bank
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
@@ -265,8 +265,8 @@ FIGURE_3 = Preset(
         "three notions, 7 values of C_p, 5 of ε, 10 seeds",
     ),
     small=Version(
-        (sweep_bank(at_each(_DP, _CLIPS), notion=_DP, epsilon=[0.5, 1.0, 3.0], seeds=FRESH[:5]),),
-        "demographic parity alone, 5 values of C_p, 3 of ε, 5 seeds in place of 10",
+        (sweep_bank(at_each(_DP, _CLIPS), notion=_DP, epsilon=[0.5, 1.0, 3.0, 5.0], seeds=FRESH[:5]),),
+        "demographic parity alone, 5 values of C_p, 4 of ε, 5 seeds in place of 10",
     ),
     drawing=Plot(
         "line",
@@ -382,7 +382,7 @@ def _theorem(number: int, what: str, release: str, along: Value, bounds: tuple[f
             Claim(
                 f"the expected error of the {what} is at most the bound",
                 f"Theorem {number}",
-                Compare(quantity(PUBLISHED, found), limit, high=0.0, every=True),
+                Compare(quantity(PUBLISHED, found), limit, high=0.0, failing=0.0),
                 (Part("Demographic parity, h the logit", {"config/notion": _DP}),),
                 "at every run",
             ),

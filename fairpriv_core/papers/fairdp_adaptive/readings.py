@@ -1,20 +1,19 @@
-"""The lines of FairDP's (adaptive clipping) tables and figures, FairDP in four readings, and how they are compared."""
+"""The lines of FairDP's (adaptive clipping) tables and figures, both readings of it, and how they are compared."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairpriv_core.methods.noisy_sums import NOISE_BOUNDS
-from fairpriv_core.papers.preset import Compare, Part, Printed, Quantity, Value, of_method, published
+from fairpriv_core.papers.preset import ACCURACY, Claim, Compare, Part, Printed, Quantity, Value, of_method, published
 
 _READING = "config/method/bound_of_noise"
 _FOLLOWS, _SET = NOISE_BOUNDS  # whether noise follows the bound, or stays at the C that is set
 SGD, DPSGD, FEDAVG = of_method("SGD", "none"), of_method("DPSGD", "dp_sgd"), of_method("DP-FedAvg", "dp_fedavg")
 OPT_Q, DPSGD_F = published("Opt-Q", "opt_q", {_READING: _FOLLOWS}), published("DPSGD-F", "dpsgd_f")
 OPT_Q_SET = replace(published("Opt-Q", "opt_q", {_READING: _SET}), name="Opt-Q, noise at C", variation=2)
-RIVALS = (DPSGD, FEDAVG, OPT_Q, DPSGD_F)
 
 
 def _fairdp(kind: str, variant: str, reading: str, noise: str = _FOLLOWS) -> Part:
@@ -23,17 +22,43 @@ def _fairdp(kind: str, variant: str, reading: str, noise: str = _FOLLOWS) -> Par
     return Part(f"FairDP by {kind}, {reading}", {**chosen, _READING: noise}, "fairdp_adaptive", variation)
 
 
-FAIRDP = _fairdp("class", "published", "as published (L = 1)")
-FAIRDP_SET = _fairdp("class", "published", "noise at C (L = 1e-4)", _SET)
-FAIRDP_PROVED = _fairdp("class", "proved", "proved (L = 1e-4)")
-READINGS = (
-    FAIRDP,
-    _fairdp("group", "published", "as published (L = 1)"),
-    FAIRDP_PROVED,
-    _fairdp("group", "proved", "proved (L = 1e-4)"),
+FAIRDP, FAIRDP_GROUP = (_fairdp(kind, "published", "as published (L = 1)") for kind in ("class", "group"))
+FAIRDP_SET, FAIRDP_GROUP_SET = (
+    _fairdp(kind, "published", "noise at C (L = 1e-4)", _SET) for kind in ("class", "group")
 )
-ROWS = (SGD, *RIVALS, *READINGS)
-PRINTED_ROWS = (SGD, *RIVALS, FAIRDP)
+FAIRDP_PROVED, FAIRDP_GROUP_PROVED = (_fairdp(kind, "proved", "proved (L = 1e-4)") for kind in ("class", "group"))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way of reading the paper: its name, and the lines of FairDP by class and by group, and of Opt-Q."""
+
+    name: str
+    fairdp: Part
+    by_group: Part
+    opt_q: Part
+
+    @property
+    def rivals(self) -> tuple[Part, ...]:
+        """The lines that FairDP is compared with, in the order of the tables."""
+        return (DPSGD, FEDAVG, self.opt_q, DPSGD_F)
+
+    @property
+    def rows(self) -> tuple[Part, ...]:
+        """The lines of the printed tables."""
+        return (SGD, *self.rivals, self.fairdp)
+
+
+#: eq. 5 with the L of the text, and noise that follows the bounds; what the printed numbers need
+READINGS = (
+    Reading("L = 1", FAIRDP, FAIRDP_GROUP, OPT_Q),
+    Reading("L = 1e-4 and noise at C", FAIRDP_SET, FAIRDP_GROUP_SET, OPT_Q_SET),
+)
+NEEDED = " The printed numbers need L = 1e-4 and noise at C, where the text says “1-Lipschitz”."
+ROWS = (
+    *(SGD, DPSGD, FEDAVG, OPT_Q, OPT_Q_SET, DPSGD_F, FAIRDP, FAIRDP_SET, FAIRDP_PROVED),
+    *(FAIRDP_GROUP, FAIRDP_GROUP_SET, FAIRDP_GROUP_PROVED),
+)
 INDEX_VALUES = {
     "Atkinson": Value("metrics/atkinson", "Atkinson index", "thousandths", scale=1000.0),
     "Gini": Value("metrics/gini", "Gini index", "thousandths", scale=1000.0),
@@ -52,40 +77,93 @@ def less(one: Part, other: Part, value: Value, low: float | None = None, high: f
     return Compare(mean_of(one, value), mean_of(other, value), low, high)
 
 
+def in_each(
+    says: str,
+    source: str,
+    check: Callable[[Reading], Compare],
+    words: str,
+    ours: Callable[[], Compare],
+    *,
+    readings: Sequence[Reading] = READINGS,
+    cases: Sequence[Part] = (),
+    lost: str = "",
+) -> tuple[Claim, ...]:
+    """Return a claim in each reading; `words` are how we take it, `ours` checks our proved variant."""
+    return tuple(
+        Claim(
+            says,
+            source,
+            check(each),
+            tuple(replace(case, name=f"{case.name}, {each.name}") for case in cases) or (Part(each.name),),
+            words,
+            ours() if each is READINGS[-1] else None,
+            lost,
+        )
+        for each in readings
+    )
+
+
+def loses_least(place: int, words: str = "") -> tuple[Claim, ...]:
+    """Return the claim against the rival in that place of `Reading.rivals`."""
+    rival = ("DPSGD", "DP-FedAvg", "Opt-Q", "DPSGD-F")[place]
+    return in_each(
+        "FairDP has the least accuracy loss from SGD",
+        "Section 4.1",
+        lambda each: less(each.fairdp, each.rivals[place], ACCURACY, low=0.0),
+        f"{words}it loses no more than {rival}",
+        lambda: less(FAIRDP_PROVED, READINGS[-1].rivals[place], ACCURACY, low=0.0),
+    )
+
+
 def shorten(part: Part) -> str:
     """Return a method's name as the paper's tables have it."""
     return part.name.partition(",")[0].removesuffix(" by class")
 
 
 def print_losses(
-    source: str,
-    people: Mapping[str, Value],
-    losses: Mapping[str, Sequence[float]],
-    rows: Sequence[Part] = PRINTED_ROWS,
+    source: str, people: Mapping[str, Value], losses: Mapping[str, Sequence[float]]
 ) -> tuple[Printed, ...]:
-    """Return Table 1's cells, in the order of `rows`: SGD's accuracies, and the others' differences from them."""
-    found = []
-    for name, numbers in losses.items():
-        for part, number in zip(rows, numbers, strict=True):
-            ours = mean_of(part, people[name]) if part is SGD else less(part, SGD, people[name])
-            label = f"{shorten(part)}{'' if part is SGD else ' − SGD'}, {name}"
-            found.append(Printed(label, number, source, ours, tolerance=0.5))
-    return tuple(found)
+    """Return Table 1's cells in each reading: SGD's accuracies, and the others' differences from them."""
+    return tuple(
+        Printed(
+            f"{shorten(part)}{'' if part is SGD else ' − SGD'}, {name}",
+            number,
+            source,
+            mean_of(part, people[name]) if part is SGD else less(part, SGD, people[name]),
+            0.5,
+            reading,
+        )
+        for name, numbers in losses.items()
+        for reading, part, number in _list_cells(numbers)
+    )
 
 
-def print_indices(
-    source: str, indices: Mapping[str, Sequence[float]], rows: Sequence[Part] = PRINTED_ROWS
-) -> tuple[Printed, ...]:
-    """Return Table 2's cells, in the order of `rows`, in thousandths of the index.
+def print_indices(source: str, indices: Mapping[str, Sequence[float]]) -> tuple[Printed, ...]:
+    """Return Table 2's cells in each reading, in thousandths of the index.
 
     Ours may be a tenth off, as they weigh groups alike.
     """
-    found = []
-    for name, numbers in indices.items():
-        for part, number in zip(rows, numbers, strict=True):
-            own, shown = mean_of(part, INDEX_VALUES[name]), round(100.0 * number, 4)
-            found.append(Printed(f"{shorten(part)}, {name}", shown, source, own, 0.1 * shown))
-    return tuple(found)
+    return tuple(
+        Printed(
+            f"{shorten(part)}, {name}",
+            round(100.0 * number, 4),
+            source,
+            mean_of(part, INDEX_VALUES[name]),
+            0.1 * round(100.0 * number, 4),
+            reading,
+        )
+        for name, numbers in indices.items()
+        for reading, part, number in _list_cells(numbers)
+    )
+
+
+def _list_cells(numbers: Sequence[float]) -> Iterator[tuple[str, Part, float]]:
+    """Yield each printed number with its line, and with its reading where the readings have other lines there."""
+    for number, lines in zip(numbers, zip(*(each.rows for each in READINGS), strict=True), strict=True):
+        if len(set(map(id, lines))) == 1:
+            yield "", lines[0], number
+        else:
+            yield from ((each.name, line, number) for each, line in zip(READINGS, lines, strict=True))
 
 
 ADULT = {"dataset": "adult", "sensitive": "sex"}
@@ -122,6 +200,13 @@ def fairdp(kind: str, **changed: Any) -> list[Method]:
     return [{**common, "variant": "published", "lipschitz": L_PRINTED}, {**common, "lipschitz": L_SHIPPED}]
 
 
+def with_noise_at_c(**changed: Any) -> list[Method]:
+    """Return the other reading of what is published: Opt-Q, and FairDP by "class" and by "group" with the shipped L."""
+    at_c = {"variant": "published", "bound_of_noise": _SET, **changed}
+    kinds = [private("fairdp_adaptive", clip_by=kind, lipschitz=L_SHIPPED, **at_c) for kind in ("class", "group")]
+    return [private("opt_q", **at_c), *kinds]
+
+
 def rivals(**changed: Any) -> list[Method]:
     """Return the private methods that FairDP is compared with; with logistic regression DP-FedAvg is DP-SGD."""
     published = [private(name, variant="published", **changed) for name in ("opt_q", "dpsgd_f")]
@@ -129,10 +214,11 @@ def rivals(**changed: Any) -> list[Method]:
 
 
 def table_methods(**changed: Any) -> list[Method]:
-    """Return every row of the tables, FairDP's in four readings."""
+    """Return every row of the tables, FairDP's in six readings."""
     plain = {"name": "none", **_TABLE, **changed}
     layered = private("dp_fedavg", **changed)
-    return [plain, *rivals(**changed), layered, *fairdp("class", **changed), *fairdp("group", **changed)]
+    readings = [*fairdp("class", **changed), *fairdp("group", **changed), *with_noise_at_c(**changed)]
+    return [plain, *rivals(**changed), layered, *readings]
 
 
 def table(data: dict[str, Any], seeds: int) -> Sweep:
@@ -185,14 +271,18 @@ def digits_varied(parameter: str, values: list[float], seeds: int, *, whole: boo
 
 def attacked(seeds: int) -> Sweep:
     """Return the sweep of Figure 3 on Adult: some of the tables' runs."""
-    return _sweep(ADULT, [{"name": "none", **_TABLE}, *rivals(), *fairdp("class")], seeds)
+    return _sweep(ADULT, [{"name": "none", **_TABLE}, *rivals(), *fairdp("class"), with_noise_at_c()[1]], seeds)
 
 
 def varied(data: dict[str, Any], parameter: str, values: list[float], seeds: int) -> Sweep:
     """Return the sweep of Figures 4 to 6 on a table: every private method at each value of one hyper-parameter."""
     own = {"learning_rate": _DUTCH_RATE} if data is DUTCH else {}
     settings: list[dict[str, Any]] = [{**own, parameter: value} for value in values]
-    methods = [method for each in settings for method in (*rivals(**each), *fairdp("class", **each))]
+    methods = [
+        method
+        for each in settings
+        for method in (*rivals(**each), *fairdp("class", **each), with_noise_at_c(**each)[1])
+    ]
     return _sweep(data, methods, seeds)
 
 

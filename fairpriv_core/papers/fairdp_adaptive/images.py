@@ -7,8 +7,7 @@ and not of the numbers themselves (one minus e to the minus 0.6807 is 0.494).
 
 from __future__ import annotations
 
-from fairpriv_core.papers import fairdp_adaptive_parts
-from fairpriv_core.papers.fairdp_adaptive_parts import (
+from fairpriv_core.papers.fairdp_adaptive.readings import (
     DPSGD,
     DPSGD_F,
     FAIRDP,
@@ -16,10 +15,17 @@ from fairpriv_core.papers.fairdp_adaptive_parts import (
     FAIRDP_SET,
     FEDAVG,
     INDEX_VALUES,
+    NEEDED,
     OPT_Q,
     OPT_Q_SET,
+    READINGS,
     SGD,
+    digits,
+    digits_at,
+    digits_of_dpsgd,
+    in_each,
     less,
+    loses_least,
     mean_of,
     print_indices,
     print_losses,
@@ -47,22 +53,21 @@ _CLASSES = {
     _TWOS: Value("metrics/groups/2/accuracy", "Accuracy, twos", "%", scale=100.0),
     _EIGHTS: Value("metrics/groups/8/accuracy", "Accuracy, eights", "%", scale=100.0),
 }
-#: Table 1: SGD's accuracy, then each method's loss against it, in the order of _PRINTED_ROWS
+#: Table 1: SGD's accuracy, then each method's loss against it, in the order of `Reading.rows`
 LOSSES: dict[str, tuple[float, ...]] = {
     _ALL: (98.85, -11.86, -10.85, -2.92, -4.38, -0.65),
     _TWOS: (99.28, -6.73, -5.95, -3.67, -4.53, -1.20),
     _EIGHTS: (95.96, -74.31, -73.87, 0.13, -16.43, -0.55),
 }
-#: Table 2 as printed, ten times the indices, in the order of _PRINTED_ROWS
+#: Table 2 as printed, ten times the indices, in the order of `Reading.rows`
 INDICES: dict[str, tuple[float, ...]] = {
     "Atkinson": (0.0006, 0.6567, 0.6382, 0.0007, 0.0167, 0.0007),
     "Gini": (0.0474, 0.8791, 0.8524, 0.0643, 0.2317, 0.0581),
     "MLD": (0.0006, 0.6807, 0.6602, 0.0007, 0.0167, 0.0007),
     "Theil": (0.0006, 0.4346, 0.4267, 0.0007, 0.0159, 0.0007),
 }
-_RIVALS = (DPSGD, FEDAVG, OPT_Q_SET, DPSGD_F)
-_PRINTED_ROWS = (SGD, *_RIVALS, FAIRDP_SET)
-_ROWS = (*_PRINTED_ROWS, OPT_Q, FAIRDP, FAIRDP_PROVED)
+_RIVALS = ("DPSGD", "DP-FedAvg", "Opt-Q", "DPSGD-F")
+_ROWS = (SGD, DPSGD, FEDAVG, OPT_Q, OPT_Q_SET, DPSGD_F, FAIRDP, FAIRDP_SET, FAIRDP_PROVED)
 _SETTINGS = (
     "From the paper: two convolutional and two dense layers, σ = 1, C = 1, δ = 1e-5, the class as the group, 500 "
     "eights for training. It prints neither the layers' sizes, epochs, batch size nor learning rate in the text that "
@@ -90,33 +95,23 @@ _FULL = "10 seeds; how many the paper ran is not in our text"
 _GINI = INDEX_VALUES["Gini"]
 
 
-def _at_least(rival: Part) -> Claim:
-    return Claim(
-        "FairDP has the least accuracy loss from SGD",
-        "Section 4.1",
-        less(FAIRDP_SET, rival, ACCURACY, low=0.0),
-        reading=f"it loses no more than {rival.name}",
-        ours=less(FAIRDP_PROVED, rival, ACCURACY, low=0.0),
-    )
-
-
-def _as_sgd(says: str, source: str, value: Value, within: float, unit: str) -> Claim:
-    return Claim(
+def _as_sgd(says: str, source: str, value: Value, within: float, unit: str) -> tuple[Claim, ...]:
+    return in_each(
         says,
         source,
-        less(FAIRDP_SET, SGD, value, low=-within, high=within),
-        reading=f"at most {within:g} {unit} from SGD's",
-        ours=less(FAIRDP_PROVED, SGD, value, low=-within, high=within),
+        lambda each: less(each.fairdp, SGD, value, low=-within, high=within),
+        f"at most {within:g} {unit} from SGD's",
+        lambda: less(FAIRDP_PROVED, SGD, value, low=-within, high=within),
     )
 
 
-def _fairer(rival: Part) -> Claim:
-    return Claim(
+def _fairer(place: int) -> tuple[Claim, ...]:
+    return in_each(
         "FairDP outperforms the other private methods on fairness",
         "Section 4.1",
-        less(FAIRDP_SET, rival, _GINI, high=0.0),
-        reading=f"its classes are no less equal than those of {rival.name}, by the Gini index",
-        ours=less(FAIRDP_PROVED, rival, _GINI, high=0.0),
+        lambda each: less(each.fairdp, each.rivals[place], _GINI, high=0.0),
+        f"its classes are no less equal than those of {_RIVALS[place]}, by the Gini index",
+        lambda: less(FAIRDP_PROVED, READINGS[-1].rivals[place], _GINI, high=0.0),
     )
 
 
@@ -124,52 +119,46 @@ TABLE_1 = Preset(
     id="fairdp_adaptive.table1_mnist",
     title="Table 1: what privacy costs, unbalanced MNIST",
     shows="Accuracy of SGD for all digits, for twos and for eights, of which 500 are left in training, and what each "
-    "private method loses against it.",
+    "private method loses against it." + NEEDED,
     settings=_SETTINGS + _OURS,
-    full=Version((fairdp_adaptive_parts.digits(10),), _FULL),
-    small=Version((fairdp_adaptive_parts.digits(3),), "3 seeds"),
+    full=Version((digits(10),), _FULL),
+    small=Version((digits(3),), "3 seeds"),
     drawing=Table(_ROWS, tuple((Part(f"{name}, %"), value) for name, value in _CLASSES.items())),
-    printed=print_losses("Table 1, Unbalanced MNIST", _CLASSES, LOSSES, _PRINTED_ROWS),
+    printed=print_losses("Table 1, Unbalanced MNIST", _CLASSES, LOSSES),
     claims=(
-        *(_at_least(rival) for rival in _RIVALS),
+        *(claim for place in range(len(_RIVALS)) for claim in loses_least(place)),
         Claim(
             "DPSGD costs the classes unlike amounts",
             "Section 1",
             less(DPSGD, SGD, GAP, low=0.0),
             reading="their accuracies are further apart than SGD's",
         ),
-        _as_sgd(
+        *_as_sgd(
             "the utility reduction is alike for each class in FairDP",
             "Section 1",
             GAP,
             2.0,
             "points of the largest difference between classes",
         ),
-        _as_sgd("FairDP mitigates the disparate impact", "Section 4.1", _CLASSES[_EIGHTS], 2.0, "points on eights"),
-        Claim(
-            "FairDP mitigates the disparate impact",
-            "Section 4.1",
-            less(FAIRDP, DPSGD, _CLASSES[_EIGHTS], low=0.0),
-            reading="with L = 1 and noise that follows the bounds, eights are at least as accurate as under DPSGD",
-        ),
+        *_as_sgd("FairDP mitigates the disparate impact", "Section 4.1", _CLASSES[_EIGHTS], 2.0, "points on eights"),
     ),
     privacy=_PRIVACY,
 )
 TABLE_2 = Preset(
     id="fairdp_adaptive.table2_mnist",
     title="Table 2: inequality of accuracies, unbalanced MNIST",
-    shows="Indices of inequality over the ten classes' accuracies; lower is more equal.",
+    shows="Indices of inequality over the ten classes' accuracies; lower is more equal." + NEEDED,
     settings=_SETTINGS + _OURS + _TEN,
-    full=Version((fairdp_adaptive_parts.digits(10),), _FULL),
-    small=Version((fairdp_adaptive_parts.digits(3),), "3 seeds"),
+    full=Version((digits(10),), _FULL),
+    small=Version((digits(3),), "3 seeds"),
     drawing=Table(_ROWS, tuple((Part(f"{name}, thousandths"), value) for name, value in INDEX_VALUES.items())),
-    printed=print_indices("Table 2, Unbalanced MNIST", INDICES, _PRINTED_ROWS),
+    printed=print_indices("Table 2, Unbalanced MNIST", INDICES),
     claims=(
-        _as_sgd(
+        *_as_sgd(
             "FairDP offers equal fair statistics as SGD", "Section 4.1", _GINI, 2.0, "thousandths of the Gini index"
         ),
         Claim("DPSGD is less equal than SGD", "Table 2", less(DPSGD, SGD, _GINI, low=0.0), reading="by the Gini index"),
-        *(_fairer(rival) for rival in _RIVALS),
+        *(claim for place in range(len(_RIVALS)) for claim in _fairer(place)),
     ),
     privacy=_PRIVACY,
 )
@@ -184,8 +173,8 @@ FIGURE_1A = Preset(
     title="Figure 1(a): what clipping and noise cost each class of MNIST",
     shows="Accuracy of each class, of SGD and of DPSGD, with 500 eights in place of some 5,900.",
     settings=_SETTINGS,
-    full=Version((fairdp_adaptive_parts.digits_of_dpsgd(10),), _FULL),
-    small=Version((fairdp_adaptive_parts.digits_of_dpsgd(3),), "3 seeds"),
+    full=Version((digits_of_dpsgd(10),), _FULL),
+    small=Version((digits_of_dpsgd(3),), "3 seeds"),
     drawing=Plot("bar", EPSILON, (_OF_CLASS,), (SGD, DPSGD), _DIGITS),
     printed=tuple(
         Printed(f"DPSGD − SGD, {name}", number, "Section 1", less(DPSGD, SGD, _CLASSES[name]), tolerance=0.5)
@@ -219,8 +208,8 @@ FIGURE_1B = Preset(
     settings="Ours: DPSGD at several σ, other settings as in Table 1. τ is that of the finished model with L = 1: η "
     "and the gradient are means over all training rows, n is the batch size. The text says neither which C and σ the "
     "figure has, nor at which step τ is taken.",
-    full=Version((fairdp_adaptive_parts.digits_at([0.5, 1.0, 2.0, 4.0, 8.0], 10),), "10 seeds, more values of σ"),
-    small=Version((fairdp_adaptive_parts.digits_at([0.5, 1.0, 2.0], 10),), "10 seeds, 3 values of σ in place of 5"),
+    full=Version((digits_at([0.5, 1.0, 2.0, 4.0, 8.0], 10),), "10 seeds, more values of σ"),
+    small=Version((digits_at([0.5, 1.0, 2.0], 10),), "10 seeds, 3 values of σ in place of 5"),
     drawing=Plot("points", _TAU, _WORSE, (DPSGD,), along=_NOISE),
     not_printed="The paper prints no numbers for this figure: what is compared is what its text says of it.",
     claims=(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fairpriv_core.papers import fairdp_certified_runs as runs
-from fairpriv_core.papers.fairdp_certified_parts import (
+from fairpriv_core.papers.fairdp_certified import runs
+from fairpriv_core.papers.fairdp_certified.shared import (
     AUC,
     CERTIFIED,
     CLEAN,
@@ -53,13 +53,13 @@ def _improves(value: Value) -> Claim:
 
 
 def _holds(notion: str, value: Value) -> Claim:
-    checks = (stays_below(part, notion) for part in _VARIANTS)
+    checks = (stays_below(part, value, notion) for part in _VARIANTS)
     return Claim(
         "the guarantee remains applicable across degrees of imbalance",
         "Section VI-C",
         next(checks),
         DATA,
-        f"the {value.title.lower()} gap stays below its certificate at every ratio, budget and seed",
+        f"the {value.title.lower()} gap stays below its certificate at all runs but 10 in 100",
         next(checks),
     )
 

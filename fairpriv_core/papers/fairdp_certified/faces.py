@@ -7,8 +7,8 @@ that.
 
 from __future__ import annotations
 
-from fairpriv_core.papers import fairdp_certified_runs as runs
-from fairpriv_core.papers.fairdp_certified_parts import (
+from fairpriv_core.papers.fairdp_certified import runs
+from fairpriv_core.papers.fairdp_certified.shared import (
     AUC,
     CLEAN,
     DPSGD_F,
@@ -16,6 +16,7 @@ from fairpriv_core.papers.fairdp_certified_parts import (
     GAPS,
     IS_SGD,
     LOST,
+    LOST_SETTINGS,
     PARITY,
     PRIVACY,
     PROVED,
@@ -62,6 +63,7 @@ _SETTINGS = (
     "drawn whatever they show; in its test part are some 85 faces of the smallest race, so that chance alone parts "
     "two races by ten points."
 )
+_TEST = "settings at which private models learn, such as all 23,705 faces in place of 5,000"
 _TRADE = _SETTINGS.format(budgets="ε = 2 and 8")
 _HELD = _SETTINGS.format(budgets="ε = 8")
 
@@ -82,6 +84,7 @@ def _gains(value: Value) -> Claim:
         reading=f"FairDP's {value.title.lower()} is at most 0.2592 times DP-IS-SGD's, over all our budgets; what it "
         "prints is a mean over the metrics",
         ours=next(checks),
+        lost=LOST_SETTINGS,
     )
 
 
@@ -113,6 +116,7 @@ FIGURE_3 = Preset(
         ),
     ),
     privacy=PRIVACY,
+    test=_TEST,
 )
 
 
@@ -134,8 +138,8 @@ def _holds(notion: str, value: Value) -> Claim:
     return Claim(
         "the empirical value is lower than the certificate",
         "Section VI-B",
-        stays_below(FAIRDP, notion),
-        reading=f"{value.title.lower()}, at every run",
+        stays_below(FAIRDP, value, notion, groups=5),
+        reading=f"{value.title.lower()}, at all runs but 25 in 100: β for each of five groups",
     )
 
 
@@ -168,6 +172,7 @@ FIGURE_6 = Preset(
         ),
     ),
     privacy=PRIVACY,
+    test=_TEST,
 )
 
 
@@ -206,6 +211,7 @@ TABLE_3 = Preset(
         _grows(ACCURACY, "reducing M degrades utility", 0.3),
     ),
     privacy=PRIVACY,
+    test=_TEST,
 )
 
 FACES = (FIGURE_3, FIGURE_6, TABLE_3)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from fairpriv_core.papers.dp_fermi_settings import CASES, CHOSEN, TRIAL_SEEDS, build, list_methods
+from fairpriv_core.papers.dp_fermi.settings import CASES, CHOSEN, TRIAL_SEEDS, build, list_methods
 
 PARKINSONS = {"dataset": "parkinsons", "sensitive": "sex"}
 ACS = {"dataset": "acs_income", "sensitive": "sex"}

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from fairpriv_core.papers import fairdp_certified_runs as runs
-from fairpriv_core.papers.fairdp_certified_parts import (
+from fairpriv_core.papers.fairdp_certified import runs
+from fairpriv_core.papers.fairdp_certified.shared import (
     ADULT,
     AUC,
     CLEAN,
     DATA,
     FAIRDP,
     GAPS,
+    LOST_SETTINGS,
     PARITY,
     PRIVACY,
     SETTINGS,
@@ -58,18 +59,18 @@ def _parity(part: Part) -> Compare:
     return Compare(of(part, PARITY, ADULT), of(CLEAN, PARITY, ADULT), as_ratio=True)
 
 
-def _list_printed(words: str, part: Part) -> tuple[Printed, ...]:
-    where = "Section VI-A"
-    gap = Printed(f"{words} / clean model, demographic parity, Adult", 0.25, where, _parity(part), tolerance=0.05)
+def _list_printed(reading: str, part: Part) -> tuple[Printed, ...]:
+    where, words = "Section VI-A", "FairDP / clean model, demographic parity, Adult (“75 % improvement”)"
+    gap = Printed(words, 0.25, where, _parity(part), 0.05, reading)
     losses = ((ACCURACY, 4.3), (AUC, 3.0))
     return gap, *(
-        Printed(f"Clean model − {words}, {value.title}, Adult", loss, where, _beside_clean(part, value), tolerance=0.5)
+        Printed(f"Clean model − FairDP, {value.title}, Adult", loss, where, _beside_clean(part, value), 0.5, reading)
         for value, loss in losses
     )
 
 
 def _judge(says: str, reading: str, checks: Callable[[Part], Compare | Trend], cases: tuple[Part, ...]) -> Claim:
-    return Claim(says, "Section VI-A", checks(_ADAM), cases, f"by Adam {reading}", checks(_ADAM_PROVED))
+    return Claim(says, "Section VI-A", checks(_ADAM), cases, f"by Adam {reading}", checks(_ADAM_PROVED), LOST_SETTINGS)
 
 
 _CLAIMS = (
@@ -104,16 +105,18 @@ ADAM = Preset(
     "0.005, 0.01, 0.02, 0.05 and 0.1, the last added when 0.05 was the best of the others: it has the highest mean "
     "accuracy at ε = 1 over both data sets and variants, on the quarters that seeds 100 and 101 hold out. The figure "
     "has seeds from 20 on. The last step is a plain one, of the same halved rate: the certificates need its noise to "
-    "be Gaussian. M is 0.5 for both.",
+    "be Gaussian. M is 0.5 for both. Adam steps along the mean of the groups' gradients. That each group's model has "
+    "an Adam of its own, before they are averaged, is the other reading of the text; it is not run here.",
     full=Version((runs.by_both([0.5, 1.0, 2.0, 4.0, 8.0], 32),), "32 seeds, 5 budgets"),
     small=Version((runs.by_both([0.5, 1.0, 2.0], 32),), "32 seeds, 3 budgets"),
     drawing=Plot("points", ACCURACY, tuple(GAPS.values()), (*_SERIES, CLEAN), DATA, along=EPSILON),
-    printed=(*_list_printed("plain steps", _PLAIN), *_list_printed("Adam", _ADAM)),
+    printed=(*_list_printed("by Adam", _ADAM), *_list_printed("by plain steps", _PLAIN)),
     claims=_CLAIMS,
     privacy=PRIVACY + " ε is the same under Adam, which reads noisy sums alone.",
 )
 
 _EPOCHS = Value("config/method/epochs", "Epochs", log=True)
+_EPOCHS_RUN = [5, 10, 20, 40, 80]
 _START = Mark("excess_risk/untrained", "before training")
 _EXCESS = Value("excess_risk/found", "Excess risk", "thousandths of a nat", scale=1000.0, log=True, mark=_START)
 _BOUND = Value("excess_risk/bound", "Bound of Theorem 6", "thousandths of a nat", scale=1000.0, log=True, mark=_START)
@@ -133,15 +136,16 @@ THEOREM_6 = Preset(
     "micro-batches, whose noise G² has, and which are taken to be of one size. The exported weights are scaled into "
     "the ball once more. The least loss is known within 0.00001.",
     full=Version((runs.convex([5, 10, 20, 40, 80, 160], 10),), "6 numbers of epochs, 10 seeds"),
-    small=Version((runs.convex([5, 10, 20, 40, 80], 5),), "5 numbers of epochs, 5 seeds"),
+    small=Version((runs.convex(_EPOCHS_RUN, 5),), "5 numbers of epochs, 5 seeds"),
     drawing=Plot("line", _EPOCHS, (_EXCESS, _BOUND), (FAIRDP,), across=True),
     not_printed="The paper prints no numbers for its theorem: what is compared is the excess risk with the bound.",
     claims=(
         Claim(
             "the expected excess risk is at most the bound",
             "Theorem 6",
-            Compare(of(FAIRDP, _EXCESS), replace(of(FAIRDP, _BOUND), name="its bound"), high=0.0, every=True),
-            reading="at every run",
+            Compare(of(FAIRDP, _EXCESS), replace(of(FAIRDP, _BOUND), name="its bound"), high=0.0),
+            tuple(Part(f"{epochs} epochs", {_EPOCHS.path: epochs}) for epochs in _EPOCHS_RUN),
+            "on average over seeds",
         ),
         Claim(
             "given a fixed noise scale and a decay of the rate FairDP converges to the minimum of a convex loss",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fairpriv_core.papers.preset import Compare, Part, Quantity, Value, of_method, proved, published
 
+_FAILURE = 0.05  # β: of a group as published, of all that a run certifies as proved
+
 
 def _points(name: str, title: str) -> Value:
     return Value(f"metrics/{name}_gap", title, "percentage points", scale=100.0)
@@ -49,6 +51,7 @@ PUBLISHED_CERTIFIED = (
 )
 CERTIFIED = PUBLISHED_CERTIFIED + " That of “proved” bounds the very model's gap."
 PAID = " The certificate of “proved” comes from noisy counts of test rows, which its ε covers."
+LOST_SETTINGS = "the paper's budgets and M, which our text lacks"
 LOST = "The numbers of this figure are not in the text that we have"
 
 
@@ -63,6 +66,7 @@ def certificate(notion: str) -> Value:
     return Value(f"notes/certificates/bounds/{notion}", title, "percentage points", scale=100.0)
 
 
-def stays_below(part: Part, notion: str) -> Compare:
-    """Return the check that at every run the gap on test rows is at most its certificate."""
-    return Compare(of(part, certificate(notion)), of(part, GAPS[notion]), low=0.0, every=True)
+def stays_below(part: Part, gap: Value, notion: str, groups: int = 2) -> Compare:
+    """Return the check that a gap is at most its certificate, but at the share of runs that its promise leaves."""
+    failing = _FAILURE * groups if part is FAIRDP else _FAILURE
+    return Compare(of(part, certificate(notion)), of(part, gap), low=0.0, failing=failing)
