@@ -29,7 +29,6 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.images import Pixels
 from fairpriv_core.data.problem import Problem
 from fairpriv_core.data.schema import RawTable, declare_problem
-from fairpriv_core.engine.modules import is_module
 from fairpriv_core.engine.training import Fitted, Snapshot
 from fairpriv_core.files.table import Cells, Codes, Numbers
 from fairpriv_core.ledger.launch import foresee_launch, read_page
@@ -122,9 +121,7 @@ def run_whole(config: RunConfig, place: Path, tape: list[Release] | None = None)
         (listed,) = (describe_run(*each) for each in store.read_all()[0])
         listed |= dict.fromkeys((*_CLOCKS, *_LISTED_RAW))
         assert listed["status"] == "finished", listed["error"]
-        other = "model.npz" if is_module(config.to_json()["method"].get("network", "mlp")) else "model.safetensors"
-        names = [piece.name for piece in release.MODEL if piece.name != other]
-        model = {name: store.artifact(row.key, name) for name in names}
+        model = {piece.name: store.artifact(row.key, piece.name) for piece in release.MODEL}
         data, curves = gather_report(store, [row.key]), store.metrics(row.key)
     data.runs[0].record["seconds"] = 0.0
     return Left(listed, model, data, curves), made[0].releases

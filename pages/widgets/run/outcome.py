@@ -13,7 +13,7 @@ from fairpriv_core.ledger.choice import foresee_choice
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.plain import write_toml
-from fairpriv_core.records.model import DESCRIPTION, PARAMETERS, TENSORS
+from fairpriv_core.records.model import DESCRIPTION, PARAMETERS
 from fairpriv_core.records.record import RunRecord, accuracy_is_public
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report import wording
@@ -110,7 +110,7 @@ def offer_files(store: RunStore, row: RunRow, record: RunRecord) -> None:
         with st.popover("Model …", icon=":material/rule:", key="run_model"):
             offer_choices(store, lost, "model", chosen=lambda key: choose("run", key))
         return
-    for name in (PARAMETERS, TENSORS, DESCRIPTION):
+    for name in (PARAMETERS, DESCRIPTION):
         content = _find_artifact(store, row.key, name)
         if content is not None:
             st.download_button(f"Model ({plain(name)})", content, f"{row.key}-{name}", key=f"get_{name}")
