@@ -272,6 +272,8 @@ def test_a_cluster_that_cannot_be_is_refused_in_a_sentence(
     for address in ("localhost:8786", "http://localhost:8786", "tcp://", "tcp://a b:x"):
         with pytest.raises(BadInput, match=r"a scheduler's address is like tcp://host:8786, got '"):
             Cluster(address, print)
+    with pytest.raises(BadInput, match=r"scheduler at tls://127.0.0.1:9 cannot be used: TLS expects"):
+        Cluster("tls://127.0.0.1:9", print)
     monkeypatch.setattr(cluster_sweep, "resolve_name", refuse_dask)
     with pytest.raises(BadInput, match="a cluster needs the package 'distributed'; install fairpriv with the extra"):
         Cluster(nowhere, print)
