@@ -92,16 +92,16 @@ def _pick(cells: Sequence[Cell], column: Mapping[str, Any]) -> str:
 
 
 def _show_machines(results: Results) -> Iterator[str]:
-    lines = []
+    by_machine: dict[str, list[str]] = {}
     for name, result in results.items():
         machine = result["machine"]
         how = ", a quick look" if result["quick"] else ""
-        load = " / ".join(f"{value:g}" for value in machine["load_average"])
-        lines.append(
-            f"- {name} ({machine['measured']}{how}): {machine['cpu']}, {machine['cores']} cores, {machine['device']}, "
-            f"{machine['clock']}, {machine['threads']} thread, load {load}; {machine['system']}, "
+        where = (
+            f"{machine['cpu']}, {machine['cores']} cores, {machine['device']}, {machine['threads']} thread; "
             f"Python {machine['python']}, PyTorch {machine['torch']}, Opacus {machine['opacus']}"
         )
+        by_machine.setdefault(where, []).append(f"{name} ({machine['measured']}{how})")
+    lines = [f"- {where}: {', '.join(names)}." for where, names in by_machine.items()]
     yield "\n".join(lines) if lines else "Nothing was measured."
 
 

@@ -69,7 +69,7 @@ def write_step(work: WorkStore, written: Written) -> int:
 def finish_run(work: WorkStore, written: Written) -> None:
     """End a run with its record and its model."""
     record = replace(written.draft, status="finished", released=written.draft.event)
-    files = [Artifact("model.npz", pack({"parameters": np.zeros(PARAMETERS, np.float32)}))]
+    files = [Artifact("model.safetensors", pack({"parameters": np.zeros(PARAMETERS, np.float32)}))]
     work.finish([written.claim], [Ending(record, _progress(written.commits * EPOCHS, ()), files)])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -32,6 +32,7 @@ from fairpriv_core.data.scaling import Scaling, find_scaling
 from fairpriv_core.engine.modules import Held, hold, name_held
 from fairpriv_core.engine.predict import decision_thresholds, needs_group, predict_proba
 from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.methods.fields import fit_batch_size
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
@@ -41,7 +42,7 @@ from fairpriv_core.records.config import OF_MLP, RunConfig, build_config
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.plan import check_notion
 from fairpriv_core.runs.in_memory import IN_MEMORY, run_in_memory
-from fairpriv_core.warnings import DataWarning, warn
+from fairpriv_core.warnings import DataWarning, FairprivWarning
 
 _EVERYONE = "everyone"
 _LABELS = "The list of labels ({}) was read from y and is taken as public, and so is the number of rows."
@@ -59,24 +60,14 @@ _UNSCALED = (
     "range that is declared, such as that of a code book, before fit."
 )
 _SCALED = "Features on another scale ({0}) were standardised by the rows given to fit, which are public but for groups."
+_WEIGHTS = {
+    "attribute": "The weights of the rows are public, and were not made from the sensitive attribute.",
+    "record": "A row's weight is part of its record, and was made from that record alone.",
+}
 _NAMED = 3  # columns, in a warning
 _SETTING = "settings__"
 #: with metadata routing on, sensitive_features go where they are given without a further request
 _GIVEN = {"sensitive_features": True}
-_TWICE_FITTED = ("check_classifier_data_not_an_array", "check_supervised_y_2d", "check_fit_idempotent")
-_MANY_VALUES = (
-    "check_classifiers_train", "check_decision_proba_consistency", "check_dtype_object", "check_fit_check_is_fitted",
-    "check_fit_idempotent", "check_n_features_in",
-)  # fmt: skip
-_FITTED = (
-    "check_classifiers_classes", "check_classifiers_train", "check_decision_proba_consistency", "check_dict_unchanged",
-    "check_dont_overwrite_parameters", "check_dtype_object", "check_estimators_dtypes",
-    "check_estimators_fit_returns_self", "check_estimators_nan_inf", "check_estimators_overwrite_params",
-    "check_estimators_pickle", "check_f_contiguous_array_estimator", "check_fit2d_1feature", "check_fit2d_predict1d",
-    "check_fit_check_is_fitted", "check_fit_score_takes_y", "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance", "check_n_features_in", "check_n_features_in_after_fitting",
-    "check_pipeline_consistency", "check_positive_only_tag_during_fit", "check_readonly_memmap_input",
-)  # fmt: skip
 
 
 class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -198,30 +189,37 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.ledger = ledger
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> Self:
         """Train on rows X (n, d) of finite numbers, labels y (n,), one or more sensitive values for each row (n, c).
 
-        `sensitive_features` may be left out for a method that never looks at groups. Nothing is stored, but for a line
-        of the ledger. Raises ValueError for X or y that cannot be used, BadInput for a setting or sensitive values that
-        cannot, RunFailed where training cannot go on (what was released by then is spent).
+        `sensitive_features` may be left out for a method that never looks at groups. `sample_weight` (n,), at least 0,
+        multiplies each row's loss; gaps are of rows, not of weights. Where records are protected a weight is part of
+        its record, and its row's gradient is clipped with the weight in it; where the attribute is, weights are public.
+        A method for which no proof covers weights refuses them. Nothing is stored, but for a line of the ledger.
+        Raises ValueError for X, y or weights that cannot be used, BadInput for a setting or sensitive values that
+        cannot, RunFailed where training cannot go on (what was released by then is spent). One warning says all that
+        is doubtful, before anything is spent.
         """
+        doubts: list[FairprivWarning] = []
         given, y, values = self._read_rows(X, y, sensitive_features)
         self._network, self._held = _read_module(self.module)
         config = self._build_config(len(given))
-        rows = self._scale(given, config)
-        labels = self._read_labels(y, config)
+        rows = self._scale(given, config, doubts)
+        labels = self._read_labels(y, config, doubts)
         if values is None and config.method.info.uses_groups:
             raise BadInput(
                 f"method '{self.method}' needs the sensitive value of every row: fit(X, y, sensitive_features=…).",
                 field="sensitive_features",
             )
         group, listed = self._read_groups(values, len(rows))
+        weight = None if sample_weight is None else _read_weights(sample_weight, rows, config.method.info)
         self.history_: list[dict[str, Any]] = []
         watch = None if self.callback is None else self._note
         with self._hold_module():
-            outcome = run_in_memory(
-                config, self._build_dataset(rows, labels, group, listed), watch=watch, ledger=self.ledger
-            )
+            train = self._build_dataset(rows, labels, group, listed)
+            if weight is not None:
+                train = _weigh(train, weight)
+            outcome = run_in_memory(config, train, watch=watch, ledger=self.ledger, doubts=doubts)
         self.network_, self.parameters_ = dict(outcome.fitted.network), outcome.fitted.parameters
         self.epsilon_, self.epsilon_reason_ = outcome.record.epsilon, outcome.record.epsilon_reason
         self.record_ = outcome.record.to_json()
@@ -373,11 +371,11 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             raise ValueError(f"X has {frame.shape[1]} feature(s), and sensitive_feature_ids leaves none to learn from.")
         return (rest if named else rest.to_numpy()), read_values(frame[taken], frame)
 
-    def _scale(self, rows: np.ndarray, config: RunConfig) -> np.ndarray:
+    def _scale(self, rows: np.ndarray, config: RunConfig, doubts: list[FairprivWarning]) -> np.ndarray:
         """Set `scaling_`; return rows (n, d) as the network is given them.
 
         Where rows are protected nothing of theirs may go into the model for free, and a module of one's own may know
-        its rows' scale: columns on another scale are warned of.
+        its rows' scale: columns on another scale are among `doubts`.
         """
         found, self.scaling_ = find_scaling(rows), None
         if found is not None and config.method.info.threat_model != "record" and self._network is None:
@@ -391,14 +389,14 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
                 if self._network is not None
                 else "epsilon covers no scaling by rows"
             )
-            warn(DataWarning(_UNSCALED.format(few + more, why)))
+            doubts.append(DataWarning(_UNSCALED.format(few + more, why)))
         return _apply(self.scaling_, rows)
 
     def _name_features(self, columns: int) -> tuple[str, ...]:
         known = getattr(self, "feature_names_in_", ())
         return tuple(known) if len(known) == columns else tuple(f"x{index}" for index in range(columns))
 
-    def _read_labels(self, y: Any, config: RunConfig) -> np.ndarray:
+    def _read_labels(self, y: Any, config: RunConfig, doubts: list[FairprivWarning]) -> np.ndarray:
         """Set `classes_` and `pos_label_`; return the number of each row's label (n,), of two 1 for the positive one.
 
         Raises ValueError, in scikit-learn's words, for labels that cannot be told apart or are too many.
@@ -417,7 +415,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         check_notion(config.notion, config.method.info, len(self.classes_))
         self.pos_label_ = None if len(self.classes_) > TWO else self._find_positive()
         if self.pos_label is None and self.pos_label_ is not None and self.classes_.dtype.kind not in "biuf":
-            warn(DataWarning(_POSITIVE.format(*self.classes_.tolist())))
+            doubts.append(DataWarning(_POSITIVE.format(*self.classes_.tolist())))
         turned = self.pos_label_ is not None and self.pos_label_ != self.classes_[1]
         return (1 - labels if turned else labels).astype(np.int64)
 
@@ -518,19 +516,27 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
                 yield
 
 
-def expected_failed_checks(estimator: FairPrivateClassifier) -> dict[str, str]:
-    """Return the checks of scikit-learn's `check_estimator` that cannot hold for `estimator`, with the reason.
+def _read_weights(given: Any, rows: np.ndarray, info: MethodInfo) -> np.ndarray:
+    """Return the weights (n,) float32; BadInput where a method's proof covers none, ValueError for what are none."""
+    if not info.weighs_rows:
+        able = ", ".join(name for name, known in methods().items() if known.info.weighs_rows)
+        why = "no proof of its epsilon covers weights" if info.threat_model else "it counts all rows alike"
+        raise BadInput(
+            f"method '{info.name}' takes no sample_weight: {why}; leave it out, or take one of {able}.",
+            field="sample_weight",
+        )
+    weight: np.ndarray = check_array(given, ensure_2d=False, dtype=np.float32, input_name="sample_weight")
+    if weight.shape != (len(rows),):
+        raise ValueError(f"sample_weight must have one weight for each of {len(rows)} rows, got shape {weight.shape}.")
+    if (weight < 0).any() or not weight.any():
+        raise ValueError("sample_weight must be at least zero in every row, and above zero in some.")
+    return weight
 
-    `check_estimator(model, expected_failed_checks=expected_failed_checks(model))` passes for every method.
-    """
-    info = methods()[estimator.method].info
-    private = "Compares two fits, and the noise of a private fit is never the same twice."
-    grouped = info.uses_groups and estimator.sensitive_feature_ids is None
-    needed = "Fits without sensitive_features, which this method needs."
-    failed = dict.fromkeys(_TWICE_FITTED, private) if info.threat_model else {}
-    if estimator.sensitive_feature_ids is not None:
-        failed |= dict.fromkeys(_MANY_VALUES, "Has more values in every column than there may be groups.")
-    return {**failed, **(dict.fromkeys((*_TWICE_FITTED, *_FITTED), needed) if grouped else {})}
+
+def _weigh(train: Dataset, weight: np.ndarray) -> Dataset:
+    """Return the rows with their weights, and what epsilon takes as given of these."""
+    said = {name: (*sentences, _WEIGHTS[name]) for name, sentences in train.assumptions.items()}
+    return replace(train, weight=weight, assumptions=said)
 
 
 def _refuse_two(settings: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 from itertools import count
 
 
@@ -25,6 +26,16 @@ class PrivacyWarning(FairprivWarning):
 
 class TrainingWarning(FairprivWarning):
     """Training will hardly lead anywhere."""
+
+
+_GRAVITY = (FairprivWarning, DataWarning, TrainingWarning, PrivacyWarning)
+
+
+def warn_once(found: Sequence[FairprivWarning]) -> None:
+    """Warn of all that was found at once, by the gravest kind there is; of nothing where nothing was."""
+    if found:
+        kind = max((type(each) for each in found), key=_GRAVITY.index)
+        warn(kind(" ".join(map(str, found))))
 
 
 def warn(warning: FairprivWarning) -> None:

@@ -82,7 +82,6 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "python_calamine": ("fairpriv_core/files/*", "fairpriv_core/data/*"),
     "randomgen": ("fairpriv_core/privacy/*",),
     "sklearn": (
-        "benchmarks/convergence.py",  # its logistic regression is what training is held against
         "fairpriv_core/data/*",
         "fairpriv_core/methods/*",
         "fairpriv_core/audit/*",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -177,6 +178,51 @@ def test_a_delta_that_is_too_large_is_a_warning_and_in_the_record(rows: Any) -> 
     with pytest.warns(PrivacyWarning, match="not below 1/n") as caught:
         model = Hiring("dp_sgd", delta=0.01, settings=QUICK).fit(X, y)
     assert caught[0].filename == __file__ and "not below 1/n" in model.record_["warnings"][0]
+
+
+def test_a_fit_warns_once_of_all_that_is_doubtful(rows: Any) -> None:
+    X, y, _ = rows
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        FairPrivateClassifier("dp_sgd", delta=0.01, settings=QUICK).fit(1e4 * np.asarray(X), y)
+    (only,) = caught
+    assert only.category is PrivacyWarning and only.filename == __file__
+    assert all(part in str(only.message) for part in ("not below 1/n", "'rejected', counts as", "another scale"))
+
+
+def test_weights_multiply_the_loss_of_their_rows(rows: Any) -> None:
+    X, y, sex = rows
+    women = np.where(sex == "f", 1.0, 0.0)
+    one, other = (
+        Hiring("none", settings={"epochs": 20}, random_state=0).fit(X, labels, women)
+        for labels in (y, np.where(sex == "f", y, "hired"))
+    )
+    assert np.array_equal(one.parameters_, other.parameters_), "labels of rows that weigh nothing were learned from"
+    assert "weight" not in " ".join(one.record_["assumptions"])
+    slow, fast = ({"epochs": 5, "optimizer": "sgd", "learning_rate": rate} for rate in (0.002, 0.004))
+    doubled = Hiring("none", settings=slow, random_state=0).fit(X, y, np.full(len(X), 2.0))
+    faster = Hiring("none", settings=fast, random_state=0).fit(X, y)
+    assert np.allclose(doubled.parameters_, faster.parameters_, atol=1e-6), "a sum of weights divides"
+
+
+@pytest.mark.parametrize(("method", "says"), [("pf_ld", "not made from the"), ("dp_sgd", "part of its record")])
+def test_what_epsilon_takes_of_weights_is_said(method: str, says: str, rows: Any) -> None:
+    X, y, sex = rows
+    weight = np.linspace(0.1, 3.0, len(X))
+    model = Hiring(method, settings=QUICK).fit(X, y, weight, sensitive_features=sex)
+    assert any(says in each for each in model.record_["assumptions"]) and model.epsilon_ is not None
+
+
+def test_weights_are_refused_where_no_proof_covers_them_or_they_are_none(rows: Any) -> None:
+    X, y, sex = rows
+    weight = np.ones(len(X))
+    with pytest.raises(BadInput, match=r"'raco_dp' takes no sample_weight: no proof of its epsilon .* dp_sgd"):
+        Hiring("raco_dp").fit(X, y, weight, sensitive_features=sex)
+    with pytest.raises(BadInput, match="learner must be network where rows have weights"):
+        Hiring("one_release", settings={"learner": "linear"}).fit(X, y, weight, sensitive_features=sex)
+    for bad, says in ((weight[1:], "one weight for each"), (-weight, "at least zero"), (0 * weight, "above zero")):
+        with pytest.raises(ValueError, match=says):
+            Hiring("dp_sgd", settings=QUICK).fit(X, y, bad)
 
 
 @pytest.mark.parametrize("ids", [None, ["sex"]])

@@ -263,6 +263,7 @@ def check_nulls(method: Method, make: Make, notion: str) -> None:
         X=features,
         y=np.where(present, data.y, garbage.y),
         group=np.where(present, data.group, group),
+        weight=None if data.weight is None else np.where(present, data.weight, scales),
     )
     mechanisms = [RecordingMechanism(3), RecordingMechanism(3)]
     left = [train(method, [each], [one], notion=notion)[0] for each, one in zip((held, other), mechanisms, strict=True)]

@@ -21,6 +21,7 @@ from fairpriv_core.seeds import public_generator
 _FACTORS = (-60.0, -1.0, 0.01, 60.0)
 _NULL = float("nan")
 _SCALES = (1.0, -1.0, 0.01, 60.0, 1e6, -1e19, _NULL)  # of whole records: negative, short, long, beyond float32, null
+_WEIGHTS = (1e30, 0.0, 0.5, 60.0, _NULL)  # of rows that are weighed
 _ONE, _ALL, _TOGETHER = 9, 8, 3  # data sets that differ in one person, and in all; people whose sum adds up
 
 
@@ -196,7 +197,12 @@ def _change(data: Dataset, row: int, place: int, whole_record: bool) -> Dataset:
     features, y = data.X.copy(), data.y.copy()
     features[row] = _FACTORS[place % len(_FACTORS)] * np.where(features[row] == 0, 1.0, features[row])
     y[row] = (y[row] + place // len(_FACTORS)) % data.labels
-    return replace(data, X=features, y=y, group=group)
+    changed = replace(data, X=features, y=y, group=group)
+    if data.weight is None:
+        return changed
+    weight = data.weight.copy()
+    weight[row] = _WEIGHTS[place % len(_WEIGHTS)]
+    return replace(changed, weight=weight)
 
 
 def _nulls(place: int) -> bool:
@@ -222,7 +228,10 @@ def _change_all(data: Dataset, draw: np.random.Generator, place: int, whole_reco
     if not whole_record:
         return replace(data, group=group)
     scales = np.array(_SCALES, dtype=np.float32)[draw.integers(0, len(_SCALES), data.n)]
-    return replace(data, X=data.X * scales[:, None], y=draw.integers(0, data.labels, data.n), group=group)
+    changed = replace(data, X=data.X * scales[:, None], y=draw.integers(0, data.labels, data.n), group=group)
+    if data.weight is None:
+        return changed
+    return replace(changed, weight=np.array(_WEIGHTS, dtype=np.float32)[draw.integers(0, len(_WEIGHTS), data.n)])
 
 
 def _share(own: Release, other: Release, half: float) -> float:

@@ -43,7 +43,8 @@ class Dataset:
     person's file are not used for which reason, and `remarks` how its cells were read: raw, for its owner alone.
     `present` (n,) bool is False for a row that lacks a label or a group: its `y` and `group` are 0, and under `record`
     it is the null of the threat model, which keeps its place and adds nothing to any release. None where none lacks
-    any. A method that does not protect records is given the rows `without_nulls`.
+    any. A method that does not protect records is given the rows `without_nulls`. `weight` (n,) float32 is what each
+    row's loss is multiplied by, part of its record; None where all count alike.
     """
 
     X: np.ndarray
@@ -70,6 +71,7 @@ class Dataset:
     left_out: Mapping[str, int] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     present: np.ndarray | None = None
+    weight: np.ndarray | None = None
 
     @property
     def n(self) -> int:
@@ -118,7 +120,8 @@ class Dataset:
         row = None if self.row is None else self.row[index]
         selected = replace(self, X=select_rows(self.X, index), y=self.y[index], group=self.group[index])
         present = None if self.present is None else self.present[index]
-        return replace(selected, official_test=official, unit=unit, row=row, present=present)
+        weight = None if self.weight is None else self.weight[index]
+        return replace(selected, official_test=official, unit=unit, row=row, present=present, weight=weight)
 
     def without_nulls(self) -> Dataset:
         """Return the records that have a label and a group."""

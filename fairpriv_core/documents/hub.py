@@ -13,12 +13,25 @@ from fairpriv_core.records.release import Kind
 
 _KINDS: dict[Kind, str] = {"public": "public", "released": "with noise that ε covers", "raw": "raw, for the analyst"}
 README, CONFIG = "README.md", "config.toml"
+#: a reader runs it as it stands in the folder
+_LOAD = """## Load it
+
+```python
+from pathlib import Path
+
+from fairpriv_core import Model  # pip install fairpriv
+
+folder = Path(".")  # or what huggingface_hub.snapshot_download returns
+model = Model.read(lambda name: (folder / name).read_bytes())
+model.predict_file("rows.csv", "predictions.csv")
+```
+"""
 
 
 def write_hub(chosen: Chosen[Kind], audience: Audience, files: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of a model repository by name; `chosen` holds what `audience` may see, `files` the model."""
     head = "".join(f"{name}: {_write(value)}\n" for name, value in _describe(chosen).items())
-    readme = f"---\n{head}---\n\n{write_cards((chosen,), audience)}"
+    readme = f"---\n{head}---\n\n{write_cards((chosen,), audience)}\n{_LOAD}"
     return {README: readme.encode(), CONFIG: chosen.first.toml.encode(), **files}
 
 

@@ -27,7 +27,8 @@ class Records:
     `code` is group * labels + label. `present` is 0 for rows that only pad K samples of unlike size and for nulls, else
     1: what is not present adds nothing to a sum or a count. Sums and
     `norms` are those of the gradient of the logit or, where a network has an output a label, of the loss itself:
-    `deviation` is the loss's derivative with respect to whichever it is.
+    `deviation` is the loss's derivative with respect to whichever it is, times the row's weight where rows have one: it
+    is clipped with that weight in it, and no sum of weights divides anything.
     """
 
     def __init__(self, passed: Pass, drawn: Drawn, rows: slice = slice(None)) -> None:
@@ -105,9 +106,12 @@ class Records:
     def deviation(self) -> np.ndarray:
         """The derivative of the cross-entropy (K, B): by the logit, chance of label 1 less the label; by itself, 1."""
         if self.passed.losses is not None:
-            return np.ones(self.shape, dtype=self.logits.dtype)
-        difference: np.ndarray = self.probability - self.label
-        return difference
+            derivative = np.ones(self.shape, dtype=self.logits.dtype)
+        else:
+            derivative = self.probability - self.label
+        if self._drawn.weight is not None:
+            derivative *= expand(self._drawn.weight[:, self._rows], len(self.logits))
+        return derivative
 
     @cached_property
     def present(self) -> np.ndarray:
@@ -207,6 +211,11 @@ class Drawn:
         own = self._gather("present").astype(np.float32)
         return own if self.padding is None else own * self.padding
 
+    @cached_property
+    def weight(self) -> np.ndarray | None:
+        """What each row's loss is multiplied by; None where all count alike."""
+        return self._gather("weights") if any(own.has_weights for own in self.columns) else None
+
     def _gather(self, name: str) -> np.ndarray:
         if len(self.rows) == 1:
             gathered: np.ndarray = getattr(self.columns[0], name).take(self.rows[0], axis=0)[None]
@@ -220,7 +229,7 @@ class Columns:
 
     def __init__(self, train: Dataset) -> None:
         self._train, self.label_count = train, train.labels
-        self.has_nulls = train.present is not None
+        self.has_nulls, self.has_weights = train.present is not None, train.weight is not None
         self.features = np.ascontiguousarray(train.X)
 
     @cached_property
@@ -245,6 +254,12 @@ class Columns:
         """Whether each row has a label and a group (n,): a null keeps its place, and adds nothing."""
         present = self._train.present
         return np.ones(len(self.features), dtype=bool) if present is None else present
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """What each row's loss is multiplied by (n,)."""
+        weight = self._train.weight
+        return np.ones(len(self.features), dtype=np.float32) if weight is None else weight
 
 
 class Feed:

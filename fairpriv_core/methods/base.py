@@ -49,6 +49,7 @@ class MethodInfo:
     runs/certificate.py). The sizes that it needs are those of groups, whatever the notion, where it `counts_groups`.
     `reuses` names the parameters that belong to a release which later fits can be given (see Training); () where a
     method makes no such release. `source` says whose it is: of a "paper" that Papers repeats, "ours", or any "other".
+    Of one that `weighs_rows` a row's loss may have a weight: what epsilon covers was tried with weights.
     """
 
     name: str
@@ -69,6 +70,7 @@ class MethodInfo:
     counts_groups: bool = False
     reuses: tuple[str, ...] = ()
     source: Source = "other"
+    weighs_rows: bool = False
 
     @property
     def legend(self) -> str:

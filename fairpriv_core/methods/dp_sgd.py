@@ -30,6 +30,7 @@ class DpSgd(NoisySums):
         max_labels=None,
         pursues_notion=False,
         uses_groups=False,
+        weighs_rows=True,
     )
 
     network: str = fields.network()

@@ -30,6 +30,7 @@ class FLd(NotPrivate, TrainsByRule):
         threat_model=None,
         source="paper",
         notions=tuple(notions()),
+        weighs_rows=True,
     )
 
     epochs: int = fields.epochs(20)

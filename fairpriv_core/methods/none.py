@@ -32,6 +32,7 @@ class Plain(NotPrivate, TrainsByRule):
         max_labels=None,
         pursues_notion=False,
         uses_groups=False,
+        weighs_rows=True,
     )
 
     epochs: int = fields.epochs(20)

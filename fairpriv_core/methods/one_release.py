@@ -64,6 +64,7 @@ class OneRelease(FitsMany):
         variants=("proved",),
         calibrates="noise_statistic",
         reuses=("learner", "score_bins", "clip", "noise_statistic"),
+        weighs_rows=True,
     )
 
     learner: str = parameter(
@@ -202,6 +203,12 @@ def _fit_scored(each: Sequence[_One]) -> list[Fitted]:
     fitted = []
     for method, train, training in each:
         method.noise()  # what is missing is said before a score is fitted
+        if train.weight is not None:
+            raise BadInput(
+                f"learner must be {NETWORK} where rows have weights, got {method.learner}: the thresholds of a score "
+                "are set by counts of rows.",
+                field="learner",
+            )
         score = fit_score(method.learner, train, seed=training.seed)
         fitted.append(fit_corrected(method, train, training, score))
     return fitted

@@ -63,6 +63,7 @@ class PfLd(TrainsByRule):
         notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
+        weighs_rows=True,
     )
 
     variant: str = fields.variant()

@@ -1,12 +1,11 @@
 """A trained model as files: parameters, and JSON (network, encoder, threshold, names); its decisions on rows.
 
-Parameters are an npz file. Those of a person's own PyTorch module are safetensors: named tensors that load into the
-module, with its reference and hashes in the header, and never code.
+Parameters are safetensors, which hold numbers and never code. Those of a person's own PyTorch module are named tensors
+that load into the module, with its reference and hashes in the header; those of all other networks are one flat tensor.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -31,8 +30,8 @@ from fairpriv_core.notions.rates import TWO, decide
 from fairpriv_core.paths import read_path
 from fairpriv_core.text import write_lines
 
-PARAMETERS, TENSORS, DESCRIPTION = "model.npz", "model.safetensors", "model.json"
-FORMAT = 1
+PARAMETERS, DESCRIPTION = "model.safetensors", "model.json"
+FORMAT = 2
 _HEAD = 8  # bytes that hold the length of a header of safetensors
 
 
@@ -65,7 +64,7 @@ class Model:
         described = json.loads(find(DESCRIPTION))
         if described["format"] != FORMAT:
             raise BadInput(f"the model has format {described['format']}; this version reads format {FORMAT}.")
-        parameters = _read_parameters(described["network"], find)
+        parameters = _read_parameters(find(PARAMETERS))
         names = tuple(described["label_names"]), tuple(described["feature_names"])
         image = tuple(described["image"]) if described.get("image") is not None else None
         return cls(described["network"], parameters, described["encoder"], described.get("grouping"), *names, image)
@@ -82,8 +81,8 @@ class Model:
             "feature_names": list(self.feature_names),
             **({} if self.image is None else {"image": list(self.image)}),
         }
-        name, parameters = _write_parameters(self.network, self.parameters)
-        return {name: parameters, DESCRIPTION: json.dumps(description, indent=1).encode()}
+        parameters = _write_parameters(self.network, self.parameters)
+        return {PARAMETERS: parameters, DESCRIPTION: json.dumps(description, indent=1).encode()}
 
     def score(self, data: Dataset) -> np.ndarray:
         """Return the scores (n, l) of the labels on encoded data."""
@@ -156,30 +155,23 @@ def _write_lines(target: str, told: Iterable[tuple[str, str]]) -> None:
         raise BadInput(f"out cannot be written: {target} ({error.strerror}).", field="out") from error
 
 
-def _write_parameters(network: Mapping[str, Any], parameters: np.ndarray) -> tuple[str, bytes]:
-    """Return the name and the content of the file that holds the parameters (P,)."""
-    if network["kind"] != MODULE_KIND:
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, parameters=parameters)
-        return PARAMETERS, buffer.getvalue()
+def _write_parameters(network: Mapping[str, Any], parameters: np.ndarray) -> bytes:
+    """Return the content of the file that holds the parameters (P,)."""
     flat = np.ascontiguousarray(parameters, dtype="<f4")
-    told = {name: str(network[name]) for name in ("reference", "code", "fixed")}
+    told, tensors = {}, {"parameters": [len(flat)]}
+    if network["kind"] == MODULE_KIND:
+        told, tensors = {name: str(network[name]) for name in ("reference", "code", "fixed")}, network["tensors"]
     header: dict[str, Any] = {"__metadata__": {"format": "pt", **told}}
     end = 0
-    for name, shape in network["tensors"].items():
+    for name, shape in tensors.items():
         start, end = end, end + flat.itemsize * math.prod(shape)
         header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [start, end]}
     head = json.dumps(header).encode()
     head += b" " * (-len(head) % _HEAD)  # tensors begin at a multiple of their size
-    return TENSORS, len(head).to_bytes(_HEAD, "little") + head + flat.tobytes()
+    return len(head).to_bytes(_HEAD, "little") + head + flat.tobytes()
 
 
-def _read_parameters(network: Mapping[str, Any], find: Callable[[str], bytes]) -> np.ndarray:
+def _read_parameters(content: bytes) -> np.ndarray:
     """Return the parameters (P,) that `_write_parameters` wrote."""
-    if network["kind"] != MODULE_KIND:
-        with np.load(io.BytesIO(find(PARAMETERS)), allow_pickle=False) as stored:
-            parameters: np.ndarray = stored["parameters"]
-            return parameters
-    content = find(TENSORS)
     start = _HEAD + int.from_bytes(content[:_HEAD], "little")
     return np.frombuffer(content, dtype="<f4", offset=start).astype(np.float32)

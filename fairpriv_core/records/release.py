@@ -61,8 +61,7 @@ RECORD = (
 )
 #: the files of a trained model
 MODEL = (
-    Piece("model.npz", "released", "an iterate; all iterates are released"),
-    Piece("model.safetensors", "released", "the same of a person's own network, by the names of its tensors"),
+    Piece("model.safetensors", "released", "an iterate; all iterates are released"),
     Piece("model.json", "released", "network, encoder, declared groups, thresholds that follow from the releases"),
 )
 #: curves, by what their names begin with; every other one is a method's own

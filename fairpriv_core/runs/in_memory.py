@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,6 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Snapshot, Training, Unwatched, find_device
 from fairpriv_core.errors import RunFailed
-from fairpriv_core.methods.base import Method
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.curve import LiveEpsilon
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -26,7 +25,7 @@ from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.identity import draw_id
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.text import epsilon_text
-from fairpriv_core.warnings import PrivacyWarning, warn
+from fairpriv_core.warnings import FairprivWarning, PrivacyWarning, warn_once
 
 #: what the config of such a run has in place of a data set
 IN_MEMORY = DataSpec(dataset="in memory", sensitive="sensitive_features")
@@ -56,21 +55,28 @@ class _Watched(Unwatched):
 
 
 def run_in_memory(
-    config: RunConfig, train: Dataset, *, watch: Watch | None = None, ledger: str | None = None
+    config: RunConfig,
+    train: Dataset,
+    *,
+    watch: Watch | None = None,
+    ledger: str | None = None,
+    doubts: Sequence[FairprivWarning] = (),
 ) -> Outcome:
     """Train on all of `train`; errors as `execute`. The record's metrics are None; its noise cannot be repeated.
 
     `watch` is called at the end of each epoch; what it raises ends the fit. The default store's ledger counts what is
-    planned against the data called `ledger`: BadInput, and nothing is trained, where that is beyond a cap.
+    planned against the data called `ledger`: BadInput, and nothing is trained, where that is beyond a cap. One warning
+    says the `doubts` of the caller and its own, before anything is spent.
     """
     method = calibrate_method(config, train.n)
     counts = find_counts(config, method, train)
     journal = MemoryJournal()
     nobody = train.take(train.y[:0])
     draft = draft_record(key=UNSTORED, config=config, method=method, train=train, test=nobody)
-    draft = _warn(draft, config, method, train)
-    if counts is not None and (risk := counts.say_risk(draft.epsilon)) is not None:
-        warn(PrivacyWarning(f"{risk} {RAW}"))
+    told = [*list_warnings(config, method, train), *doubt_network(method, train)]
+    draft = replace(draft, warnings=tuple(map(str, told)))
+    risk = None if counts is None else counts.say_risk(draft.epsilon)
+    warn_once([*doubts, *told, *([] if risk is None else [PrivacyWarning(f"{risk} {RAW}")])])
     if ledger is not None:
         _count(draft, ledger)
     mechanism = Mechanism(Randomness.fresh())
@@ -86,14 +92,6 @@ def run_in_memory(
         raise
     made = {"metrics": None, "steps": fitted.steps, "notes": dict(fitted.notes), **journal.spent(0)}
     return Outcome(finished_record(draft, method, events=fitted.events, **made), fitted, train)
-
-
-def _warn(draft: RunRecord, config: RunConfig, method: Method, train: Dataset) -> RunRecord:
-    """Warn of what public values tell; return the draft with all of it."""
-    said = [*list_warnings(config, method, train), *doubt_network(method, train)]
-    for warning in said:
-        warn(warning)
-    return replace(draft, warnings=tuple(map(str, said)))
 
 
 def _count(draft: RunRecord, name: str) -> None:

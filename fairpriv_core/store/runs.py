@@ -360,7 +360,7 @@ class RunStore:
         return None if found is None else dict(found)
 
     def artifact(self, key: str, name: str) -> bytes:
-        """Return a stored file of a run ("model.npz", "model.json"); BadInput where there is none, Damaged."""
+        """Return a stored file of a run ("model.safetensors", "model.json"); BadInput where there is none, Damaged."""
         with self.database.read() as connection:
             mine = artifact.c.key == self._row(connection, key)["key"]
             query = select(artifact.c.content, artifact.c.sha256).where(mine, artifact.c.name == name)

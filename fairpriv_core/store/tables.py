@@ -19,7 +19,7 @@ from sqlalchemy import (
     func,
 )
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 
 schema = MetaData()
 # `secret` keys what is stored in place of a digest of a person's data (`store_identity.py`). Never exported.

@@ -154,7 +154,7 @@ class Link:
                 self._client = Client(self.address, timeout=_TRY_SECONDS, set_as_default=False, name="fairpriv")
         except OSError:
             return None
-        except (ValueError, ImportError) as error:
+        except (ValueError, ImportError, TypeError) as error:  # the last one of tls:// without certificates
             raise BadInput(f"the scheduler at {self.address} cannot be used: {error}", field="scheduler") from error
         self.generation += 1
         return self._client

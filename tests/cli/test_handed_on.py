@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -77,7 +80,7 @@ def test_an_onnx_file_predicts_and_says_what_it_promises(call: Call, runs: Made,
 def test_a_hub_folder_has_a_card_with_metadata_and_the_model(call: Call, runs: Made, tmp_path: Path) -> None:
     record, out = runs["private"], tmp_path / "hub"
     assert call("export", record["key"], "--format", "hf", "--out", str(out)).code == 0
-    assert {path.name for path in out.iterdir()} == {"README.md", "config.toml", "model.json", "model.npz"}
+    assert {path.name for path in out.iterdir()} == {"README.md", "config.toml", "model.json", "model.safetensors"}
     head = read_head(out)
     assert head["library_name"] == "fairpriv" and head["pipeline_tag"] == "tabular-classification"
     assert head["fairpriv"]["epsilon"] == record["epsilon"] and head["fairpriv"]["protects"] == "attribute"
@@ -106,6 +109,19 @@ def test_what_is_handed_on_of_a_persons_file_is_public_or_paid_for_alone(
     assert call("export", runs["raw"]["key"], "--format", "hf", "--audience", "analyst", "--out", str(whole)).code == 0
     metrics = read_head(whole)["model-index"][0]["results"][0]["metrics"]
     assert all("raw, for the analyst" in each["name"] for each in metrics) and len(metrics) == 2
+
+
+def test_the_code_in_a_hub_folder_loads_its_model_and_decides_as_the_run_does(
+    call: Call, runs: Made, tmp_path: Path
+) -> None:
+    key, out = runs["paid"]["key"], tmp_path / "hub"
+    assert call("export", key, "--format", "hf", "--out", str(out)).code == 0
+    rows = Path(runs["place"]).parent / "jane doe" / "people.csv"
+    (out / "rows.csv").write_bytes(rows.read_bytes())
+    (code,) = re.findall(r"```python\n(.*?)```", (out / "README.md").read_text("utf-8"), re.DOTALL)
+    subprocess.run([sys.executable, "-c", code], cwd=out, env={**os.environ, "PYTHONPATH": os.getcwd()}, check=True)
+    assert call("predict", key, "--csv", str(rows), "--out", str(tmp_path / "own.csv")).code == 0
+    assert (out / "predictions.csv").read_bytes() == (tmp_path / "own.csv").read_bytes()
 
 
 @pytest.mark.parametrize("form", ["hf", "onnx", "mlflow"])
@@ -188,7 +204,7 @@ def test_an_mlflow_run_has_epsilon_gaps_assumptions_and_the_model(call: Call, ru
     assert [tags[f"fairpriv.assumption {place}"] for place in range(1, len(record["assumptions"]) + 1)] == record[
         "assumptions"
     ]
-    assert set(tracker.files) == {"README.md", "config.toml", "model.json", "model.npz"}
+    assert set(tracker.files) == {"README.md", "config.toml", "model.json", "model.safetensors"}
 
 
 def test_an_mlflow_run_of_a_persons_file_holds_no_raw_number(call: Call, runs: Made, tracker: Tracker) -> None:

@@ -70,7 +70,7 @@ def test_no_export_of_a_run_holds_a_word_of_its_label(call: Call, own_store: Pat
     assert SECRET in call("runs").out
     with open_store() as store:
         data = gather_report(store, [key])
-        made = [store.artifact(key, name) for name in ("model.npz", "model.json")]
+        made = [store.artifact(key, name) for name in ("model.safetensors", "model.json")]
     for audience in AUDIENCES:
         report = open_report(data, audience)
         for form in forms_of(report).values():

@@ -14,9 +14,11 @@ import pytest
 
 from fairpriv_core.audit import contract, observe
 from fairpriv_core.audit.trials import HARD_ROWS, SHAPES, make_hard, strain
+from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.declaration import check_declaration
+from fairpriv_core.methods.one_release import NETWORK
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.sums import sensitivity
 from tests.methods.examples.catalog import CASES, EXAMPLES, Case, in_two_epochs, pair, trains_network
@@ -27,6 +29,11 @@ PRIVATE = [case for case in ALL if case.values[0].info.threat_model]
 PROVED = [case for case in CASES if case.proved]
 # a transformer takes its time with each model: what is measured of modules is measured of the other one
 BOUNDED = [case for case in PROVED if case.network != "block" or case.method.info.name in ("dp_sgd", "pf_ld")]
+WEIGHED = [
+    case
+    for case in CASES
+    if case.method.info.weighs_rows and case.network == "own" and getattr(case.method, "learner", NETWORK) == NETWORK
+]
 OF_RECORDS = [name for name, each in EXAMPLES.items() if each[0].info.threat_model == "record"]
 OF_TWO_LABELS = [name for name, kind in methods().items() if kind.info.max_labels is not None]
 DEAR = {"one_release_record", "randomized_response"}  # whose fits take ten times as long as others'
@@ -92,6 +99,27 @@ def test_one_person_moves_no_release_by_more_than_is_counted(case: Case, notion:
     assert max(found.values()) >= 0.9
     for name, share in found.items() if own else ():
         assert share >= LESS_FULL.get((case.method.info.name, name), FULL), name
+
+
+@pytest.mark.parametrize("case", WEIGHED)
+def test_rows_that_are_weighed_move_no_more_and_leave_nothing_beside(case: Case) -> None:
+    """Under `record` a weight is garbage of the record's; under `attribute` it stays as it is."""
+
+    def make(n: int, groups: int = 2, seed: int = 0) -> Dataset:
+        weight = np.random.default_rng(seed).exponential(5.0, n).astype(np.float32)
+        return dataclasses.replace(case.make(n=n, groups=groups, seed=seed), weight=weight)
+
+    method, notion = in_two_epochs(case.method), case.method.info.notions[0]
+    if case.proved:
+        recorded = contract.record(method, make, notion)
+        plain = contract.record(method, case.make, notion)
+        assert recorded.fitted.parameters.tobytes() != plain.fitted.parameters.tobytes()
+        contract.check_replay(method, make, notion, recorded)
+        strained = strain(method)
+        contract.check_bounds(strained, make_hard(SHAPES[-1], make, HARD_ROWS), notion)
+    if method.info.threat_model == "record":
+        contract.check_nulls(method, make, notion)
+    contract.check_together(method, make, notion)
 
 
 @pytest.mark.parametrize("method", [case for case in PRIVATE if case.values[0].info.threat_model == "record"])

@@ -131,7 +131,7 @@ def test_runs_on_other_data_are_not_shown(open_page: Open, with_runs: Path, tmp_
     assert {row.key for row in frozen.rows()} == {each["key"] for each in frozen.briefs()} == shown
     assert frozen.records([*shown, *keys]).keys() == shown
     for key in keys:
-        for ask in (frozen.row, frozen.record, lambda key: frozen.artifact(key, "model.npz")):
+        for ask in (frozen.row, frozen.record, lambda key: frozen.artifact(key, "model.safetensors")):
             with pytest.raises(BadInput, match="no run"):
                 ask(key)
     for name, key in [*((name, keys[0]) for name in PAGES), ("run", keys[1]), ("audit", keys[1])]:

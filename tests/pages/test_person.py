@@ -108,7 +108,7 @@ def test_a_wrong_key_lists_ones_own_keys_alone(see: See, own_store: Path) -> Non
     for name in ("run", "audit", "report", "compare"):
         page = see(f"pages/{name}.py", call("ana"), run="0123456789abcdef", runs="0123456789abcdef")
         assert keys["bo"] not in repr(page)
-    for ask in (stores["ana"].row, stores["ana"].record, lambda key: stores["ana"].artifact(key, "model.npz")):
+    for ask in (stores["ana"].row, stores["ana"].record, lambda key: stores["ana"].artifact(key, "model.safetensors")):
         with pytest.raises(BadInput, match=f"the newest are {keys['ana']}") as refused:
             ask("nothing")
         assert keys["bo"] not in str(refused.value)

@@ -170,7 +170,7 @@ def test_what_leaves_of_own_data_was_not_chosen_by_raw_numbers(
             assert refused.code == 2 and not place.exists(), options
             assert "go on without an epsilon (--without-epsilon)" in refused.err
         forms = {each.proto.label for each in open_page("run", run=held).get("download_button")}
-        assert any("model.npz" in label for label in forms)
+        assert any("model.safetensors" in label for label in forms)
         run = whole(open_page("run", run=left))
         assert not any("Model" in each.proto.label for each in run.get("download_button"))
         assert "choose among 3 runs" in said(run, "warning")

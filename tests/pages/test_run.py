@@ -31,7 +31,7 @@ from tests.pages.shown import Open, address_of, charts, find_key, make_csv, said
 
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
 FILES = ["Record (JSON)", "Config (TOML)"]
-MODEL = ["Model (model.npz)", "Model (model.safetensors)", "Model (model.json)"]
+MODEL = ["Model (model.safetensors)", "Model (model.json)"]
 
 
 def submit(epsilon: float, epochs: int = 20) -> str:

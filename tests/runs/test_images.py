@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from functools import partial
@@ -61,8 +60,7 @@ def finish(store: RunStore, key: str) -> np.ndarray:
     work = WorkStore(store.database)
     work_on(work, work.claim(key))
     assert store.row(key).status == "finished", store.row(key).error
-    with np.load(io.BytesIO(store.artifact(key, "model.npz"))) as stored:
-        return np.array(stored["parameters"])
+    return Model.read(partial(store.artifact, key)).parameters
 
 
 def test_a_paused_run_goes_on_bit_for_bit_tells_repeats_and_is_attacked(

@@ -32,7 +32,6 @@ from fairpriv_core.data.schema import RawTable, declare_problem
 from fairpriv_core.documents.document import Audience
 from fairpriv_core.documents.forms import forms_of, open_report, write_runs
 from fairpriv_core.documents.report_data import ReportData, gather_report
-from fairpriv_core.engine.modules import is_module
 from fairpriv_core.engine.training import Fitted, Snapshot
 from fairpriv_core.facts import measured, run_facts
 from fairpriv_core.facts.run_facts import for_audience, read_facts
@@ -119,9 +118,7 @@ def run_whole(config: RunConfig, place: Path, tape: list[Release] | None = None)
         (listed,) = (describe_run(*each) for each in store.read_all()[0])
         listed |= dict.fromkeys((*_CLOCKS, *_LISTED_RAW))
         assert listed["status"] == "finished", listed["error"]
-        other = "model.npz" if is_module(config.to_json()["method"].get("network", "mlp")) else "model.safetensors"
-        names = [piece.name for piece in release.MODEL if piece.name != other]
-        model = {name: store.artifact(row.key, name) for name in names}
+        model = {piece.name: store.artifact(row.key, piece.name) for piece in release.MODEL}
         data, curves, record = gather_report(store, [row.key]), store.metrics(row.key), store.record(row.key)
     assert record is not None
     return Left({**record.to_document(), "seconds": 0.0}, listed, model, data, curves), made[0].releases

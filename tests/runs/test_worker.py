@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.model import Model
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs import session, worker
 from fairpriv_core.runs.execute import execute
@@ -55,8 +56,7 @@ def finished(store: RunStore, key: str) -> RunRecord:
 
 
 def parameters(store: RunStore, key: str) -> np.ndarray:
-    with np.load(io.BytesIO(store.artifact(key, "model.npz"))) as stored:
-        return np.array(stored["parameters"])
+    return Model.read(partial(store.artifact, key)).parameters
 
 
 @ON_BOTH
@@ -227,6 +227,6 @@ def test_what_is_exported_holds_no_secret(store: RunStore, configure: Configure)
     work.hand_back([claim])
     run_to(store, key)
     exported = finished(store, key).to_text() + json.dumps(store.metrics(key)) + json.dumps(store.snapshot(key))
-    blobs = exported.encode() + store.artifact(key, "model.npz") + store.artifact(key, "model.json")
+    blobs = exported.encode() + store.artifact(key, "model.safetensors") + store.artifact(key, "model.json")
     assert master not in blobs and master.hex().encode() not in blobs
     assert work.checkpoint(claim) is None

@@ -17,6 +17,7 @@ from fairpriv_core.documents.report_data import gather_report
 from fairpriv_core.errors import Damaged, FairprivError, StoreError
 from fairpriv_core.privacy.event import Gaussian, to_json
 from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.model import PARAMETERS
 from fairpriv_core.runs import session
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.checkpoint import Checkpoint
@@ -118,8 +119,8 @@ SPOILT: dict[str, tuple[str, str]] = {
     "an empty posting": ("what the ledger keeps of run", "update run set posting = '{}' where key = ?"),
     "a posting that is no JSON": ("what the ledger keeps of run", "update run set posting = '{' where key = ?"),
     "a model cut short": (
-        "'model.npz' of run",
-        "update artifact set content = substr(content, 1, 20) where name = 'model.npz' and key = ?",
+        "'model.safetensors' of run",
+        "update artifact set content = substr(content, 1, 20) where name = 'model.safetensors' and key = ?",
     ),
     "a model with other bytes": (
         "'model.json' of run",
@@ -194,9 +195,10 @@ def test_a_run_without_a_line_of_its_own_is_counted_by_its_record(local: RunStor
 def test_a_model_with_a_flipped_bit_predicts_nothing(local: RunStore) -> None:
     key = finish(local, config("none"), ())
     with local.database.write() as connection:
-        connection.execute(insert(artifact).values(key=key, name="model.npz", content=b"ab", bytes=2, sha256="0" * 64))
-    with pytest.raises(Damaged, match=f"'model.npz' of run {key} is damaged"):
-        local.artifact(key, "model.npz")
+        other = {"name": PARAMETERS, "content": b"ab", "bytes": 2, "sha256": "0" * 64}
+        connection.execute(insert(artifact).values(key=key, **other))
+    with pytest.raises(Damaged, match=f"'model.safetensors' of run {key} is damaged"):
+        local.artifact(key, PARAMETERS)
 
 
 def test_a_damaged_line_of_the_ledger_is_told_and_never_left_out(local: RunStore) -> None:

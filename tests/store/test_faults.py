@@ -31,7 +31,7 @@ from tests.launched import begin, config, draft, finish, name
 
 PLANNED = (Gaussian(9.0, 10),)
 SAVED = Checkpoint(5, bytes(9000), (Gaussian(9.0, 5),), {})
-LARGE = Artifact("model.npz", bytes(20_000))
+LARGE = Artifact("model.safetensors", bytes(20_000))
 ALWAYS = 10**9
 FEWEST = {"EIO on reading": 1, "a failed fsync": 2}  # of the places tried, as SQLite seldom comes there
 #: what a verb may change, without its times

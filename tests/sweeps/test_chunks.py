@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import identify_data, record_posting
+from fairpriv_core.records.model import Model
 from fairpriv_core.records.record import FAILED_SENTENCE, SHARED_SAMPLES_ASSUMED, RunRecord
 from fairpriv_core.records.reuse import SAMPLE_STREAM
 from fairpriv_core.runs import session, worker
@@ -63,8 +64,7 @@ def finished(store: RunStore, key: str) -> RunRecord:
 
 
 def parameters(store: RunStore, key: str) -> np.ndarray:
-    with np.load(io.BytesIO(store.artifact(key, "model.npz"))) as stored:
-        return np.array(stored["parameters"])
+    return Model.read(partial(store.artifact, key)).parameters
 
 
 def small_groups(tmp_path: Path, config: RunConfig) -> RunConfig:

@@ -109,7 +109,7 @@ def test_each_run_ends_once_though_a_worker_and_the_scheduler_are_killed(
     for row in rows:
         record = shared.record(row.key)
         assert record is not None and record.status == "finished" and record.steps == row.step
-        assert shared.artifact(row.key, "model.json") and shared.artifact(row.key, "model.npz")
+        assert shared.artifact(row.key, "model.json") and shared.artifact(row.key, "model.safetensors")
     for config, _ in runs[-LONE:]:
         expected, record = execute(config, MemoryJournal()).record, shared.record(config.key)
         assert record is not None and record.metrics == expected.metrics
@@ -210,7 +210,7 @@ def test_what_a_dashboard_launches_is_trained_by_the_cluster(
         thread.join()
         assert seen == {processes.workers[0].pid}
     assert not said and {row.status for row in shared.rows()} == {"finished"} and len(shared.rows()) == 4
-    assert all(shared.artifact(key, "model.npz") for key in keys)
+    assert all(shared.artifact(key, "model.safetensors") for key in keys)
 
 
 def test_a_supervisor_with_a_scheduler_leaves_runs_to_it(
@@ -272,6 +272,8 @@ def test_a_cluster_that_cannot_be_is_refused_in_a_sentence(
     for address in ("localhost:8786", "http://localhost:8786", "tcp://", "tcp://a b:x"):
         with pytest.raises(BadInput, match=r"a scheduler's address is like tcp://host:8786, got '"):
             Cluster(address, print)
+    with pytest.raises(BadInput, match=r"scheduler at tls://127.0.0.1:9 cannot be used: TLS expects"):
+        Cluster("tls://127.0.0.1:9", print)
     monkeypatch.setattr(cluster_sweep, "resolve_name", refuse_dask)
     with pytest.raises(BadInput, match="a cluster needs the package 'distributed'; install fairpriv with the extra"):
         Cluster(nowhere, print)

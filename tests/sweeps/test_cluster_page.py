@@ -17,11 +17,14 @@ from fairpriv_core.store.runs import open_store
 from tests.sweeps.clusters import ROOT
 
 PAGE = (ROOT / "docs" / "cluster.md").read_text("utf-8")
-INSTALL, START, SWEEP, DASHBOARD = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+INSTALL, START, SWEEP, DASHBOARD, SECURE = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.mark.long
-def test_the_commands_of_the_page_run(postgres_place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("secure", [False, True], ids=["tcp", "tls"])
+def test_the_commands_of_the_page_run(
+    secure: bool, postgres_place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FAIRPRIV_STORE", postgres_place)
     (tmp_path / "fairpriv").write_text(f'#!/bin/sh\nexec {sys.executable} -m fairpriv_core "$@"\n')
     (tmp_path / "fairpriv").chmod(0o755)
@@ -29,12 +32,17 @@ def test_the_commands_of_the_page_run(postgres_place: str, tmp_path: Path, monke
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     port, variables = str(find_port()), {**os.environ, "PYTHONPATH": str(ROOT)}
 
-    def here(block: str) -> str:
-        local = block.replace("8786", port).replace("tcp://host", "tcp://127.0.0.1")
-        return local.replace("--nworkers 8", "--nworkers 2")
+    certificate, *exports, scheduler = SECURE.strip().splitlines()
+    subprocess.run(["bash", "-euc", certificate], cwd=tmp_path, capture_output=True, check=True)
 
+    def here(block: str) -> str:
+        local = block.replace("8786", port).replace("--nworkers 8", "--nworkers 2")
+        before = "\n".join([*exports, ""]) if secure else ""
+        return before + local.replace("tcp://host", f"{'tls' if secure else 'tcp'}://127.0.0.1")
+
+    plain, worker = START.splitlines()
     with ExitStack() as started:
-        for line in here(START).splitlines():
+        for line in map(here, (scheduler if secure else plain, worker)):
             process = subprocess.Popen(["bash", "-c", line], cwd=tmp_path, env=variables, start_new_session=True)
             started.callback(process.wait)
             started.callback(os.killpg, process.pid, signal.SIGKILL)

@@ -15,7 +15,7 @@ from fairpriv_core.figures.origin import Origin
 from fairpriv_core.ledger.choice import foresee_choice
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.plain import write_toml
-from fairpriv_core.records.model import DESCRIPTION, PARAMETERS, TENSORS
+from fairpriv_core.records.model import DESCRIPTION, PARAMETERS
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.release import Kind
 from fairpriv_core.store.rows import RunRow
@@ -105,7 +105,7 @@ def offer_files(store: RunStore, row: RunRow, record: RunRecord) -> None:
         with st.popover("Model …", icon=":material/rule:", key="run_model"):
             offer_choices(store, lost, "model", chosen=lambda key: choose("run", key))
         return
-    for name in (PARAMETERS, TENSORS, DESCRIPTION):
+    for name in (PARAMETERS, DESCRIPTION):
         content = _find_artifact(store, row.key, name)
         if content is not None:
             st.download_button(f"Model ({plain(name)})", content, f"{row.key}-{name}", key=f"get_{name}")
