@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from fairpriv_core.figures.layout import (
     build_shapes,
     goes_across,
     name_directly,
+    name_lines_below,
     panel_size,
     plot_height,
     rich,
@@ -63,6 +64,9 @@ def draw(
     named = name_directly(figure, panel_size(figure, room.wide, room.plot, across=room.across))
     if named is not figure:
         figure, room = named, measure(named)
+    elif height is None:  # a drawing is as high when names of lines have met, and stand in the legend
+        below = measure(name_lines_below(figure))
+        room = replace(room, plot=below.top + below.plot + below.bottom - room.top - room.bottom)
     traces = _name_once([trace for series in figure.series for trace in build_traces(series, colors)])
     _wrap_names(traces, room, horizontal=figure.horizontal)
     layout = {

@@ -194,12 +194,19 @@ def name_directly(figure: FigureData, size: tuple[float, float]) -> FigureData:
     if lines and points:
         return figure
 
-    def name(series: Series) -> Series:
-        if series.kind == "points" and series.text:
-            return series if points or series.labelled else replace(series, text=())
-        return series if lines else replace(series, labelled=False)
+    if not lines:
+        figure = name_lines_below(figure)
+    return figure if points else replace(figure, series=tuple(map(_without_texts, figure.series)))
 
-    return replace(figure, series=tuple(map(name, figure.series)))
+
+def name_lines_below(figure: FigureData) -> FigureData:
+    """Return the figure with the names of its lines in the legend."""
+    below = [each if each.text else replace(each, labelled=False) for each in figure.series]
+    return replace(figure, series=tuple(below))
+
+
+def _without_texts(series: Series) -> Series:
+    return replace(series, text=()) if series.kind == "points" and not series.labelled else series
 
 
 def _place_names(figure: FigureData, panel: int, size: tuple[float, float]) -> tuple[list[Box], list[Box]]:

@@ -142,6 +142,7 @@ def test_names_at_the_ends_of_lines_do_not_overlap() -> None:
     same = plain(replace(figure, series=level))
     assert not same["layout"].get("annotations") and same["layout"]["showlegend"]
     assert [trace["name"] for trace in same["data"] if trace.get("showlegend")] == ["a", "b", "c", "d", "e"]
+    assert same["layout"]["height"] == drawn["layout"]["height"], "a live chart does not jump when its lines meet"
 
 
 def test_markup_is_escaped_and_a_subscript_is_set() -> None:
