@@ -15,7 +15,7 @@ def test_moving_the_budget_moves_the_cost_the_sentence_the_dots_and_the_marker(o
     page = open_page("start")
     [chart] = charts(page).values()
     layout = chart["figure"]["layout"]
-    assert not layout["title"]["text"] and not layout["showlegend"] and "gap" in chart["alt"]
+    assert not layout["title"]["text"] and layout["showlegend"] and "gap" in chart["alt"]
     assert any(trace.get("fill") == "tonexty" for trace in chart["figure"]["data"])
     html = " ".join(item.proto.body for item in page.get("html"))
     assert "24 added at most, 26 left in doubt" in html

@@ -29,6 +29,7 @@ from pages.widgets.shared.session import theme_name
 
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _NAME = "fairpriv_plot"
+_HEADED = 540  # pixels: with its heading and its legend such a figure is in sight
 _draw = st.components.v2.component(_NAME, js=_SCRIPT, isolate_styles=False)
 
 
@@ -114,7 +115,8 @@ def show_figure(
     drag = None if on_drag is None or not figure.regions else tell
     if headed:
         st.markdown(f"**{plain(figure.title)}**")
-    drawn = draw(replace(figure, title="") if headed else figure, theme=theme_name())
+    shown, height = (replace(figure, title=""), _HEADED) if headed else (figure, None)
+    drawn = draw(shown, theme=theme_name(), height=height)
     show_plot(drawn, key, alt=figure.alt, on_pick=on_pick, on_drag=drag)
     with st.container(horizontal=True, vertical_alignment="top"):
         st.caption(plain(figure.own if in_set else _describe(figure)))
