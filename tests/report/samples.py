@@ -122,7 +122,7 @@ def every_figure(*names: str, about: str = "Adult, sex") -> dict[str, FigureData
 
 
 def every_sample(*names: str, about: str = "Adult, sex") -> dict[str, list[FigureData]]:
-    """Return what every builder draws, by "module.function" of the rooms of figures and documents: the registry of figures.
+    """Return what every builder draws, by "module.function" of figures and documents: the registry of figures.
 
     `names` are those of groups, two or more; `about` is another text that a person may have written.
     """
