@@ -33,11 +33,10 @@ def show() -> None:
     rows = list_claims(preset, found.runs) if found and found.runs else []
     if found and found.runs:
         st.markdown(f"**{plain(say_figure(preset, rows, found.runs))}.**")
-    st.caption(plain(paper.citation))
     st.markdown(plain(preset.shows))
-    if preset.settings:
-        with st.expander("Settings, the paper's and ours"):
-            st.markdown(plain(preset.settings))
+    with st.expander("Settings, the paper's and ours"):
+        st.caption(plain(paper.citation))
+        st.markdown(plain(preset.settings))
     if preset.waits_for:
         st.info(plain(preset.waits_for), icon=":material/hourglass_empty:")
     if store and found:

@@ -273,7 +273,7 @@ def list_cells(preset: Preset, runs: Runs) -> list[dict[str, str]]:
     if not isinstance(table, Table):
         return []
     return [
-        {"": row.name}
+        {"what": row.name}
         | ({"ε": budget_text(choose(runs, row.where))} if tells_budgets(table) else {})
         | {part.name: with_half(fold(choose(runs, row.where, part.where), value)) for part, value in table.columns}
         for row in table.rows
@@ -285,7 +285,7 @@ def _list_gains(check: MeanGain, runs: Runs, at: int) -> list[dict[str, str]]:
     unit = check.level.unit
     return [
         {
-            "": cell.name,
+            "what": cell.name,
             "Gain, %": with_half(cell.gain),
             check.one.name: with_half(cell.one),
             check.other.name: with_half(cell.other),

@@ -76,7 +76,7 @@ def test_gains_are_a_table_and_statements_are_filtered_by_paper_and_by_how_they_
     assert page.selectbox("preset").value == "dp_fermi.gains"
     scores, figures, listed, compared, cells, cases = (frame.value for frame in page.dataframe)
     assert list(compared["method"])[-1] == "DP-FERMI" and len(compared) == 6
-    assert len(cells) == 44 and list(cells.columns)[:2] == ["", "Gain, %"]
+    assert len(cells) == 44 and list(cells.columns)[:2] == ["what", "Gain, %"]
     assert "Figure 1: comparison with existing works" in [item.label.replace("\\", "") for item in page.expander]
     assert set(cases["here"]) <= set(TITLES.values()) and cases["ours"].str.contains("over 14 gains").any()
     assert "fairpriv papers run dp_fermi.gains --small" in codes(page)
@@ -105,7 +105,7 @@ def test_the_stores_own_runs_are_shown_beside_what_was_printed_and_linked(tiny_r
     assert "fairpriv papers run tiny.figure1 --full" in codes(page) and "9 seeds." in said(page)
     page.selectbox("preset").set_value("tiny.table1").run()
     *_, cells, printed = (frame.value for frame in page.dataframe)
-    assert list(cells.columns) == ["", "N", "PF-LD, proved"] and list(printed.columns)[:3] == [
+    assert list(cells.columns) == ["what", "N", "PF-LD, proved"] and list(printed.columns)[:3] == [
         "what",
         "printed",
         "ours",

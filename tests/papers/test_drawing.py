@@ -143,8 +143,8 @@ def test_a_table_has_a_cell_for_each_row_and_column_and_times_no_interval() -> N
     table = Table((Part("all"), Part("ε = 1", {"config/epsilon": 1.0})), ((PF_LD, GAP), (N, SECONDS)))
     preset = replace(tiny.TABLE, drawing=table)
     assert list_cells(preset, RUNS) == [
-        {"": "all", "PF-LD": "3.60 ± 1.73", "N": "2.00"},
-        {"": "ε = 1", "PF-LD": "2.10 ± 0.25", "N": "–"},
+        {"what": "all", "PF-LD": "3.60 ± 1.73", "N": "2.00"},
+        {"what": "ε = 1", "PF-LD": "2.10 ± 0.25", "N": "–"},
     ]
 
 

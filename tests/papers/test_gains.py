@@ -104,7 +104,7 @@ def test_its_table_has_a_line_for_each_cell_with_both_sides_at_the_level() -> No
     runs = [*make_runs(), make_record("none", seed=7, accuracy=0.9, gap=0.1)]
     first, second, *again = list_cells(preset, runs)
     assert again == [first, second], "of both levels"
-    assert list(first) == ["", "Gain, %", "DP-FERMI", "PF-LD", "Accuracy, at least"]
+    assert list(first) == ["what", "Gain, %", "DP-FERMI", "PF-LD", "Accuracy, at least"]
     assert list(first.values()) == ["ε = 1", f"70.00 ± {halve(GAPS[1.0]):.2f}", "3.00 ± 2.48", "10.00 ± 2.48", "85 %"]
     assert second["Accuracy, at least"] == "88 %" and second["Gain, %"].startswith("37.50 ±")
     said = describe_runs(preset, runs)
