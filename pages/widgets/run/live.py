@@ -46,7 +46,8 @@ def draw_run(store: RunStore, row: RunRow) -> None:
     with st.container():  # a sentence of a store that cannot be read now moves no chart
         record = attempt(lambda: store.record(row.key))
         history = find_history(store, row.key, try_number=row.attempt)
-    facts = None if record is None else read_facts(record)
+    known = record is not None and record.config["method"]["name"] in methods()  # not of a package that is gone
+    facts = read_facts(record) if record is not None and known else None
     headline = show_run_headline(store, facts) if facts is not None and row.status == "finished" else None
     _say_broken_off(row)
     _draw_state(store, row)
