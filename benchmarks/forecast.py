@@ -1,7 +1,7 @@
-"""From which signal on DP-SGD learns anything: python -m benchmarks.forecast prints docs/methods/forecast.md's table.
+"""From which signal on DP-SGD learns anything: python -m benchmarks.forecast prints its table.
 
 Made-up tables of 300 to 10,000 rows and 8 to 150 columns, dense (normal) and sparse (0/1, one in seven is 1), one draw
-each; accuracy is on 20,000 further rows. The batch makes 1,500 steps.
+each; accuracy is on 20,000 further rows. The batch makes 1,500 steps. docs/methods/forecast.md sums the table up.
 """
 
 from __future__ import annotations

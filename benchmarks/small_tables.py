@@ -3,7 +3,7 @@
 Files of 1,000 rows by three generators, four draws of each: dense numbers, sparse flags beside two numbers, and skewed
 amounts, on whose logarithms the label depends. `run` trains every private method on them as `fairpriv train` does when
 nothing but ε = 1 and demographic parity is said, and plain training, and adds to docs/results/small_tables.json what is
-not there yet. Else the table of docs/methods/defaults.md is printed.
+not there yet. Else a table is printed, of which docs/methods/defaults.md has a part.
 """
 
 from __future__ import annotations

@@ -73,20 +73,25 @@ class Stack:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbouring data sets: they differ in `record` alone, which with `nulled` contributes nothing in the second.
-
-    A nulled record is one that no secret sample has. Releases that read all rows without a sample (counts, say) hold it
-    in both: the attack does not test those.
-    """
+    """Two neighbouring data sets: they differ in `record` alone, which may be a null in the second."""
 
     first: Dataset
     second: Dataset
     record: int
-    nulled: bool
 
-    def mechanism(self, world: int, seed: int) -> RecordingMechanism:
-        """Return a mechanism for a run on the first (0) or second (1) data set."""
-        return RecordingMechanism(seed, absent=np.array([self.record]) if self.nulled and world else None)
+
+def null(data: Dataset, rows: np.ndarray) -> Dataset:
+    """Return `data` with `rows` null: they keep their places, and contribute nothing."""
+    present = np.ones(data.n, dtype=bool)
+    present[rows] = False
+    return replace(data, present=present)
+
+
+def regroup(data: Dataset, rows: np.ndarray) -> Dataset:
+    """Return `data` with `rows` in group 1."""
+    group = data.group.copy()
+    group[rows] = 1
+    return replace(data, group=group)
 
 
 def distinguish(
@@ -103,7 +108,7 @@ def distinguish(
     for start in range(0, runs, together):
         stop = min(start + together, runs)
         for world, data in enumerate((pair.first, pair.second)):
-            mechanisms = [pair.mechanism(world, seed + 2 * run + world) for run in range(start, stop)]
+            mechanisms = [RecordingMechanism(seed + 2 * run + world) for run in range(start, stop)]
             exported[world] += [_list_numbers(one) for one in train([data] * len(mechanisms), mechanisms)]
             seen = [mechanism.releases for mechanism in mechanisms]
             if any(seen):
@@ -127,7 +132,7 @@ def compare_worlds(
     `rest` is what the other records would put into each release, were they all in the secret sample.
     """
     first, second = replay_worlds(train, pairs, seen)
-    return np.array([_ratio(*four) for four in zip(seen, first, second, rest, strict=True)])
+    return np.array([compare_releases(*four) for four in zip(seen, first, second, rest, strict=True)])
 
 
 def replay_worlds(
@@ -139,8 +144,6 @@ def replay_worlds(
     """
     forced = [np.array([pair.record]) for pair in pairs]
     first = replay(train, [pair.first for pair in pairs], seen, forced=forced)
-    if pairs[0].nulled:
-        return first, [[_without_sampled(release) for release in one] for one in first]
     return first, replay(train, [pair.second for pair in pairs], seen, forced=forced)
 
 
@@ -188,9 +191,10 @@ def discriminate(exported: Sequence[Sequence[Mapping[str, float]]]) -> np.ndarra
     return scores
 
 
-def _ratio(
+def compare_releases(
     seen: Sequence[Release], first: Sequence[Release], second: Sequence[Release], others: Sequence[Release]
 ) -> float:
+    """Return log P(seen | second) - log P(seen | first) of a run's releases, `others` as `compare_worlds` has them."""
     parts = stack_like(seen, first, second, others)
     return sum(_log_density(out, two, rest) - _log_density(out, one, rest) for out, one, two, rest in parts)
 
@@ -217,10 +221,6 @@ def _log_density(seen: Stack, at: Stack, others: Stack) -> float:
 def _log_normal(residual: np.ndarray, scale: np.ndarray) -> np.ndarray:
     density: np.ndarray = -0.5 * ((residual / scale[:, None]) ** 2).sum(axis=1) - residual.shape[1] * np.log(scale)
     return density
-
-
-def _without_sampled(release: Release) -> Release:
-    return replace(release, value=np.zeros_like(release.value)) if release.sampled else release
 
 
 def _list_numbers(fitted: Fitted) -> dict[str, float]:

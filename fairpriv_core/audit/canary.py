@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairpriv_core.audit.attack import Pair, Train, replay_worlds, stack_like
-from fairpriv_core.audit.observe import Release
+from fairpriv_core.audit.attack import Pair, Train, null, regroup, replay_worlds, stack_like
+from fairpriv_core.audit.observe import RecordingMechanism, Release
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.seeds import public_generator
 
@@ -50,7 +50,7 @@ def make_data(*, rows: int, isolated: int, groups: int, seed: int) -> Dataset:
 def list_pairs(data: Dataset, *, nulled: bool) -> list[Pair]:
     """Return neighbouring data sets whose last record is a canary: each isolated feature, sign, label and reach.
 
-    In the second data set of a pair the canary is null or, without `nulled`, of group 1 in place of 0.
+    In the second data set of a pair the canary is a null or, without `nulled`, of group 1 in place of 0.
     """
     return [_build_pair(data, record, nulled=nulled) for record in _list_canaries(data)]
 
@@ -74,7 +74,7 @@ def make_balanced_pair(rows: int) -> Pair:
         sensitive="group",
         digest="balanced",
     )
-    return Pair(first, replace(first, group=np.append(group[:-1], 1)), rows - 1, nulled=False)
+    return Pair(first, regroup(first, np.array([rows - 1])), rows - 1)
 
 
 def choose_pair(train: Train, pairs: list[Pair], *, seed: int) -> Pair:
@@ -82,7 +82,7 @@ def choose_pair(train: Train, pairs: list[Pair], *, seed: int) -> Pair:
 
     The choice uses what an attacker has: the data sets, the code and the public seed.
     """
-    base = pairs[0].mechanism(0, seed)
+    base = RecordingMechanism(seed)
     train([pairs[0].first], [base])
     if not base.releases:
         return pairs[0]
@@ -122,6 +122,4 @@ def _build_pair(data: Dataset, record: tuple[np.ndarray, int], *, nulled: bool) 
     features[last], y[last] = record
     group[last] = 0
     first = replace(data, X=features, y=y, group=group)
-    moved = group.copy()
-    moved[last] = 1
-    return Pair(first, first if nulled else replace(first, group=moved), last, nulled)
+    return Pair(first, (null if nulled else regroup)(first, np.array([last])), last)

@@ -48,24 +48,22 @@ class Release:
 
 
 class RecordingMechanism(Mechanism):
-    """Keeps its releases. The records in `absent` are null: no secret sample has them, so they contribute nothing.
+    """Keeps its releases.
 
     With `along` it gives out what an earlier run released, whatever goes in, and still draws and counts its own.
     FairprivError where the run then releases something else than the earlier one.
     """
 
-    def __init__(self, seed: int, *, absent: np.ndarray | None = None, along: Sequence[Release] | None = None) -> None:
+    def __init__(self, seed: int, *, along: Sequence[Release] | None = None) -> None:
         super().__init__(Randomness.replay(seed))
         self.releases: list[Release] = []
-        self._absent = absent
         self._along = None if along is None else iter(along)
         self._samples = False
 
     def sample(self, **asked: Any) -> list[np.ndarray]:
-        """Return the secret samples without the absent records."""
+        """Return the secret samples."""
         self._samples = True
-        drawn = super().sample(**asked)
-        return drawn if self._absent is None else [one[~np.isin(one, self._absent)] for one in drawn]
+        return super().sample(**asked)
 
     def sampled_gaussian(self, total: np.ndarray, **options: Any) -> np.ndarray:
         """Release and keep a sum."""

@@ -3,7 +3,7 @@
 A step sums about B = q n gradients, each of length at most C, and adds noise of deviation sigma C to each of P
 parameters. Over T steps the sums add up to at most B T C, where all agree, and the noise to sigma C sqrt(T P). Their
 ratio is B sqrt(T) / (sigma sqrt(P)); of a budget mu in Gaussian differential privacy it is about n mu / sqrt(P),
-however the steps are cut. docs/methods/forecast.md has the made-up tables on which the two limits were found.
+however the steps are cut. docs/methods/forecast.md says on which made-up tables the two limits were found.
 """
 
 from __future__ import annotations

@@ -37,11 +37,23 @@ def release_counts(noise: float) -> Fit:
     return fit
 
 
+def count_present(noise: float) -> Fit:
+    """Return a fit that releases once, with the Gaussian noise that is counted, how many rows each label has."""
+
+    def fit(data: Dataset, mechanism: Mechanism) -> dict[str, object]:
+        sizes = np.bincount(data.members[1], minlength=2).astype(float)
+        mechanism.gaussian(sizes, sensitivity=1.0, noise_multiplier=noise, purpose="counts", index=0)
+        return {}
+
+    return fit
+
+
 def sum_clipped(noise: float, *, clip: float = 1.0, rate: float = 0.5, told: float = 1.0) -> Fit:
     """Return a fit that sums a secret sample's rows, clipped to `clip`, and tells the mechanism that it is `told`."""
 
     def fit(data: Dataset, mechanism: Mechanism) -> dict[str, object]:
         rows = data.X.astype(np.float64)
+        rows[[] if data.present is None else ~data.present] = 0.0
         rows *= np.minimum(1.0, clip / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
         for step, sample in enumerate(mechanism.sample(n=data.n, rate=rate, epoch=0, steps=4)):
             mechanism.sampled_gaussian(

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 
 from fairpriv_core.audit.attack import Pair, distinguish
-from fairpriv_core.audit.canary import choose_pair, list_pairs, make_data, measure_distance, plant_canaries
-from fairpriv_core.audit.lower_bound import build_tests, lower_bound
+from fairpriv_core.audit.canary import choose_pair, list_pairs, make_data, plant_canaries
+from fairpriv_core.audit.lower_bound import build_tests, lower_bound, one_run_bound
 from fairpriv_core.audit.observe import RecordingMechanism, ReplayingMechanism
-from fairpriv_core.audit.one_run import best_bound, guess_coins
+from fairpriv_core.audit.one_run import guess_coins
 from fairpriv_core.audit.sensitivity import measure_noise, measure_sensitivities, record_runs
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, RandomizedResponse, SampledGaussian
 from fairpriv_core.privacy.mechanism import Mechanism
-from tests.audit.fakes import Fit, release_counts, sum_clipped, trainer
+from tests.audit.fakes import Fit, count_present, release_counts, sum_clipped, trainer
 from tests.noise import scale_noise
 
 DATA = make_data(rows=60, isolated=2, groups=2, seed=0)
@@ -39,6 +40,12 @@ def bound(scores: Mapping[str, np.ndarray], delta: float = DELTA) -> float:
 
 def test_a_gaussian_release_is_bounded_near_its_epsilon() -> None:
     found = bound(attack(release_counts(1.0), nulled=False, runs=2500))
+    true = epsilon((Gaussian(1.0),), DELTA)
+    assert true / 3 < found <= true
+
+
+def test_counts_of_all_rows_are_attacked_where_a_record_may_be_null() -> None:
+    found = bound(attack(count_present(1.0), nulled=True, runs=2500))
     true = epsilon((Gaussian(1.0),), DELTA)
     assert true / 3 < found <= true
 
@@ -129,10 +136,12 @@ def test_a_forgotten_square_root_shows() -> None:
 def test_one_run_guesses_coins_within_epsilon_and_not_by_luck() -> None:
     data = plant_canaries(make_data(rows=200, isolated=80, groups=2, seed=0), 80)
     quiet = guess_coins(trainer(sum_clipped(0.01, rate=1.0)), data, 80, nulled=True, seed=3)
-    assert (quiet[1].guesses, quiet[1].correct) == (40, 40)  # of all 80 it guesses 40 each way, whatever the coins
-    assert best_bound(quiet, DELTA, confidence=0.99) > 1.5
+    assert (quiet.guesses, quiet.correct) == (40, 40)
+    assert one_run_bound(**asdict(quiet), delta=DELTA, confidence=0.99) > 1.5
+    counted = guess_coins(trainer(count_present(0.01)), data, 80, nulled=True, seed=3)
+    assert counted.correct < 30, "how many there are tells little of who is there"
     loud = guess_coins(trainer(sum_clipped(30.0, rate=1.0)), data, 80, nulled=True, seed=3)
-    assert best_bound(loud, DELTA, confidence=0.99) == 0.0
+    assert one_run_bound(**asdict(loud), delta=DELTA, confidence=0.99) == 0.0
 
 
 def test_a_replay_that_takes_another_course_is_refused() -> None:
@@ -159,13 +168,6 @@ def test_models_that_train_one_by_one_are_replayed_up_to_their_last_release() ->
     ]
     assert np.array_equal(*found)
     assert ended == 2 * 20 + 2 * 20 * 3
-
-
-def test_an_absent_record_is_in_no_sample() -> None:
-    mechanism = RecordingMechanism(0, absent=np.array([3]))
-    samples = mechanism.sample(n=10, rate=0.9, epoch=0, steps=50)
-    assert not any(3 in sample for sample in samples)
-    assert measure_distance([], []) == 0.0
 
 
 def test_a_pair_differs_in_one_record_alone() -> None:

@@ -24,7 +24,7 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.work import WorkStore
 
 Configure = Callable[..., RunConfig]
-PLAN = AuditPlan(runs=40, changes=6, canaries=20, rows=800)
+PLAN = AuditPlan(runs=40, changes=6, canaries=40, rows=800)
 
 STORED = {
     "key": "0123456789abcdef",
@@ -178,7 +178,7 @@ def test_a_long_warm_up_does_not_leave_an_audit_without_releases() -> None:
 @pytest.mark.parametrize("given", [{"epochs": 1}, {"epochs": 3, "warmup_epochs": 3}, {"multiplier_max": 0.0}])
 def test_a_method_that_pursues_nothing_is_audited_for_what_it_releases(given: dict[str, Any]) -> None:
     method = with_fields(PfLd(gap_target=None), **given).calibrated(epsilon=1.0, delta=1e-5, n_train=20_000)
-    plan = AuditPlan(runs=40, canaries=20, changes=2, together=20)
+    plan = AuditPlan(runs=40, canaries=40, changes=2, together=20)
     found = audit_method(method, notion="demographic_parity", delta=1e-5, plan=plan, report=silent)
     assert found["event"] and not found["distinguishing"]["refuted"]
 
