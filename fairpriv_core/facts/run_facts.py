@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, overload
@@ -242,12 +242,6 @@ def for_audience(facts: RunFacts[Kind], audience: Audience) -> RunFacts[Kind] | 
         audit=None if audit is None else {"made": audit["made"], "code": audit["code"], "model": None},
         missing=_say_missing(facts),
     )
-
-
-def _list_open(measures: Iterable[Measures[Kind]]) -> Iterator[Measures[Open]]:
-    for each in measures:
-        if each.kind == "public" or each.kind == "released":
-            yield Measures(each.kind, each.found)
 
 
 def _list_measures(record: Json, epsilon: EpsilonFacts, *, public: bool, published: bool) -> list[Measures[Kind]]:
