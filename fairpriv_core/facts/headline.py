@@ -286,6 +286,8 @@ def _say_range(settings: Sequence[Measured], which: Literal["accuracy", "gap"], 
     low, high = ordered[0], ordered[-1]
     if low is high:
         return f"{name} is {spread(getattr(low, which))} {unit} ({low.name})"
+    if spread(getattr(low, which)) == spread(getattr(high, which)):
+        return f"{name} is {spread(getattr(low, which))} {unit} in each"
     moved = difference(high, low, which)
     alike = ", with no clear difference" if moved.low is not None and moved.low <= 0 else ""
     called = low.name != high.name

@@ -173,6 +173,7 @@ def test_another_gap_that_rose_is_told(about: About) -> None:
 def test_settings_of_one_name_are_not_told_apart_by_it(about: About) -> None:
     one, other = (replace(FAIR, name="PF-LD, ε = 1", gap=Mean(gap, None, None, 1)) for gap in (0.417, 0.457))
     assert "ranges from 41.7 points to 45.7 points." in write_headline([one, other], about).sentence
+    assert "women and men is 41.7 points in each." in write_headline([one, replace(one, epsilon=2.0)], about).sentence
 
 
 def test_among_several_noisy_and_raw_numbers_have_sentences_of_their_own(about: About) -> None:

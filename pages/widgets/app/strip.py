@@ -34,6 +34,7 @@ _OF_RUN = ("Run", "Audit")  # pages of one run
 _TELLS = (*_OF_RUNS, "Trade-offs", "Audit")  # pages whose own boxes leave something of an ε unsaid
 _OF_NO_DATA = ("Start", "Papers", "Learn")  # what is chosen for the next run does not matter there
 _FEW = 3
+_MOST_FOLDED = 12  # letters, beside the name on a phone
 _LONGEST = 60
 Asked = tuple[Mapping[str, Any], float | None]  # a run's config, and its ε
 
@@ -90,7 +91,9 @@ def _write(parts: Mapping[str, str]) -> str:
 def _fold(parts: Mapping[str, str]) -> None:
     """Draw the same behind a button, which the rules of style.py show on a phone alone."""
     name, text = next(iter(parts.items()))
-    with st.popover(f"{plain(name)} {plain(text.partition(' (')[0])}", key="strip_folded"):
+    short = text.partition(" (")[0]
+    short = short if len(short) <= _MOST_FOLDED else "…"  # more would lie on the product's name
+    with st.popover(f"{plain(name)} {plain(short)}", key="strip_folded"):
         st.markdown("  \n".join(f"{plain(name)} **{plain(text)}**" for name, text in parts.items()))
 
 
