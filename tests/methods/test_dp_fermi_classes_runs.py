@@ -43,7 +43,7 @@ def _pair() -> Pair:
     rows[-1] = 20.0 * np.random.default_rng(2).uniform(size=rows.shape[1])
     group = np.append(np.arange(89) % 2, 0)
     first = dataclasses.replace(data, X=rows, group=group)
-    return Pair(first, with_group(first, np.append(group[:-1], 1)), 89, nulled=False)
+    return Pair(first, with_group(first, np.append(group[:-1], 1)), 89)
 
 
 def _attack(method: DpFermi, *, rate: float, runs: int) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from pages.widgets.shared.session import theme_name
 
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _NAME = "fairpriv_plot"
-_HEADED = 540  # pixels: with its heading and its legend such a figure is in sight
+_HEADED = 572  # pixels: with its heading and its legend such a figure is in sight
 _draw = st.components.v2.component(_NAME, js=_SCRIPT, isolate_styles=False)
 
 
