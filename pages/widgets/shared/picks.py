@@ -104,7 +104,8 @@ def _offer_newest(newest: TableRow | None) -> None:
     chosen = tuple(value("runs"))
     if newest is not None and chosen and newest.keys[0] not in chosen and len(chosen) < MOST_CHOSEN:
         st.button(
-            f"Add the newest private run: {plain(name_row(newest))}",
+            "Add the newest private run",
+            help=plain(name_row(newest)),
             key="report_newest",
             icon=":material/add:",
             on_click=lambda: choose("runs", (*chosen, newest.keys[0])),
