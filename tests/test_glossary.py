@@ -12,7 +12,7 @@ ROWS = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in LINE
 
 
 def test_every_word_is_told_of_once_in_a_sentence() -> None:
-    assert len(ROWS) > 70
+    assert len(ROWS) > 80
     assert {len(row) for row in ROWS} == {4}
     assert len({row[0] for row in ROWS}) == len(ROWS)
     assert not [row[0] for row in ROWS if not row[1].endswith(".")]

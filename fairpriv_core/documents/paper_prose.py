@@ -17,6 +17,9 @@ from fairpriv_core.papers.values import Runs, amount, place
 from fairpriv_core.records.record import RAW
 
 
+_MOST_SEEDS = 12  # that are named one by one
+
+
 def count_made(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
     """Return the sentence on how many figures and tables have results here, and how many wait."""
     presets = [preset for paper in papers.values() for preset in paper.presets]
@@ -155,12 +158,17 @@ def describe_papers(listed: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def _say_seeds(seeds: Sequence[int]) -> str:
+    return f"{len(seeds)} seeds from {min(seeds)} to {max(seeds)}"
+
+
 def describe_document(document: Mapping[str, Any]) -> str:
     """Return what `to_document` gives as text for a terminal."""
     asked = f", with {' '.join(document['asked'])}" if document["asked"] else ""
     lines = [document["title"], document["sentence"]]
     lines += [f"{document['version']} version: {document['size']}{asked}"]
-    lines += [f"seeds {', '.join(map(str, document['seeds']))}"]
+    seeds = document["seeds"]
+    lines += [f"seeds {', '.join(map(str, seeds))}" if len(seeds) <= _MOST_SEEDS else _say_seeds(seeds)]
     lines += ["  " + ", ".join(text for text in line.values() if text) for line in document["lines"]]
     for one in document["printed"]:
         unit = f" {one['unit']}" if one["unit"] else ""

@@ -268,7 +268,7 @@ def live_clipping(history: History, *, origin: Origin = ALL_RAW) -> FigureData:
 
 
 def overlay(curves: Sequence[Curve], *, metric: str, origin: Origin = ALL_RAW) -> FigureData:
-    """2 to 6 runs over each other: one metric over steps, each run in its method's look, lettered at its end.
+    """2 to 6 runs over each other: one metric over steps, each run in its method's look, lettered in the legend.
 
     Runs without a value of it are not drawn, and named in the caption.
     """
