@@ -16,7 +16,6 @@ from fairpriv_core.papers.status import TITLES
 from fairpriv_core.papers.values import Runs, amount, place
 from fairpriv_core.records.record import RAW
 
-
 _MOST_SEEDS = 12  # that are named one by one
 
 
