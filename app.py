@@ -6,7 +6,7 @@ import streamlit as st
 
 from fairpriv_core.runs.beside import train_beside
 from pages.widgets.app.strip import hold_strip, show_strip
-from pages.widgets.app.style import ICON, show_mark, show_style, wait_for_style
+from pages.widgets.app.style import ICON, show_mark, show_style
 from pages.widgets.app.top import begin_at_top
 from pages.widgets.shared.access import wait_for_store
 from pages.widgets.shared.demo import show_banner
@@ -24,7 +24,6 @@ if not admit():
     st.stop()
 page = st.navigation(list_pages(), position="top")
 begin_at_top(page.title)
-wait_for_style()
 st.set_page_config(page_title=f"{page.title} · fairpriv")
 strip = hold_strip(page.title)
 show_banner()

@@ -18,7 +18,7 @@ from fairpriv_core.runs import beside
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
-from pages.widgets.app import style
+from pages.widgets.app import top
 from pages.widgets.shared import state, uploader
 from pages.widgets.train import launch
 from pages.widgets.train.plan import Plan
@@ -80,7 +80,7 @@ def no_address_for_files(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def nothing_waits_for_style(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pages not wait for a browser that is not there."""
-    monkeypatch.setattr(style, "_STYLE_SECONDS", 0.0)
+    monkeypatch.setattr(top, "_STYLE_SECONDS", 0.0)
 
 
 @pytest.fixture(scope="session")

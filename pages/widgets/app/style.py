@@ -6,8 +6,6 @@ not under the pointer alone.
 
 from __future__ import annotations
 
-import time
-
 import streamlit as st
 
 from pages.widgets.shared.session import theme_name
@@ -23,7 +21,6 @@ _MARK = (
     '<text x="42" y="23" font-family="Arial, Helvetica, sans-serif" font-size="20" font-weight="bold" fill="{ink}">'
     "fairpriv</text></svg>"
 )
-_STYLE_SECONDS = 0.2
 #: how high choices are, by their keys: until the browser has fetched what draws one, its place is held at 2.5rem alone
 _LABELLED = (
     "attributes audit_runs claims_of data dataset encoding epsilon gap group_ratio learn_search method notion of_data "
@@ -31,7 +28,7 @@ _LABELLED = (
 )
 _BUTTONS = "audience card claims_that learn_kind source variant view"
 _RULES = """
-.stApp { font-variant-numeric: tabular-nums; }
+.stApp { --fairpriv-styled: 1; font-variant-numeric: tabular-nums; }
 .stMainBlockContainer { padding-top: 4.5rem; padding-bottom: 4rem; }
 .stApp [data-testid="stCaptionContainer"] { opacity: 0.8; }
 .stApp [data-testid="stBaseButton-primary"]:not(:disabled),
@@ -105,13 +102,3 @@ def show_mark() -> None:
 
 def _select(keys: str) -> str:
     return ", ".join(f".st-key-{key}" for key in keys.split())
-
-
-def wait_for_style() -> None:
-    """Wait, once a session, until the browser has the rules: what is drawn before them would move when they come.
-
-    The browser fetches the part that applies them only when it sees them.
-    """
-    if "styled" not in st.session_state:
-        st.session_state["styled"] = True
-        time.sleep(_STYLE_SECONDS)

@@ -1,4 +1,4 @@
-"""Another page begins at its top, and is one step of the browser's history.
+"""A page is drawn in its style, begins at its top, and is one step of the browser's history.
 
 Streamlit leaves a person as far down as the page before it was read. It also takes the address of a page and the
 choices that the page then writes into it for two steps: Back would lead to the same page.
@@ -6,7 +6,11 @@ choices that the page then writes into it for two steps: Back would lead to the 
 
 from __future__ import annotations
 
+import time
+
 import streamlit as st
+
+_STYLE_SECONDS = 10.0  # patience with a browser that does not say that it has the rules of style.py
 
 _SCRIPT = """function makeOneStep() {
   const push = history.pushState.bind(history)
@@ -23,7 +27,14 @@ _SCRIPT = """function makeOneStep() {
   }
 }
 
-export default function ({ data }) {
+function sayWhenStyled(setStateValue) {
+  const style = getComputedStyle(document.querySelector("[data-testid=stApp]"))
+  if (style.getPropertyValue("--fairpriv-styled")) setStateValue("styled", true)
+  else requestAnimationFrame(() => sayWhenStyled(setStateValue))
+}
+
+export default function ({ data, setStateValue }) {
+  if (!data.styled) sayWhenStyled(setStateValue)
   if (window.fairprivPage === undefined) makeOneStep()
   const isAnother = window.fairprivPage !== undefined && window.fairprivPage !== data.page
   window.fairprivPage = data.page
@@ -33,5 +44,15 @@ _follow = st.components.v2.component("fairpriv_top", js=_SCRIPT, isolate_styles=
 
 
 def begin_at_top(page: str) -> None:
-    """Show the page called `page` from its top, once each time it is opened; the rules of style.py hide this part."""
-    _follow(key="top", data={"page": page}, height=1)
+    """Show the page called `page` from its top, once each time it is opened; the rules of style.py hide this part.
+
+    Once a session wait until the browser has those rules: what is drawn before them would move when they come. Its
+    answer begins the script anew.
+    """
+    styled = bool(st.session_state.get("styled"))
+    part = _follow(key="top", data={"page": page, "styled": styled}, height=1, on_styled_change=lambda: None)
+    place, until = st.empty(), time.monotonic() + _STYLE_SECONDS
+    while not (styled or part.styled or time.monotonic() > until):
+        time.sleep(0.02)
+        place.empty()  # lets an answer in
+    st.session_state["styled"] = True
