@@ -8,7 +8,7 @@ from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.label import offer_ways
-from pages.widgets.run.live import draw_run
+from pages.widgets.run.live import draw_run, watch_run
 from pages.widgets.shared.access import find_row, find_store
 from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.labels import Labels, choose_run, list_runs, name_run
@@ -16,7 +16,6 @@ from pages.widgets.shared.names import name_runs
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import enter, publish, value
 
-_INTERVAL = 1.0
 _MOST_RUNS = 200
 
 
@@ -36,11 +35,10 @@ def show() -> None:
         return
     key = _choose(store, rows, labels)
     row = attempt(lambda: store.row(key)) if key else None
-    publish(("run", "archived", "only.tag"))
+    publish(("run", "along", "archived", "only.tag"))
     if row is not None:
         offer_ways(store, row, labels)
-        watch = st.fragment(_watch, run_every=None if row.ended else _INTERVAL)
-        watch(store, key, shown=row.status)
+        watch_run(store, row, draw_run)
 
 
 def _choose(store: RunStore, rows: list[RunRow], called: Labels) -> str:
@@ -71,14 +69,6 @@ def _warn_of_missing(key: str) -> RunRow | None:
         )
         st.caption("What a deleted run released stays in the ledger.")
     return row
-
-
-def _watch(store: RunStore, key: str, *, shown: str) -> None:
-    """Draw the run as it is now; where it is gone or its state is not the one `shown`, draw the whole page."""
-    row = attempt(lambda: store.row(key))
-    if row is None or row.status != shown:
-        st.rerun()
-    draw_run(store, row)
 
 
 show()

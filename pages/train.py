@@ -30,6 +30,7 @@ _PUBLISHED = (
     "reuse_evaluation",
     "expert",
     "typed",
+    "along",
     "gap",
     "set_lambda",
     "reuse",
@@ -47,16 +48,16 @@ _EVALUATION = (
 
 
 def show() -> None:
-    """Draw the page."""
+    """Draw the page: choices on the left, on the right what they will cost and, once launched, the run."""
     enter("train")
-    st.title("Train", anchor=False)
-    recipe = choose_recipe()
-    if recipe.spec is None or recipe.dataset is None:
-        offer_default(recipe.reference)
-        return
-    left, right = st.columns([1, 1], gap="large")
-    data = recipe.spec.to_json()
+    with st.container(key="studio"):
+        left, right = st.columns([5, 8], gap="medium")
     with left:
+        recipe = choose_recipe()
+        if recipe.spec is None or recipe.dataset is None:
+            offer_default(recipe.reference)
+            return
+        data = recipe.spec.to_json()
         raw, slots = _choose_settings(recipe, data, recipe.dataset)
     with right:
         show_plan(raw | {"data": data, "notion": recipe.notion}, recipe.dataset, slots, expert=bool(value("expert")))

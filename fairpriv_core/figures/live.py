@@ -15,11 +15,13 @@ from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_te
 
 History = Mapping[str, tuple[Sequence[float], Sequence[Value]]]
 STEP = Axis("Step")
+#: what a curve of one run can go along, with its axis' title
+ALONG = {"steps": "Step", "epochs": "Epoch", "epsilon": "ε spent"}
 MAX_GROUPS = 6
 _FEW = 30  # rows of a group of which so many are told
 _GAP = re.compile(r"test/(\w+)_gap")
 _DRAWN = re.compile(
-    r"test/(accuracy|constant_accuracy|\w+_gap)|(group|class)/.+/(positive_rate|accuracy)(_low|_high)?|epsilon"
+    r"train/loss|test/(accuracy|constant_accuracy|\w+_gap)|(group|class)/.+/(positive_rate|accuracy)(_low|_high)?|epsilon"
     r"|(multiplier|clipped|contribution)/.+"
 )
 _QUANTITIES = {
@@ -47,7 +49,7 @@ class Curve:
 
 
 def is_drawn(name: str) -> bool:
-    """Return whether a figure of one run draws the curve called `name`."""
+    """Return whether a page of one run reads the curve called `name`, to draw it or to say what is wrong."""
     return _DRAWN.fullmatch(name) is not None
 
 
@@ -74,27 +76,91 @@ def has_epochs(history: History) -> bool:
     return any(name.startswith("test/") for name in history)
 
 
-def live_quality(history: History, *, method: str, notion: str, origin: Origin = ALL_RAW) -> FigureData:
-    """Test accuracy, and the gap of every notion below it; `notion` (its id) is drawn in the method's look."""
-    series = [line("Accuracy", *_of(history, "test/accuracy"), scale=100, style=method)]
-    names = [match.group(1) for name in history if (match := _GAP.fullmatch(name))]
-    others = [name for name in names if name != notion]
-    for index, name in enumerate([each for each in names if each == notion] + others):
-        style = method if name == notion else f"group {index}"
-        x, y = _of(history, f"test/{name}_gap")
-        series.append(line(wording.metric_title(name), x, y, scale=100, style=style, panel=1, labelled=True))
+def rescale(history: History, along: str, reach: Mapping[str, float | None]) -> tuple[History, Axis]:
+    """Return a history over "steps", "epochs" or "epsilon" (the ε spent by then), and that axis.
+
+    `reach` is how far each of them is planned to go, None where that is not known, and the axis goes as far. What was
+    measured at a step at which no ε was told is left out of a history over ε.
+    """
+    steps, epochs = reach["steps"] or 1.0, reach["epochs"] or 1.0
+    if along == "epsilon":
+        places = dict(zip(*_of(history, "epsilon"), strict=True))
+    else:
+        scale = epochs / steps if along == "epochs" else 1.0
+        places = {step: scale * step for xs, _ in history.values() for step in xs}
+    end = reach[along]
+    axis = Axis(ALONG[along], range=None if end is None else (0.0, end))
+    return {name: _place(places, *curve) for name, curve in history.items()}, axis
+
+
+def _place(places: Mapping[float, Value], xs: Sequence[float], ys: Sequence[Value]) -> tuple[list[float], list[Value]]:
+    points = [(place, y) for x, y in zip(xs, ys, strict=True) if (place := places.get(x)) is not None]
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def live_accuracy(
+    history: History, *, method: str, plain: float | None = None, x: Axis = STEP, origin: Origin = ALL_RAW
+) -> FigureData:
+    """Accuracy on test rows, beside that of one answer for all and that of `plain` training (a share), where known."""
     constant = _last(_of(history, "test/constant_accuracy")[1])
-    label = f"always the same answer: {percent_text(constant)}"
+    marks = {"one answer for all": constant, "plain training": plain}
+    return _live_measure(history, "accuracy", "%", marks, method=method, x=x, origin=origin)
+
+
+def live_gap(
+    history: History,
+    *,
+    method: str,
+    notion: str,
+    plain: float | None = None,
+    aim: float | None = None,
+    x: Axis = STEP,
+    origin: Origin = ALL_RAW,
+) -> FigureData:
+    """The gap of a notion, by its id, on test rows, beside what is aimed at and that of `plain` training (shares)."""
+    marks = {"aimed at": aim, "plain training": plain}
+    return _live_measure(history, f"{notion}_gap", "percentage points", marks, method=method, x=x, origin=origin)
+
+
+def _live_measure(
+    history: History, metric: str, unit: str, marks: Mapping[str, Value], *, method: str, x: Axis, origin: Origin
+) -> FigureData:
+    title = wording.metric_title(metric)
+    series = line(title, *_of(history, f"test/{metric}"), scale=100, style=method)
+    shown = {f"{name} {100 * share:.1f}": 100 * share for name, share in marks.items() if share is not None}
+    now, is_gap = number_text(_last(series.y)), metric.endswith("_gap")
+    values = [value for value in (*series.y, *shown.values()) if value is not None]
+    ends = from_zero(values) if is_gap else None
     return FigureData(
-        name="live_quality",
-        title="Accuracy and fairness gaps on test rows",
+        name=f"live_{'gap' if is_gap else metric}",
+        title=f"{title} on test rows",
+        x=x,
+        panels=(Panel(Axis("Gap" if is_gap else title, unit, range=ends)),),
+        series=(series,),
+        caption="One run: no band.",
+        alt=f"{title} now: {now} {unit}. " + ", ".join(shown) + "." * bool(shown),
+        references=tuple(Reference(value, name, axis="y") for name, value in shown.items()),
+        origin=origin,
+    )
+
+
+def live_gaps(history: History, *, method: str, notion: str, origin: Origin = ALL_RAW) -> FigureData:
+    """The gap of every notion on test rows; `notion` (its id) is drawn in the method's look."""
+    names = [match.group(1) for name in history if (match := _GAP.fullmatch(name))]
+    series = []
+    for index, name in enumerate(sorted(names, key=lambda name: name != notion)):
+        style = method if name == notion else f"group {index}"
+        curve = _of(history, f"test/{name}_gap")
+        series.append(line(wording.metric_title(name), *curve, scale=100, style=style, labelled=True))
+    return FigureData(
+        name="live_gaps",
+        title="Fairness gaps on test rows",
         x=STEP,
-        panels=(Panel(Axis("Accuracy", "%"), "Accuracy"), Panel(Axis("Gap", "percentage points"), "Fairness gaps")),
+        panels=(Panel(Axis("Gap", "percentage points")),),
         series=tuple(series),
         caption=f"The gap with markers is that of the chosen notion, {wording.metric_title(notion).lower()}. "
         "One run: no band.",
         alt="Now: " + ", ".join(f"{each.name} {number_text(_last(each.y))}" for each in series) + ".",
-        references=() if constant is None else (Reference(100 * constant, label, axis="y", panel=0),),
         origin=origin,
     )
 

@@ -30,7 +30,7 @@ STILL = """async ([quiet, patience]) => {
   observer.disconnect()
 }"""
 IS_OTHER_STEP = """before => {
-  const line = document.querySelector('[data-testid=stProgress]')
+  const line = document.querySelector('.st-key-run_state')
   const found = /step ([\\d,]+)/.exec(line?.innerText ?? '')
   return found && found[1] !== before
 }"""
@@ -80,12 +80,17 @@ def keyed(tab: Page, key: str, inside: str = "") -> Locator:
 
 
 def launch(tab: Page, site: Any, **given: Any) -> str:
-    """Launch, from the Train page, the method that LONG describes; `given` is what else its address says."""
+    """Launch, from the Train page, the method that LONG describes, and open its run; `given` the address says too."""
     said = {f"p.{name}": value for name, value in LONG.items() if name != "name"}
     open_page(tab, site, f"train?{urlencode({'expert': True, **said, **given})}")
-    button = keyed(tab, "launch", "button")
-    expect(button).to_be_enabled()
-    button.click()
+    return start(tab)
+
+
+def start(tab: Page) -> str:
+    """Launch what Train shows, open its run and return its key."""
+    expect(keyed(tab, "launch", "button")).to_be_enabled()
+    keyed(tab, "launch", "button").click()
+    keyed(tab, "open_run", "button").click()
     tab.wait_for_url("**/run?run=*")
     return tab.url.partition("run=")[2].partition("&")[0]
 
@@ -104,14 +109,14 @@ def wait_for_runs(site: Any, keys: Sequence[str]) -> None:
 
 def read_step(tab: Page) -> int:
     """Return the step that the page shows."""
-    text = tab.locator("[data-testid=stProgress]").first.inner_text()
+    text = keyed(tab, "run_state").inner_text()
     found = re.search(r"step ([\d,]+)", text)
     return int(found.group(1).replace(",", "")) if found else -1
 
 
 def wait_for_state(tab: Page, words: str) -> None:
     """Return when the run's line says `words`; fail if the run fails."""
-    line = tab.locator("[data-testid=stProgress]").first
+    line = keyed(tab, "run_state")
     expect(line).to_contain_text(re.compile(f"{re.escape(words)}|^failed"))
     if words not in line.inner_text():
         raise AssertionError(f"the run failed: {tab.locator('[data-testid=stAlert]').all_inner_texts()}")

@@ -50,6 +50,7 @@ def test_own_file_from_refusals_to_a_finished_run(tab: Page, site: Any, tmp_path
         button.dblclick()
         wait_for_state(tab, "finished")
         assert len(store.rows()) == before + 1, "a double click launches one run"
+    keyed(tab, "open_run", "button").click()
     expect(keyed(tab, "run_groups")).to_contain_text("<img src=x")
     check_nothing_ran(tab)
     open_page(tab, site, "compare")

@@ -13,7 +13,7 @@ from PIL import Image
 from playwright.sync_api import FilePayload, Page, expect
 from pyarrow import parquet
 
-from tests.e2e.steps import CHART, drop, keyed, open_page, wait_for_state
+from tests.e2e.steps import CHART, drop, keyed, open_page, start, wait_for_state
 
 KINDS, SEXES = ("cat", "dog", "fox"), ("f", "m")
 
@@ -44,9 +44,7 @@ def test_own_images_from_upload_to_a_trained_network(tab: Page, site: Any) -> No
     tab.wait_for_url("**/train*")
     expect(keyed(tab, "p.network", "input")).to_have_value(re.compile("2 convolutions"))
     expect(tab.get_by_text("Not in the list: methods that take two labels (here are 3).")).to_be_visible()
-    expect(keyed(tab, "launch", "button")).to_be_enabled()
-    keyed(tab, "launch", "button").click()
-    tab.wait_for_url("**/run?run=*")
+    start(tab)
     wait_for_state(tab, "finished")
     expect(keyed(tab, "run_class_bars", CHART)).to_contain_text("fox")
     expect(keyed(tab, "run_gradient_norm", CHART)).to_be_visible()

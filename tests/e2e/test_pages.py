@@ -28,7 +28,7 @@ PAGES = {
     "": ("Start", "start_trade_off"),
     "data": ("Data", "data_train"),
     "train": ("Train", "launch"),
-    "run?run={run}": ("Run", "run_quality"),
+    "run?run={run}": ("Run", "run_accuracy_steps"),
     "compare?{runs}": ("Compare", "compare_points"),
     "tradeoffs": ("Trade-offs", "tradeoff_frontier"),
     "tradeoffs?view=explore": ("Trade-offs", "explore_chart"),

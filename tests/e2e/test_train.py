@@ -91,6 +91,13 @@ def test_settings_that_are_moved_stay_and_are_what_is_launched(tab: Page, site: 
     expect(keyed(tab, "private_evaluation", "input")).not_to_be_checked()
     expect(keyed(tab, "seed", "input")).to_have_value("5")
     keyed(tab, "launch", "button").click()
+    for panel in ("accuracy_steps", "gap_steps", "gradient_norm", "output"):
+        expect(keyed(tab, f"run_{panel}", CHART)).to_be_visible()
+    assert "/train" in tab.url, "it fills beside the settings"
+    nudge(tab, "p.clip_primal")
+    expect(tab.get_by_text("Launch trains with Primal clipping bound")).to_be_visible()
+    nudge(tab, "p.clip_primal", "ArrowLeft")
+    keyed(tab, "open_run", "button").click()
     tab.wait_for_url("**/run?run=*")
     with open_store(str(site.store)) as store:
         config = store.row(tab.url.partition("run=")[2].partition("&")[0]).config

@@ -13,7 +13,7 @@ from playwright.sync_api import FilePayload, FloatRect, Locator, Page, expect
 
 from fairpriv_core.records.model import Model
 from fairpriv_core.store.runs import open_store
-from tests.e2e.steps import choose, drop, keyed, open_page, save, settle, wait_for_state
+from tests.e2e.steps import choose, drop, keyed, open_page, save, settle, start, wait_for_state
 from tests.unprepared import UNPREPARED
 
 GRID = "[class*=st-key-columns_]"
@@ -61,7 +61,7 @@ def train(tab: Page, name: str) -> None:
     expect(keyed(tab, "launch", "button")).to_be_enabled()
     assert tab.locator("[data-testid=stMain]").evaluate("each => each.scrollTop") == 0, "another page begins at its top"
     snap(tab, f"{name}_train")
-    keyed(tab, "launch", "button").click()
+    start(tab)
     wait_for_state(tab, "finished")
 
 
@@ -103,7 +103,7 @@ def test_small_groups_are_put_together_and_columns_measured_with_noise(tab: Page
     open_page(tab, site, f"train?{tab.url.partition('?')[2]}&method=dp_sgd")
     expect(keyed(tab, "launch", "button")).to_be_enabled()
     snap(tab, "measured_train")
-    keyed(tab, "launch", "button").click()
+    start(tab)
     wait_for_state(tab, "finished")
     snap(tab, "measured_run")
     with open_store(str(site.store)) as store:

@@ -123,9 +123,9 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
     found: list[RunConfig] = []
     draw = launch.offer_launch
 
-    def offer(store: RunStore, config: RunConfig, plan: Plan, *, hopeless: bool, accepted: bool) -> bool:
+    def offer(store: RunStore, config: RunConfig, plan: Plan, **known: bool) -> None:
         found.append(config)
-        return draw(store, config, plan, hopeless=hopeless, accepted=accepted)
+        draw(store, config, plan, **known)
 
     monkeypatch.setattr(launch, "offer_launch", offer)
     return found

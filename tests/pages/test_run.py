@@ -144,7 +144,7 @@ def test_a_queued_run_shows_its_budget_and_can_be_paused_resumed_and_stopped(ope
     for button, status in (("do_pause", "paused"), ("do_resume", "queued"), ("do_stop", "cancelled")):
         page.button(button).click().run()
         assert open_store().row(key).status == status
-    assert page.button("do_stop").disabled
+    assert not {"do_pause", "do_resume", "do_stop"} & {each.key for each in page.button}
 
 
 def test_a_lost_run_offers_resume(open_page: Open) -> None:
@@ -185,7 +185,7 @@ def test_a_run_of_a_sweep_shows_its_curves_alone_and_overlaid(open_page: Open) -
     assert {item.label for item in page.metric} >= {"Accuracy", "Fairness gap"}
     assert any("ε spent" in item.proto.text for item in page.get("progress"))
     names = charts(page)
-    assert {"groups_positive_rate", "live_quality", "live_groups_positive_rate"} <= set(names)
+    assert {"groups_positive_rate", "live_accuracy", "live_gaps", "live_groups_positive_rate"} <= set(names)
     assert not [name for name in names if "clip" in name]
     assert "keep at most 10 points of a curve" in said(page, "caption")
     compared = open_page("compare")

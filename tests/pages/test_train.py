@@ -21,7 +21,7 @@ from fairpriv_core.runs.foreground import train
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.spec import build_sweep, expand
 from fairpriv_core.text import Reporter
-from tests.pages.shown import Open, charts, keys_of, said, whole
+from tests.pages.shown import Open, buttons, charts, keys_of, said, whole
 
 WRONG: tuple[tuple[str, float, str], ...] = (
     ("epsilon", 0.0, "Epsilon must be a finite number > 0, got 0"),
@@ -124,9 +124,17 @@ def test_a_value_out_of_range_gives_one_sentence_after_its_field_and_no_launch(o
     assert "gap\\_target must lie in" in error.value and "got 1.5" in error.value and page.button("launch").disabled
 
 
-def test_launch_takes_what_is_on_screen_and_launching_again_is_the_same_run(open_page: Open) -> None:
+def test_launch_takes_what_is_on_screen_and_shows_its_run_beside_the_settings(open_page: Open) -> None:
     asked = {"expert": "True", "typed": "True", "epsilon": "2.5", "p__epochs": "7", "p__clip_primal": "0.4"}
-    config = [launch(open_page("train", **asked)) for _ in range(2)][-1]
+    page = open_page("train", **asked)
+    config = launch(page)
+    for shown in (page, open_page("train", **asked)):
+        assert shown.button("launch").disabled and {"do_pause", "do_stop", "open_run"} <= buttons(shown).keys()
+        assert any("waiting for a worker" in each.proto.text for each in shown.get("progress"))
+    page.number_input("p.epochs").set_value(8).run()
+    assert "Launch trains with Epochs 8, was 7." in said(page, "caption") and "do_stop" in buttons(page)
+    page.selectbox("notion").set_value("equalized_odds").run()
+    assert "do_stop" not in buttons(page) and not page.button("launch").disabled, "a run on another question"
     assert len(open_store().rows()) == 1
     assert (config["epsilon"], config["method"]["epochs"], config["method"]["clip_primal"]) == (2.5, 7, 0.4)
     by_hand = {"p__noise_primal": "4", "p__noise_dual": "30", "p__noise_counts": "20"}
@@ -144,8 +152,7 @@ def test_sliders_stand_in_sight_and_whoever_moves_one_that_a_gap_replaces_aims_a
     assert sliders <= keys_of(page) and page.select_slider("p.clip_dual").disabled, "decisions are summed"
     method = launch(page)["method"]
     assert (method["gap_target"], method["multiplier_max"]) == (0.06, 5.0)
-    launch(open_page("train", gap="6", expert="True"))
-    assert len(open_store().rows()) == 1, "expert mode shows more and changes nothing"
+    assert open_page("train", gap="6", expert="True").button("launch").disabled, "expert mode changes nothing"
     page.slider("p.multiplier_max").set_value(3.0).run()
     assert page.slider("gap").disabled and "You set λ. The gap is not aimed at." in said(page, "caption")
     page.button("use_outputs").click().run()

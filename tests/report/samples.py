@@ -14,7 +14,7 @@ from fairpriv_core.facts.tables import Outcome, TableRow, fold_outcomes, run_tab
 from fairpriv_core.figures import audits, figures, learn, learn_ideas, live
 from fairpriv_core.figures.comparison import Compared, compare_groups, compare_points
 from fairpriv_core.figures.explored import draw_explored, draw_groups, read_explored
-from fairpriv_core.figures.figure import FigureData
+from fairpriv_core.figures.figure import Axis, FigureData
 from fairpriv_core.figures.frontier import Wanted, frontier, group_by_claim
 from fairpriv_core.figures.heatmap import Setting, heat_map
 from fairpriv_core.figures.origin import Origin
@@ -183,7 +183,12 @@ def _of_live(names: tuple[str, ...], about: str) -> dict[str, list[FigureData]]:
     gap = seen["test/demographic_parity_gap"]
     ends = [[None if y is None else y + move for y in gap[1]] for move in (-0.01, 0.01)]
     return {
-        "live.live_quality": [live.live_quality(seen, method="pf_ld", notion="demographic_parity")],
+        "live.live_accuracy": [
+            live.live_accuracy(seen, method="pf_ld", plain=0.86),
+            live.live_accuracy(seen, method="pf_ld", x=Axis("Epoch", range=(0.0, 20.0))),
+        ],
+        "live.live_gap": [live.live_gap(seen, method="pf_ld", notion="demographic_parity", plain=0.2, aim=0.04)],
+        "live.live_gaps": [live.live_gaps(seen, method="pf_ld", notion="demographic_parity")],
         "live.live_groups": [live.live_groups(seen)],
         "live.live_classes": [live.live_classes(live.collect(_shares("class", "accuracy", names)))],
         "live.live_multipliers": [live.live_multipliers(seen, limit=1.0)],

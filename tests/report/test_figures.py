@@ -160,12 +160,26 @@ def test_collected_rows_keep_the_last_value_of_a_step() -> None:
     assert live.collect(rows) == {"a": ([1.0, 2.0], [5.0, 3.0]), "b": ([1.0], [None])}
 
 
-def test_live_quality_puts_the_trained_notion_in_the_methods_look() -> None:
-    figure = FIGURES["live_quality"]
-    looks = {series.name: (series.style, series.panel) for series in figure.series}
-    assert looks == {"Accuracy": ("pf_ld", 0), "Demographic parity": ("pf_ld", 1), "Equalized odds": ("group 1", 1)}
-    assert figure.references[0].value == pytest.approx(75.55)
-    assert figure.references[0].panel == 0
+def test_live_gaps_put_the_trained_notion_in_the_methods_look() -> None:
+    looks = {series.name: series.style for series in FIGURES["live_gaps"].series}
+    assert looks == {"Demographic parity": "pf_ld", "Equalized odds": "group 1"}
+
+
+def test_accuracy_and_gap_stand_beside_plain_training_one_answer_and_what_is_aimed_at() -> None:
+    marks = [{mark.label: mark.value for mark in FIGURES[name].references} for name in ("live_accuracy", "live_gap")]
+    assert marks[0] == pytest.approx({"one answer for all 75.5": 75.55, "plain training 86.0": 86.0})
+    assert marks[1] == pytest.approx({"aimed at 4.0": 4.0, "plain training 20.0": 20.0})
+
+
+def test_a_curve_goes_along_steps_epochs_or_epsilon_as_far_as_is_planned() -> None:
+    history = {"test/accuracy": ([10, 20, 30], [0.5, 0.6, 0.7]), "epsilon": ([10, 30], [0.4, 0.8])}
+    reach = {"steps": 40.0, "epochs": 4.0, "epsilon": 1.0}
+    expected = {"steps": [10, 20, 30], "epochs": [1, 2, 3], "epsilon": [0.4, 0.8]}
+    for along, xs in expected.items():
+        curves, axis = live.rescale(history, along, reach)
+        assert list(curves["test/accuracy"][0]) == xs and axis.range == (0.0, reach[along])
+    assert curves["test/accuracy"][1] == [0.5, 0.7], "nothing is told at a step without an ε"
+    assert live.rescale({}, "epochs", dict.fromkeys(reach))[1].range is None
 
 
 def test_live_groups_have_bands_and_no_method_colour() -> None:
@@ -215,7 +229,9 @@ def test_of_many_groups_it_is_told_that_some_are_not_drawn() -> None:
 def test_an_empty_history_draws_nothing_and_breaks_nothing() -> None:
     empty: live.History = {}
     for figure in (
-        live.live_quality(empty, method="pf_ld", notion="demographic_parity"),
+        live.live_accuracy(empty, method="pf_ld"),
+        live.live_gap(empty, method="pf_ld", notion="demographic_parity"),
+        live.live_gaps(empty, method="pf_ld", notion="demographic_parity"),
         live.live_groups(empty),
         live.live_multipliers(empty),
         live.live_epsilon(empty, budget=None, delta=1e-5, protects="nothing"),

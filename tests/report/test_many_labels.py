@@ -156,7 +156,7 @@ def test_curves_of_classes_and_groups(store: RunStore) -> None:
     assert live.live_classes(history).series[8].y == (0.0, 0.0, 0.0)
     groups = live.live_groups(history)
     assert groups.name == "live_groups_accuracy" and len(groups.series) == 10 and groups.series[0].low
-    assert live.live_quality(history, method="dp_sgd", notion="accuracy_parity").series
+    assert live.live_gap(history, method="dp_sgd", notion="accuracy_parity").series
 
 
 def test_seeds_are_folded_by_class_and_by_share(store: RunStore) -> None:

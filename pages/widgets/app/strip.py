@@ -61,7 +61,7 @@ def show_strip(page: str, line: DeltaGenerator, buttons: DeltaGenerator, faults:
     with buttons:
         if parts:
             _fold(parts)
-        if row is not None and not row.ended and page != "Run":
+        if row is not None and not row.ended and page not in ("Train", "Run"):
             with st.container(key="strip_run"):
                 link_to("run", f"Run {row.status}")
         if page not in _OF_NO_DATA:

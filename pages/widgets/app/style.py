@@ -54,7 +54,9 @@ _RULES = """
 .st-key-present_story iframe { height: clamp(27rem, 100dvh - 16rem, 48rem); }
 .stElementContainer:has([data-testid="stProgress"]) { min-height: 2.5rem; }
 .st-key-run_numbers { min-height: 4.75rem; }
-.st-key-look_at_data { flex: none; height: 1.25rem; }
+.st-key-recipe .stSelectbox { display: grid; grid-template-columns: 7rem minmax(0, 1fr); align-items: center;
+  column-gap: 0.5rem; }
+.st-key-recipe .stElementContainer:is(%(labelled)s) { min-height: 2.5rem; }
 [class*="st-key-line_"] { margin-top: -0.3rem; }
 .stApp .stSlider label[disabled] { color: inherit; opacity: 0.7; }
 .stElementContainer.st-key-paper_scores { min-height: 177px; }

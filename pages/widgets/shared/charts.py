@@ -30,6 +30,7 @@ from pages.widgets.shared.session import theme_name
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _NAME = "fairpriv_plot"
 _HEADED = 572  # pixels: with its heading and its legend such a figure is in sight
+_SMALL = (360, 220)  # pixels
 _draw = st.components.v2.component(_NAME, js=_SCRIPT, isolate_styles=False)
 
 
@@ -97,6 +98,7 @@ def show_figure(
     *,
     in_set: bool = False,
     headed: bool = False,
+    small: bool = False,
     on_pick: Callable[[str], None] | None = None,
     on_drag: Callable[[Region], None] | None = None,
 ) -> None:
@@ -104,6 +106,7 @@ def show_figure(
 
     `in_set`: the page says once what holds for several figures, so that here stands what is of this one alone; what
     is downloaded has the whole caption. `headed`: the title is a sentence, and stands above the figure as text.
+    `small`: one of several in a frame, with neither caption nor downloads.
     `on_pick` is called with what a clicked point stands for, by the `keys` of its series; `on_drag` with a region that
     was moved, as it is now.
     """
@@ -116,8 +119,10 @@ def show_figure(
     if headed:
         st.markdown(f"**{plain(figure.title)}**")
     shown, height = (replace(figure, title=""), _HEADED) if headed else (figure, None)
-    drawn = draw(shown, theme=theme_name(), height=height)
-    show_plot(drawn, key, alt=figure.alt, on_pick=on_pick, on_drag=drag)
+    size = {"width": _SMALL[0], "height": _SMALL[1]} if small else {"height": height}
+    show_plot(draw(shown, theme=theme_name(), **size), key, alt=figure.alt, on_pick=on_pick, on_drag=drag)
+    if small:
+        return
     with st.container(horizontal=True, vertical_alignment="top"):
         st.caption(plain(figure.own if in_set else _describe(figure)))
         offer_downloads(figure, key)

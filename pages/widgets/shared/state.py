@@ -41,6 +41,7 @@ DEFAULTS: dict[str, Any] = {
     "source": "benchmark",
     "cloned": "",
     "run": "",
+    "along": "steps",
     "runs": (),
     "archived": False,
     "inverse": False,

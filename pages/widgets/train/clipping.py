@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, cast
+from typing import Any
 
 import streamlit as st
 
 from fairpriv_core.figures.figures import bias_variance
-from fairpriv_core.methods.base import Method, parameters
+from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.clipping_choice import ChoosesClipping, Warmup
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.store.previews import name_request
@@ -16,7 +15,7 @@ from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose
-from pages.widgets.train.form import build_stops
+from pages.widgets.train.form import find_stop
 from pages.widgets.train.plan import Plan
 
 _POLL_SECONDS = 0.5
@@ -98,8 +97,7 @@ def _draw(store: RunStore, key: str, *, config: RunConfig, method: ChoosesClippi
 
 def _offer_minimum(name: str, minimum: float, method: Method) -> None:
     """Draw the button that sets the bound to the slider's stop nearest to the minimum, and shows the slider."""
-    shown, field = parameters(type(method))[name]
-    best = min(build_stops(shown, cast("float", field.default)), key=lambda stop: abs(math.log(stop / minimum)))
+    best = find_stop(type(method), name, minimum)
     which = "the minimum" if f"{best:.3g}" == f"{minimum:.3g}" else "the setting nearest to the minimum"
     setting = f"{_SYMBOLS[name]} = {best:g}"
     if getattr(method, name) == best:

@@ -16,6 +16,7 @@ from fairpriv_core.records.parameters import read_method
 from fairpriv_core.store.rows import RunRow
 from pages.widgets.shared.access import find_row
 from pages.widgets.shared.frame import go_to
+from pages.widgets.shared.names import name_method
 from pages.widgets.shared.reference import write_config
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import DEFAULTS, choose, forget, keep, refuse, value, write_texts
@@ -105,11 +106,25 @@ def say_cloned(config: RunConfig) -> None:
         refuse("cloned")
     if row is None or (row.config["method"]["name"], row.config["data"]) != _ask(config):
         return
+    changes = _list_changes(config, row)
+    said = f"Changed from the run you cloned: {changes}."
+    st.caption(said if changes else "All settings are those of the run you cloned.")
+
+
+def say_changes(config: RunConfig, row: RunRow) -> None:
+    """Say which settings on screen are not those of the run beside them."""
+    if config.key == row.config_key:
+        return
+    same = row.config["method"]["name"] == config.method.info.name
+    changes = _list_changes(config, row) if same else plain(f"another method, {name_method(config.method.info.name)}")
+    st.caption(f"Launch trains with {changes}." if changes else "Launch trains with other settings.")
+
+
+def _list_changes(config: RunConfig, row: RunRow) -> str:
     differing = _compare(config, row)
-    told = [plain(f"{name} {now}, was {then}") for name, (now, then) in list(differing.items())[:_MOST_TOLD]]
-    more = f"; and {len(differing) - len(told)} more" if len(differing) > len(told) else ""
-    changed = f"Changed from the run you cloned: {'; '.join(told)}{more}."
-    st.caption(changed if told else "All settings are those of the run you cloned.")
+    changes = [plain(f"{name} {now}, was {then}") for name, (now, then) in list(differing.items())[:_MOST_TOLD]]
+    more = f"; and {len(differing) - len(changes)} more" if len(differing) > len(changes) else ""
+    return "; ".join(changes) + more
 
 
 def _ask(config: RunConfig) -> tuple[str, dict[str, Any]]:

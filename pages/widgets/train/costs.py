@@ -53,7 +53,7 @@ def show_costs(config: RunConfig, plan: Plan, *, levels: bool) -> None:
         figure = predicted_epsilon(
             plan.epochs, plan.epsilon, budget=config.epsilon, delta=config.delta, protects=protected(threat, unit)
         )
-        show_figure(figure, "plan_epsilon")
+        show_figure(figure, "plan_epsilon", small=True)
 
 
 def say_duration(config: RunConfig, plan: Plan, rows: Sequence[RunRow]) -> None:
@@ -123,7 +123,7 @@ def _say_what_is_spent(plan: Plan, given: str) -> None:
         st.warning(plain(f"No ε is proved. {plan.unproved}{beside}"), icon=":material/warning:")
     elif plan.epsilon:
         said = f"The paper's accounting of the same noise {plain(claim)}." if claim else None
-        st.caption(plain(f"This run will use ε = {epsilon_text(plan.epsilon[-1])}, proved.{given}"), help=said)
+        st.caption(plain(f"Launch uses ε = {epsilon_text(plan.epsilon[-1])}, proved.{given}"), help=said)
 
 
 def _show_levels(plan: Plan) -> None:
@@ -141,7 +141,7 @@ def show_effect(store: RunStore, config: RunConfig, plan: Plan, dataset: Dataset
     if effects is None:
         return
     refused = not all(effect.fits for effect in effects)
-    with st.expander("Ledger: what this launch adds", expanded=refused, key="ledger"):
+    with st.expander("Ledger after this launch", expanded=refused, key="ledger"):
         st.markdown(f"**{call_people(config.data.to_json())}**, at δ = {delta_text(config.delta)}", help=HELP)
         list_effects(effects, launched=not runs_already)
 

@@ -101,6 +101,12 @@ def build_stops(shown: Parameter, default: float) -> tuple[float, ...]:
     return tuple(sorted(stops | {float(default), low, high}))
 
 
+def find_stop(kind: type[Method], name: str, wanted: float) -> float:
+    """Return the stop of the log slider of a parameter that is nearest to `wanted`, on its own scale."""
+    shown, field = parameters(kind)[name]
+    return min(build_stops(shown, cast("float", field.default)), key=lambda stop: abs(math.log(stop / wanted)))
+
+
 def list_optional(kind: type[Method]) -> set[str]:
     """Return the parameters that may be left empty, for the method to set them itself."""
     hints = get_type_hints(kind)

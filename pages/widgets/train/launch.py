@@ -1,4 +1,4 @@
-"""The right half of Train: what the settings on screen will cost, and Launch."""
+"""The right of Train: Launch; the run that was launched, and until then what the settings on screen will cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from fairpriv_core.records.source import is_published
 from fairpriv_core.runs.plain_run import train_plain_beside
 from fairpriv_core.store.runs import GOING_ON, RunStore
 from pages.widgets.shared.access import find_store
-from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.heights import find_closed
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import identify_file
@@ -35,34 +34,11 @@ from pages.widgets.train.costs import (
     warn_of_noise,
 )
 from pages.widgets.train.plan import Plan, make_plan
-
-
-def offer_launch(store: RunStore, config: RunConfig, plan: Plan, *, hopeless: bool, accepted: bool) -> bool:
-    """Draw the button, in sight wherever the page is; return whether these settings have a run, which it opens.
-
-    `hopeless` settings and those whose risk is not `accepted` cannot be launched; a run that is there can be opened.
-    """
-    known = attempt(lambda: store.find(config.key))
-    exists = known is not None and known.status in GOING_ON
-    off = (hopeless or not accepted) and not exists
-    with st.bottom, _bar():
-        if _draw_button(disabled=off or not store.database.writable):
-            row = attempt(lambda: store.submit(settle_schema(store, config)))
-            if row is not None:
-                train_plain_beside(store, config)
-                choose("run", row.key)
-                go_to("run", run=row.key)
-        if known is not None and exists:
-            st.caption(f"These settings have a run ({plain(known.status)}). Launch opens it; nothing runs twice.")
-        elif not accepted:
-            st.caption("Accept the risk, then launch.")
-        else:
-            say_duration(config, plan, attempt(lambda: store.rows(limit=50)) or [])
-    return exists
+from pages.widgets.train.studio import find_watched, show_watched, watch
 
 
 def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any], *, expert: bool) -> None:
-    """Draw the plan of the config `raw`; what is wrong with it stands at its field, and nothing can be launched.
+    """Draw the run of the config `raw`, or, until one is launched, its plan; what is wrong with it stands at its field.
 
     Simple mode leaves noise levels and clipping out, and does not launch what public numbers show to be hopeless.
     """
@@ -84,12 +60,43 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
     accepted, hopeless = accept_risk(config, plan), warn_of_noise(config, plan) and not expert
     if hopeless:
         st.caption("Launch is off for these settings. Expert mode launches them all the same.")
-    known = store is not None and offer_launch(store, config, plan, hopeless=hopeless, accepted=accepted)
-    show_costs(config, plan, levels=expert)
+    known = None if store is None else attempt(lambda: store.find(config.key))
+    exists = known is not None and known.status in GOING_ON
     if store is not None:
-        show_effect(store, config, plan, dataset, runs_already=known)
+        offer_launch(store, config, plan, exists=exists, hopeless=hopeless, accepted=accepted)
+    watched = None if store is None else find_watched(config, known)
+    if store is not None and watched is not None:
+        show_watched(store, config, watched)
+    with st.container() if watched is None else st.expander("What these settings spend", key="plan"):
+        show_costs(config, plan, levels=expert)
+    if store is not None:
+        show_effect(store, config, plan, dataset, runs_already=exists)
     if store is not None and expert:
         show_clipping(store, config, plan)
+
+
+def offer_launch(
+    store: RunStore, config: RunConfig, plan: Plan, *, exists: bool, hopeless: bool, accepted: bool
+) -> None:
+    """Draw the button, in sight wherever the page is; off for settings that have a run.
+
+    `hopeless` settings and those whose risk is not `accepted` cannot be launched either.
+    """
+    off = exists or hopeless or not accepted
+    with st.bottom, _bar():
+        if _draw_button(disabled=off or not store.database.writable):
+            row = attempt(lambda: store.submit(settle_schema(store, config)))
+            if row is not None:
+                train_plain_beside(store, config)
+                choose("run", row.key)
+                watch(row.key)
+                st.rerun()
+        if exists:
+            st.caption("These settings have a run. Move a slider, then launch again.")
+        elif not accepted:
+            st.caption("Accept the risk, then launch.")
+        else:
+            say_duration(config, plan, attempt(lambda: store.rows(limit=50)) or [])
 
 
 def _bar() -> DeltaGenerator:

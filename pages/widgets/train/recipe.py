@@ -45,21 +45,22 @@ class Recipe:
 
 
 def choose_recipe() -> Recipe:
-    """Draw the three lists, of methods and notions those that the data can be used with, and what the notion asks."""
-    data, notion, method = st.columns(3)
-    with data:
+    """Draw the title and three lists, of methods and notions those the data can be used with; say what is asked."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title("Train", anchor=False)
+        with st.container(key="look_at_data", width="content"):
+            link_to("data", "Your own data")
+    with st.container(key="recipe", gap="small"):
         listed = list_offered()
         listed += [value("data")] if value("data") not in listed else []
         chosen = st.selectbox("Data", listed, **mount_index("data", listed), format_func=list_reference)
         reference = keep("data", chosen)
-        with st.container(key="look_at_data"):
-            link_to("data", "Your own data")
-    spec = find_spec(reference)
-    dataset = None if spec is None else find_dataset(spec)
-    with method:
+        spec = find_spec(reference)
+        dataset = None if spec is None else find_dataset(spec)
+        above = st.container()
         name = choose_method(dataset)
-    with notion:
-        wanted = choose_notion(name, reference, dataset)
+        with above:
+            wanted = choose_notion(name, reference, dataset)
     if dataset is not None:
         explain_notion(wanted, dataset)
     return Recipe(reference, spec, dataset, wanted, name)

@@ -113,7 +113,7 @@ def _draw_aim(kind: type[Method], *, by_hand: bool, lines: bool, typed: bool) ->
     if by_hand:
         _offer_aim(kind, list(list_moves(kind)))
     elif lines:
-        _draw_line("gap", "Training aims at it")
+        _draw_line("gap", "Training aims at this")
     return None if by_hand else gap
 
 

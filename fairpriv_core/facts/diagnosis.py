@@ -1,0 +1,134 @@
+"""What goes wrong while a run trains: each rule reads curves, and names who described it.
+
+A rule that reads protected rows has their kind: what it says names no number of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairpriv_core.facts.measures import Json, find_worst
+from fairpriv_core.records.release import Kind, kind_of_curve
+
+Curves = Mapping[str, tuple[Sequence[float], Sequence[float | None]]]  # name -> (steps, values)
+_LATEST = 3  # looks in a row that have to agree
+_SWINGS, _REVERSED = 8, 0.6  # moves of λ that are looked at, and the share of them that turn back
+_FREE, _ALL = 0.01, 0.99  # shares of rows clipped that count as none and all
+_CUTS_FEW = 0.99  # of the rows lie below the bound that is offered
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What is wrong, what helps, and who described it; `bound` is a clipping bound that helps, of public rows alone.
+
+    `kind` is that of what was read. `wrong` is False of what is worth knowing and may be right.
+    """
+
+    sentence: str
+    source: str
+    kind: Kind
+    wrong: bool = True
+    bound: tuple[str, float] | None = None
+
+
+def diagnose(curves: Curves, histograms: Json, *, published: bool) -> list[Diagnosis]:
+    """Return what the curves and the latest histograms of a run tell, the worst first.
+
+    `histograms` are of `store.snapshot`, by quantity. `published`: everybody has the rows.
+    """
+    rules: tuple[Callable[[_Looks], Diagnosis | None], ...] = (
+        _find_divergence,
+        _find_worse_than_constant,
+        _find_swings,
+        _find_idle_bound,
+        _find_lost_lengths,
+    )
+    looks = _Looks(curves, histograms, published)
+    return [diagnosis for rule in rules if (diagnosis := rule(looks)) is not None]
+
+
+@dataclass(frozen=True)
+class _Looks:
+    curves: Curves
+    histograms: Json
+    published: bool
+
+    def latest(self, name: str, count: int = _LATEST) -> list[float | None]:
+        return list(self.curves.get(name, ((), ()))[1])[-count:]
+
+    def named(self, prefix: str) -> list[str]:
+        return [name for name in self.curves if name.startswith(prefix)]
+
+    def kind(self, *names: str) -> Kind:
+        return "public" if self.published else find_worst([kind_of_curve(name) for name in names])
+
+
+def _find_divergence(looks: _Looks) -> Diagnosis | None:
+    """Numbers that are not finite: the store keeps them as None."""
+    names = ("test/accuracy", "train/loss")
+    lost = [name for name in names if (values := looks.latest(name, 1)) and not _is_finite(values[0])]
+    if not lost:
+        return None
+    said = "Training has diverged: its numbers are not finite. A smaller learning rate helps."
+    return Diagnosis(said, "Bengio 2012, Practical recommendations for gradient-based training", looks.kind(*lost))
+
+
+def _find_worse_than_constant(looks: _Looks) -> Diagnosis | None:
+    accuracy, constant = looks.latest("test/accuracy"), looks.latest("test/constant_accuracy")
+    pairs = [(one, other) for one, other in zip(accuracy, constant, strict=False) if one is not None and other]
+    if len(pairs) < _LATEST or any(one >= other for one, other in pairs):
+        return None
+    said = "The model is worse than one answer for all. A larger ε, more rows or a smaller network help."
+    return Diagnosis(said, "our own rule: three looks in a row below the most common label", looks.kind("test/"))
+
+
+def _find_swings(looks: _Looks) -> Diagnosis | None:
+    """A multiplier that turns back at most of its latest moves, by more than a tenth of its size."""
+    for name in looks.named("multiplier/"):
+        values = [value for value in looks.latest(name, _SWINGS + 1) if value is not None]
+        moves = np.diff(values)
+        size = max(map(abs, values), default=0.0)
+        turns = np.sum((moves[1:] * moves[:-1] < 0) & (np.abs(moves[1:]) > 0.1 * size))
+        if len(moves) == _SWINGS and turns >= _REVERSED * (_SWINGS - 1):
+            said = "λ swings: fairness pulls to and fro, and accuracy with it. A smaller λ_max calms it."
+            return Diagnosis(
+                said, "Cotter, Jiang and Sridharan 2019: a Lagrangian's game may have no equilibrium", looks.kind(name)
+            )
+    return None
+
+
+def _find_idle_bound(looks: _Looks) -> Diagnosis | None:
+    """No gradient is clipped: noise grows with a bound that cuts nothing."""
+    shares = [looks.latest(name, 1)[0] for name in looks.named("clipped/gradient_norm/")]
+    if not shares or any(share is None or share > _FREE for share in shares):
+        return None
+    histogram = looks.histograms.get("gradient_norm", {})
+    bound = _find_quantile(histogram, _CUTS_FEW) if looks.published else None
+    said = "No gradient reaches C_p, and noise grows with C_p. A smaller C_p adds less noise and cuts as little."
+    given = None if bound is None or bound >= histogram["bound"] else ("clip_primal", bound)
+    return Diagnosis(said, "Abadi et al. 2016: noise is proportional to the bound", looks.kind("clipped/"), bound=given)
+
+
+def _find_lost_lengths(looks: _Looks) -> Diagnosis | None:
+    """Every gradient is clipped, which strong noise may ask for: rows still point where they did."""
+    shares = [looks.latest(name, 1)[0] for name in looks.named("clipped/gradient_norm/")]
+    if not shares or any(share is None or share < _ALL for share in shares):
+        return None
+    said = "Every gradient is clipped: each row pulls equally hard, however wrong its answer is."
+    return Diagnosis(said, "Bu et al. 2023: under strong noise that may be right", looks.kind("clipped/"), wrong=False)
+
+
+def _find_quantile(histogram: Json, share: float) -> float | None:
+    """Return the edge below which `share` of all rows lie; None where they lie in the last bin, which has no end."""
+    counts = np.sum(list(histogram.get("counts", {}).values()), axis=0)
+    below = np.cumsum(counts) / max(1, np.sum(counts))
+    place = int(np.searchsorted(below, share))
+    return float(histogram["edges"][place + 1]) if np.size(counts) and place < len(below) - 1 else None
+
+
+def _is_finite(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)

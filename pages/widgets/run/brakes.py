@@ -1,0 +1,102 @@
+"""The state of a run in one line, and its brakes: pause, resume, stop."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import streamlit as st
+
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.text import count_text
+from pages.widgets.shared.frame import go_to
+from pages.widgets.shared.sentences import attempt, plain, sentence
+
+_STATES = {
+    "queued": "waiting for a worker",
+    "running": "training",
+    "stopping": "stopping",
+    "paused": "paused: Resume continues from here",
+    "finished": "finished",
+    "failed": "failed",
+    "cancelled": "stopped by hand",
+    "lost": "lost: its process ended; Resume continues from the last checkpoint",
+}
+_QUEUE_PATIENCE = 5.0
+
+
+def say_broken_off(row: RunRow) -> None:
+    """Say why a run has no outcome: it was stopped, or broke off by itself."""
+    if row.error:
+        st.error(plain(sentence(row.error)), icon=":material/error:")
+    if row.status == "cancelled":
+        after = f"after {row.step:,} of {row.steps:,} steps" if row.steps else "before it began"
+        said = f"You stopped this run {after}. It has no model, and its gap was not judged."
+        st.warning(said, icon=":material/stop:")
+
+
+def draw_state(store: RunStore, row: RunRow, *, opens: bool = False) -> None:
+    """Draw how far a run is, and its brakes; of one that is over only what it did. `opens`: and the way to its page."""
+    told = f"{_STATES[row.status]}{_tell_request(row)} · {_describe_steps(row)}{_describe_heartbeat(row)}"
+    over = row.ended and not _can_resume(row)
+    left, right = st.columns([1, 1] if opens and not over else [2, 1], vertical_alignment="center")
+    with left.container(key="run_state"):
+        if over:
+            st.caption(told)
+        else:
+            st.progress(min(1.0, row.step / row.steps) if row.steps else float(row.step > 0), text=told)
+    with right.container(horizontal=True, horizontal_alignment="right", gap="small", key="brakes"):
+        if not over:
+            _offer_brakes(store, row)
+        if opens and st.button("Open the run", key="open_run", help="Its groups, its log and its files."):
+            go_to("run", run=row.key)
+    if row.status == "queued" and row.started is None and time.time() - row.created > _QUEUE_PATIENCE:
+        st.warning(
+            "No worker has started this run yet. Other runs may come first. If nothing happens, look at the terminal "
+            "that started the dashboard.",
+            icon=":material/hourglass_empty:",
+        )
+
+
+def _offer_brakes(store: RunStore, row: RunRow) -> None:
+    if _can_resume(row):
+        _offer(store, row, "resume", ":material/play_arrow:")
+    else:
+        running = row.status in ("queued", "running")
+        _offer(store, row, "pause", ":material/pause:", disabled=not running or row.request is not None)
+    if not row.ended:
+        _offer(store, row, "stop", ":material/stop:", disabled=row.status == "stopping")
+
+
+def _tell_request(row: RunRow) -> str:
+    return f", {row.request} asked for" if row.request and row.status == "running" else ""
+
+
+def _offer(store: RunStore, row: RunRow, what: str, icon: str, *, disabled: bool = False) -> None:
+    off = disabled or not store.database.writable or store.payer != row.owner
+    ask = partial(_ask, store, row.key, what)
+    st.button(what.capitalize(), key=f"do_{what}", disabled=off, icon=icon, on_click=ask)
+
+
+def _ask(store: RunStore, key: str, what: str) -> None:
+    attempt(lambda: store.request(key, what))
+
+
+def _can_resume(row: RunRow) -> bool:
+    crashed = row.status == "failed" and row.error_kind == "crashed"
+    if row.request == "stop":
+        return False
+    return row.status in ("paused", "lost") or crashed or (row.status == "running" and row.request == "pause")
+
+
+def _describe_heartbeat(row: RunRow) -> str:
+    if row.heartbeat is None or row.status not in ("running", "stopping", "lost"):
+        return ""
+    return f" · last sign of life {max(0.0, time.time() - row.heartbeat):.0f} s ago"
+
+
+def _describe_steps(row: RunRow) -> str:
+    if row.status == "finished":  # a search may end before its last step
+        return count_text(row.step, "step") + (f", {count_text(row.epoch, 'epoch')}" if row.epoch else "")
+    return f"step {row.step:,} of {row.steps:,}, epoch {row.epoch}" if row.steps else f"step {row.step:,}"

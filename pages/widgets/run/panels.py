@@ -1,0 +1,85 @@
+"""The panels that fill while a run trains: accuracy, gap, what clipping does to each group now, the multipliers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.figures import live
+from fairpriv_core.figures.figure import FigureData
+from fairpriv_core.figures.origin import find_origin
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
+from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.heights import find_plain
+from pages.widgets.shared.sentences import attempt
+from pages.widgets.shared.state import keep, mount_default
+
+_OVER = ("accuracy", "gap")  # are drawn over what was chosen: a zoom is of one axis
+_FEWEST = 4  # panels in the frame, of a method that clips nothing too
+
+
+def choose_along(row: RunRow, history: live.History) -> str:
+    """Draw what the curves go along, and return it: steps, epochs, the ε spent, as far as the run has them."""
+    lacks = {"epochs": _find_reach(row)["epochs"] is None, "epsilon": "epsilon" not in history}
+    titles = {name: f"by {title[0].lower()}{title[1:]}" for name, title in live.ALONG.items() if not lacks.get(name)}
+    mounted = mount_default("along", titles, "steps")
+    chosen = st.segmented_control(
+        "Curves over",
+        titles,
+        **mounted,
+        required=True,
+        format_func=titles.__getitem__,
+        label_visibility="collapsed",
+    )
+    return str(keep("along", chosen))
+
+
+def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: str, small: bool) -> None:
+    """Draw the panels two by two over what `along` says; `small` ones have neither caption nor downloads."""
+    figures = _draw_measures(store, row, history, along)
+    figures |= _draw_histograms(store, row)
+    if any(name.startswith("multiplier/") for name in history):
+        figures["multipliers"] = live.live_multipliers(history, limit=row.config["method"].get("multiplier_max"))
+    if not small or len(figures) < _FEWEST:
+        figures["groups"] = live.live_groups(history, origin=find_origin([row.config["data"]], tell=False))
+    show_pairs({f"{name}_{along}" if name in _OVER else name: each for name, each in figures.items()}, small=small)
+
+
+def show_pairs(figures: Mapping[str, FigureData], *, small: bool = False) -> None:
+    """Draw a run's figures two by two, each under its name."""
+    names = list(figures)
+    for start in range(0, len(names), 2):
+        for column, name in zip(st.columns(2, gap="medium"), names[start : start + 2], strict=False):
+            with column:
+                show_figure(figures[name], f"run_{name}", small=small)
+
+
+def _draw_measures(store: RunStore, row: RunRow, history: live.History, along: str) -> dict[str, FigureData]:
+    config: Mapping[str, Any] = row.config
+    method, gap = config["method"], f"{config['notion']}_gap"
+    plain = find_plain(store, config)
+    measured: Mapping[str, Any] = {} if plain is None or plain.key == row.key else plain.metrics or {}
+    reach = _find_reach(row)
+    curves, x = live.rescale(history, along, reach if row.status != "finished" else {**reach, along: None})
+    said: dict[str, Any] = {"method": method["name"], "x": x, "origin": find_origin([config["data"]], tell=False)}
+    return {
+        "accuracy": live.live_accuracy(curves, plain=measured.get("accuracy"), **said),
+        "gap": live.live_gap(
+            curves, notion=config["notion"], plain=measured.get(gap), aim=method.get("gap_target"), **said
+        ),
+    }
+
+
+def _find_reach(row: RunRow) -> dict[str, float | None]:
+    """Return how far a run is planned to go, in steps, epochs and ε; None where that is not known."""
+    return {"steps": row.steps, "epochs": row.config["method"].get("epochs"), "epsilon": row.config["epsilon"]}
+
+
+def _draw_histograms(store: RunStore, row: RunRow) -> dict[str, FigureData]:
+    snapshot = attempt(lambda: store.snapshot(row.key))
+    origin = find_origin([row.config["data"]], tell=False)
+    histograms = {} if snapshot is None else snapshot["histograms"]
+    return {name: live.clipping_histogram(each, quantity=name, origin=origin) for name, each in histograms.items()}

@@ -1,0 +1,54 @@
+"""The run that is watched beside the settings it was launched with; a slider that moves leaves it where it is."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
+from pages.widgets.run.live import draw_frame, look_at, watch_run
+from pages.widgets.shared.access import find_row
+from pages.widgets.shared.state import choose
+from pages.widgets.train.clone import say_changes
+from pages.widgets.train.form import find_stop
+
+_WATCHED = "studio_run"
+
+
+def watch(key: str) -> None:
+    """Let the run `key` be the one that is watched from now on."""
+    st.session_state[_WATCHED] = key
+
+
+def find_watched(config: RunConfig, known: RunRow | None) -> RunRow | None:
+    """Return the run to show beside the settings `config`: theirs, `known`; else the last one launched on such data.
+
+    None where that is gone, or pursued another notion.
+    """
+    if known is not None:
+        return known
+    row = find_row(st.session_state.get(_WATCHED, ""))
+    asked = config.to_json()
+    same = row is not None and all(row.config[name] == asked[name] for name in ("data", "notion"))
+    return row if same else None
+
+
+def show_watched(store: RunStore, config: RunConfig, row: RunRow) -> None:
+    """Draw a run live, and what of the settings beside it is another by now."""
+    say_changes(config, row)
+    watch_run(store, row, partial(_draw, config))
+
+
+def _draw(config: RunConfig, store: RunStore, row: RunRow) -> None:
+    draw_frame(store, look_at(store, row), small=True, use_bound=partial(_offer_bound, config))
+
+
+def _offer_bound(config: RunConfig, name: str, bound: float) -> None:
+    """Draw the button that moves a slider to its stop nearest to `bound`."""
+    stop = find_stop(type(config.method), name, bound)
+    if getattr(config.method, name) != stop and st.button(f"Try C_p = {stop:g}", key="try_bound"):
+        choose(f"p.{name}", stop)
+        st.rerun()
