@@ -5,17 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.figures.frontier import find_best, group_by_claim
-from fairpriv_core.methods.catalog import methods
 from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.headline import hold_headline, show_points_headline
-from pages.widgets.shared.state import enter, publish, set_shown, value
-from pages.widgets.tradeoffs.explore import show_explore
+from pages.widgets.shared.state import enter, publish, set_shown
 from pages.widgets.tradeoffs.points import choose_wanted, read_wanted, show_epsilon, show_picked
 from pages.widgets.tradeoffs.questions import Answers, choose_question, find_answers
 from pages.widgets.tradeoffs.sweep_form import choose_sweep
-from pages.widgets.tradeoffs.views import EXPLORE, choose_view, show_list, show_view
-from pages.widgets.train.form import list_choices
+from pages.widgets.tradeoffs.views import choose_view, show_list, show_view
 
 _POLL_SECONDS = 2.0
 _PUBLISHED = (
@@ -31,7 +28,6 @@ _PUBLISHED = (
     "wish_gap",
     "archived",
 )
-_OF_EXPLORE = ("data", "notion", "method", "epsilon", "delta", "seed", "gap", "set_lambda", "reuse")
 _OF_MAPS = ("map_of", "map_quantity", "map_x", "map_y")
 _NO_MATCH = "No run matches these filters. Remove one."
 _NOT_DRAWN = "These runs cannot be drawn: they have no gap, no stated ε, or repeatable noise. Make others below."
@@ -43,10 +39,6 @@ def show() -> None:
     st.title("Trade-offs", anchor=False)
     store = find_store()
     view = choose_view()
-    if store is not None and view == EXPLORE:
-        show_explore(store)
-        publish((*_PUBLISHED, *_OF_EXPLORE, *list_choices(methods()[value("method")])))
-        return
     found = None if store is None else find_answers(store)
     if store is None or found is None:
         return

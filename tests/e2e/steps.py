@@ -40,7 +40,7 @@ LONG = {"name": "pf_ld", "epochs": 1000, "batch_size": 64, "hidden_layers": 10, 
 
 def open_page(tab: Page, site: Any, address: str = "") -> None:
     """Open a page and wait for its heading; where data are chosen, with the small ones unless the address names any."""
-    if re.match("(data|train|tradeoffs)", address) and "data=" not in address:
+    if re.match("(data|train|explore|tradeoffs)", address) and "data=" not in address:
         address += ("&" if "?" in address else "?") + "data=synthetic:group"
     tab.goto(f"{site.address}/{address}")
     tab.locator("[data-testid=stMainBlockContainer] h1").first.wait_for()

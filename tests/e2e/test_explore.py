@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.steps import keyed, nudge, open_page, settle
 
-ADDRESS = "tradeoffs?view=explore&data=synthetic:group&method=one_release&p.epochs=3"
+ADDRESS = "explore?data=synthetic:group&method=one_release&p.epochs=3"
 _EDGE = """host => {
     const { shapes, xaxis, yaxis, _size } = host._fullLayout, box = host.getBoundingClientRect()
     const edge = shapes.find(one => one.name === "edge 0 x 1")

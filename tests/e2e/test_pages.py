@@ -31,7 +31,7 @@ PAGES = {
     "run?run={run}": ("Run", "run_accuracy_steps"),
     "compare?{runs}": ("Compare", "compare_points"),
     "tradeoffs": ("Trade-offs", "tradeoff_frontier"),
-    "tradeoffs?view=explore": ("Trade-offs", "explore_chart"),
+    "explore": ("Explore", "explore_chart"),
     "papers": ("Papers", "paper"),
     "papers?paper=pf_ld&preset=pf_ld.figure4": ("Papers", "paper_3"),
     "audit?run={run}": ("Audit", "run"),

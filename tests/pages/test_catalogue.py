@@ -177,10 +177,10 @@ def test_the_strip_says_of_every_choice_what_is_protected(store: RunStore) -> No
         from pages.widgets.app.strip import hold_strip, show_strip
         from pages.widgets.shared.state import enter
 
-        enter("tradeoffs")
-        show_strip("Trade-offs", *hold_strip("Trade-offs"))
+        enter("explore")
+        show_strip("Explore", *hold_strip("Explore"))
 
     for name, kind in methods().items():
         page = AppTest.from_function(draw)
-        page.query_params["method"], page.query_params["view"] = name, "explore"
+        page.query_params["method"] = name
         assert protected(kind.info.threat_model) in read(page.run()).replace("\\", "")

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
-from pages.widgets.tradeoffs import explore
+from pages.widgets.explore import explore
 from tests.pages.shown import Open, charts, said, whole
 
 ROWS = 6000  # of which no group of test rows is so small that noise on its size may end a choice
@@ -55,7 +55,7 @@ def own_file(own_store: Path) -> str:
 
 
 def test_on_public_data_a_move_that_rests_trains_and_the_newest_counts(own_store: Path, open_page: Open) -> None:
-    page = whole(open_page("tradeoffs", view="explore", p__epochs="2"))
+    page = whole(open_page("explore", p__epochs="2"))
     with open_store(str(own_store)) as store:
         assert store.explored(5) == [], "it has not rested"
         rest(page)
@@ -71,7 +71,7 @@ def test_on_public_data_a_move_that_rests_trains_and_the_newest_counts(own_store
 
 
 def test_the_point_moves_leaves_its_trail_and_can_be_kept(own_store: Path, open_page: Open) -> None:
-    page = open_page("tradeoffs", view="explore", p__epochs="3")
+    page = open_page("explore", p__epochs="3")
     with open_store(str(own_store)) as store:
         rest(page)
         assert "on its way" in said(page, "info")
@@ -98,7 +98,7 @@ def test_the_point_moves_leaves_its_trail_and_can_be_kept(own_store: Path, open_
 
 
 def test_on_own_data_nothing_trains_before_its_cost_is_seen(own_file: str, own_store: Path, open_page: Open) -> None:
-    page = whole(open_page("tradeoffs", view="explore", data=own_file, explore__automatic="True", p__epochs="3"))
+    page = whole(open_page("explore", data=own_file, explore__automatic="True", p__epochs="3"))
     rest(rest(page))
     with open_store(str(own_store)) as store:
         assert store.explored(5) == [] and not page.toggle("explore.automatic").value, "no link trains"
@@ -124,7 +124,7 @@ def test_on_own_data_nothing_trains_before_its_cost_is_seen(own_file: str, own_s
         assert kept is not None and kept.epsilon is None and "chosen among 2 runs by raw" in str(kept.epsilon_reason)
         assert [row.key for row in store.rows()] == [second] and "in your list of runs" in said(page)
         assert store.record(first).epsilon is not None
-        after = whole(open_page("tradeoffs", view="explore", data=own_file, method="jagielski_post"))
+        after = whole(open_page("explore", data=own_file, method="jagielski_post"))
         after.button("explore_train").click().run()
         third = train(store)
         after.run().run()
@@ -139,7 +139,7 @@ def test_on_own_data_nothing_trains_before_its_cost_is_seen(own_file: str, own_s
 def test_a_paid_release_makes_moves_free_and_its_numbers_have_errors(
     own_file: str, own_store: Path, open_page: Open, method: str, errors: int
 ) -> None:
-    page = open_page("tradeoffs", view="explore", data=own_file, method=method, p__epochs="3")
+    page = open_page("explore", data=own_file, method=method, p__epochs="3")
     page.button("explore_train").click().run()
     with open_store(str(own_store)) as store:
         paid = train(store)

@@ -78,11 +78,11 @@ def test_the_strip_tells_of_the_runs_that_a_page_shows(with_runs: Path, monkeypa
 def test_the_strip_tells_of_what_trade_offs_shows_and_on_explore_of_the_next_run(with_runs: Path) -> None:
     """Explore shows none of the runs that are there."""
     told = {}
-    for view in ("frontier", "explore"):
-        frame = open_frame("tradeoffs", data="synthetic:region", view=view)
+    for page in ("tradeoffs", "explore"):
+        frame = open_frame(page, data="synthetic:region")
         assert not frame.exception
-        told[view] = next(item.value.replace("\\", "") for item in frame.markdown if "protects **" in item.value)
-    assert "ε **none, 1.00 (δ =" in told["frontier"]
+        told[page] = next(item.value.replace("\\", "") for item in frame.markdown if "protects **" in item.value)
+    assert "ε **none, 1.00 (δ =" in told["tradeoffs"]
     assert "δ **1 in 100,000 (proved)**" in told["explore"] and "the sensitive attribute" in told["explore"]
 
 

@@ -31,7 +31,7 @@ from pages.widgets.shared.state import get_refused, get_shown, link, value, writ
 
 _OF_RUNS = ("Compare", "Present", "Report")  # pages whose choice "runs" is what they show
 _OF_RUN = ("Run", "Audit")  # pages of one run
-_TELLS = (*_OF_RUNS, "Trade-offs", "Audit")  # pages whose own boxes leave something of an ε unsaid
+_TELLS = (*_OF_RUNS, "Explore", "Trade-offs", "Audit")  # pages whose own boxes leave something of an ε unsaid
 _OF_NO_DATA = ("Start", "Papers", "Learn")  # what is chosen for the next run does not matter there
 _FEW = 3
 _MOST_FOLDED = 12  # letters, beside the name on a phone
@@ -54,8 +54,7 @@ def show_strip(page: str, line: DeltaGenerator, buttons: DeltaGenerator, faults:
     shown, of_shown = _find_shown(page)
     if page == "Audit" and row is not None:
         shown = [_ask(row.config, row.epsilon, ended=row.ended)]
-    explores = page == "Trade-offs" and value("view") == "explore"
-    parts = tell_shown(shown) if shown else _tell_choice() if explores else {}
+    parts = tell_shown(shown) if shown else _tell_choice() if page == "Explore" else {}
     if parts:
         line.markdown(f":small[{_write(parts)}]")
     with buttons:

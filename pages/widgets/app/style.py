@@ -81,6 +81,7 @@ _RULES = """
   .st-key-strip_folded { display: block; }
   .st-key-strip_buttons > :not(.st-key-strip_folded) p { position: absolute; clip-path: inset(50%%); }
   .st-key-headline_place { min-height: 13rem; }
+  [data-testid="stHorizontalBlock"]:has(.st-key-recipe):has(.st-key-run_state) { flex-direction: column-reverse; }
   .st-key-present_story { min-height: 42rem; }
   .st-key-present_story:has(.st-key-leave_ways) { min-height: 0; }
   .st-key-present_story iframe { height: 38rem; }

@@ -16,6 +16,7 @@ _PAGES = {
     "data": ("Data", ":material/table:"),
     "train": ("Train", ":material/tune:"),
     "run": ("Run", ":material/monitoring:"),
+    "explore": ("Explore", ":material/joystick:"),
     "compare": ("Compare", ":material/compare:"),
     "tradeoffs": ("Trade-offs", ":material/scatter_plot:"),
     "papers": ("Papers", ":material/menu_book:"),

@@ -23,8 +23,7 @@ from pages.widgets.shared.state import choose, keep, mount_default, mount_index,
 from pages.widgets.tradeoffs.points import pick, take_wanted
 from pages.widgets.tradeoffs.questions import Answers, Claims, Topic, find_title
 
-EXPLORE = "explore"
-_VIEWS = {"frontier": "Curves", EXPLORE: "Explore", "map": "Map of two settings"}
+_VIEWS = {"frontier": "Curves", "map": "Map of two settings"}
 _QUANTITIES = {"accuracy": "Accuracy", "gap": "Fairness gap"}
 _MOST_ROWS = 500
 _TABLE, _HEIGHT = "tradeoff_rows", 300

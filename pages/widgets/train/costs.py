@@ -141,7 +141,7 @@ def show_effect(store: RunStore, config: RunConfig, plan: Plan, dataset: Dataset
     if effects is None:
         return
     refused = not all(effect.fits for effect in effects)
-    with st.expander("Ledger after this launch", expanded=refused, key="ledger"):
+    with st.expander("Ledger after launch", expanded=refused, key="ledger"):
         st.markdown(f"**{call_people(config.data.to_json())}**, at δ = {delta_text(config.delta)}", help=HELP)
         list_effects(effects, launched=not runs_already)
 

@@ -16,7 +16,7 @@ from pages.widgets.shared.state import ahead, choose, forget, keep, mount, mount
 from pages.widgets.train.form import choose_automatic, describe, draw_parameter, list_optional, write_form
 
 _AIM, _BY_HAND, _OUTPUTS = "gap_target", "set_lambda", "surrogate"
-_MOST_POINTS = 30.0
+MOST_POINTS = 30.0
 _GAP = "The gap I can accept"
 _HELP = (
     "The largest difference between two groups' decisions that you accept, in percentage points, as the fairness "
@@ -101,7 +101,7 @@ def _choose_gap(*, typed: bool, disabled: bool) -> float:
         label = f"{_GAP}, in points"
         points = st.number_input(label, step=None, format=form, **mounted, help=_HELP, disabled=disabled)
     else:
-        mounted = mount_number("gap", 0.0, max(_MOST_POINTS, min(value("gap"), 100.0)))
+        mounted = mount_number("gap", 0.0, max(MOST_POINTS, min(value("gap"), 100.0)))
         form = f"{write_form(mounted['value'])} points"
         points = st.slider(_GAP, step=0.5, format=form, **mounted, help=_HELP, disabled=disabled)
     return float(keep("gap", points)) / 100

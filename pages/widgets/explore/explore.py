@@ -21,6 +21,7 @@ from fairpriv_core.errors import FairprivError
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.facts.wording import data_title
 from fairpriv_core.figures.explored import Explored, draw_explored, draw_groups, read_explored, say_explored
+from fairpriv_core.figures.figure import Region
 from fairpriv_core.figures.frontier import Wanted
 from fairpriv_core.figures.mixing import find_plain
 from fairpriv_core.ledger.choice import foresee_keeping, keep_run
@@ -42,14 +43,13 @@ from pages.widgets.shared.ledger import name_column
 from pages.widgets.shared.reference import call_files, list_reference
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_dataset, find_spec, identify_file
-from pages.widgets.shared.state import keep, mount, mount_index, value
+from pages.widgets.shared.state import choose, keep, mount, mount_index, value
 from pages.widgets.shared.suitable import list_methods, title_method
-from pages.widgets.tradeoffs.points import take_wanted
 from pages.widgets.train.costs import find_effects
 from pages.widgets.train.form import fit_batch
 from pages.widgets.train.plan import Plan, make_plan
 from pages.widgets.train.recipe import choose_release
-from pages.widgets.train.sliders import choose_sliders
+from pages.widgets.train.sliders import MOST_POINTS, choose_sliders
 
 _REST_SECONDS = 0.2
 _POLL_SECONDS = 0.25
@@ -227,19 +227,26 @@ def _draw(store: RunStore, move: Move, row: RunRow | None, *, waiting: bool) -> 
         plain=find_reference(store, move.config),
         title=call_files(data_title(move.config.data.to_json())),
         notion=notion,
-        wanted=Wanted(value("wish_accuracy") / 100, value("wish_gap") / 100),
+        wanted=Wanted(value("wish_accuracy") / 100, value("gap") / 100),
         waiting=waiting,
     )
     state = " · training the next point …" if waiting else ""
     st.markdown(f"{plain(say_explored(trail[-1]))}{state}")
     chart, groups = st.columns([3, 2])
     with chart:
-        show_figure(figure, "explore_chart", on_drag=take_wanted)
+        show_figure(figure, "explore_chart", on_drag=_take_wanted)
     with groups:
         if trail[-1].is_released and not trail[-1].facts.data.published:
             st.caption(_NOT_RELEASED)
         elif move.dataset.labels == 2:
             show_figure(draw_groups(trail[-1]), "explore_groups")
+
+
+def _take_wanted(region: Region) -> None:
+    """Take what is asked of a model from the shaded corner: its gap is the one that the slider says."""
+    for name, edge, most in (("wish_accuracy", region.y[0], 100.0), ("gap", region.x[1], MOST_POINTS)):
+        if edge is not None:
+            choose(name, round(2 * min(max(edge, 0.0), most)) / 2)
 
 
 def _find_trail(store: RunStore, config: RunConfig, row: RunRow | None) -> list[Explored]:
