@@ -29,6 +29,7 @@ from fairpriv_core.sweeps.spec import Sweep, build_sweep
 from fairpriv_core.text import Reporter
 
 _BYTES_A_RUN = 60_000  # record, model and checkpoint of a small one
+_TIMED = 50  # runs that tell how long others take
 _SHOW_SECONDS = 0.5
 _SHOW_SHARE = 0.02  # of the time: to ask after thousands of runs takes some of it
 _SILENT_SECONDS = 5.0  # before that it is not known how fast it goes
@@ -182,7 +183,8 @@ def compute(place: str | None, request: Mapping[str, Any]) -> Json:
     """
     sweep = build_sweep(request["sweep"])
     with RunStore(Database(place), request["owner"]) as store:
-        plan = plan_sweep(sweep, find_record=store.source, identify=store.files.identify)
+        timed = store.rows(limit=_TIMED)
+        plan = plan_sweep(sweep, find_record=store.source, identify=store.files.identify, runs=timed)
         if "launch" in request:
             return {"launched": _launch(store, plan, sweep, confirmed=request["launch"]["confirmed"])}
         return _tell(store, plan, sweep)

@@ -21,8 +21,10 @@ from fairpriv_core.methods.fields import network_of
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.config import RunConfig, draws_samples
 from fairpriv_core.records.ledger_entry import Posting, record_posting
-from fairpriv_core.records.plan import DatasetCache, fit_batch, plan_run
+from fairpriv_core.records.plan import DatasetCache, check_network, fit_batch, plan_run
 from fairpriv_core.records.source import find_seed
+from fairpriv_core.runs.expect import expect_seconds
+from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.tables import CHUNK_DIGITS
 from fairpriv_core.sweeps.spec import Cell, Identify, Sweep, check_cells, expand
 
@@ -30,6 +32,8 @@ _PER_MODEL = ("epsilon", "delta", "seed", "replay_noise")
 _SAMPLING = "sampling_rate"  # models with samples of unlike size would wait for the largest
 _MOST_PARTS = 16  # of one kind of run: so many processes have work
 _MOST_BYTES = 2**30  # of training sets that one chunk holds
+_SHORT_SECONDS = 30.0  # in which a chunk ends that somebody waits for
+_SHARED = 0.5  # of its time alone a model takes in a loop with others, at most
 Find = Callable[[str], Mapping[str, Any]]
 
 
@@ -41,17 +45,24 @@ class Chunk:
     configs: tuple[RunConfig, ...]
 
 
-def form_chunks(configs: Sequence[RunConfig], split_bytes: Mapping[str, int] | None = None) -> list[Chunk]:
+def form_chunks(
+    configs: Sequence[RunConfig],
+    split_bytes: Mapping[str, int] | None = None,
+    seconds: Mapping[str, float] | None = None,
+) -> list[Chunk]:
     """Return the chunks of different configs. `split_bytes` says how large a config's training set is, by its key.
 
     Runs whose training sets differ in size, as of seeds that split people who have several rows, train apart: noise and
-    sampling rates are calibrated to the number of rows.
+    sampling rates are calibrated to the number of rows. With the `seconds` that each takes alone, where known, chunks
+    end within about _SHORT_SECONDS: whoever waits sees points, and keeps them.
     """
     kinds: dict[tuple[str, int], list[RunConfig]] = {}
     for config in configs:
         size = (split_bytes or {}).get(config.key, 0)
         kinds.setdefault((name_kind(config), size), []).append(config)
-    parts = [part for (_, size), kind in kinds.items() for part in _divide(kind, size)]
+    parts: list[Sequence[RunConfig]] = [part for (_, size), kind in kinds.items() for part in _divide(kind, size)]
+    if seconds is not None:
+        parts = [short for part in parts for short in _cut(part, seconds)]
     return [Chunk(_name(part), tuple(part)) for part in parts]
 
 
@@ -96,6 +107,23 @@ def _divide(configs: list[RunConfig], split_bytes: int) -> list[list[RunConfig]]
             else:
                 parts.append(piece)
     return parts
+
+
+def _cut(configs: Sequence[RunConfig], seconds: Mapping[str, float]) -> list[Sequence[RunConfig]]:
+    """Return the parts of a chunk that each end within about _SHORT_SECONDS."""
+    longest = max(seconds.get(config.key, _SHORT_SECONDS) for config in configs)
+    most = max(1, int(_SHORT_SECONDS / (_SHARED * longest)))
+    return [configs[start : start + most] for start in range(0, len(configs), most)]
+
+
+def _lead(chunks: Sequence[Chunk]) -> list[Chunk]:
+    """Return the chunks with one run of each method taken out of them, alone and first: a point to look at soon."""
+    configs = [config for chunk in chunks for config in chunk.configs]
+    first = {config.method.info.name: config for config in reversed(configs)}
+    heads = [config for config in configs if first[config.method.info.name] is config]
+    parts = [[head] for head in heads]
+    parts += [[config for config in chunk.configs if config not in heads] for chunk in chunks]
+    return [Chunk(_name(part), tuple(part)) for part in parts if part]
 
 
 def name_kind(config: RunConfig) -> str:
@@ -146,15 +174,23 @@ class SweepPlan:
 
 @dataclass(frozen=True)
 class _Checked:
-    """What planning a run has shown: its line in the ledger, its training releases, the bytes of its training set."""
+    """What planning a run has shown: its line in the ledger, its training releases, the bytes of its training set.
+
+    `seconds` are those that it takes alone, None where nothing tells.
+    """
 
     posting: Posting
     events: Events
     size: int
+    seconds: float | None
 
 
-def plan_sweep(sweep: Sweep, *, find_record: Find, identify: Identify | None = None) -> SweepPlan:
+def plan_sweep(
+    sweep: Sweep, *, find_record: Find, identify: Identify | None = None, runs: Sequence[RunRow] | None = None
+) -> SweepPlan:
     """Return the plan of a sweep; reads its data. `find_record` as for `plan_run`, `identify` as for `expand`.
+
+    With `runs` of the store, newest first, which tell how long one takes, chunks are short: somebody waits for points.
 
     Raises:
         BadInput: a combination cannot be and the sweep refuses that, or none can be.
@@ -163,19 +199,22 @@ def plan_sweep(sweep: Sweep, *, find_record: Find, identify: Identify | None = N
     datasets = DatasetCache(splits=1)
     cells = expand(sweep, identify, partial(fit_batch, datasets=datasets))
     asked = {cell.config.key: cell.config for cell in cells if cell.config is not None}
-    checked_runs = _check_each(asked, datasets, find_record)
+    checked_runs = _check_each(asked, datasets, find_record, runs or ())
     checked = [_refuse(cell, checked_runs) for cell in cells]
     check_cells(checked, sweep)
     alone = {cell.config.key: cell.config for cell in checked if cell.config is not None}
     final = _share_releases(alone, evaluate=not sweep.evaluates_by_default) if sweep.share_release else alone
-    sizes = {
-        final[key].key: checked_run.size
+    fit = {
+        final[key].key: checked_run
         for key, checked_run in checked_runs.items()
         if key in final and isinstance(checked_run, _Checked)
     }
+    sizes = {key: checked_run.size for key, checked_run in fit.items()}
+    seconds = {key: checked_run.seconds for key, checked_run in fit.items() if checked_run.seconds is not None}
     own = [config for key, config in final.items() if config.key == key]
     users = [config for key, config in final.items() if config.key != key]
-    phases = tuple(tuple(form_chunks(part, sizes)) for part in (own, users) if part)
+    first, *later = [form_chunks(part, sizes, None if runs is None else seconds) for part in (own, users) if part]
+    phases = tuple(map(tuple, (first if runs is None else _lead(first), *later)))
     streams = {c.key: f"{chunk.id}/{c.seed}" for phase in phases for chunk in phase for c in chunk.configs}
     postings = {
         config.key: _posting(checked_run, config, streams[config.key])
@@ -187,23 +226,26 @@ def plan_sweep(sweep: Sweep, *, find_record: Find, identify: Identify | None = N
 
 
 def _check_each(
-    configs: Mapping[str, RunConfig], datasets: DatasetCache, find_record: Find
+    configs: Mapping[str, RunConfig], datasets: DatasetCache, find_record: Find, rows: Sequence[RunRow]
 ) -> dict[str, _Checked | str]:
     """Return what planning each run has shown, or the reason why it cannot run; splits are read one after the other."""
     ordered = sorted(configs.items(), key=lambda item: (str(item[1].data), item[1].split, item[1].seed))
-    return {key: _check(config, datasets, find_record) for key, config in ordered}
+    return {key: _check(config, datasets, find_record, rows) for key, config in ordered}
 
 
-def _check(config: RunConfig, datasets: DatasetCache, find_record: Find) -> _Checked | str:
+def _check(config: RunConfig, datasets: DatasetCache, find_record: Find, rows: Sequence[RunRow]) -> _Checked | str:
     try:
         plan = plan_run(config, config.key, datasets=datasets, find_record=find_record)
-        plan.method.steps(plan.train.n)  # says what does not fit this many rows
+        steps = plan.method.steps(plan.train.n)  # says what does not fit this many rows
+        shape = check_network(config.method, plan.train)
     except DataUnavailable:
         raise
     except (BadInput, Unsupported) as error:
         return str(error)
     events = plan.method.event(plan.train.n)
-    return _Checked(record_posting(plan.draft.to_json()), events, 4 * plan.train.n * plan.train.d)
+    time = expect_seconds(config, n_train=plan.train.n, steps=steps, shape=shape, rows=rows)
+    size = 4 * plan.train.n * plan.train.d
+    return _Checked(record_posting(plan.draft.to_json()), events, size, None if time is None else time[0])
 
 
 def _refuse(cell: Cell, checked_runs: Mapping[str, _Checked | str]) -> Cell:

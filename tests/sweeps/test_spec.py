@@ -195,3 +195,15 @@ def test_runs_that_could_make_one_release_make_it_once() -> None:
     assert [chunk.id for chunk in plan.phases[0]] == [chunk.id for chunk in form_chunks(first)]
     shared = {name for post in plan.postings.values() for name in post.entry.shared}
     assert len(shared) == 4 and len(plan.postings) == 16
+
+
+def test_whoever_waits_sees_one_point_of_each_method_first_and_the_rest_in_short_chunks() -> None:
+    axes = '[axes]\nmethod = ["pf_ld", "f_ld"]\nepsilon = [0.5, 1, 2, 3, 4, 5]\nseed = [0, 1, 2, 3]'
+    sweep = build_sweep(
+        read_toml('notion = "demographic_parity"\n[data]\ndataset = "synthetic"\nsensitive = "group"\n' + axes)
+    )
+    widest, short = (plan_sweep(sweep, find_record=nobody, runs=runs) for runs in (None, ()))
+    assert sorted(widest.keys) == sorted(short.keys)
+    firsts = [[config.method.info.name for config in chunk.configs] for chunk in short.chunks[:2]]
+    assert firsts == [["pf_ld"], ["f_ld"]]
+    assert max(len(chunk.configs) for chunk in widest.chunks) > max(len(chunk.configs) for chunk in short.chunks)

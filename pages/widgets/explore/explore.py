@@ -54,6 +54,7 @@ from pages.widgets.train.sliders import MOST_POINTS, choose_sliders
 _REST_SECONDS = 0.2
 _POLL_SECONDS = 0.25
 _TRAIL = 8
+_CHART_HEIGHT = 420  # pixels, about
 _KEPT_TOLD = "Kept: it is now in your list of runs."
 _KEPT_ALL = "Kept: all points are now in your list of runs."
 _ASKED, _SHOWN, _KEPT = "explore_asked", "explore_shown", "explore_kept"
@@ -220,6 +221,8 @@ def _draw(store: RunStore, move: Move, row: RunRow | None, *, waiting: bool) -> 
     trail = _find_trail(store, move.config, row)
     if not trail:
         st.info("The first point is on its way." if waiting else "Move a slider to train a first point.")
+        if waiting:
+            st.skeleton(_CHART_HEIGHT)
         return
     notion = notions()[move.config.notion].title
     figure = draw_explored(

@@ -55,7 +55,8 @@ epsilon = [0.5, 1, 3, 9]
 method.multiplier = [0.5, 1, 2]
 seed = [0, 1, 2]"""
 _WAYS = {"form": "Fill in a form", "paste": "Paste a sweep's file", "launched": "Launched before"}
-_SEEDS = 3
+_BUDGETS, _SEEDS = "0.02, 0.1, 0.5, 1, 3, 9", 3
+_RECORD_METHOD = "pf_ld_record"  # what the stronger protection costs
 _AXES = {"epsilon": "ε", "method": "methods", "notion": "notions", "seed": "seeds"}
 _NAMED = {"method": name_method, "notion": name_notion}
 _MOST_VALUES = 6  # of an axis, named one by one
@@ -98,7 +99,7 @@ def choose_question() -> tuple[str, str, list[str]]:
         chosen = st.selectbox("Fairness notion", list(titles), **mounted, format_func=titles.__getitem__)
         notion = keep("sweep.notion", chosen)
     able = [name for name, kind in methods().items() if notion in kind.info.notions]
-    mounted = mount_several("sweep.method", able, (DEFAULT_METHOD,))
+    mounted = mount_several("sweep.method", able, (DEFAULT_METHOD, _RECORD_METHOD))
     picked = st.multiselect("Methods", able, **mounted, format_func=title_method)
     return str(reference), str(notion), list(keep("sweep.method", tuple(picked)))
 
@@ -269,7 +270,7 @@ def _fill_in() -> dict[str, Any] | None:
         return None
     left, right = st.columns(2)
     with left:
-        budgets = keep("sweep.epsilon", st.text_input("Values of ε", **mount("sweep.epsilon", default="0.5, 1, 3, 9")))
+        budgets = keep("sweep.epsilon", st.text_input("Values of ε", **mount("sweep.epsilon", default=_BUDGETS)))
     with right:
         seeds = st.number_input("Seeds", **mount_number("sweep.seeds", 1, 100, _SEEDS), help="Each is one run more.")
     private = any(methods()[name].info.threat_model for name in chosen)
