@@ -80,6 +80,7 @@ _PROTECTED = ("attribute", "record", None)
 REFERENCE_METHOD = Plain.info.name
 #: the method where none was chosen, and that on data which the first cannot take
 DEFAULT_METHOD, DEFAULT_METHOD_OF_CLASSES = PfLd.info.name, FairDpAdaptive.info.name
+DEFAULT_RECORD_METHOD = PfLdRecord.info.name  # the default among those that protect whole records
 
 
 #: why no epsilon of another package's method is proved; the package goes in

@@ -11,7 +11,7 @@ from fairpriv_core.engine.modules import ENTRY_POINTS, is_module, list_installed
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.wording import value_text
 from fairpriv_core.methods.base import Parameter, parameters
-from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
+from fairpriv_core.methods.catalog import DEFAULT_METHOD, DEFAULT_RECORD_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.plain import read_toml
 from fairpriv_core.store.rows import ENDED
@@ -56,7 +56,6 @@ method.multiplier = [0.5, 1, 2]
 seed = [0, 1, 2]"""
 _WAYS = {"form": "Fill in a form", "paste": "Paste a sweep's file", "launched": "Launched before"}
 _BUDGETS, _SEEDS = "0.02, 0.1, 0.5, 1, 3, 9", 3
-_RECORD_METHOD = "pf_ld_record"  # what the stronger protection costs
 _AXES = {"epsilon": "ε", "method": "methods", "notion": "notions", "seed": "seeds"}
 _NAMED = {"method": name_method, "notion": name_notion}
 _MOST_VALUES = 6  # of an axis, named one by one
@@ -99,7 +98,7 @@ def choose_question() -> tuple[str, str, list[str]]:
         chosen = st.selectbox("Fairness notion", list(titles), **mounted, format_func=titles.__getitem__)
         notion = keep("sweep.notion", chosen)
     able = [name for name, kind in methods().items() if notion in kind.info.notions]
-    mounted = mount_several("sweep.method", able, (DEFAULT_METHOD, _RECORD_METHOD))
+    mounted = mount_several("sweep.method", able, (DEFAULT_METHOD, DEFAULT_RECORD_METHOD))
     picked = st.multiselect("Methods", able, **mounted, format_func=title_method)
     return str(reference), str(notion), list(keep("sweep.method", tuple(picked)))
 
