@@ -80,6 +80,22 @@ def test_raw_numbers_are_marked_for_the_analyst_where_not_everybody_has_them(
     assert "at most 0 points" in told[0.0] and told[0.0].endswith("apart\\: not reached.")
 
 
+def test_a_made_up_person_is_decided_on_at_once_and_no_row_is_read(with_runs: Path, open_page: Open) -> None:
+    with open_store() as store:
+        key = find_key(store, "pf_ld")
+    page = open_page("run", run=key)
+    assert "made-up person" not in said(page), "until it is opened"
+    page.session_state["what_if"] = True
+    page.run()
+    decided = [item.value for item in page.markdown if item.value.startswith("Decides **")]
+    assert len(decided) == 1 and "made-up person: no row is read." in said(page, "caption")
+    for slider in page.slider:
+        if slider.key.startswith("what_if."):
+            slider.set_value(slider.max)
+    page.run()
+    assert [item.value for item in page.markdown if item.value.startswith("Decides **")] != decided
+
+
 def test_a_stopped_run_shows_the_epsilon_of_its_planned_length(open_page: Open) -> None:
     """It is what holds, as the record says; what left until then is the ledger's to count."""
     key = submit(1.0, epochs=400)

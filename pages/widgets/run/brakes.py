@@ -43,9 +43,9 @@ def draw_state(store: RunStore, row: RunRow, *, opens: bool = False) -> None:
     left, right = st.columns([1, 1] if opens and not over else [2, 1], vertical_alignment="center")
     with left.container(key="run_state"):
         if over:
-            st.caption(told)
+            st.caption(plain(told))
         else:
-            st.progress(min(1.0, row.step / row.steps) if row.steps else float(row.step > 0), text=told)
+            st.progress(min(1.0, row.step / row.steps) if row.steps else float(row.step > 0), text=plain(told))
     with right.container(horizontal=True, horizontal_alignment="right", gap="small", key="brakes"):
         if not over:
             _offer_brakes(store, row)

@@ -22,6 +22,7 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.decide import offer_decisions
 from pages.widgets.run.evaluation import offer_evaluation
+from pages.widgets.run.what_if import offer_what_if
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.choice import offer_choices
 from pages.widgets.shared.sentences import plain
@@ -128,6 +129,7 @@ def show_outcome(store: RunStore, row: RunRow, record: RunRecord, run: RunFacts[
     with st.expander("Caveats", key="run_caveats"):
         for said in run.caveats:
             st.markdown(f"- {plain(said)}")
+    offer_what_if(store, run)
     with st.container(horizontal=True, key="run_files"):
         offer_files(store, row, record)
     offer_decisions(store, row)
