@@ -96,6 +96,28 @@ def test_a_made_up_person_is_decided_on_at_once_and_no_row_is_read(with_runs: Pa
     assert [item.value for item in page.markdown if item.value.startswith("Decides **")] != decided
 
 
+@pytest.mark.parametrize("published", [True, False])
+def test_another_threshold_shows_each_groups_decisions_and_is_raw_on_rows_of_ones_own(
+    with_runs: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch, published: bool
+) -> None:
+    for module in (origin, run_facts, shared_charts):
+        monkeypatch.setattr(module, "is_published", lambda data: published)
+    with open_store() as store:
+        key = find_key(store, "pf_ld")
+        metrics = store.record(key).metrics or {}  # type: ignore[union-attr]
+    page = open_page("run", run=key)
+    page.session_state["threshold"] = True
+    page.run()
+    table = page.dataframe[-1].value
+    assert f"**{100 * metrics['accuracy']:.1f} %** of all test rows" in said(page, "markdown"), "as the run has it"
+    rates = table.filter(regex="decided yes").iloc[:, 0].tolist()
+    assert rates == pytest.approx([100 * each["positive_rate"] for each in metrics["groups"]], abs=0.06)
+    marks = sum("raw: for the analyst" in item.value for item in page.markdown)
+    assert marks == (0 if published else 2)
+    page.slider("threshold_at").set_value(1.0).run()
+    assert set(page.dataframe[-1].value["rightly decided positive"]) == {0}
+
+
 def test_a_stopped_run_shows_the_epsilon_of_its_planned_length(open_page: Open) -> None:
     """It is what holds, as the record says; what left until then is the ledger's to count."""
     key = submit(1.0, epochs=400)

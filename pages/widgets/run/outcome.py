@@ -22,7 +22,8 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.decide import offer_decisions
 from pages.widgets.run.evaluation import offer_evaluation
-from pages.widgets.run.what_if import offer_what_if
+from pages.widgets.run.threshold import offer_threshold
+from pages.widgets.run.what_if import offer_what_if, read_model
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.choice import offer_choices
 from pages.widgets.shared.sentences import plain
@@ -129,7 +130,11 @@ def show_outcome(store: RunStore, row: RunRow, record: RunRecord, run: RunFacts[
     with st.expander("Caveats", key="run_caveats"):
         for said in run.caveats:
             st.markdown(f"- {plain(said)}")
-    offer_what_if(store, run)
+    model = read_model(str(store.database.url), row.key, store)
+    if model is not None:
+        if run.data.published or store.payer == row.owner:  # of a file's rows its owner sees raw counts
+            offer_threshold(store, run, model)
+        offer_what_if(run, model)
     with st.container(horizontal=True, key="run_files"):
         offer_files(store, row, record)
     offer_decisions(store, row)

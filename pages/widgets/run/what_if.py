@@ -21,11 +21,10 @@ _UNCOVERED = "A made-up person: no row is read. No ε limits what the model tell
 _PUBLIC = "A made-up person: no row is read."
 
 
-def offer_what_if(store: RunStore, run: RunFacts[Kind]) -> None:
-    """Draw the person and the answer; nothing of a model that only a worker can run, or where there is none."""
-    model = _read(str(store.database.url), run.key, store)
-    columns = () if model is None else list_columns(model)
-    if model is None or not columns:
+def offer_what_if(run: RunFacts[Kind], model: Model) -> None:
+    """Draw the person and the answer; nothing of a model that only a worker can run."""
+    columns = list_columns(model)
+    if not columns:
         return
     box = st.expander("What if?", key="what_if", icon=":material/person_search:", on_change="rerun")
     if not box.open:
@@ -68,7 +67,7 @@ def _ask(column: Column, key: str) -> Value:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _read(place: str, key: str, _store: RunStore) -> Model | None:
+def read_model(place: str, key: str, _store: RunStore) -> Model | None:
     """Return a run's model; None where it left none."""
     try:
         return Model.read(lambda name: _store.artifact(key, name))

@@ -1,0 +1,86 @@
+"""Another threshold for a finished model: each group's right and wrong decisions on the test rows, which are raw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from fairpriv_core.engine.modules import MODULE_KIND
+from fairpriv_core.engine.predict import THRESHOLD, is_randomised, needs_group
+from fairpriv_core.errors import FairprivError
+from fairpriv_core.facts.run_facts import RunFacts
+from fairpriv_core.notions.rates import TWO, count_cells
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.model import Model
+from fairpriv_core.records.plan import DatasetCache
+from fairpriv_core.records.release import Kind
+from fairpriv_core.store.runs import RunStore
+from pages.widgets.shared.charts import mark_raw
+from pages.widgets.shared.sentences import plain
+
+_KEPT = "The model keeps its threshold of 0.5. Nothing here leaves this page."
+Scored = tuple[np.ndarray, np.ndarray, np.ndarray]  # of each test row: score of the positive label, label, group
+
+
+def offer_threshold(store: RunStore, run: RunFacts[Kind], model: Model) -> None:
+    """Draw the slider and what it comes to; nothing of a model that has no single threshold, or that a worker runs."""
+    fixed = is_randomised(model.network) or needs_group(model.network) or model.network["kind"] == MODULE_KIND
+    if fixed or model.image is not None or len(model.label_names) != TWO:
+        return
+    box = st.expander("Move the threshold", key="threshold", icon=":material/tune:", on_change="rerun")
+    if not box.open:
+        return
+    with box:
+        scored = _score(str(store.database.url), run.key, store, model)
+        if scored is None:
+            st.caption("The rows of this run are not here any more.")
+            return
+        if not run.data.published:
+            mark_raw()
+        positive = plain(model.label_names[1])
+        threshold = st.slider(f"Decide {positive} above a score of", 0.0, 1.0, THRESHOLD, step=0.01, key="threshold_at")
+        _show(scored, threshold, run.data.groups, positive)
+        st.caption(_KEPT)
+
+
+def _show(scored: Scored, threshold: float, groups: tuple[str, ...], positive: str) -> None:
+    score, label, group = scored
+    cells = count_cells((score > threshold).astype(np.int64), label, group, len(groups))
+    right = np.trace(cells.sum(axis=0))
+    st.markdown(f"**{100 * right / max(1, cells.sum()):.1f} %** of all test rows are decided rightly.")
+    table = [_describe(name, counts, positive) for name, counts in zip(groups, cells, strict=True)]
+    st.dataframe(table, key="threshold_table", hide_index=True, height="content", alt="Each group's decisions")
+
+
+def _describe(name: str, counts: np.ndarray, positive: str) -> dict[str, Any]:
+    """Return a group's counts (label, decision) as a row of the table; a share of nobody is empty."""
+    (true_negative, false_positive), (false_negative, true_positive) = counts.tolist()
+
+    def share(part: int, whole: int) -> float | None:
+        return round(100 * part / whole, 1) if whole else None
+
+    rows = int(counts.sum())
+    return {
+        "group": name,
+        "rows": rows,
+        "rightly decided positive": true_positive,
+        "wrongly decided positive": false_positive,
+        "wrongly decided negative": false_negative,
+        "rightly decided negative": true_negative,
+        f"decided {positive}, %": share(true_positive + false_positive, rows),
+        "of the truly positive, %": share(true_positive, true_positive + false_negative),
+        "of the truly negative, %": share(false_positive, false_positive + true_negative),
+    }
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _score(place: str, key: str, _store: RunStore, _model: Model) -> Scored | None:
+    """Return a model's scores on its run's test rows; None where these cannot be had."""
+    try:
+        config: RunConfig = build_config(_store.row(key).config)
+        _, test = DatasetCache(check=_store.files.check).parts(config)
+    except FairprivError:
+        return None
+    return _model.score(test)[:, 1], test.y.astype(np.int64), test.group
