@@ -12,8 +12,8 @@ from click import Context
 from streamlit import config
 
 from fairpriv_core.cli.main import cli
+from fairpriv_core.store.carried import LIMIT_BYTES
 from pages.widgets.shared.person import is_allowed
-from pages.widgets.shared.uploader import LIMIT_BYTES
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs/deploy.md").read_text("utf-8")

@@ -48,7 +48,7 @@ def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def measure(store: RunStore, name: str, keys: Sequence[str]) -> dict[str, Numbers]:
     """Return what a measure finds of finished runs, by their keys. Raises BadInput for a run that has no model."""
-    datasets = DatasetCache(check=store.files.check)
+    datasets = DatasetCache(lend=store.files.lend)
     return {key: MEASURES[name](store, key, datasets) for key in keys}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -26,7 +27,7 @@ from fairpriv_core.records.reuse import use_release
 from fairpriv_core.records.source import find_seed
 
 Record = Mapping[str, Any]  # the JSON of a record
-Check = Callable[[str | None, str | None], None]
+Lend = Callable[[str, str | None], AbstractContextManager[str]]
 _GIB = 2**30
 _DIVISOR = 1.25  # near what a budget is divided by for a method beside a paid schema
 
@@ -121,11 +122,11 @@ def fit_batch(config: RunConfig, said: Collection[str], datasets: DatasetCache) 
 class DatasetCache:
     """Data sets and their splits as they were read, kept as long as it is; `splits`: no more than the last few.
 
-    With `check`, of a person's file and its id, a file that is not what a config says is refused.
+    `lend` is given a person's file and its id; it gives the path to read, or refuses what is not as a config says.
     """
 
-    def __init__(self, *, check: Check = lambda file, file_id: None, splits: int | None = None) -> None:
-        self._most, self._check = splits, check
+    def __init__(self, *, lend: Lend = lambda file, file_id: nullcontext(file), splits: int | None = None) -> None:
+        self._most, self._lend = splits, lend
         self._read: dict[tuple[DataSpec, str | None], Dataset | FairprivError] = {}
         self._present: dict[tuple[DataSpec, str | None], Dataset] = {}
         self._parts: dict[tuple[DataSpec, str | None, bool, str, int | None], tuple[Dataset, Dataset]] = {}
@@ -160,8 +161,10 @@ class DatasetCache:
 
     def _try(self, data: DataSpec, file_id: str | None) -> Dataset | FairprivError:
         try:
-            self._check(data.file, file_id)
-            return load_dataset(data)
+            if data.file is None:
+                return load_dataset(data)
+            with self._lend(data.file, file_id) as place:
+                return load_dataset(replace(data, file=place))
         except FairprivError as error:  # tried once for all
             return error
 

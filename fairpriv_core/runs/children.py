@@ -12,7 +12,10 @@ from contextlib import suppress
 from multiprocessing import forkserver, get_context, parent_process
 from multiprocessing.process import BaseProcess
 
-_PRELOADED = ["torch", "fairpriv_core.runs.worker", "fairpriv_core.runs.preview"]
+_PRELOADED = [
+    *("torch", "fairpriv_core.runs.worker", "fairpriv_core.runs.preview"),
+    *("sklearn.compose", "dp_accounting.pld.privacy_loss_mechanism"),  # else each run loads them, in a CPU second
+]
 _ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _PR_SET_PDEATHSIG = 1
 

@@ -40,7 +40,7 @@ def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
             raise BadInput(f"run {key} {state}: it cannot be evaluated.", field="key")
         posting, release = plan_late_evaluation(record)
         store.ledger.check(posting)
-        train, test = DatasetCache(check=store.files.check).parts(build_config(row.config))
+        train, test = DatasetCache(lend=store.files.lend).parts(build_config(row.config))
         if record.data["digest"] not in ("", train.digest):
             raise BadInput(f"the data of run {key} are not what it was trained on.", field="data")
         found = _release(store, record, test, release)

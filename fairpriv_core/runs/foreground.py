@@ -77,7 +77,7 @@ def train(config: RunConfig, reporter: Reporter, *, again: bool = False, said: C
     """
     with open_store() as store:
         config = settle_schema(store, store.files.settle(config))
-        datasets = DatasetCache(check=store.files.check)
+        datasets = DatasetCache(lend=store.files.lend)
         if said is not None:
             config = _fit_batch(config, said, datasets, reporter)
             _say_without_gap(config, said, reporter)

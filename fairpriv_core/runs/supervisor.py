@@ -25,6 +25,7 @@ from fairpriv_core.runs.device import check_device
 from fairpriv_core.runs.log import note, set_up_log
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import run_child, run_explorer
+from fairpriv_core.store.carried import drop_left
 from fairpriv_core.store.claim import Claim, LeaseLost
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.decisions import drop_old
@@ -105,6 +106,7 @@ class Supervisor:
             self._work.recover()
             self._work.previews.recover()
             drop_old(self._database)
+            drop_left(self._database)
         if not self._nursery.ready or (self._is_idle and seen is not None and seen == self._seen):
             return
         while len(self._jobs) < self.slots and (claims := self._work.claim(chunk=self._chunks)):

@@ -6,6 +6,7 @@ import logging
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 from fairpriv_core.errors import BadInput, FairprivError, StoreError
 from fairpriv_core.records.config import build_config
@@ -43,7 +44,7 @@ def work_on(
     journal = StoreJournal(work, ordered, on_commit=on_commit)
     with keep_lease(work, journal):
         try:
-            plans = _plan_each(work, journal, datasets or DatasetCache(check=work.files.check))
+            plans = _plan_each(work, journal, datasets)
             outcomes = train_together(plans, journal.begin(plans), journal) if plans else []
         except Interrupted:
             work.hand_back(journal.claims)
@@ -89,7 +90,7 @@ def run_explorer(place: str | None) -> None:
     set_up_log()
     try:
         work = open_work(place)
-        datasets = DatasetCache(check=work.files.check, splits=_MOST_SPLITS)
+        datasets = DatasetCache(lend=work.files.lend, splits=_MOST_SPLITS)
         last = time.monotonic()
         while time.monotonic() - last < LINGER_SECONDS:
             claims = work.claim(exploring=True)
@@ -102,14 +103,17 @@ def run_explorer(place: str | None) -> None:
         raise SystemExit(f"fairpriv: {error}") from error
 
 
-def _plan_each(work: WorkStore, journal: StoreJournal, datasets: DatasetCache) -> list[Plan]:
-    """Return the plans of a journal's runs; those that have none have left it, failed or paused."""
-    plans = []
+def _plan_each(work: WorkStore, journal: StoreJournal, datasets: DatasetCache | None) -> list[Plan]:
+    """Return the plans of a journal's runs; those that have none have left it, failed or paused.
+
+    Each owner's runs read what their owner may use.
+    """
+    plans, of_owner = [], cache(lambda owner: DatasetCache(lend=partial(work.files.lend, person=owner)))
     for session in list(journal.sessions):
+        claim = session.claim
+        read = datasets or of_owner(claim.owner)
         try:
-            plan = plan_run(
-                build_config(session.claim.config), session.claim.key, datasets=datasets, find_record=work.find_record
-            )
+            plan = plan_run(build_config(claim.config), claim.key, datasets=read, find_record=work.find_record)
             plan = with_doubts(plan)
             session.bind(plan, work.files.seal)
             plans.append(plan)

@@ -28,7 +28,7 @@ class Found:
 
 
 def check_store(store: RunStore) -> Found:
-    """Read every run, checkpoint, file and line of the ledger, and verify a SQLite file's structure."""
+    """Read every run, checkpoint, file, upload and line of the ledger, and verify a SQLite file's structure."""
     database, damage = store.database, []
 
     def note(read: Callable[..., object], *what: object) -> None:
@@ -50,6 +50,8 @@ def check_store(store: RunStore) -> Found:
         note(_read_saved, database, key)
     for key, name in files:
         note(store.artifact, key, name)
+    for stored in store.uploads.rows():
+        note(store.uploads.check, stored)
     return Found(len(keys), len(saved), len(files), (*damage, *store.ledger.list_damage()))
 
 

@@ -67,8 +67,9 @@ class LeaseLost(FairprivError):
 class Claim:
     """The right to work on a run; `attempt` fences its writes. Earlier attempts spent `seconds` and got to `step`.
 
-    `epoch` is the last of which they showed the end. Runs that train together are claimed together, one claim each.
-    `created` tells the run from a deleted one, whose name it may have where that one had not begun.
+    `epoch` is the last of which they showed the end. Runs that train together are claimed together, one claim each, and
+    may be of several owners. `created` tells the run from a deleted one, whose name it may have where that one had not
+    begun.
     """
 
     key: str
@@ -78,6 +79,7 @@ class Claim:
     step: int
     epoch: int
     created: float
+    owner: str
 
 
 @dataclass(frozen=True)

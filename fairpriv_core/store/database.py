@@ -185,14 +185,17 @@ class Database:
         self._file = file
 
     def _connect(self) -> Engine:
+        """Return the engine; no traceback of it shows what is stored, such as rows or the key of noise."""
         try:
             if self.path is None:
                 limits = {"connect_timeout": _CONNECT_SECONDS}
                 options = {} if self.writable else {"postgresql_readonly": True}
-                return create_engine(self.url, pool_pre_ping=True, connect_args=limits, execution_options=options)
+                return create_engine(
+                    self.url, pool_pre_ping=True, connect_args=limits, execution_options=options, hide_parameters=True
+                )
             url = self.url if self.writable else _read_only_url(self.path)
             limits = {"timeout": _BUSY_SECONDS}
-            engine = create_engine(url, json_deserializer=_read_json, connect_args=limits)
+            engine = create_engine(url, json_deserializer=_read_json, connect_args=limits, hide_parameters=True)
         except ModuleNotFoundError as error:
             raise StoreError(f"a PostgreSQL store needs the package '{error.name}'; pip install it.") from error
         event.listen(engine, "connect", _set_pragmas if self.writable else _set_no_pragmas)

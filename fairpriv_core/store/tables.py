@@ -11,6 +11,7 @@ from sqlalchemy import (
     ColumnElement,
     Double,
     ForeignKey,
+    ForeignKeyConstraint,
     Integer,
     LargeBinary,
     MetaData,
@@ -19,7 +20,7 @@ from sqlalchemy import (
     func,
 )
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 
 schema = MetaData()
 # `secret` keys what is stored in place of a digest of a person's data (`store_identity.py`). Never exported.
@@ -128,6 +129,16 @@ upload = Table(
     Column("name", String, nullable=False),
     Column("bytes", Integer, nullable=False),
     Column("created", Double, nullable=False),
+)
+# The bytes of an upload, for machines that have no file of it: in PostgreSQL alone. They go with its row.
+upload_part = Table(
+    "upload_part",
+    schema,
+    Column("id", String, primary_key=True),
+    Column("owner", String, primary_key=True),
+    Column("place", Integer, primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["id", "owner"], ["upload.id", "upload.owner"], ondelete="CASCADE"),
 )
 # Ids that share a digest are one content; `kind` is "bytes" or "content". Digests are keyed with the store's secret.
 data_identity = Table(

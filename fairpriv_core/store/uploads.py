@@ -1,5 +1,7 @@
 """Files that people bring: `uploads/<id>` beside the store, mode 0600, each with its owner, deletable.
 
+Machines that share a database have the bytes there too (`carried.py`).
+
 What a person shares has a second row, owned by "shared:<owner>": everyone sees it, and its owner alone takes it back.
 """
 
@@ -10,7 +12,8 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -26,6 +29,8 @@ from fairpriv_core.files.read import digest_content
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import find_published, is_published, name_bytes
 from fairpriv_core.records.source import check_file
+from fairpriv_core.store.carried import LIMIT_BYTES, SHARED, copy_bytes, find_bytes, put_bytes, read_bytes
+from fairpriv_core.store.checksum import say_damaged
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import BYTES, CONTENT, add_digests, draw_id, find_ids, find_same, is_read, seal
 from fairpriv_core.store.quota import check_bytes
@@ -33,7 +38,6 @@ from fairpriv_core.store.tables import data_identity, upload
 
 Digest = Callable[[Path, Stated], str]
 _BLOCK = 1 << 20
-_SHARED = "shared:"
 _SHORTEST = 12
 
 
@@ -111,10 +115,37 @@ class FileStore:
         if path is not None and file_id is not None:
             check_file(path, unchanged=Path(path).is_file() and file_id in self.find(path))
 
+    @contextmanager
+    def lend(self, path: str, file_id: str | None, person: str | None = None) -> Iterator[str]:
+        """Give the path at which the file at `path` with the content `file_id` can be read within the block.
+
+        On a machine that has no file there it is a copy of an upload that `person` may use. BadInput where there is
+        none, or it has other content; Damaged where the bytes are not those that were uploaded.
+        """
+        upload_id, name = Path(path).stem, Path(path).name
+        elsewhere = person is not None and not Path(path).is_file()
+        owner = find_bytes(self._database, upload_id, person) if elsewhere else None
+        if owner is None:
+            self.check(path, file_id)
+            yield path
+            return
+        with copy_bytes(self._database, upload_id, owner, name) as copy:
+            check_file(path, unchanged=copy.stat().st_size > 0)
+            self.check_bytes(upload_id, _hash(copy))
+            self.check(str(copy), file_id)
+            yield str(copy)
+
     def seal(self, digest: str) -> str:
         """Return a digest of rows as this store may keep it: nobody can make it without the store's secret."""
         with self._database.read() as connection:
             return seal(connection, f"data {digest}")
+
+    def check_bytes(self, upload_id: str, sealed: str) -> None:
+        """Raise Damaged where the bytes with the SHA-256 `sealed` were not uploaded as `upload_id`."""
+        with self._database.read() as connection:
+            known = [find_published(sealed), *find_ids(connection, {BYTES: name_bytes(sealed)})]
+        if upload_id not in known:
+            raise say_damaged(f"the uploaded file {upload_id}")
 
     def _find_read(self, sealed: str) -> str | None:
         """Return what the content is called of a file with these bytes, where its rows have been digested."""
@@ -160,21 +191,30 @@ class UploadStore:
         suffix = read_suffix(name)
         try:
             path, size = write_upload(source, self._folder, lambda sealed: f"{self._files.name_upload(sealed)}{suffix}")
+            found = next((item for item in self.rows(owner) if item.id == path.stem), None)
+            stored = found or Upload(path.stem, owner, name, size, time.time(), path)
+            try:
+                if found is None:
+                    self._add(stored)
+            finally:
+                self._drop_unused(path)
         except OSError as error:
             raise StoreError(f"the upload cannot be stored in {self._folder} ({error.strerror}).") from error
-        found = [item for item in self.rows(owner) if item.id == path.stem]
-        if found:
-            return found[0]
-        stored = Upload(path.stem, owner, name, size, time.time(), path)
-        row = {item: value for item, value in asdict(stored).items() if item != "path"}
-        try:
-            with self._database.ledger() as connection:
-                check_bytes(connection, owner, size)
-                connection.execute(insert(upload).values(**row))
-        except BadInput:
-            self._drop_unused(path)
-            raise
         return stored
+
+    def _add(self, stored: Upload) -> None:
+        row = {item: value for item, value in asdict(stored).items() if item != "path"}
+        with self._database.ledger() as connection:
+            check_bytes(connection, stored.owner, stored.bytes)
+            connection.execute(insert(upload).values(**row))
+            if self._database.path is None and stored.bytes <= LIMIT_BYTES:
+                put_bytes(connection, stored.id, stored.owner, stored.path)
+
+    def check(self, stored: Upload) -> None:
+        """Raise Damaged where the bytes of an upload in the database are not those that were uploaded."""
+        blocks = list(read_bytes(self._database, stored.id, stored.owner))
+        if blocks:
+            self._files.check_bytes(stored.id, hashlib.sha256(b"".join(blocks)).hexdigest())
 
     def rows(self, owner: str | None = None) -> list[Upload]:
         """Return uploads, newest first."""
@@ -188,7 +228,7 @@ class UploadStore:
         """Return what `person` may use: their own uploads, then those that others share; each content once."""
         rows = self.rows()
         mine = [item for item in rows if item.owner == person]
-        shared = [item for item in rows if item.owner.startswith(_SHARED)]
+        shared = [item for item in rows if item.owner.startswith(SHARED)]
         found = {item.id: item for item in (*reversed(shared), *mine)}
         return sorted(found.values(), key=lambda item: (item.owner != person, -item.created))
 
@@ -207,18 +247,18 @@ class UploadStore:
         """Let everyone use an upload of `person`, or them alone again."""
         mine = self._own(upload_id, person)
         with self._database.write() as connection:
-            connection.execute(delete(upload).where(upload.c.id == upload_id, upload.c.owner == _SHARED + person))
+            connection.execute(delete(upload).where(upload.c.id == upload_id, upload.c.owner == SHARED + person))
             if shared:
                 row = {name: value for name, value in asdict(mine).items() if name != "path"}
-                connection.execute(insert(upload).values(**row | {"owner": _SHARED + person}))
+                connection.execute(insert(upload).values(**row | {"owner": SHARED + person}))
 
     def is_shared(self, upload_id: str, person: str) -> bool:
         """Return whether `person` shares this upload."""
-        return any(item.id == upload_id for item in self.rows(_SHARED + person))
+        return any(item.id == upload_id for item in self.rows(SHARED + person))
 
     def delete(self, upload_id: str, owner: str) -> None:
         """Delete a person's upload, shared or not; the file goes with its last owner. BadInput where there is none."""
-        mine, owners = self._own(upload_id, owner), (owner, _SHARED + owner)
+        mine, owners = self._own(upload_id, owner), (owner, SHARED + owner)
         with self._database.write() as connection:
             connection.execute(delete(upload).where(upload.c.id == upload_id, upload.c.owner.in_(owners)))
         self._drop_unused(mine.path)

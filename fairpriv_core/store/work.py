@@ -54,6 +54,7 @@ _WENT_DOWN = (
     "such as too little memory, then resume the run."
 )
 _EXPLORED = run.c.exploring.is_not(None)
+_CLAIMED = ("key", "config", "seconds", "step", "epoch", "created", "owner")
 FREE = {"worker": None, "lease_expires": None, "request": None}
 
 
@@ -269,10 +270,7 @@ def _take(connection: Connection, together: Any) -> tuple[Claim, ...]:
     whole = [stored for stored in found if not _end_damaged(connection, stored)]
     mine = run.c.key.in_([stored["key"] for stored in whole])
     connection.execute(update(run).where(mine).values(**values, **hold()))
-    return tuple(
-        Claim(row["key"], row["attempt"] + 1, row["config"], row["seconds"], row["step"], row["epoch"], row["created"])
-        for row in whole
-    )
+    return tuple(Claim(attempt=row["attempt"] + 1, **{name: row[name] for name in _CLAIMED}) for row in whole)
 
 
 def _end_damaged(connection: Connection, stored: RowMapping) -> bool:

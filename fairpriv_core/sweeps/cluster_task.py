@@ -12,7 +12,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -24,6 +24,7 @@ from fairpriv_core.data.download import find_files
 from fairpriv_core.errors import BadInput, FairprivError, StoreError
 from fairpriv_core.records.record import library_versions
 from fairpriv_core.runs.children import use_one_thread
+from fairpriv_core.store.carried import drop_left, find_bytes
 from fairpriv_core.store.checkpoint import hash_code
 from fairpriv_core.store.claim import Claim, LeaseLost
 from fairpriv_core.store.database import Database, resolve
@@ -69,6 +70,8 @@ def find_fault(terms: Terms) -> str | None:
     fault = _find_other_version(terms) or _find_other_store(terms) or _find_missing_data(terms)
     if fault is None:
         _load_trainer()
+        with closing(Database()) as database:
+            drop_left(database)
     return fault
 
 
@@ -81,15 +84,12 @@ def work_on_queued(terms: Terms, which: Mapping[str, Any]) -> int:
     fault = _find_other_version(terms) or _find_other_store(terms)
     if fault is not None:
         raise Unfit(f"the process {os.getpid()} on {socket.gethostname()} {fault}")
-    database = Database()
-    try:
+    with closing(Database()) as database:
         work = WorkStore(database)
         claims = work.claim(**which)
         if claims:
             _work_on(work, claims)
         return len(claims)
-    finally:
-        database.close()
 
 
 def _work_on(work: WorkStore, claims: Sequence[Claim]) -> None:
@@ -149,19 +149,19 @@ def _find_other_store(terms: Terms) -> str | None:
         database = Database()
     except FairprivError as error:
         return f"cannot open its run store: {error}"
-    try:
-        return None if database.identify() == terms.store else f"has another run store ({database.where}); {advice}"
-    except FairprivError as error:
-        return f"cannot read its run store: {error}"
-    finally:
-        database.close()
+    with closing(database):
+        try:
+            return None if database.identify() == terms.store else f"has another run store ({database.where}); {advice}"
+        except FairprivError as error:
+            return f"cannot read its run store: {error}"
 
 
 def _find_missing_data(terms: Terms) -> str | None:
     for dataset, file, file_id in terms.data:
         if file is not None and not _has(file, file_id):
             what = "has another file at" if Path(file).is_file() else "cannot read"
-            return f"{what} {file}; a file of one's own must lie at the same path on every worker."
+            where = "must lie at the same path on every worker, or be uploaded to a dashboard of this store."
+            return f"{what} {file}; a file of one's own {where}"
         if dataset is not None and problems()[dataset].editions:
             try:
                 find_files(problems()[dataset])
@@ -171,14 +171,12 @@ def _find_missing_data(terms: Terms) -> str | None:
 
 
 def _has(file: str, file_id: str | None) -> bool:
-    """Return whether the content `file_id` of the store lies at the path `file` here."""
-    database = Database()
-    try:
-        return file_id in FileStore(database).find(file)
-    except BadInput:
-        return False
-    finally:
-        database.close()
+    """Return whether the content `file_id` of the store lies at the path `file` here, or its bytes in the store."""
+    with closing(Database()) as database, suppress(BadInput):
+        if Path(file).is_file():
+            return file_id in FileStore(database).find(file)
+        return find_bytes(database, Path(file).stem) is not None
+    return False
 
 
 def name_data(config: Mapping[str, Any]) -> tuple[str | None, str | None, str | None]:

@@ -14,8 +14,9 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 from streamlit.web.server.starlette import starlette_routes
 
+from fairpriv_core.store.carried import LIMIT_BYTES
 from pages.widgets.shared import uploader
-from pages.widgets.shared.uploader import HELD_SESSIONS, LIMIT_BYTES, MOST_AT_ONCE, UploadGate
+from pages.widgets.shared.uploader import HELD_SESSIONS, MOST_AT_ONCE, UploadGate
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ def test_an_upload_is_private_and_its_name_tells_nothing(local: RunStore) -> Non
     assert (stored.name, stored.owner, stored.bytes) == ("My people.CSV", "me", len(CONTENT))
     assert local.uploads.put(io.BytesIO(CONTENT), "My people.CSV", "me") == stored
     assert local.uploads.rows("me") == [stored] and local.uploads.rows("you") == []
+    assert local.uploads.put(io.BytesIO(CONTENT), "My people.txt", "me") == stored
     assert [path.name for path in stored.path.parent.iterdir()] == [stored.path.name]
 
 

@@ -31,6 +31,7 @@ from fairpriv_core.sweeps.cluster_sweep import Cluster
 from fairpriv_core.sweeps.cluster_task import Terms, Unfit, find_fault, read_versions, work_on_queued
 from tests.cli.commands import Call
 from tests.patience import PATIENCE, wait_until
+from tests.store.test_carried import SECRET, ask, put
 from tests.sweeps.clusters import ROOT, Processes
 
 Configure = Callable[..., RunConfig]
@@ -211,6 +212,22 @@ def test_what_a_dashboard_launches_is_trained_by_the_cluster(
         assert seen == {processes.workers[0].pid}
     assert not said and {row.status for row in shared.rows()} == {"finished"} and len(shared.rows()) == 4
     assert all(shared.artifact(key, "model.safetensors") for key in keys)
+
+
+@pytest.mark.long
+def test_an_uploaded_file_trains_on_a_worker_that_shares_no_disk(shared: RunStore, tmp_path: Path) -> None:
+    far, said = tmp_path / "far", list[str]()
+    stored = put(shared, "local")
+    runs = [(ask(stored.path, seed), f"{seed:016x}") for seed in range(2)]
+    SweepStore(shared).submit(runs)
+    stored.path.unlink()
+    with Processes(tmp_path) as processes, Cluster(processes.address, said.append) as crowd:
+        processes.start_worker({"HOME": str(far)})
+        crowd.run(None, [chunk for _, chunk in runs], lambda: None)
+        assert not said
+    assert {row.status for row in shared.rows()} == {"finished"}
+    assert list((far / ".fairpriv" / "carried").iterdir()) == []
+    assert SECRET not in processes.told() and "side,size" not in processes.told()
 
 
 def test_a_supervisor_with_a_scheduler_leaves_runs_to_it(

@@ -16,6 +16,7 @@ from fairpriv_core.errors import FairprivError
 from fairpriv_core.files.folder import find_named, list_names
 from fairpriv_core.files.forms import Stated
 from fairpriv_core.runs.beside import is_demo
+from fairpriv_core.store.carried import LIMIT_BYTES
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.uploads import Upload
 from pages.widgets.shared.access import find_store
@@ -25,7 +26,7 @@ from pages.widgets.shared.reference import write_file
 from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.session import stamp_file
 from pages.widgets.shared.state import choose, forget, keep, mount_index, tell_apart
-from pages.widgets.shared.uploader import LIMIT_BYTES, offer_uploader, spell
+from pages.widgets.shared.uploader import offer_uploader, spell
 
 _ROLES = (
     *("label", "positive", "image", "unreadable", "attributes", "group_ratio", "rows", "person"),
@@ -43,7 +44,7 @@ def offer_upload(store: RunStore) -> bool:
     """Take a file that is dropped here into the store, or say what is wrong with it; return whether it was refused."""
     return offer_uploader(
         lambda source, name: _take(store, source, name),
-        help="The file stays on this machine until you delete it. Only you can read it.",
+        help="The file stays in the store until you delete it. Only you can read it.",
     )
 
 

@@ -10,13 +10,14 @@ import streamlit as st
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.files.forms import Form, Stated, read_stated
 from fairpriv_core.records.model import DESCRIPTION
+from fairpriv_core.store.carried import LIMIT_BYTES
 from fairpriv_core.store.decisions import Asked
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import count_text
 from pages.widgets.shared.sentences import attempt, plain, sentence
-from pages.widgets.shared.uploader import LIMIT_BYTES, offer_uploader, spell
+from pages.widgets.shared.uploader import offer_uploader, spell
 from pages.widgets.shared.written import get_form, put_form, show_form
 
 _POLL_SECONDS = 1.0

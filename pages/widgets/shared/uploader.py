@@ -19,10 +19,10 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRe
 
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.files.several import join_files, name_joined
+from fairpriv_core.store.carried import LIMIT_BYTES
 from pages.widgets.shared.sentences import plain, sentence
 from pages.widgets.shared.upload_address import build_address, send_empty
 
-LIMIT_BYTES = 50_000_000
 HELD_SECONDS = 120.0  # the page takes a file within seconds of its arrival, or never
 HELD_SESSIONS = 10  # that have files on their way
 MOST_AT_ONCE = 50  # files of one table
