@@ -13,7 +13,7 @@ from itertools import product
 from typing import Literal
 
 from fairpriv_core.facts.aim import Reached, fold_apart, judge_aim
-from fairpriv_core.facts.measures import Fact, Json, Table, find_worst
+from fairpriv_core.facts.measures import Fact, Json, Measures, Table, find_worst
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.methods.catalog import methods
@@ -109,6 +109,15 @@ def measure(runs: Sequence[RunFacts[Kind]], name: str = "") -> Measured:
         among_large=gap if gap.mean is not None else _measure_large(tables, first.notion),
         sizes={str(group["name"]): max(0.0, group["size"]) for group in _find_groups(first)},
     )
+
+
+def say_levels(exact: Measures[Kind]) -> tuple[str, ...]:
+    """Return each level of a run's exact numbers, a sentence each; () of numbers from before there were any."""
+    levels = [
+        (notion, fact) for notion in notions().values() if notion.is_level and (fact := exact.read(notion.metric))
+    ]
+    raw = ", raw" if exact.kind == "raw" else ""
+    return tuple(f"{notion.title}, a level and no gap: {fact.value:.3f} nats{raw}." for notion, fact in levels)
 
 
 def measure_row(row: TableRow, name: str = "") -> Measured:

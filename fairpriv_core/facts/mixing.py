@@ -50,7 +50,7 @@ def measure_height(measured: Measures[Kind], plain: Measures[Kind], notion: Noti
     few rows and larger still on rows drawn anew, so the interval is from the lower end of the draws' quantiles and of
     their reflection about the value to the upper end of both (Efron and Tibshirani, 1993): 97 % or more in trials.
     """
-    if notion.compares not in ("decisions", "errors"):
+    if not notion.is_of_means:
         return None
     own, other = measured.table[0], plain.table[0]
     value = float(_measure(own[None], other[None], notion)[0])
@@ -78,7 +78,7 @@ def say_height(run: RunFacts[Kind], plain: RunFacts[Kind]) -> str | None:
     if run.exact is None or plain.exact is None or run.key == plain.key:
         return None
     height = measure_height(run.exact, plain.exact, run.notion)
-    if height is None and run.notion.compares not in ("decisions", "errors"):
+    if height is None and not run.notion.is_of_means:
         return f"No mixing line is drawn for {run.notion.title.lower()}: mixing does not move its gap along a line."
     if height is None:
         return "The mixing line says nothing here: plain training gains no accuracy, or has a smaller gap."

@@ -398,7 +398,7 @@ def choose_noisily(
     sizes, choice = planned
     if not isinstance(sizes, Gaussian) or not isinstance(choice, RandomizedResponse):
         raise BadInput("planned must come from plan_choice.")
-    if notion.compares not in ("decisions", "errors"):
+    if not notion.is_of_means:
         raise BadInput(
             f"a noisy choice is by rates over groups that are the same for every run; {notion.title.lower()} has none.",
             field="metric",

@@ -84,18 +84,23 @@ class Notion:
     def target(self) -> Target:
         """The h of a row whose means over groups it compares: the chance of a positive decision, or the loss.
 
-        BadInput where it compares no such means; see `require_means`.
+        BadInput unless it `is_of_means`.
         """
         self.require_means()
         return _TARGETS[self.compares]
 
-    def require_means(self) -> None:
-        """Raise BadInput unless it compares means of an h that each row has by itself, given labels.
+    @property
+    def is_of_means(self) -> bool:
+        """Whether it compares means of an h that each row has by itself, given labels.
 
-        Labels among those who are decided alike, scores and levels are none: what is compared, or among whom, depends
-        on the model.
+        Labels among those who are decided alike are none: who is among them depends on all decisions. Nor are scores
+        held against labels, nor levels.
         """
-        if self.compares not in _TARGETS:
+        return self.compares in _TARGETS
+
+    def require_means(self) -> None:
+        """Raise BadInput unless it `is_of_means`."""
+        if not self.is_of_means:
             raise BadInput(f"{self.title.lower()} compares {self.compares}, no means of decisions or errors.")
 
     @property
@@ -107,7 +112,7 @@ class Notion:
     def populations(self) -> tuple[tuple[int, ...], ...]:
         """Among the rows of which labels, of two, h is compared: for each condition one label, or both for everyone.
 
-        BadInput where it compares no such means; see `require_means`.
+        BadInput unless it `is_of_means`.
         """
         self.require_means()
         return tuple(_BOTH if condition is None else (condition,) for condition in self.conditions)

@@ -38,7 +38,7 @@ from tests.methods.harness import RecordingMechanism
 
 PF_LD: Events = (Gaussian(9.0),)
 GAP = "demographic_parity_gap"
-ALL = [notion for notion in notions().values() if notion.compares in ("decisions", "errors")]
+ALL = [notion for notion in notions().values() if notion.is_of_means]
 OTHERS = [notion for notion in notions().values() if notion not in ALL]
 
 

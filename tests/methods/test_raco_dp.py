@@ -34,7 +34,7 @@ def _histograms(releases: list[Release], method: RacoDp, places: int) -> np.ndar
     return np.array([release.value[-places:] / scale for release in releases])
 
 
-OF_MEANS = [name for name in RacoDp.info.notions if notions()[name].compares != "labels"]
+OF_MEANS = [name for name in RacoDp.info.notions if notions()[name].is_of_means]
 
 
 @pytest.mark.parametrize("notion", OF_MEANS)
