@@ -121,9 +121,9 @@ def notions() -> dict[str, Notion]:
     return {**{notion.name: notion for notion in _NOTIONS}, **offered}
 
 
-def notions_of_rates() -> dict[str, Notion]:
-    """Return the notions whose gap follows from counts over group, label and decision, by name."""
-    return {name: notion for name, notion in notions().items() if notion.is_rate}
+def notions_of_means() -> dict[str, Notion]:
+    """Return the notions that compare means of decisions or errors, given labels, by name."""
+    return {name: notion for name, notion in notions().items() if notion.is_of_means}
 
 
 def list_plugins() -> tuple[plugins.Plugin, ...]:

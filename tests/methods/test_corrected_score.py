@@ -17,7 +17,7 @@ from fairpriv_core.methods import corrected_score
 from fairpriv_core.methods.group_estimate import Estimate, Redraws, known_statistic, read_groups
 from fairpriv_core.methods.one_release import OneRelease
 from fairpriv_core.methods.public_score import BOOSTED, LINEAR, fit_score
-from fairpriv_core.notions.catalog import notions, notions_of_rates
+from fairpriv_core.notions.catalog import notions, notions_of_means
 from fairpriv_core.notions.cells import build_cells
 from fairpriv_core.records.model import Model
 from tests.methods.harness import RecordingMechanism, Watcher, make_data, make_images, train, with_group
@@ -78,7 +78,7 @@ def _few_kinds(notion: str) -> tuple[corrected_score._Search, np.ndarray, np.nda
 def test_no_rule_within_the_gap_is_better(notion: str) -> None:
     """All 512 rules of 9 kinds are tried: those that prices can give are among them."""
     search, kinds, y = _few_kinds(notion)
-    place = list(notions_of_rates()).index(notion)
+    place = list(notions_of_means()).index(notion)
     method = OneRelease(learner=LINEAR, gap_target=0.12, noise_statistic=1.0)
     multipliers, aimed = search.aim(method, notions()[notion])
     decided = correct(search.score, search.chances, search.price(multipliers)) > 0.5

@@ -21,7 +21,7 @@ from fairpriv_core.methods.group_thresholds import (
 )
 from fairpriv_core.methods.public_score import LINEAR, fit_score
 from fairpriv_core.methods.score_histogram import count_groups
-from fairpriv_core.notions.catalog import notions, notions_of_rates
+from fairpriv_core.notions.catalog import notions, notions_of_means
 from fairpriv_core.records.model import Model
 from tests.methods.harness import RecordingMechanism, Watcher, make_data, train, with_group
 
@@ -99,7 +99,7 @@ def test_no_thresholds_within_the_gap_have_fewer_errors(notion: str, gap: float)
     nothing = Redraws(np.arange(data.n), probabilities.T[None])
     estimate = Estimate(np.zeros(1), probabilities, data.y, lambda: nothing)
     rates, errors = describe_thresholds(notions()[notion], estimate, score, tried)
-    place = list(notions_of_rates()).index(notion)
+    place = list(notions_of_means()).index(notion)
     chosen = choose_thresholds(rates, errors, gap)
     found = float(sum(errors[group, own] for group, own in enumerate(chosen)))
     assert estimate.gaps(score[:, None] > tried[chosen])[place] <= max(gap, 0.002) + 1e-9
