@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.methods import raco_dp as rule_module
 from fairpriv_core.methods.dp_sgd import DpSgd
@@ -19,7 +20,7 @@ from fairpriv_core.methods.raco_dp import DecidedRule, RacoDp, RacoDpRule
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import SampledGaussian
 from fairpriv_core.privacy.sums import sensitivity
-from tests.methods.harness import RecordingMechanism, Release, make_data
+from tests.methods.harness import RecordingMechanism, Release, make_data, with_group
 from tests.methods.test_pf_ld_record import find_contributions, of_kind, ordinary, train
 from tests.noise import scale_noise
 
@@ -208,3 +209,20 @@ def test_where_labels_are_compared_a_step_follows_the_written_out_lagrangian(mon
         theta = theta.detach() - 0.1 * theta.grad
     assert any(multipliers.any() for multipliers, _ in told)
     assert np.allclose(fitted.parameters, theta.numpy(), atol=2e-4)
+
+
+def test_predictive_parity_comes_nearer_where_features_tell_the_groups() -> None:
+    """Chances of group 0 are spread widely and of group 1 narrowly, so that positive decisions differ in precision."""
+    draw = np.random.default_rng(3)
+    data = with_group(make_data(4000), draw.integers(0, 2, 4000))
+    known = draw.normal(size=4000) * np.where(data.group == 1, 0.6, 3.0)
+    rows = np.column_stack([known, 2.0 * data.group - 1.0, draw.normal(size=4000)]).astype(np.float32)
+    data = dataclasses.replace(data, X=rows, y=(draw.random(4000) < 1.0 / (1.0 + np.exp(-known))).astype(np.int64))
+    gaps = {}
+    for limit in (0.0, 5.0):
+        method = RacoDp(gap_target=0.02, multiplier_max=limit, noise_primal=2.0)
+        (fitted,) = train(method, [data], [RecordingMechanism(seed=1)], "predictive_parity")
+        found = evaluate(fitted.network, fitted.parameters, data)
+        gaps[limit] = found["predictive_parity_gap"]
+        assert all(group["selected"] > 50 for group in found["groups"])
+    assert gaps[0.0] > 0.2 and gaps[5.0] < gaps[0.0] / 2
