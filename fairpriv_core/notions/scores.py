@@ -14,7 +14,7 @@ from fairpriv_core.notions.rates import Counts, Floats, divide
 
 BINS = 10  # of the score, equally wide
 LARGEST_LOSS = 5.0  # nats, of one row: that of a chance of 0.7 % for the true label
-UNPAID = "it is of scores, and noisy counts of decisions tell none: a histogram of the score would have to be paid for."
+UNPAID = "it needs scores, and a private evaluation counts decisions; a histogram of scores would cost ε of its own."
 
 
 def measure_scores(notion: Notion, y: Counts, score: Floats, group: Counts, groups: int) -> Floats:

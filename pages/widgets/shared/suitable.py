@@ -13,7 +13,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, DEFAULT_METHOD_OF_CLASSES, mark_ours, methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.notion import explain, say_undefined
+from fairpriv_core.notions.notion import explain, list_names, say_undefined
 from fairpriv_core.records.plan import check_method
 from pages.widgets.shared.sentences import plain, sentence
 from pages.widgets.shared.state import DEFAULTS, choose, forget, keep, mount_index, settle, value
@@ -81,7 +81,15 @@ def choose_notion(method: str, reference: str, dataset: Dataset | None) -> str:
     labels = 2 if dataset is None else dataset.labels
     able = [name for name in names if notions()[name].conditions_among(labels)]
     titles = {name: notion.title for name, notion in notions().items()}
-    chosen = st.selectbox("Fairness notion", able, **mount_index("notion", able), format_func=titles.__getitem__)
+    left = [notion.title.lower() for name, notion in notions().items() if not notion.is_level and name not in names]
+    said = f"{methods()[method].info.title} does not pursue {list_names(left)}." if left else None
+    chosen = st.selectbox(
+        "Fairness notion",
+        able,
+        **mount_index("notion", able),
+        format_func=titles.__getitem__,
+        help=None if said is None else plain(said),
+    )
     if chosen != value("notion"):
         forget("notion.aside")
     keep("notion", chosen)
