@@ -36,7 +36,6 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule, clipped_loss_weights
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import Events, SampledGaussian
 
 
@@ -54,11 +53,9 @@ class $kind(NoisySums):
         summary="Protects whole records; does not pursue fairness.",
         citation="Author (year), Title",
         threat_model="record",
-        notions=tuple(notions()),
         variants=("proved",),
         calibrates="noise_primal",
         max_labels=None,
-        pursues_notion=False,
         uses_groups=False,
     )
 

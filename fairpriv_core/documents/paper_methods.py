@@ -5,6 +5,7 @@ from __future__ import annotations
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.notion import list_names
 from fairpriv_core.papers.cited import CITED
 from fairpriv_core.papers.preset import MethodTable, Paper
 
@@ -36,10 +37,11 @@ def _most(limit: int | None) -> str:
 
 
 def _name_notions(pursued: tuple[str, ...]) -> str:
-    left = [notion.title.lower() for name, notion in notions().items() if name not in pursued]
+    gaps = {name: notion.title.lower() for name, notion in notions().items() if not notion.is_level}
+    left = [title for name, title in gaps.items() if name not in pursued]
     if not pursued:
         return "its own"
-    return f"all but {' and '.join(left)}" if left else f"all {len(pursued)}"
+    return f"all but {list_names(left)}" if left else f"all {len(pursued)}"
 
 
 def say_methods(paper: Paper) -> str:

@@ -30,6 +30,7 @@ RATES = {
     "false_positive_rate": "false positive rate",
     "accuracy": "accuracy",
 }
+_COMPARED = {**RATES, "positive_predictive_value": "positive predictive value"}  # the last where a notion compares it
 Point = tuple[Chosen[Kind], Mean, Mean]
 _HEAD = ("run", "accuracy %", "± acc.", "gap pp", "± gap", "seeds")
 _PAID_HEAD = ("run", "accuracy %", "± acc.", "gap pp", "± gap", "seeds")
@@ -98,7 +99,8 @@ def group_rows(each: Chosen[Kind], *, paid: bool) -> Table | None:
     measures = _select(each, paid=paid)
     if measures is None or not measures.groups:
         return None
-    rates = _list_rates(measures)
+    own = {} if has_classes(measures) else {rate: _COMPARED[rate] for rate in each.first.notion.rates}
+    rates = {**_list_rates(measures), **own}
     shares = zip(*(classes.read_groups(measures.found, rate) for rate in rates), strict=True)
     rows = tuple((own[0]["name"], round(own[0]["size"]), *map(wording.share_text, own, rates)) for own in shares)
     note = "In per cent, with 95 % Wilson intervals, on the test split."
@@ -131,7 +133,7 @@ def group_figures(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> list[Part]:
 
 def _read_bars(told: Sequence[tuple[Chosen[Kind], Measures[Kind]]], rate: str) -> list[GroupRates]:
     """Return the groups of those runs that have the share `rate` of them."""
-    known = [(each, one.found) for each, one in told if rate in (classes.list_shares(one.found) or RATES)]
+    known = [(each, one.found) for each, one in told if rate in (classes.list_shares(one.found) or _COMPARED)]
     return [GroupRates(each.name, each.row.method, classes.read_groups(found, rate)) for each, found in known]
 
 

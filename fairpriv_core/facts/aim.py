@@ -77,7 +77,7 @@ def _call_pair(one: str, other: str, data: Json) -> str:
 
 def _call_gap(notion: Notion) -> str:
     """Return a notion's gap with its article: "a gap", or "an equalized odds gap"."""
-    if notion.conditions == (None,) and notion.target == "score":
+    if notion.conditions == (None,) and notion.compares == "decisions":
         return "a gap"
     title = notion.title.lower()
     return f"{'an' if title[0] in 'aeiou' else 'a'} {title} gap"

@@ -8,6 +8,7 @@ from typing import Any
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.certificates import OF_PAPER
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.record import RunRecord
 
 PAPERS_OWN = (
@@ -49,6 +50,7 @@ def describe_certificates(record: RunRecord) -> list[tuple[str, str]]:
     gaps = [(f"{notion.replace('_', ' ')} gap", _say_bound(bound)) for notion, bound in found["bounds"].items()]
     return [
         *gaps,
+        ("no bound", f"of {_list_unbounded()}: bounds are of decisions, by people's labels"),
         ("accuracy", _say_accuracy(found)),
         (
             "holds",
@@ -63,6 +65,12 @@ def describe_certificates(record: RunRecord) -> list[tuple[str, str]]:
 def _read(record: RunRecord) -> Mapping[str, Any]:
     found: Mapping[str, Any] = record.notes.get("certificates") or {}
     return {"of": OF_PAPER, "reason": PAPERS_OWN} if found.get("of") == OF_PAPER else found
+
+
+def _list_unbounded() -> str:
+    """Return the notions that are not about decisions, for which alone there are bounds."""
+    left = [notion.title.lower() for notion in notions().values() if notion.compares != "decisions"]
+    return f"{', '.join(left[:-1])} and {left[-1]}"
 
 
 def _say_bound(bound: float | None) -> str:

@@ -17,7 +17,7 @@ from fairpriv_core.facts.measures import KINDS, find_worst
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.notion import Notion
+from fairpriv_core.notions.notion import Compares, Notion
 from fairpriv_core.records.release import Kind
 from fairpriv_core.stats import Mean, number, spread
 from fairpriv_core.text import count_text, short_epsilon_text
@@ -52,8 +52,10 @@ class About:
     @property
     def gap(self) -> str:
         """The gap by name: "the gap between women and men"."""
-        plain = self.notion.conditions == (None,) and self.notion.target == "score"
+        plain = self.notion.conditions == (None,) and self.notion.compares == "decisions"
         kind = "gap" if plain else f"{self.notion.title.lower()} gap"
+        if not self.notion.is_rate:
+            return f"the largest {kind} of a group of {self.attribute}"
         if len(self.groups) == 2:
             return f"the {kind} between {self.call(self.groups[0])} and {self.call(self.groups[1])}"
         return f"the largest {kind} between two groups of {self.attribute}"
@@ -169,17 +171,20 @@ def _is_useless(each: Measured) -> bool:
 
 
 def call_people(group: str, about: About) -> str:
-    """Return whom a group's share is of: "women", or "women whose true label is '1'"."""
+    """Return whom a group's share is of: "women", "women whose true label is '1'" or "women predicted '1'"."""
     people = about.names.get(group) or f"people in group '{group}'"
+    if about.notion.compares == "labels":
+        return f"{people} {about.predicted}"
     label = about.notion.conditions[-1]  # the positive label's, where it is among them
-    if label is None or about.notion.target == "loss" or about.positive is None:
+    if label is None or about.notion.compares == "errors" or about.positive is None:
         return people
     return f"{people} whose true label is {'' if label else 'not '}'{about.positive}'"
 
 
 def say_outcome(about: About) -> str:
     """Return what is counted of people: "are predicted to earn above 50,000 dollars a year"."""
-    return "are predicted rightly" if about.notion.target == "loss" else f"are {about.predicted}"
+    said: dict[Compares, str] = {"errors": "are predicted rightly", "labels": f"are truly '{about.positive}'"}
+    return said.get(about.notion.compares, f"are {about.predicted}")
 
 
 def may_be_before(one: Measured, others: Iterable[Measured]) -> bool:

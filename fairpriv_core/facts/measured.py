@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Literal
 
 from fairpriv_core.facts.aim import Reached, fold_apart, judge_aim
-from fairpriv_core.facts.measures import Fact, Json, Table, find_worst
+from fairpriv_core.facts.measures import Fact, Json, Measures, Table, find_worst
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.methods.catalog import methods
@@ -110,6 +111,15 @@ def measure(runs: Sequence[RunFacts[Kind]], name: str = "") -> Measured:
     )
 
 
+def say_levels(exact: Measures[Kind]) -> tuple[str, ...]:
+    """Return each level of a run's exact numbers, a sentence each; () of numbers from before there were any."""
+    levels = [
+        (notion, fact) for notion in notions().values() if notion.is_level and (fact := exact.read(notion.metric))
+    ]
+    raw = ", raw" if exact.kind == "raw" else ""
+    return tuple(f"{notion.title}, a level and no gap: {fact.value:.3f} nats{raw}." for notion, fact in levels)
+
+
 def measure_row(row: TableRow, name: str = "") -> Measured:
     """Return what a row of the run table came to, from the exact numbers that it holds."""
     return Measured(
@@ -173,6 +183,8 @@ def _measure_large(tables: Sequence[Table], notion: Notion) -> Mean:
 def _list_gaps(runs: Sequence[RunFacts[Kind]], kind: Kind) -> Iterator[tuple[str, Mean]]:
     """Yield the gaps of the notions that were not asked for, as far as they are for as many people as `kind`."""
     for name, notion in notions().items():
+        if notion.is_level:
+            continue
         found = [run.read(notion.metric) for run in runs]
         known = all(fact and find_worst([fact.kind, kind]) == kind for fact in found)
         if notion is not runs[0].notion and known:
@@ -196,14 +208,14 @@ def _measure_interval(run: RunFacts[Kind], fact: Fact[Kind], name: str) -> tuple
     measures = next(each for each in run.measures if each.read(name) is not None)
     if not measures.groups:
         return None
-    found = gap_interval(measures.table[0], notions()[name.removesuffix("_gap")])
+    notion = next(each for each in notions().values() if each.metric == name)
+    found = gap_interval(measures.table[0], notion)
     return None if found is None else (found.low, found.high)
 
 
 def _list_groups(run: RunFacts[Kind]) -> Iterator[GroupShare]:
     """Yield the groups with the first rate that the notion compares; nothing where none may be told."""
-    rate = run.notion.rates[0]
-    for group in _find_groups(run):
+    for group, rate in product(_find_groups(run), run.notion.rates[:1]):
         if group.get(rate) is not None:
             yield GroupShare(str(group["name"]), group["size"], group[rate], group.get(f"{rate}_interval"))
 

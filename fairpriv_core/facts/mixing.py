@@ -41,14 +41,17 @@ def find_largest_answer(measured: Measures[Kind]) -> float:
 def measure_height(measured: Measures[Kind], plain: Measures[Kind], notion: Notion) -> Height | None:
     """Return how far a run lies above the line from the constant answer to plain training, all on the same test rows.
 
-    None where the line is undefined: plain training
-    is no better than the constant answer or has no gap, the run's gap is beyond it, or a rate is undefined.
+    None where the line is undefined: the notion is not about means of decisions or errors, for which alone a lottery
+    is a line; plain training is no better than the constant answer or has no gap, the run's gap is beyond it, or a rate
+    is undefined.
 
     The interval is by a bootstrap of both runs' counts over group, label and decision, drawn apart although both runs
     decide about the same rows: what these have in common would make it narrower. A small gap is measured too large on
     few rows and larger still on rows drawn anew, so the interval is from the lower end of the draws' quantiles and of
     their reflection about the value to the upper end of both (Efron and Tibshirani, 1993): 97 % or more in trials.
     """
+    if not notion.is_of_means:
+        return None
     own, other = measured.table[0], plain.table[0]
     value = float(_measure(own[None], other[None], notion)[0])
     if not np.isfinite(value):
@@ -75,6 +78,8 @@ def say_height(run: RunFacts[Kind], plain: RunFacts[Kind]) -> str | None:
     if run.exact is None or plain.exact is None or run.key == plain.key:
         return None
     height = measure_height(run.exact, plain.exact, run.notion)
+    if height is None and not run.notion.is_of_means:
+        return f"No mixing line is drawn for {run.notion.title.lower()}: mixing does not move its gap along a line."
     if height is None:
         return "The mixing line says nothing here: plain training gains no accuracy, or has a smaller gap."
     away = f"{100 * abs(height.value):.2f} points {'more' if height.value >= 0 else 'less'} accurate"

@@ -140,13 +140,17 @@ def _name(point: Explored) -> str:
 
 
 def draw_groups(point: Explored) -> FigureData:
-    """Each group's rate, by people out of 100; as `notion` compares them, the first of its rates."""
+    """Each group's rate, by people out of 100: the first that its notion compares, or who is decided positively."""
     notion, labels, exact = point.facts.notion, point.facts.data.labels, point.facts.exact
     rates = GroupRates(method_style(point.method).title, point.method, () if exact is None else exact.groups)
-    figure = group_bars([rates], rate=notion.rates[0])
-    said = {"positive_rate": f"decided “{labels[-1]}”", "accuracy": "decided rightly"}
+    rate, origin = next(iter(notion.rates), "positive_rate"), PUBLIC if point.facts.data.published else ALL_RAW
+    figure = group_bars([rates], rate=rate)
+    said = {
+        "positive_rate": f"decided “{labels[-1]}”",
+        "accuracy": "decided rightly",
+        "positive_predictive_value": f"truly “{labels[-1]}” of those who are decided so",
+    }
     among = {"true_positive_rate": labels[-1], "false_positive_rate": labels[0]}
-    rate, origin = notion.rates[0], PUBLIC if point.facts.data.published else ALL_RAW
     words = said.get(rate) or f"decided “{labels[-1]}” of those who are “{among.get(rate, '')}”"
     return replace(
         figure,

@@ -13,6 +13,7 @@ from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Ser
 from fairpriv_core.figures.live import live_multipliers
 from fairpriv_core.figures.start import read_start_results
 from fairpriv_core.figures.styles import method_style
+from fairpriv_core.notions.notion import Compares
 from fairpriv_core.stats import mean_interval
 from fairpriv_core.text import number_text, percent_text, points_text
 
@@ -21,6 +22,8 @@ CELLS: Mapping[str, Mapping[tuple[int, int], int]] = {
     "Group A": {(1, 1): 40, (1, 0): 10, (0, 1): 10, (0, 0): 40},
     "Group B": {(1, 1): 18, (1, 0): 12, (0, 1): 7, (0, 0): 63},
 }
+#: of label 1, that are given in the example to those predicted negative and positive
+CHANCES = (0.2, 0.8)
 #: what methods call their releases, where that is not plain by itself
 _RELEASES = {
     "primal": "gradients",
@@ -56,18 +59,18 @@ class Flow:
     releases: Sequence[str] = field(default=())
 
 
-def compared_cells(title: str, *, conditions: Sequence[int | None], target: str) -> FigureData:
+def compared_cells(title: str, *, conditions: Sequence[int | None], compares: Compares) -> FigureData:
     """Which cells of each group's confusion matrix a notion counts, and out of which, on a made-up example.
 
-    `conditions` are the true labels within which it compares (None: everyone); `target` is "score" (the share
-    predicted positive) or "loss" (the share predicted rightly).
+    `conditions` are the true labels within which it compares (None: everyone), and of one that `compares` "labels" the
+    predictions.
     """
     series, panels, said = [], [], []
     for panel, (group, cells) in enumerate(CELLS.items()):
-        rates = [_rate(cells, condition, target) for condition in conditions]
+        rates = [_rate(cells, condition, compares) for condition in conditions]
         said.append(f"{group}: {', '.join(rates)}")
         panels.append(Panel(Axis("", range=(-0.1, 2.1)), said[-1]))
-        for name, style, selected in _sort_cells(cells, conditions, target):
+        for name, style, selected in _sort_cells(cells, conditions, compares):
             series.append(_cells(name, style, panel, selected, cells))
     return FigureData(
         name="compared_cells",
@@ -75,8 +78,52 @@ def compared_cells(title: str, *, conditions: Sequence[int | None], target: str)
         x=_HIDDEN,
         panels=tuple(panels),
         series=tuple(series),
-        caption=f"A made-up example: two groups of 100 people. {_gap_words(conditions, target)}",
+        caption=f"A made-up example: two groups of 100 people. {_gap_words(conditions, compares)}",
         alt=f"The cells of two confusion matrices that {title.lower()} compares. {'. '.join(said)}.",
+    )
+
+
+def calibrated_groups(title: str) -> FigureData:
+    """The share truly positive over the chance given, by group, on the made-up example with two chances."""
+    series, far = [], {}
+    for (group, cells), style in zip(CELLS.items(), ("budget", "published"), strict=True):
+        shares = [_share(cells, predicted, "labels") for predicted in (0, 1)]
+        truly = [100 * positive / people for positive, people in shares]
+        series.append(line(group, [100 * chance for chance in CHANCES], truly, style=style))
+        off = [abs(100 * chance - share) for chance, share in zip(CHANCES, truly, strict=True)]
+        far[group] = sum(each * people for each, (_, people) in zip(off, shares, strict=True)) / sum(cells.values())
+    given = "Those predicted positive are given a chance of 80 %, the others one of 20 %."
+    said = f"The gap is {points_text(max(far.values()) / 100)}."
+    return FigureData(
+        name="calibrated_groups",
+        title=f"What {title.lower()} compares",
+        x=Axis("Chance given", "%", range=(0.0, 100.0)),
+        panels=(Panel(Axis("Truly positive", "%", range=(0.0, 100.0))),),
+        series=(*series, line("Ideal", [0.0, 100.0], [0.0, 100.0])),
+        caption=f"A made-up example: two groups of 100 people. {given} {said}",
+        alt=". ".join(f"{group} is {value:.1f} points off on average" for group, value in far.items()) + ".",
+    )
+
+
+def group_losses(title: str) -> FigureData:
+    """Each group's mean loss on the made-up example with two chances; the largest is the level."""
+    right, wrong = (-math.log(chance) for chance in reversed(CHANCES))
+    losses = {}
+    for group, cells in CELLS.items():
+        rightly, people = _share(cells, None, "errors")
+        losses[group] = (rightly * right + (people - rightly) * wrong) / people
+    worst = max(losses, key=losses.__getitem__)
+    given = "Each person's own label is given a chance of 80 % where the prediction is right, else one of 20 %."
+    said = f"The level is {number_text(losses[worst])}, that of {worst}."
+    return FigureData(
+        name="group_losses",
+        title=f"What {title.lower()} measures",
+        x=Axis("Mean loss", range=(0.0, 0.6)),
+        panels=(Panel(Axis("")),),
+        series=(Series("Mean loss", "bar", tuple(losses), tuple(losses.values()), style="budget"),),
+        caption=f"A made-up example: two groups of 100 people. {given} {said}",
+        alt=". ".join(f"{group}: {number_text(value)}" for group, value in losses.items()) + f". {said}",
+        horizontal=True,
     )
 
 
@@ -99,11 +146,11 @@ def data_flow(flow: Flow) -> FigureData:
 
 
 def _sort_cells(
-    cells: Mapping[tuple[int, int], int], conditions: Sequence[int | None], target: str
+    cells: Mapping[tuple[int, int], int], conditions: Sequence[int | None], compares: Compares
 ) -> list[tuple[str, str, list[tuple[int, int]]]]:
     """Return (legend, look, cells): counted, only in the whole that they are a share of, and not looked at."""
-    inside = [cell for cell in cells if None in conditions or cell[0] in conditions]
-    counted = [cell for cell in inside if _counts(cell, target)]
+    inside = [cell for cell in cells if None in conditions or _given(cell, compares) in conditions]
+    counted = [cell for cell in inside if _counts(cell, compares)]
     rest = [cell for cell in inside if cell not in counted]
     parts = (
         ("Counted", "box noisy", counted),
@@ -122,24 +169,30 @@ def _cells(
     return Series(name, "box", tuple(x), tuple(y), low=low, high=high, style=style, panel=panel, text=text)
 
 
-def _counts(cell: tuple[int, int], target: str) -> bool:
-    return cell[0] == cell[1] if target == "loss" else cell[1] == 1
+def _counts(cell: tuple[int, int], compares: Compares) -> bool:
+    label, predicted = cell
+    return {"decisions": predicted == 1, "errors": label == predicted, "labels": label == 1}[compares]
 
 
-def _share(cells: Mapping[tuple[int, int], int], condition: int | None, target: str) -> tuple[int, int]:
-    inside = {cell: count for cell, count in cells.items() if condition in (None, cell[0])}
-    return sum(count for cell, count in inside.items() if _counts(cell, target)), sum(inside.values())
+def _given(cell: tuple[int, int], compares: Compares) -> int:
+    """Return what a cell must have to be compared: its prediction where labels are compared, else its label."""
+    return cell[1] if compares == "labels" else cell[0]
 
 
-def _rate(cells: Mapping[tuple[int, int], int], condition: int | None, target: str) -> str:
-    part, whole = _share(cells, condition, target)
+def _share(cells: Mapping[tuple[int, int], int], condition: int | None, compares: Compares) -> tuple[int, int]:
+    inside = {cell: count for cell, count in cells.items() if condition in (None, _given(cell, compares))}
+    return sum(count for cell, count in inside.items() if _counts(cell, compares)), sum(inside.values())
+
+
+def _rate(cells: Mapping[tuple[int, int], int], condition: int | None, compares: Compares) -> str:
+    part, whole = _share(cells, condition, compares)
     return f"{part} of {whole} = {percent_text(part / whole)}"
 
 
-def _gap_words(conditions: Sequence[int | None], target: str) -> str:
+def _gap_words(conditions: Sequence[int | None], compares: Compares) -> str:
     gaps = []
     for condition in conditions:
-        shares = [part / whole for part, whole in (_share(cells, condition, target) for cells in CELLS.values())]
+        shares = [part / whole for part, whole in (_share(cells, condition, compares) for cells in CELLS.values())]
         gaps.append(max(shares) - min(shares))
     largest = "The largest difference, and so the gap, is" if len(gaps) > 1 else "The gap is"
     return f"{largest} {points_text(max(gaps))}."

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures.figure import Series
 from fairpriv_core.methods.catalog import REFERENCE_METHOD
+from fairpriv_core.notions.catalog import notions
 
 CAPTION = (
     "The dotted mixing line goes from one answer for everybody to plain training. Anything on or below it could be had "
@@ -36,7 +37,9 @@ def draw_mixing_line(plain: TableRow | None, panel: int = 0) -> tuple[Series, ..
 
 def _ends(row: TableRow) -> tuple[float, float, float] | None:
     """Return (constant accuracy, gap, accuracy) where plain training gains accuracy and has a gap."""
-    accuracy, gap = row.accuracy.mean, row.gap.mean
+    accuracy, gap, notion = row.accuracy.mean, row.gap.mean, notions().get(row.notion)
+    if notion is None or not notion.is_of_means:  # drawing lots moves no other gap along a line
+        return None
     if row.constant is None or accuracy is None or not gap or accuracy <= row.constant:
         return None
     return row.constant, gap, accuracy

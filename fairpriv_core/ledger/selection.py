@@ -398,6 +398,11 @@ def choose_noisily(
     sizes, choice = planned
     if not isinstance(sizes, Gaussian) or not isinstance(choice, RandomizedResponse):
         raise BadInput("planned must come from plan_choice.")
+    if not notion.is_of_means:
+        raise BadInput(
+            f"a noisy choice is by rates over groups that are the same for every run; {notion.title.lower()} has none.",
+            field="metric",
+        )
     exact = candidates[0].sum(axis=2)
     if not notion.conditions_among(exact.shape[1]):
         raise BadInput(say_undefined(notion, exact.shape[1]), field="by")

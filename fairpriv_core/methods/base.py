@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.notions.notion import Notion
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.notion import Compares, Notion
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events
 
@@ -42,9 +43,10 @@ class MethodInfo:
 
     No two methods have the same dash and marker, and those of one family share a colour.
     `threat_model` is None for a method that is not private. `calibrates` names the field that calibration sets, or
-    is None. `max_groups` and `max_labels` are None where there is no limit. `notions` are those that the method takes;
-    where `pursues_notion` is False it only reports the chosen one, and where `uses_groups` is False training does not
-    look at the sensitive attribute at all. `needs_group_at_prediction` is True where predictions of any of its models
+    is None. `max_groups` and `max_labels` are None where there is no limit. `pursued` says what
+    a notion may compare that the method can pursue; where it is () the method only reports the chosen notion. `only`
+    names notions, where it takes some alone. Where `uses_groups` is False training does not look at the sensitive
+    attribute at all. `needs_group_at_prediction` is True where predictions of any of its models
     do. Of one that `certifies` runs bound the gaps of the model that they export, but for its `certified_failure` (see
     runs/certificate.py). The sizes that it needs are those of groups, whatever the notion, where it `counts_groups`.
     `reuses` names the parameters that belong to a release which later fits can be given (see Training); () where a
@@ -58,13 +60,13 @@ class MethodInfo:
     summary: str
     citation: str
     threat_model: ThreatModel | None
-    notions: tuple[str, ...]
+    pursued: tuple[Compares, ...] = ()
+    only: tuple[str, ...] | None = None
     variants: tuple[Variant, ...] = ()
     calibrates: str | None = None
     max_groups: int | None = None
     max_labels: int | None = 2
     needs_group_at_prediction: bool = False
-    pursues_notion: bool = True
     uses_groups: bool = True
     certifies: bool = False
     counts_groups: bool = False
@@ -76,6 +78,26 @@ class MethodInfo:
     def legend(self) -> str:
         """What legends and tables call it."""
         return self.style.legend or self.title
+
+    @property
+    def pursues_notion(self) -> bool:
+        """Whether it pursues the chosen notion, and does not only report it."""
+        return bool(self.pursued)
+
+    @property
+    def notions(self) -> tuple[str, ...]:
+        """The notions that a run of it may be asked for, by name: those that it can pursue, or report as a gap."""
+        return tuple(name for name, notion in notions().items() if self.takes(notion))
+
+    def pursues(self, notion: Notion) -> bool:
+        """Return whether it can pursue a notion."""
+        return notion.compares in self.pursued and self.takes(notion)
+
+    def takes(self, notion: Notion) -> bool:
+        """Return whether a run of it may be asked for a notion: levels are measured, and asked for of none."""
+        if self.only is not None:
+            return notion.name in self.only
+        return notion.compares in self.pursued if self.pursued else not notion.is_level
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,8 @@ class Catalogue(dict[str, type[Method]]):
             summary="No installed package offers this method any more.",
             citation="–",
             threat_model=None,
-            notions=(),
+            pursued=("decisions", "errors"),
+            only=(),
         )
         return cast(type[Method], type("Gone", (_Gone,), {"info": info}))
 

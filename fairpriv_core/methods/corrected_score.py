@@ -30,7 +30,7 @@ from fairpriv_core.methods.group_estimate import Estimate, Reading, name_by_metr
 from fairpriv_core.methods.group_statistic import Releases
 from fairpriv_core.methods.multipliers import ascend
 from fairpriv_core.methods.public_score import PublicScore
-from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.cells import NO_CELL, Cells, build_cells
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.event import Events
@@ -133,7 +133,7 @@ class _Search:
         """Return the multipliers (cells,), and the gap that they were to keep: the target less one standard error."""
         first = self._find(method.gap_target, method.multiplier_max)
         errors = self.estimate.gap_errors(self._decide(first))
-        error = float(errors[list(notions()).index(notion.name)])
+        error = float(errors[list(notions_of_means()).index(notion.name)])
         aimed = max(method.gap_target - error, 0.0) if np.isfinite(error) else method.gap_target
         return self._find(aimed, method.multiplier_max), aimed
 

@@ -17,6 +17,7 @@ _VERBS = (
     *("idle_reason", "fit", "fit_many"),
 )
 _ROWS = 100_000
+_PURSUED = ("decisions", "errors", "labels", "scores")
 
 
 def check_declaration(name: str, kind: Any) -> None:
@@ -48,7 +49,9 @@ def _check_info(name: str, info: Any) -> None:
             raise BadInput(f"info.{part} must be text, got '{getattr(info, part)}'.")
     if info.threat_model not in (None, "attribute", "record"):
         raise BadInput(f"info.threat_model must be attribute, record or None, got '{info.threat_model}'.")
-    _check_among("notions", info.notions, notions())
+    _check_among("pursued", info.pursued, _PURSUED, optional=True)
+    if info.only is not None:
+        _check_among("only", info.only, notions())
     _check_among("variants", info.variants, ("proved", "published"), optional=info.threat_model is None)
     for part, choices in (("color", COLORS), ("dash", DASHES), ("marker", MARKERS)):
         if getattr(info.style, part, None) not in choices:

@@ -14,7 +14,6 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.catalog import notions
 
 
 @dataclass(frozen=True)
@@ -31,11 +30,9 @@ class DpFedAvg(NoisySums):
         summary="DP-SGD that clips each layer on its own; protects whole records, does not pursue fairness.",
         citation="McMahan et al. (2018), Learning differentially private recurrent language models",
         threat_model="record",
-        notions=tuple(notions()),
         variants=("proved",),
         calibrates="noise_primal",
         max_labels=None,
-        pursues_notion=False,
         uses_groups=False,
     )
 

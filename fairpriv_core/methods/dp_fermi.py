@@ -43,7 +43,6 @@ from fairpriv_core.methods.penalty_weight import (
     with_count_noise,
 )
 from fairpriv_core.methods.setting import Setting, TrainsByRule
-from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, Cells
 from fairpriv_core.privacy.event import Events, Gaussian, Relation, SampledGaussian
 from fairpriv_core.privacy.sums import sensitivity
@@ -70,7 +69,7 @@ class DpFermi(TrainsByRule):
         citation="Lowy, Gupta and Razaviyayn (2023), Stochastic differentially private and fair learning, Algorithm 1",
         threat_model="attribute",
         source="paper",
-        notions=tuple(name for name, notion in notions().items() if notion.target == "score"),
+        pursued=("decisions",),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         max_labels=None,

@@ -25,7 +25,7 @@ from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.methods import fields, penalty
 from fairpriv_core.methods.base import MethodInfo, Style, parameter, with_step_noise
 from fairpriv_core.methods.cell_counts import release_counts
-from fairpriv_core.methods.dp_fermi import DpFermi, claim_of_theorem
+from fairpriv_core.methods.dp_fermi import claim_of_theorem
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
 from fairpriv_core.methods.penalty_weight import (
     CHOSEN_ON,
@@ -58,7 +58,7 @@ class DpFermiRecord(NoisySums):
         citation="Lowy, Gupta and Razaviyayn (2023), Stochastic differentially private and fair learning, Theorem 3.3",
         threat_model="record",
         source="paper",
-        notions=DpFermi.info.notions,
+        pursued=("decisions",),
         variants=("proved",),
         calibrates="noise_primal",
     )

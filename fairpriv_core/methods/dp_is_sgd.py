@@ -14,7 +14,6 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.calibrate import gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian
 
@@ -34,11 +33,9 @@ class DpIsSgd(NoisySums):
         summary="DP-SGD that samples small groups more often; protects whole records.",
         citation="Kulynych et al. (2022), What you see is what you get",
         threat_model="record",
-        notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         max_labels=None,
-        pursues_notion=False,
     )
 
     network: str = fields.network()

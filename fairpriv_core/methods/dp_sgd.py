@@ -10,7 +10,6 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.catalog import notions
 
 
 @dataclass(frozen=True)
@@ -24,11 +23,9 @@ class DpSgd(NoisySums):
         summary="Protects whole records; does not pursue fairness.",
         citation="Abadi et al. (2016), Deep learning with differential privacy",
         threat_model="record",
-        notions=tuple(notions()),
         variants=("proved",),
         calibrates="noise_primal",
         max_labels=None,
-        pursues_notion=False,
         uses_groups=False,
         weighs_rows=True,
     )

@@ -14,7 +14,6 @@ from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.noisy_sums import NoisySumsRule, SumsWithCounts, clipped_loss_weights, count_by, running_mean
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.catalog import notions
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,9 @@ class DpsgdF(SumsWithCounts):
         summary="DP-SGD with a clipping bound for each group, so that none is clipped more; protects whole records.",
         citation="Xu, Du and Wu (2021), Removing disparate impact on model accuracy in DP-SGD",
         threat_model="record",
-        notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         max_labels=None,
-        pursues_notion=False,
     )
     COUNT_NOISE: ClassVar[float | None] = 10.0
     UNPROVED: ClassVar[str] = (

@@ -17,7 +17,6 @@ from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import NoisySumsRule, SumsWithCounts, within_reach
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.catalog import notions
 
 
 @dataclass(frozen=True)
@@ -35,11 +34,9 @@ class DpsgdGlobalAdapt(SumsWithCounts):
         summary="DP-SGD that scales gradients alike, so that clipping does not turn them; protects whole records.",
         citation="Esipova et al. (2023), Disparate impact in differential privacy from gradient misalignment",
         threat_model="record",
-        notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         max_labels=None,
-        pursues_notion=False,
         uses_groups=False,
     )
     COUNT_NOISE: ClassVar[float | None] = 10.0

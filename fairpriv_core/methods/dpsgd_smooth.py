@@ -12,7 +12,6 @@ from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.smoothing import choose_deviation, choose_samples, smooth
-from fairpriv_core.notions.catalog import notions
 
 
 @dataclass(frozen=True)
@@ -26,11 +25,9 @@ class DpsgdSmooth(DpSgd):
         summary="Smooths a classifier trained by DP-SGD by noise on its parameters; protects whole records.",
         citation="Jin et al. (2022), Input-agnostic certified group fairness via Gaussian parameter smoothing",
         threat_model="record",
-        notions=tuple(notions()),
         variants=("proved",),
         calibrates="noise_primal",
         max_labels=None,
-        pursues_notion=False,
         uses_groups=False,
     )
 

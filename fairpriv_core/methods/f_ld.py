@@ -11,7 +11,6 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, NotPrivate, Style
 from fairpriv_core.methods.lagrangian import LagrangianRule
 from fairpriv_core.methods.setting import Setting, TrainsByRule
-from fairpriv_core.notions.catalog import notions
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class FLd(NotPrivate, TrainsByRule):
         citation="Tran, Fioretto and Van Hentenryck (2021), Differentially private and fair deep learning, Algorithm 1",
         threat_model=None,
         source="paper",
-        notions=tuple(notions()),
+        pursued=("decisions", "errors"),
         weighs_rows=True,
     )
 

@@ -34,7 +34,6 @@ from fairpriv_core.methods.noisy_sums import (
 )
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.catalog import notions
 
 KINDS = ("class", "group")
 BINS = 16  # of a histogram of norms: half octaves, from C / 16 to 16 C, the outer ones open
@@ -58,11 +57,9 @@ class FairDpAdaptive(AdaptiveBounds):
         citation="FairDP (2021), Fair differential privacy can mitigate the disparate impact on model accuracy, eq. 5",
         threat_model="record",
         source="paper",
-        notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         max_labels=None,
-        pursues_notion=False,
     )
     UNPROVED: ClassVar[str] = (
         "The published accounting does not hold: the clipping bounds, and with them the noise, are chosen from the "

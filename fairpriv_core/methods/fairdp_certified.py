@@ -77,10 +77,9 @@ class FairDpCertified(NoisySums):
         citation="FairDP: Achieving fairness certification with differential privacy (2024), Algorithms 1 and 2",
         threat_model="record",
         source="paper",
-        notions=("demographic_parity", "equal_opportunity", "equalized_odds"),
+        only=("demographic_parity", "equal_opportunity", "equalized_odds"),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
-        pursues_notion=False,
         certifies=True,
         counts_groups=True,
     )

@@ -30,7 +30,6 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.calibrate import gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian
 from fairpriv_core.privacy.sums import sensitivity
@@ -55,10 +54,8 @@ class FairLens(NoisySums):
         citation="Tran, Dinh and Fioretto (2021), Differentially private empirical risk minimization under the "
         "fairness lens",
         threat_model="record",
-        notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
-        pursues_notion=False,
     )
 
     variant: str = fields.variant()

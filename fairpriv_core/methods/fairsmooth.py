@@ -12,7 +12,6 @@ from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.smoothing import choose_deviation, choose_samples, smooth
-from fairpriv_core.notions.catalog import notions
 
 
 @dataclass(frozen=True)
@@ -26,9 +25,7 @@ class FairSmooth(Plain):
         summary="Smooths a plainly trained classifier by noise on its parameters; not private.",
         citation="Jin et al. (2022), Input-agnostic certified group fairness via Gaussian parameter smoothing",
         threat_model=None,
-        notions=tuple(notions()),
         max_labels=None,
-        pursues_notion=False,
         uses_groups=False,
     )
 

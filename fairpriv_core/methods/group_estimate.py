@@ -34,7 +34,7 @@ from fairpriv_core.methods.group_statistic import (
     release_statistic,
     statistic_sensitivity,
 )
-from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.rates import divide, rates_of, sum_rate
 from fairpriv_core.privacy import event as events_of
@@ -100,8 +100,8 @@ class Estimate:
         They are (n,), or (n, k) where they depend on the group.
         """
         counts = _count(self.probabilities.T, self.y, decided)
-        means = ([divide(*sum_rate(rate, counts)) for rate in rates_of(notion)] for notion in notions().values())
-        return np.array([np.max([np.ptp(mean) for mean in each]) for each in means])
+        each = [rates_of(notion) for notion in notions_of_means().values()]
+        return np.array([np.max([np.ptp(divide(*sum_rate(rate, counts))) for rate in rates]) for rates in each])
 
     def gap_errors(self, decided: np.ndarray) -> np.ndarray:
         """Return the standard error of each of `gaps`: by how much the release's noise alone moves it.
@@ -111,7 +111,7 @@ class Estimate:
         rows = self.redraws.rows
         again = np.stack([_count(each, self.y[rows], decided[rows]) for each in self.redraws.counted])
         told, errors = _count(self.probabilities.T, self.y, decided), []
-        for notion in notions().values():
+        for notion in notions_of_means().values():
             rates = rates_of(notion)
             means = np.stack([divide(*sum_rate(rate, told)) for rate in rates])
             rate = rates[int(np.ptp(means, axis=1).argmax())]
@@ -178,7 +178,7 @@ def known_statistic(training: Training) -> np.ndarray | None:
 
 def name_by_metric(values: np.ndarray) -> dict[str, float | None]:
     """Return one number for each notion by the name of its metric; None where the release tells none."""
-    known = zip(notions().values(), values.tolist(), strict=True)
+    known = zip(notions_of_means().values(), values.tolist(), strict=True)
     return {notion.metric: value if np.isfinite(value) else None for notion, value in known}
 
 

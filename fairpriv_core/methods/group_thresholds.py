@@ -31,7 +31,7 @@ from fairpriv_core.methods.group_estimate import Estimate, name_by_metric
 from fairpriv_core.methods.group_statistic import statistic_sensitivity
 from fairpriv_core.methods.public_score import BOOSTED, LINEAR, PublicScore, fit_score
 from fairpriv_core.methods.score_histogram import count_groups
-from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.calibrate import calibrate
@@ -56,7 +56,7 @@ class GroupThresholds(FitsAlone):
         citation="this project, after Say, Denis and Pinot (2025), arXiv 2511.18876",
         threat_model="attribute",
         source="ours",
-        notions=tuple(notions()),
+        pursued=("decisions", "errors"),
         variants=("proved",),
         calibrates="noise_histogram",
         needs_group_at_prediction=True,
@@ -182,7 +182,7 @@ def aim_thresholds(
     """Return each group's threshold (k,), and the gap that they were to keep: the target less one standard error."""
     rates, errors = describe_thresholds(notion, estimate, score, tried)
     first = tried[choose_thresholds(rates, errors, method.gap_target)]
-    error = float(estimate.gap_errors(score[:, None] > first)[list(notions()).index(notion.name)])
+    error = float(estimate.gap_errors(score[:, None] > first)[list(notions_of_means()).index(notion.name)])
     aimed = max(method.gap_target - error, 0.0) if np.isfinite(error) else method.gap_target
     return tried[choose_thresholds(rates, errors, aimed)], aimed
 

@@ -26,7 +26,6 @@ from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.cumulative import cumulative_sensitivity, release_cumulative
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.methods.thresholds import count_ones, place_thresholds
-from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.calibrate import gaussian_mu
@@ -49,7 +48,7 @@ class GroupThresholdsRecord(AveragedSums, FitsMany):
         citation="this project, after Say, Denis and Pinot (2025) and Hardt, Price and Srebro (2016)",
         threat_model="record",
         source="ours",
-        notions=tuple(notions()),
+        pursued=("decisions", "errors"),
         variants=("proved",),
         calibrates="noise_primal",
         needs_group_at_prediction=True,

@@ -33,7 +33,6 @@ from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter, with_step_noise
 from fairpriv_core.methods.cell_counts import require_rows
-from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells, build_cells
 from fairpriv_core.privacy.calibrate import gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, Laplace
@@ -62,7 +61,7 @@ class JagielskiIn(FitsAlone):
         summary="A private learner plays against a private auditor of the notion; protects the sensitive attribute.",
         citation="Jagielski et al. (2019), Differentially private fair learning, DP-oracle-learner",
         threat_model="attribute",
-        notions=tuple(notions()),
+        pursued=("decisions", "errors"),
         variants=("proved",),
         calibrates="noise_primal",
     )

@@ -17,7 +17,6 @@ from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.equalise import equalise
 from fairpriv_core.methods.none import Plain
-from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.rates import count_cells
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Laplace
@@ -36,7 +35,7 @@ class JagielskiPost(FitsAlone):
         summary="Corrects a plain model's decisions by group, from noisy counts; needs the group at prediction.",
         citation="Jagielski et al. (2019), Differentially private fair learning, DP-postprocessing",
         threat_model="attribute",
-        notions=tuple(notions()),
+        pursued=("decisions", "errors"),
         variants=("proved",),
         calibrates="noise_counts",
         needs_group_at_prediction=True,

@@ -14,7 +14,6 @@ from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, NotPrivate, Style
 from fairpriv_core.methods.setting import Setting, TrainsByRule
-from fairpriv_core.notions.catalog import notions
 
 
 @dataclass(frozen=True)
@@ -28,9 +27,7 @@ class Plain(NotPrivate, TrainsByRule):
         summary="Trains for accuracy alone: no privacy, no fairness.",
         citation="reference without privacy or fairness (N and CLF in Tran, Fioretto and Van Hentenryck, 2021)",
         threat_model=None,
-        notions=tuple(notions()),
         max_labels=None,
-        pursues_notion=False,
         uses_groups=False,
         weighs_rows=True,
     )

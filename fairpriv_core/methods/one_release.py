@@ -39,7 +39,7 @@ from fairpriv_core.methods.none import PlainRule
 from fairpriv_core.methods.public_score import BOOSTED, LINEAR, fit_score
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.methods.thumbnails import NAME
-from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.surrogates import derivative
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian
@@ -60,7 +60,7 @@ class OneRelease(FitsMany):
         citation="this project; the release is the analytic Gaussian mechanism (Balle and Wang, 2018)",
         threat_model="attribute",
         source="ours",
-        notions=tuple(notions()),
+        pursued=("decisions", "errors"),
         variants=("proved",),
         calibrates="noise_statistic",
         reuses=("learner", "score_bins", "clip", "noise_statistic"),
@@ -260,7 +260,7 @@ class OneReleaseRule(PlainRule):
         tables = {name: self._tables(estimate) for name, estimate in unlike.items()}
         self._each = [tables[id(estimate)] for estimate in estimates]
         self._multipliers = np.zeros((len(estimates), self._cells.count))
-        self._gaps = np.full((len(estimates), len(notions())), np.nan)
+        self._gaps = np.full((len(estimates), len(notions_of_means())), np.nan)
         self._errors = self._gaps.copy()
         self._means = np.zeros((len(estimates), setting.shape.size))
         self._batches: list[Indices] = []

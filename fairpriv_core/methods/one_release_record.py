@@ -37,7 +37,7 @@ from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.cumulative import cumulative_sensitivity, release_cumulative, running_deviation
 from fairpriv_core.methods.group_estimate import name_by_metric
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.cells import LABELS, NO_CELL, build_cells
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.notions.rates import count_cells, divide, rates_of, sum_rate
@@ -63,7 +63,7 @@ class OneReleaseRecord(AveragedSums, FitsMany):
         "(2023)",
         threat_model="record",
         source="ours",
-        notions=tuple(notions()),
+        pursued=("decisions", "errors"),
         variants=("proved",),
         calibrates="noise_primal",
         reuses=(
@@ -354,7 +354,7 @@ def tell_numbers(method: OneReleaseRecord, told: Told, place: int, answer: int |
     counted = generator.normal(scale=fields.known_noise(noise_counts=method.noise_counts), size=(_REDRAWS, *shape, 2))
     turned = generator.normal(scale=spread, size=(_REDRAWS, *shape))
     again = [decide_at(told.counts + one, moved + other, answer) for one, other in zip(counted, turned, strict=True)]
-    found = [measure_furthest(notion, first, again) for notion in notions().values()]
+    found = [measure_furthest(notion, first, again) for notion in notions_of_means().values()]
     gaps, errors = (np.array(each) for each in zip(*found, strict=True))
     return {
         "released_gaps": name_by_metric(gaps),

@@ -20,7 +20,6 @@ from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import AdaptiveBounds, NoisySumsRule, as_published, raw_norms, within_reach
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.catalog import notions
 
 _LEAST, _MOST = 0.05, 0.999  # a quantile beyond these would leave next to nobody, or nothing to count
 
@@ -39,11 +38,9 @@ class OptQ(AdaptiveBounds):
         summary="DP-SGD that clips at the quantile with the least error; protects whole records.",
         citation="Amin et al. (2019), Bounding user contributions, as used by FairDP (2021, Appendix C)",
         threat_model="record",
-        notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         max_labels=None,
-        pursues_notion=False,
         uses_groups=False,
     )
     UNPROVED: ClassVar[str] = (

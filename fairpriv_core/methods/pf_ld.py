@@ -32,7 +32,6 @@ from fairpriv_core.methods.clipping_choice import ClippingCurve, Warmup, best_bo
 from fairpriv_core.methods.lagrangian import LagrangianRule, cell_means, constraint_norms, finite, outputs
 from fairpriv_core.methods.multipliers import dual_bound, measured, move_multipliers
 from fairpriv_core.methods.setting import Setting, TrainsByRule
-from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.surrogates import derivative, output
 from fairpriv_core.privacy.accountants import rdp_epsilon
@@ -60,7 +59,7 @@ class PfLd(TrainsByRule):
         citation="Tran, Fioretto and Van Hentenryck (2021), Differentially private and fair deep learning, eq. 8, 10",
         threat_model="attribute",
         source="paper",
-        notions=tuple(notions()),
+        pursued=("decisions", "errors"),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         weighs_rows=True,

@@ -31,7 +31,6 @@ from fairpriv_core.methods.multipliers import dual_bound, measured, move_multipl
 from fairpriv_core.methods.noisy_sums import NoisySumsRule
 from fairpriv_core.methods.poisson_shares import PoissonShares
 from fairpriv_core.methods.setting import Setting, TrainsByRule
-from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL
 from fairpriv_core.notions.surrogates import derivative, output
 from fairpriv_core.privacy.calibrate import gaussian_mu
@@ -55,7 +54,7 @@ class PfLdRecord(PoissonShares, TrainsByRule):
         citation="this project, after Tran, Fioretto and Van Hentenryck (2021) and Abadi et al. (2016)",
         threat_model="record",
         source="ours",
-        notions=tuple(notions()),
+        pursued=("decisions", "errors"),
         variants=("proved",),
         calibrates="noise_primal",
     )

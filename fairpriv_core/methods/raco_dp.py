@@ -8,6 +8,11 @@ docs/methods/raco_dp.md has algorithm and argument.
 Notation. d_i is the estimated size of cell i, p_i that of its population: everyone, or everyone with its label. To the
 gradient of its loss a record of cell i adds -n lambda_i / d_i dh, h the chance of the decision 1 (where the notion
 compares errors, the chance to be wrong). Both are multiples of one gradient of the logit and are clipped as one.
+
+Where the notion compares labels among those who are decided 1, cell i is a group's such rows, and the histogram counts
+group, label and decision. A cell's size then moves with each decision: with r_i its share of label 1, the mean of y
+among them has the derivative (y - r_i) / d_i dh. d_i and r_i are of the recent histograms, since those of earlier steps
+were of other decisions.
 """
 
 from __future__ import annotations
@@ -28,8 +33,7 @@ from fairpriv_core.methods.base import MethodInfo, Style, parameter, with_step_n
 from fairpriv_core.methods.multipliers import REACH, ascend, spread_steps
 from fairpriv_core.methods.noisy_sums import running_mean
 from fairpriv_core.methods.setting import Setting, TrainsByRule
-from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.cells import NO_CELL
+from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells, build_decided_cells
 from fairpriv_core.notions.surrogates import decided, derivative
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.event import Events
@@ -53,7 +57,7 @@ class RacoDp(AveragedSums, TrainsByRule):
         "protects whole records.",
         citation="Yaghini, Cebere, Menart, Bellet and Papernot (2026), Private rate-constrained optimization",
         threat_model="record",
-        notions=tuple(notions()),
+        pursued=("decisions", "errors", "labels"),
         variants=("proved",),
         calibrates="noise_primal",
     )
@@ -103,7 +107,8 @@ class RacoDp(AveragedSums, TrainsByRule):
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
         """Return what the models are trained by."""
-        return RacoDpRule(setting)
+        compares = setting.trainings[0].notion.compares
+        return (DecidedRule if compares == "labels" else RacoDpRule)(setting)
 
 
 class RacoDpRule(AveragedSumsRule):
@@ -111,13 +116,19 @@ class RacoDpRule(AveragedSumsRule):
 
     def __init__(self, setting: Setting[Any]) -> None:
         super().__init__(setting)
-        self._cells = setting.cells
+        self._errors = setting.trainings[0].notion.compares == "errors"
+        self._cells, self._counted = self.list_cells()
         self._alike = (self._cells.label[:, None] == self._cells.label).astype(np.float64)
-        models, cells = len(setting.methods), self._cells.count
+        models, cells, self._places = len(setting.methods), self._cells.count, 2 * (int(self._counted.max()) + 1)
         self.arrays["multipliers"], self.arrays["violations"] = np.zeros((models, cells)), np.zeros((models, cells))
-        self.arrays["counted"] = np.zeros((models, 2 * cells))  # the sum of all histograms, as shares of the rows
-        self.arrays["recent"] = np.full((models, 2 * cells), np.nan)  # their running mean
+        self.arrays["counted"] = np.zeros((models, self._places))  # the sum of all histograms, as shares of the rows
+        self.arrays["recent"] = np.full((models, self._places), np.nan)  # their running mean
         self._set_factors()
+
+    def list_cells(self) -> tuple[Cells, np.ndarray]:
+        """Return the cells whose means are compared, and for each (group, label) the cell that counts its rows."""
+        cells = self.setting.cells
+        return cells, cells.of.reshape(-1)
 
     def secret_update(self, sampled: Sampled) -> np.ndarray:
         update = super().secret_update(sampled)
@@ -132,14 +143,13 @@ class RacoDpRule(AveragedSumsRule):
         return records.keep(weights)
 
     def statistics(self, records: Records) -> np.ndarray | None:
-        """Count the sample's rows by cell and decision (K, 2 cells): a row is in one place; without output, in none."""
-        cells = self._cells.count
-        cell = self._cells.of.reshape(-1)[records.code]
-        what = decided(self.setting.target, records.logits, records.label)
+        """Count the sample's rows by cell and decision (K, places): a row is in one place; without output, in none."""
+        cell = self._counted[records.code]
+        what = decided("loss" if self._errors else "score", records.logits, records.label)
         counted = (records.present > 0) & (cell != NO_CELL) & np.isfinite(what)
         place = np.where(counted, cell * 2 + np.nan_to_num(what).astype(np.int64), 0)
         each = zip(place, counted, strict=True)
-        return np.stack([np.bincount(own, here, 2 * cells) for own, here in each])
+        return np.stack([np.bincount(own, here, self._places) for own, here in each])
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
         shares = statistics / self.divisor(model)
@@ -166,10 +176,15 @@ class RacoDpRule(AveragedSumsRule):
     def _derivatives(self, records: Records) -> np.ndarray:
         """Return each record's derivative of its share of the Lagrangian with respect to the logit (K, B)."""
         slopes = derivative("score", records.probability, records.label)
-        if self.setting.target == "loss":  # the chance to be wrong falls with that of a 1 where the label is 1
+        if self._errors:  # the chance to be wrong falls with that of a 1 where the label is 1
             slopes = slopes * (1.0 - 2.0 * records.label)
         derivatives: np.ndarray = records.deviation + slopes * records.look_up(self._factors)
         return derivatives
+
+    def _read_recent(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return how many rows of each cell have h = 0, and h = 1, by the recent histograms, each (cells,)."""
+        zeros, ones = self.setting.n * self.arrays["recent"][k].reshape(-1, 2).T
+        return zeros, ones
 
     def _sizes(self, k: int) -> np.ndarray:
         """Return the cells' sizes (cells,) by all histograms so far."""
@@ -189,7 +204,7 @@ class RacoDpRule(AveragedSumsRule):
         """
         sizes = self._sizes(k)
         people = self._people(sizes)
-        zeros, ones = self.setting.n * self.arrays["recent"][k].reshape(-1, 2).T
+        zeros, ones = self._read_recent(k)
         everyone = np.maximum(self._alike @ (zeros + ones), 1.0)
         mean = ((self._alike @ ones) / everyone).clip(0.0, 1.0)
         violations = ((mean * zeros - (1.0 - mean) * ones) / sizes).clip(-1.0, 1.0)
@@ -211,3 +226,35 @@ class RacoDpRule(AveragedSumsRule):
             per_cell = -self.setting.n * multipliers / self._sizes(k)
             rows.append(np.append(per_cell, 0.0)[self._cells.of].reshape(-1))  # NO_CELL takes the 0
         self._factors = np.stack(rows).astype(np.float32)
+
+
+class DecidedRule(RacoDpRule):
+    """Of labels among those who are decided 1: cells are groups, and the histogram counts group, label and decision."""
+
+    def list_cells(self) -> tuple[Cells, np.ndarray]:
+        names = self.setting.trains[0].group_names
+        return build_decided_cells(names), np.arange(len(names) * LABELS)
+
+    def _read_recent(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        found = np.nan_to_num(self.setting.n * self.arrays["recent"][k])  # nothing is released before the first step
+        zeros, ones = found.reshape(-1, LABELS, 2)[:, :, 1].T
+        return zeros, ones
+
+    def _sizes(self, k: int) -> np.ndarray:
+        """Return how many rows of each group are decided 1 (cells,), by the recent histograms."""
+        sizes: np.ndarray = np.maximum(np.add(*self._read_recent(k)), _LEAST)
+        return sizes
+
+    def _people(self, sizes: np.ndarray) -> np.ndarray:
+        people: np.ndarray = self._alike @ sizes
+        return people
+
+    def _set_factors(self) -> None:
+        labels = np.arange(LABELS)
+        each = []
+        for k, multipliers in enumerate(self.arrays["multipliers"]):
+            sizes, (_, ones) = self._sizes(k), self._read_recent(k)
+            shares = (ones / sizes).clip(0.0, 1.0)
+            per_cell = -self.setting.n * multipliers / sizes
+            each.append((per_cell[:, None] * (labels - shares[:, None])).reshape(-1))
+        self._factors = np.stack(each).astype(np.float32)

@@ -16,7 +16,6 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.equalise import equalise
-from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, RandomizedResponse
@@ -45,7 +44,7 @@ class ResponseReductions(FitsAlone):
         summary="Each person's attribute is randomised before anything is computed; a reduction corrects for it.",
         citation="Mozannar, Ohannessian and Srebro (2020), Fair learning with private demographic data",
         threat_model="attribute",
-        notions=tuple(notions()),
+        pursued=("decisions", "errors"),
         variants=("proved",),
         calibrates="response_epsilon",
         needs_group_at_prediction=True,  # after two steps

@@ -10,7 +10,6 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, NotPrivate, Style
-from fairpriv_core.notions.catalog import notions
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Reductions(NotPrivate, FitsAlone):
         summary="Finds the most accurate randomised classifier within a bound on the gap; not private.",
         citation="Agarwal et al. (2018), A reductions approach to fair classification, Algorithm 1",
         threat_model=None,
-        notions=tuple(notions()),
+        pursued=("decisions", "errors"),
     )
 
     difference_bound: float = fields.difference_bound(0.005)

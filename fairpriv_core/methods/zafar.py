@@ -29,7 +29,6 @@ from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, NotPrivate, Style, parameter
 from fairpriv_core.methods.fields import check_gap_target, check_labels, gap_target, iterations
-from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL, build_cells
 from fairpriv_core.notions.notion import Notion
 
@@ -52,7 +51,7 @@ class Zafar(NotPrivate, FitsAlone):
         summary="Logistic regression that bounds how group and distance from the boundary vary together; not private.",
         citation="Zafar et al. (2017), Fairness constraints; Fairness beyond disparate treatment and disparate impact",
         threat_model=None,
-        notions=tuple(notions()),
+        pursued=("decisions", "errors"),
     )
 
     covariance_factor: float = parameter(

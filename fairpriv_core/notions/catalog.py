@@ -13,7 +13,7 @@ _NOTIONS = (
         citation="Dwork et al. 2012, Fairness through awareness",
         sentence="Every group is predicted positive equally often.",
         conditions=(None,),
-        target="score",
+        compares="decisions",
         ask="The share predicted '{positive}' should be the same for {groups}.",
         misleads="It ignores the true label: a small gap can be reached by mistakes in one group, and where the groups "
         "truly differ an exact predictor has a gap.",
@@ -26,7 +26,7 @@ _NOTIONS = (
         citation="Hardt, Price and Srebro 2016, Equality of opportunity in supervised learning",
         sentence="Among people with the same true label, every group is predicted positive equally often.",
         conditions=(0, 1),
-        target="score",
+        compares="decisions",
         ask="Among people who truly are '{positive}', and also among those who are not, the share predicted "
         "'{positive}' should be the same for {groups}.",
         misleads="It trusts the recorded label: if the labels were unfair, a small gap repeats that. The rates of a "
@@ -40,7 +40,7 @@ _NOTIONS = (
         citation="Hardt, Price and Srebro 2016, Equality of opportunity in supervised learning",
         sentence="Among people whose true label is positive, every group is predicted positive equally often.",
         conditions=(1,),
-        target="score",
+        compares="decisions",
         ask="Among people who truly are '{positive}', the share predicted '{positive}' should be the same for "
         "{groups}.",
         misleads="It does not look at false alarms: one group can be wrongly predicted positive far more often and the "
@@ -52,7 +52,7 @@ _NOTIONS = (
         citation="Corbett-Davies et al. 2017, Algorithmic decision making and the cost of fairness",
         sentence="Among people whose true label is negative, every group is predicted positive equally often.",
         conditions=(0,),
-        target="score",
+        compares="decisions",
         ask="Among people who truly are not '{positive}', the share predicted '{positive}' should be the same for "
         "{groups}.",
         misleads="It does not look at misses: one group's positives can be overlooked far more often and the gap "
@@ -64,11 +64,50 @@ _NOTIONS = (
         citation="Zafar et al. 2017, Fairness beyond disparate treatment and disparate impact (misclassification rate)",
         sentence="Predictions are equally often right in every group.",
         conditions=(None,),
-        target="loss",
+        compares="errors",
         ask="The share of people whose prediction ('{positive}' or not) is right should be the same for {groups}.",
         misleads="Kinds of mistakes cancel: one group may bear the false alarms and another the misses at the same "
         "accuracy.",
         ask_of_classes="The share of people whose class is decided rightly should be the same for {groups}.",
+    ),
+    Notion(
+        name="predictive_parity",
+        title="Predictive parity",
+        citation="Chouldechova 2017, Fair prediction with disparate impact",
+        sentence="Among people who are predicted positive, every group's prediction is equally often right.",
+        conditions=(1,),
+        compares="labels",
+        ask="Among people predicted '{positive}', the share who truly are '{positive}' should be the same for "
+        "{groups}.",
+        misleads="It does not look at who is left out: one group can be predicted positive far more seldom and the gap "
+        "stays 0. Where the groups' shares of positive labels differ, it rules out equalized odds unless every "
+        "positive prediction is right.",
+    ),
+    Notion(
+        name="calibration_within_groups",
+        title="Calibration within groups",
+        citation="Kleinberg, Mullainathan and Raghavan 2016, Inherent trade-offs in the fair determination of risk "
+        "scores; Hébert-Johnson et al. 2018, Multicalibration",
+        sentence="In every group, of the people who are given a chance of p, a share of p is truly positive.",
+        conditions=(None,),
+        compares="scores",
+        ask="Of people who are given about the same chance of '{positive}', that share should truly be '{positive}' in "
+        "each of {groups}.",
+        misleads="Everybody can be given their group's average. In small groups chance alone makes a gap, and where "
+        "decisions were moved afterwards the score is no chance any more.",
+    ),
+    Notion(
+        name="worst_group_loss",
+        title="Worst group's loss",
+        citation="Hashimoto et al. 2018, Fairness without demographics in repeated loss minimization; Sagawa et al. "
+        "2020, Distributionally robust neural networks for group shifts",
+        sentence="The group that is predicted worst is predicted as well as can be.",
+        conditions=(None,),
+        compares="losses",
+        ask="The mean loss of predicting '{positive}' or not should be small in each of {groups}.",
+        misleads="It says how badly off one group is, not how far groups are apart: a group whose labels are hard to "
+        "predict has a large loss under every model.",
+        ask_of_classes="The mean loss of predicting a person's class should be small in each of {groups}.",
     ),
 )
 
@@ -82,6 +121,11 @@ def notions() -> dict[str, Notion]:
     return {**{notion.name: notion for notion in _NOTIONS}, **offered}
 
 
+def notions_of_means() -> dict[str, Notion]:
+    """Return the notions that compare means of decisions or errors, given labels, by name."""
+    return {name: notion for name, notion in notions().items() if notion.is_of_means}
+
+
 def list_plugins() -> tuple[plugins.Plugin, ...]:
     """Return what other packages offer as notions, with what is wrong of those that are left out."""
     return plugins.load_plugins(plugins.NOTIONS, [notion.name for notion in _NOTIONS], check_notion)
@@ -89,4 +133,5 @@ def list_plugins() -> tuple[plugins.Plugin, ...]:
 
 def list_gaps(name: str) -> list[str]:
     """Return the metrics of the gaps that a run with notion `name` shows: its own, then those that any run does."""
-    return list(dict.fromkeys([f"{name}_gap", *(each.metric for each in notions().values() if each.beside_others)]))
+    known = notions()
+    return list(dict.fromkeys([known[name].metric, *(each.metric for each in known.values() if each.beside_others)]))

@@ -50,8 +50,19 @@ class Cells:
         }
 
 
+def build_decided_cells(group_names: Sequence[str]) -> Cells:
+    """Return the cells of those who are decided 1: each group once, whatever the label."""
+    groups = len(group_names)
+    of = np.repeat(np.arange(groups)[:, None], LABELS, axis=1)
+    return Cells(of, np.full(groups, NO_CELL), tuple(f"{name}, decided 1" for name in group_names))
+
+
 def build_cells(notion: Notion, group_names: Sequence[str], labels: int = LABELS) -> Cells:
-    """Return the cells of `notion`: each group once for each label that the notion is conditioned on."""
+    """Return the cells of `notion`: each group once for each label that the notion is conditioned on.
+
+    BadInput where it does not compare means of a row's h among the people of a label.
+    """
+    notion.require_means()
     groups = len(group_names)
     of = np.full((groups, labels), NO_CELL, dtype=np.int64)
     names: list[str] = []

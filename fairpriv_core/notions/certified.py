@@ -30,12 +30,13 @@ def certify_gaps(counts: np.ndarray, noise: float, *, failure: float) -> dict[st
 
     `counts` (k, 2, 2) are over group, label and decision, each with Gaussian noise of deviation `noise` >= 0. All
     bounds hold together but for a chance of `failure`, in (0, 1), over rows and noise. `bounds` has for each notion
-    about positive decisions its bound in [0, 1), None where it would be 1, which says nothing. `accuracy` and
+    about positive decisions its bound in [0, 1), None where it would be 1, which says nothing; there is none of others:
+    among those who are decided alike the labels are no coins given who is in which group. `accuracy` and
     `constant_accuracy` (of the more frequent label) are estimates, None where too few rows are left;
     `accuracy_at_least` holds.
     """
     cells = np.asarray(counts, dtype=np.float64)
-    asked = {name: notion.populations for name, notion in notions().items() if notion.target == "score"}
+    asked = {name: notion.populations for name, notion in notions().items() if notion.compares == "decisions"}
     known = {labels for each in asked.values() for labels in each}
     groups = len(cells)
     tail = failure / 2.0 / (len(known) * groups * (groups - 1) + 1)  # of rows: each ordered pair, and the accuracy

@@ -8,8 +8,14 @@ from typing import Any
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.notion import Notion
 
-_CONDITIONS = ((None,), (0, 1), (1,), (0,))
-_TARGETS = ("score", "loss")
+_GIVEN_LABELS = ((None,), (0, 1), (1,), (0,))
+_CONDITIONS = {
+    "decisions": _GIVEN_LABELS,
+    "errors": _GIVEN_LABELS,
+    "labels": ((1,),),
+    "scores": ((None,),),
+    "losses": ((None,),),
+}
 _WORDS = ("title", "citation", "sentence", "ask", "misleads")
 
 
@@ -19,10 +25,11 @@ def check_notion(name: str, notion: Any) -> None:
         raise BadInput(f"a notion must be a Notion, got '{type(notion).__name__}'.")
     if notion.name != name:
         raise BadInput(f"the notion's name must be the entry point's '{name}', got '{notion.name}'.")
-    if notion.conditions not in _CONDITIONS:
-        raise BadInput(f"conditions must be one of {', '.join(map(str, _CONDITIONS))}, got {notion.conditions!r}.")
-    if notion.target not in _TARGETS:
-        raise BadInput(f"target must be one of {', '.join(_TARGETS)}, got '{notion.target}'.")
+    if notion.compares not in _CONDITIONS:
+        raise BadInput(f"compares must be one of {', '.join(_CONDITIONS)}, got '{notion.compares}'.")
+    known = _CONDITIONS[notion.compares]
+    if notion.conditions not in known:
+        raise BadInput(f"conditions must be one of {', '.join(map(str, known))}, got {notion.conditions!r}.")
     for word in _WORDS:
         if not isinstance(getattr(notion, word), str) or not getattr(notion, word).strip():
             raise BadInput(f"{word} must be text, got '{getattr(notion, word)}'.")

@@ -18,6 +18,7 @@ from fairpriv_core.notions import rates
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion, say_undefined
 from fairpriv_core.notions.rates import TWO, Counts, Floats
+from fairpriv_core.notions.scores import measure_scores
 from fairpriv_core.stats import wilson_interval
 
 BINARY_METRICS = ("roc_auc", "positive_rate", "base_rate")
@@ -25,8 +26,14 @@ GROUP_RATES: dict[str, rates.Rate] = {
     "positive_rate": rates.positive,
     "true_positive_rate": rates.true_positive,
     "false_positive_rate": rates.false_positive,
+    "positive_predictive_value": rates.true_among_positive,
     "accuracy": rates.correct,
     "base_rate": rates.labelled_positive,
+}
+_WITHOUT = {
+    "true_positive_rate": " with label 1",
+    "false_positive_rate": " with label 0",
+    "positive_predictive_value": " predicted positive",
 }
 
 
@@ -208,7 +215,8 @@ def measure(
         Shares and gaps in [0, 1] (a gap of 0.05 is 5 percentage points). For each notion: `<notion>_gap`, the largest
         difference between any two groups (DP-FERMI eq. 10, 11), `<notion>_population`, the largest difference between
         a group and everyone (eq. 2), `<notion>_ratio`, lowest over highest rate (the four-fifths rule). `ermi` and
-        `ermi_equalized_odds` are DP-FERMI Definition 3.1 and eq. 5. `groups` has each group's size, counts, rates and
+        `ermi_equalized_odds` are DP-FERMI Definition 3.1 and eq. 5. A notion of scores has one number, under its
+        `metric`: the largest over groups (notions/scores.py). `groups` has each group's size, counts, rates and
         95 % Wilson intervals (as a pair, and its ends alone as `…_low` and `…_high` for curves over time). What is
         undefined is None, with a sentence under `reasons` (by metric, or "groups/<name>/<rate>").
 
@@ -224,7 +232,12 @@ def measure(
     values = _overall(counts) if table.binary else overall(counts)
     if table.binary:
         values["roc_auc"] = roc_auc(labels, scores[:, 1] if scores.ndim == 2 else scores)
-    return _state(table, values)
+    scored = {
+        notion.name: measure_scores(notion, labels, scores, members, len(group_names))
+        for notion in notions().values()
+        if not notion.is_rate and notion.conditions_among(len(names))
+    }
+    return _state(table, values, scored)
 
 
 @dataclass(frozen=True)
@@ -248,13 +261,18 @@ class _Table:
         return str(label) if self.binary else f"'{self.labels[label]}'"
 
 
-def _state(table: _Table, values: dict[str, float]) -> dict[str, Any]:
-    """Return `metrics`, to which `values` of all rows belong."""
+def _state(table: _Table, values: dict[str, float], scored: Mapping[str, Floats]) -> dict[str, Any]:
+    """Return `metrics`, to which `values` of all rows belong; `scored` has the groups' numbers (k,) by notion."""
     reasons: dict[str, str] = {}
     if not table.binary:
         reasons.update(dict.fromkeys(BINARY_METRICS, say_no_positive(len(table.labels))))
     for notion in notions().values():
-        values.update(_compare(notion, table, reasons))
+        if notion.is_rate:
+            values.update(_compare(notion, table, reasons))
+            continue
+        if empty := _say_empty(notion, table):
+            reasons[notion.metric] = empty
+        values[notion.metric] = math.nan if empty else float(scored[notion.name].max())
     values.update(_inequality(table.counts, reasons, table.groups))
     measured: dict[str, Any] = {name: _number(value) for name, value in values.items()}
     for name, value in measured.items():
@@ -321,9 +339,12 @@ def _say_empty(notion: Notion, table: _Table) -> str | None:
     """Say why a notion is undefined: for want of a positive label, or of rows that it compares."""
     conditions = notion.conditions_among(len(table.labels))
     for condition in conditions:
-        sizes = table.counts.sum(axis=(1, 2)) if condition is None else table.counts[:, condition].sum(axis=1)
+        sizes, where = table.counts.sum(axis=(1, 2)), ""
+        if condition is not None and notion.compares == "labels":
+            sizes, where = table.counts[:, :, condition].sum(axis=1), " predicted positive"
+        elif condition is not None:
+            sizes, where = table.counts[:, condition].sum(axis=1), f" with label {table.say(condition)}"
         for index in np.flatnonzero(sizes == 0).tolist():
-            where = "" if condition is None else f" with label {table.say(condition)}"
             return f"group '{table.groups[index]}' has no rows{where}."
     return None if conditions else say_undefined(notion, len(table.labels))
 
@@ -355,8 +376,7 @@ def _describe(name: str, cell: Counts, reasons: dict[str, str]) -> dict[str, Any
         described[f"{rate_name}_interval"] = list(interval) if denominator else None
         described[f"{rate_name}_low"], described[f"{rate_name}_high"] = interval if denominator else (None, None)
         if not denominator:
-            label = {"true_positive_rate": " with label 1", "false_positive_rate": " with label 0"}.get(rate_name, "")
-            reasons[f"groups/{name}/{rate_name}"] = f"group '{name}' has no rows{label}."
+            reasons[f"groups/{name}/{rate_name}"] = f"group '{name}' has no rows{_WITHOUT.get(rate_name, '')}."
     return described
 
 

@@ -24,6 +24,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import GROUP_RATES
 from fairpriv_core.notions.notion import Notion, say_undefined
 from fairpriv_core.notions.rates import TWO, Floats, Rate
+from fairpriv_core.notions.scores import say_unscored
 
 LEVEL = 0.95
 LEAST_ROWS = 30
@@ -49,11 +50,12 @@ def measure_noisy(
 ) -> dict[str, Any]:
     """Return a record's `metrics_private` out of noisy counts (k, l, l) over group, label and decision; JSON.
 
-    `noise` is the standard deviation of each count's noise, > 0. `accuracy` and `positive_rate`, for each notion
-    `<notion>_gap` and `<notion>_ratio`, and in `groups` each group's `size` and rates, each with a `…_interval`. What
-    stands on fewer than 30 noisy rows, or on fewer than five standard deviations of their noise, is None with a
-    sentence under `reasons`. Of more than two labels there is no `positive_rate`, and as in metrics.py groups have the
-    shares that are `decided` for each class, and `classes` are listed too.
+    `noise` is the standard deviation of each count's noise, > 0. `accuracy` and `positive_rate`, for each notion of
+    rates `<notion>_gap` and `<notion>_ratio`, and in `groups` each group's `size` and rates, each with a `…_interval`.
+    What stands on fewer than 30 noisy rows, or on fewer than five standard deviations of their noise, is None with a
+    sentence under `reasons`, and so is the number of every other notion. Of more than two labels there is no
+    `positive_rate`, and as in metrics.py groups have the shares that are `decided` for each class, and `classes` are
+    listed too.
     """
     table = _Table(np.asarray(counts, dtype=np.float64), float(noise), tuple(map(str, group_names)))
     reasons: dict[str, str] = {}
@@ -61,7 +63,10 @@ def measure_noisy(
     for name in ("accuracy", "positive_rate") if table.labels == TWO else ("accuracy",):
         found |= _state(name, table.share(GROUP_RATES[name], None), reasons, "there are too few rows.")
     for notion in notions().values():
-        found |= _compare(notion, table, reasons)
+        if notion.is_rate:
+            found |= _compare(notion, table, reasons)
+        else:
+            found |= _state(notion.metric, None, reasons, say_unscored(notion, table.labels))
     groups = range(len(table.names))
     if table.labels == TWO:
         found["groups"] = [_describe(table, index, reasons) for index in groups]

@@ -6,16 +6,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from fairpriv_core.errors import BadInput
+
+#: what a notion compares; see `Notion.compares`
+Compares = Literal["decisions", "errors", "labels", "scores", "losses"]
 Target = Literal["score", "loss"]
 _BOTH = (0, 1)
-GAP = "The gap is the largest difference between two groups, whichever is ahead, in percentage points: 0 is ideal."
+_GAP = "The gap is the largest difference between two groups, whichever is ahead, in percentage points: 0 is ideal."
+_NUMBERS: dict[Compares, str] = {
+    "decisions": _GAP,
+    "errors": _GAP,
+    "labels": _GAP,
+    "scores": "The gap is how far chances and shares differ on average in the group where that is most, in percentage "
+    "points: 0 is ideal.",
+    "losses": "The level is the mean loss of the group where it is largest: 0 is ideal.",
+}
+_TARGETS: dict[Compares, Target] = {"decisions": "score", "errors": "loss"}
 # the share predicted positive among everyone and among the rows of a label, by its key in a record's groups
 _RATES = {None: "positive_rate", 1: "true_positive_rate", 0: "false_positive_rate"}
 
 
 @dataclass(frozen=True)
 class Notion:
-    """A fairness notion: the mean of h is to be the same in every group, among the rows of each condition.
+    """A fairness notion: what is to be the same in every group, or small in each.
 
     Attributes:
         name: id used in configs and records, such as "demographic_parity".
@@ -23,9 +36,12 @@ class Notion:
         citation: who defined it.
         sentence: one plain sentence.
         conditions: labels conditioned on, of two; (None,) compares everyone, (0, 1) compares within each label, (0,)
-            and (1,) within one alone. See `conditions_among` for more labels.
-        target: h. "score" is the predicted probability of the positive label (reported: being predicted positive);
-            "loss" is the training loss (reported: the 0/1 error).
+            and (1,) within one alone. See `conditions_among` for more labels. Of one that compares labels they are
+            decisions.
+        compares: "decisions" and "errors" are rates given labels: of being predicted positive, and of being predicted
+            wrongly. "labels" is the rate of the positive label given decisions. All three follow from counts over
+            group, label and decision. "scores" holds a group's mean scores against its labels; "losses" is a group's
+            mean loss, no gap but a level.
         ask: who is compared and what is to be the same, with "{positive}" and "{groups}".
         misleads: when a small gap says less than it seems to.
         beside_others: whether its gap stands beside that of a run's own notion, whichever that is.
@@ -38,7 +54,7 @@ class Notion:
     citation: str
     sentence: str
     conditions: tuple[int | None, ...]
-    target: Target
+    compares: Compares
     ask: str
     misleads: str
     beside_others: bool = False
@@ -46,25 +62,70 @@ class Notion:
 
     @property
     def metric(self) -> str:
-        """The key of this notion's gap in a record's metrics."""
-        return f"{self.name}_gap"
+        """The key of this notion's gap, or level, in a record's metrics."""
+        return self.name if self.is_level else f"{self.name}_gap"
+
+    @property
+    def is_level(self) -> bool:
+        """Whether its number is a level and no gap: no run aims at it."""
+        return self.compares == "losses"
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether its gap is one of rates, which follow from counts over group, label and decision."""
+        return self.compares in ("decisions", "errors", "labels")
+
+    @property
+    def number(self) -> str:
+        """What its number is, and where it is ideal, in a sentence."""
+        return _NUMBERS[self.compares]
+
+    @property
+    def target(self) -> Target:
+        """The h of a row whose means over groups it compares: the chance of a positive decision, or the loss.
+
+        BadInput unless it `is_of_means`.
+        """
+        self.require_means()
+        return _TARGETS[self.compares]
+
+    @property
+    def is_of_means(self) -> bool:
+        """Whether it compares means of an h that each row has by itself, given labels.
+
+        Labels among those who are decided alike are none: who is among them depends on all decisions. Nor are scores
+        held against labels, nor levels.
+        """
+        return self.compares in _TARGETS
+
+    def require_means(self) -> None:
+        """Raise BadInput unless it `is_of_means`."""
+        if not self.is_of_means:
+            raise BadInput(f"{self.title.lower()} compares {self.compares}, no means of decisions or errors.")
 
     @property
     def needs_positive(self) -> bool:
         """Whether it speaks of the positive label, and so of two labels alone."""
-        return self.conditions not in ((None,), _BOTH)
+        return self.conditions not in ((None,), _BOTH) or self.compares in ("labels", "scores")
 
     @property
     def populations(self) -> tuple[tuple[int, ...], ...]:
-        """Among the rows of which labels, of two, h is compared: for each condition one label, or both for everyone."""
+        """Among the rows of which labels, of two, h is compared: for each condition one label, or both for everyone.
+
+        BadInput unless it `is_of_means`.
+        """
+        self.require_means()
         return tuple(_BOTH if condition is None else (condition,) for condition in self.conditions)
 
     @property
     def rates(self) -> tuple[str, ...]:
-        """The keys of the groups' rates, of two labels, that it compares; the positive label's first."""
-        if self.target == "loss":
+        """The keys of the groups' rates that it compares, of two labels, the positive one's first; () of no rate."""
+        if self.compares == "errors":
             return ("accuracy",)
-        return tuple(rate for condition, rate in _RATES.items() if condition in self.conditions)
+        if self.compares == "labels":
+            return ("positive_predictive_value",)
+        decided = self.conditions if self.compares == "decisions" else ()
+        return tuple(rate for condition, rate in _RATES.items() if condition in decided)
 
     def conditions_among(self, labels: int) -> tuple[int | None, ...]:
         """Return what it is conditioned on where there are `labels` labels; () where it is undefined."""
@@ -89,7 +150,7 @@ def explain(notion: Notion, group_names: Sequence[str], label_names: Sequence[st
     if len(label_names) > len(_BOTH):
         return _explain_classes(notion, group_names, label_names)
     ask = notion.ask.format(groups=list_names(group_names), positive=label_names[-1])
-    return f"{ask} {GAP}"
+    return f"{ask} {notion.number}"
 
 
 def say_undefined(notion: Notion, labels: int) -> str:
@@ -101,8 +162,8 @@ def _explain_classes(notion: Notion, group_names: Sequence[str], label_names: Se
     if notion.needs_positive:
         said = say_undefined(notion, len(label_names))
         return said[0].upper() + said[1:]
-    ask = f"{notion.ask_of_classes.format(groups=list_names(group_names))} {GAP}"
-    if notion.target == "loss" or tuple(group_names) != tuple(label_names):
+    ask = f"{notion.ask_of_classes.format(groups=list_names(group_names))} {notion.number}"
+    if notion.compares != "decisions" or tuple(group_names) != tuple(label_names):
         return ask
     return f"{ask} Here the groups are the classes: the better the decisions, the larger this gap."
 

@@ -68,14 +68,37 @@ def among(rate: Rate, condition: int | None) -> Rate:
     return conditioned
 
 
+def among_decided(rate: Rate, decision: int) -> Rate:
+    """Return `rate` over the rows that are decided for `decision`."""
+
+    def conditioned(decided: Floats, label: Floats) -> tuple[Floats, Floats]:
+        numerator, denominator = rate(decided, label)
+        inside = (decided == decision).astype(np.float64)
+        return numerator * inside, denominator * inside
+
+    return conditioned
+
+
+def true_among_positive(decision: Floats, label: Floats) -> tuple[Floats, Floats]:
+    """P(label = 1 | decision = 1), the positive predictive value."""
+    return among_decided(labelled_positive, 1)(decision, label)
+
+
 def rates_of(notion: Notion, labels: int = TWO) -> tuple[Rate, ...]:
     """Return the rates that `notion` wants equal over groups: for each condition one, of many labels one a class.
 
-    Of two labels the favourable one is compared: the other's share differs by as much. () where it is undefined.
+    Of two labels the favourable one is compared: the other's share differs by as much. () where it is undefined, and
+    of a notion that compares no rates.
     """
-    kinds = (positive,) if labels == TWO else tuple(decided(label) for label in range(labels))
-    kinds = kinds if notion.target == "score" else (correct,)
-    return tuple(among(rate, condition) for condition in notion.conditions_among(labels) for rate in kinds)
+    conditions = notion.conditions_among(labels)
+    if notion.compares == "labels":
+        return tuple(among_decided(labelled_positive, decision) for decision in conditions if decision is not None)
+    if notion.compares == "errors":
+        return tuple(among(correct, condition) for condition in conditions)
+    if notion.compares == "decisions":
+        kinds = (positive,) if labels == TWO else tuple(decided(label) for label in range(labels))
+        return tuple(among(rate, condition) for condition in conditions for rate in kinds)
+    return ()
 
 
 def as_finite(score: Floats) -> Floats:
@@ -112,7 +135,7 @@ def sum_rate(rate: Rate, counts: Counts) -> tuple[Counts, Counts]:
     return (flat @ numerator.astype(np.int64)), (flat @ denominator.astype(np.int64))
 
 
-def divide(numerator: Counts, denominator: Counts) -> Floats:
+def divide(numerator: Counts | Floats, denominator: Counts) -> Floats:
     """Return numerator / denominator, NaN where the denominator is 0."""
     safe = np.where(denominator > 0, denominator, 1)
     return np.where(denominator > 0, numerator / safe, np.nan)

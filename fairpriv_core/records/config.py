@@ -138,12 +138,11 @@ def _read_notion(name: Any, method: Method) -> str:
         raise BadInput(f"notion is not given; choose from {', '.join(notions())}.", field="notion")
     if name not in notions():
         raise BadInput(f"unknown notion '{name}'; choose from {', '.join(notions())}.", field="notion")
-    supported = method.info.notions
+    supported, why = method.info.notions, f"method '{method.info.name}' does not support notion '{name}'"
+    if notions()[name].is_level:
+        why = f"notion '{name}' is a level, no gap: every run measures it, and none can be asked for it"
     if name not in supported:
-        raise BadInput(
-            f"method '{method.info.name}' does not support notion '{name}'; choose from {', '.join(supported)}.",
-            field="notion",
-        )
+        raise BadInput(f"{why}; choose from {', '.join(supported)}.", field="notion")
     return str(name)
 
 

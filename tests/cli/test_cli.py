@@ -22,6 +22,7 @@ from pyarrow import parquet
 from fairpriv_core.cli.main import cli
 from fairpriv_core.cli.request import read_request
 from fairpriv_core.methods.catalog import GROUPS
+from fairpriv_core.notions import catalog
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.runs import foreground, session, worker
@@ -207,7 +208,9 @@ def test_catalogues_are_json(call: Call) -> None:
     assert pf_ld["threat_model"] == "attribute" and pf_ld["variants"] == ["proved", "published"] and pf_ld["citation"]
     clip = next(item for item in pf_ld["parameters"] if item["name"] == "clip_primal")
     assert clip["default"] > 0 and clip["help"] and clip["low"] < clip["high"]
-    assert [notion["name"] for notion in call("notions", "--json").json["notions"]] == pf_ld["notions"]
+    notions = call("notions", "--json").json["notions"]
+    assert [notion["name"] for notion in notions] == list(catalog.notions())
+    assert [notion["name"] for notion in notions if "pf_ld" in notion["methods"]] == pf_ld["notions"]
     names = {item["name"] for item in call("datasets", "--json").json["datasets"]}
     assert {"synthetic", "adult", "bank", "bank_no_duration", "compas", "credit_default"} <= names
     for name in ("methods", "notions", "datasets"):

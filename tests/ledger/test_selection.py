@@ -38,7 +38,8 @@ from tests.methods.harness import RecordingMechanism
 
 PF_LD: Events = (Gaussian(9.0),)
 GAP = "demographic_parity_gap"
-ALL = list(notions().values())
+ALL = [notion for notion in notions().values() if notion.is_of_means]
+OTHERS = [notion for notion in notions().values() if notion not in ALL]
 
 
 def launch(store: RunStore, *rates: tuple[float, float], method: str = "pf_ld", **given: Any) -> list[str]:
@@ -254,6 +255,15 @@ def test_with_exact_sizes_it_is_the_gap_of_the_record(notion: Notion) -> None:
     counts = read_counts(metrics["groups"])
     assert counts.sum() == 2000
     assert measure_gap(counts, notion, divide_by(counts.sum(axis=2), notion)) == pytest.approx(metrics[notion.metric])
+
+
+@pytest.mark.parametrize("notion", OTHERS, ids=lambda notion: notion.name)
+def test_a_gap_whose_groups_each_run_decides_itself_is_refused_before_anything_is_released(notion: Notion) -> None:
+    counts = [read_counts(measured(rates)["groups"]) for rates in ((0.1, 0.9), (0.5, 0.5))]
+    planned, mechanism = plan_choice(epsilon=2.0, delta=DELTA), RecordingMechanism()
+    with pytest.raises(BadInput, match="rates over groups that are the same for every run"):
+        choose_noisily(counts, notion, threat_model="record", planned=planned, mechanism=mechanism)
+    assert mechanism.events == ()
 
 
 def test_of_many_labels_it_is_the_gap_of_the_record_too() -> None:

@@ -17,7 +17,7 @@ from fairpriv_core.methods import corrected_score
 from fairpriv_core.methods.group_estimate import Estimate, Redraws, known_statistic, read_groups
 from fairpriv_core.methods.one_release import OneRelease
 from fairpriv_core.methods.public_score import BOOSTED, LINEAR, fit_score
-from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.catalog import notions, notions_of_means
 from fairpriv_core.notions.cells import build_cells
 from fairpriv_core.records.model import Model
 from tests.methods.harness import RecordingMechanism, Watcher, make_data, make_images, train, with_group
@@ -43,7 +43,10 @@ def _method(learner: str, **settings: float) -> OneRelease:
 
 @pytest.mark.parametrize(
     ("learner", "notion", "groups"),
-    [*((learner, name, 2) for name, learner in zip(notions(), cycle(LEARNERS))), (BOOSTED, "demographic_parity", 3)],
+    [
+        *((learner, name, 2) for name, learner in zip(OneRelease.info.notions, cycle(LEARNERS))),
+        (BOOSTED, "demographic_parity", 3),
+    ],
 )
 def test_the_gap_of_the_chosen_notion_closes(learner: str, notion: str, groups: int) -> None:
     data, metric, gaps = _unfair(groups), notions()[notion].metric, []
@@ -71,11 +74,11 @@ def _few_kinds(notion: str) -> tuple[corrected_score._Search, np.ndarray, np.nda
     return search, many, y
 
 
-@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("notion", OneRelease.info.notions)
 def test_no_rule_within_the_gap_is_better(notion: str) -> None:
     """All 512 rules of 9 kinds are tried: those that prices can give are among them."""
     search, kinds, y = _few_kinds(notion)
-    place = list(notions()).index(notion)
+    place = list(notions_of_means()).index(notion)
     method = OneRelease(learner=LINEAR, gap_target=0.12, noise_statistic=1.0)
     multipliers, aimed = search.aim(method, notions()[notion])
     decided = correct(search.score, search.chances, search.price(multipliers)) > 0.5
@@ -88,7 +91,7 @@ def test_no_rule_within_the_gap_is_better(notion: str) -> None:
     assert float((decided == (y == 1)).mean()) >= best - 0.04
 
 
-@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("notion", OneRelease.info.notions)
 def test_prices_say_what_multipliers_decide(notion: str) -> None:
     search, _, _ = _few_kinds(notion)
     multipliers = np.random.default_rng(5).normal(size=search.cells.count) * 0.1
@@ -152,7 +155,7 @@ def test_another_notion_on_the_release_costs_nothing(learner: str) -> None:
     data = _unfair(2)
     (first,) = train(_method(learner), [data], [RecordingMechanism()])
     garbage, told = with_group(data, 1 - data.group), "demographic_parity_gap"
-    for notion in notions():
+    for notion in OneRelease.info.notions:
         recorder = RecordingMechanism()
         training = Training(notions()[notion], 0, recorder, Watcher(), given=first.notes)
         again: Fitted = _method(learner).fit(garbage, training)

@@ -77,7 +77,7 @@ def test_it_is_fairlearns_reduction(notion: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:fairlearn")
-@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("notion", Reductions.info.notions)
 def test_multipliers_are_projected_as_fairlearn_projects_them(notion: str) -> None:
     data, draw = make_data(n=400, groups=3), np.random.default_rng(5)
     moment = NotionMoment(notions()[notion], 0.1)
@@ -101,7 +101,7 @@ def test_a_bound_that_is_no_share_is_refused() -> None:
         Reductions(difference_bound=-0.1, gap_target=None)
 
 
-@pytest.mark.parametrize(("notion", "groups"), list(zip(notions(), cycle((3, 2)))))
+@pytest.mark.parametrize(("notion", "groups"), list(zip(Reductions.info.notions, cycle((3, 2)))))
 def test_the_gap_aimed_at_bounds_every_two_groups(notion: str, groups: int) -> None:
     """It is met on the training rows, and costs no more than bounds on groups that would guarantee it."""
     data = make_data(n=500, groups=groups)
@@ -115,7 +115,7 @@ def test_the_gap_aimed_at_bounds_every_two_groups(notion: str, groups: int) -> N
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:fairlearn")
-@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("notion", Reductions.info.notions)
 def test_a_pairs_constraint_is_the_difference_of_two_groups(notion: str) -> None:
     data, draw = make_data(n=300, groups=3), np.random.default_rng(5)
     moment = PairMoment(notions()[notion], 0.1)

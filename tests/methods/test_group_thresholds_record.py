@@ -43,7 +43,7 @@ def test_a_row_is_in_one_place_whatever_its_score_is(n: int) -> None:
         assert np.abs(moved).sum() in ((1.0,) if not np.isfinite(value) else (0.0, 2.0))
 
 
-@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("notion", GroupThresholdsRecord.info.notions)
 def test_decisions_are_those_that_were_counted(notion: str) -> None:
     data = ordinary(3)
     quiet = dataclasses.replace(METHOD, noise_counts=0.0, gap_target=0.05)
@@ -73,7 +73,7 @@ def test_without_a_bound_each_group_has_the_threshold_of_fewest_errors() -> None
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.02, 0.1])
-@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("notion", GroupThresholdsRecord.info.notions)
 def test_no_other_thresholds_within_the_gap_are_right_more_often(notion: str, gap: float) -> None:
     """Against every pair of places, up to the step at which bands are tried."""
     data = make_data(n=1500, seed=3)

@@ -46,7 +46,7 @@ def test_the_auditors_noise_is_centred_and_as_wide_as_announced() -> None:
 
 
 @pytest.mark.parametrize("gap", [None, 0.05])
-@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("notion", JagielskiIn.info.notions)
 def test_without_noise_the_game_is_as_written_out(notion: str, gap: float | None) -> None:
     data = with_group(make_data(n=600, groups=3), np.random.default_rng(2).integers(0, 3, 600))
     method = dataclasses.replace(NOISELESS, gap_target=gap)

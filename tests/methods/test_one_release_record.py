@@ -75,7 +75,7 @@ def test_running_sums_are_those_of_the_counts_with_less_noise_than_adding_up_giv
     assert spread.max() < np.sqrt(PLACES) / 2
 
 
-@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("notion", OneReleaseRecord.info.notions)
 def test_flips_are_where_the_model_that_leaves_changes_its_decisions(notion: str) -> None:
     """Each row's decision at every place, from its flip, is that of the network with that place's weights."""
     data = ordinary(3)

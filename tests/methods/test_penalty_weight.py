@@ -128,4 +128,4 @@ def test_the_published_variant_aims_at_no_gap() -> None:
 
 
 def test_notions_are_those_that_decisions_are_counted_for() -> None:
-    assert all(notions()[name].target == "score" for name in (*DpFermi.info.notions, *DpFermiRecord.info.notions))
+    assert all(notions()[name].compares == "decisions" for name in (*DpFermi.info.notions, *DpFermiRecord.info.notions))

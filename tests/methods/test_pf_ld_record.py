@@ -99,7 +99,7 @@ def _without(data: Dataset, row: int) -> Dataset:
     return dataclasses.replace(data, X=rows)
 
 
-@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("notion", PfLdRecord.info.notions)
 def test_a_record_is_counted_once(notion: str) -> None:
     data, recorder = ordinary(4), RecordingMechanism()
     train(METHOD, [data], [recorder], notion)

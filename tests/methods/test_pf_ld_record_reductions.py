@@ -18,7 +18,6 @@ from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.noisy_sums import clipped_loss_weights
 from fairpriv_core.methods.pf_ld_record import PfLdRecord, PfLdRecordRule
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, make_data, with_group
 from tests.methods.test_pf_ld_record import METHOD, find_contributions, find_moves, measure_noise, ordinary, train
 from tests.methods.test_reductions import write_out
@@ -31,7 +30,7 @@ def test_halved_or_doubled_noise_is_caught(factor: float, monkeypatch: pytest.Mo
     assert abs(measure_noise(METHOD)[""] - 1.0) > 0.4
 
 
-@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("notion", PfLdRecord.info.notions)
 def test_all_that_leaves_follows_from_the_releases(notion: str) -> None:
     """Features, labels and groups are other ones; the releases are replayed; the same bits come out."""
     honest, replayed = _replay_on_other_records(notion)
@@ -88,7 +87,7 @@ def test_without_multipliers_the_method_is_dp_sgd_bit_for_bit(hidden_layers: int
     assert (plain.events, plain.notes) == (fair.events, fair.notes)
 
 
-@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("notion", PfLdRecord.info.notions)
 def test_without_noise_the_method_follows_the_exact_gradient(notion: str) -> None:
     """A sample of everyone, no clipping, no noise, one step an epoch: as the written-out Lagrangian."""
     method = dataclasses.replace(

@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 import torch
 
+from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.methods import raco_dp as rule_module
 from fairpriv_core.methods.dp_sgd import DpSgd
-from fairpriv_core.methods.raco_dp import RacoDp, RacoDpRule
+from fairpriv_core.methods.raco_dp import DecidedRule, RacoDp, RacoDpRule
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import SampledGaussian
 from fairpriv_core.privacy.sums import sensitivity
-from tests.methods.harness import RecordingMechanism, Release, make_data
+from tests.methods.harness import RecordingMechanism, Release, make_data, with_group
 from tests.methods.test_pf_ld_record import find_contributions, of_kind, ordinary, train
 from tests.noise import scale_noise
 
@@ -34,7 +35,10 @@ def _histograms(releases: list[Release], method: RacoDp, places: int) -> np.ndar
     return np.array([release.value[-places:] / scale for release in releases])
 
 
-@pytest.mark.parametrize("notion", list(notions()))
+OF_MEANS = [name for name in RacoDp.info.notions if notions()[name].is_of_means]
+
+
+@pytest.mark.parametrize("notion", OF_MEANS)
 def test_a_row_is_counted_once_in_its_cell_by_its_decision(notion: str) -> None:
     data = ordinary(3)
     base = RecordingMechanism()
@@ -48,6 +52,18 @@ def test_a_row_is_counted_once_in_its_cell_by_its_decision(notion: str) -> None:
     place = data.group[row] + (3 * among.index(data.y[row]) if inside and among != (None,) else 0)
     assert np.allclose(counts.sum(axis=1), float(inside))
     assert np.allclose(counts[:, 2 * place : 2 * place + 2].sum(axis=1), float(inside))
+
+
+@pytest.mark.parametrize("row", [17, 18, 19, 20])
+def test_where_labels_are_compared_a_row_is_counted_once_by_group_label_and_decision(row: int) -> None:
+    data, base = ordinary(3), RecordingMechanism()
+    train(METHOD, [data], [base], "predictive_parity")
+    alone = RecordingMechanism(forced=lambda epoch, step: np.array([row]), replayed=base.releases)
+    train(METHOD, [data], [alone], "predictive_parity")
+    counts = _histograms(of_kind(alone, ""), METHOD, 2 * 2 * 3)
+    place = 2 * (2 * data.group[row] + data.y[row])
+    assert np.allclose(np.linalg.norm(counts, axis=1), 1.0)
+    assert np.allclose(counts[:, place : place + 2].sum(axis=1), 1.0)
 
 
 def test_a_row_without_an_output_is_not_counted() -> None:
@@ -124,7 +140,7 @@ def test_without_multipliers_and_noise_the_method_is_dp_sgd_bit_for_bit(hidden_l
     assert plain.events == fair.events
 
 
-@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("notion", OF_MEANS)
 def test_without_noise_and_clipping_a_step_follows_the_written_out_lagrangian(
     notion: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,3 +175,54 @@ def test_without_noise_and_clipping_a_step_follows_the_written_out_lagrangian(
         theta = theta.detach() - 0.1 * theta.grad
     assert any(multipliers.any() for multipliers, _ in steps)
     assert np.allclose(fitted.parameters, theta.numpy(), atol=2e-4)
+
+
+def test_where_labels_are_compared_a_step_follows_the_written_out_lagrangian(monkeypatch: pytest.MonkeyPatch) -> None:
+    """J - sum_g lambda_g (sum of y h over g - r_g sum of h over g) / d_g: what the share of label 1 is, to first order.
+
+    d_g is how many of group g were decided 1 in the steps before, r_g their share of label 1.
+    """
+    data = ordinary(2)
+    quiet = dataclasses.replace(METHOD, sampling_rate=1.0, clip_primal=1e6, noise_primal=0.0, share_counts=0.5)
+    quiet = dataclasses.replace(quiet, optimizer="sgd", learning_rate=0.1, averaged=0.0, epochs=6)
+    told: list[tuple[np.ndarray, np.ndarray]] = []
+    set_factors = DecidedRule._set_factors
+
+    def watch(rule: DecidedRule) -> None:
+        told.append((rule.arrays["multipliers"][0].copy(), rule.arrays["recent"][0].copy()))
+        set_factors(rule)
+
+    monkeypatch.setattr(DecidedRule, "_set_factors", watch)
+    recorder = RecordingMechanism(forced=lambda epoch, step: np.arange(data.n))
+    (fitted,) = train(quiet, [data], [recorder], "predictive_parity")
+    theta = torch.zeros(data.d + 1, dtype=torch.float64)
+    rows, y = (torch.tensor(each, dtype=torch.float64) for each in (data.X, data.y))
+    for multipliers, recent in told[:6]:
+        theta = theta.detach().requires_grad_()
+        logit = rows @ theta[:-1] + theta[-1]
+        value = torch.nn.functional.binary_cross_entropy_with_logits(logit, y)
+        for group, (zero, one) in enumerate(np.nan_to_num(data.n * recent).reshape(2, 2, 2)[:, :, 1]):
+            size, h = max(zero + one, 30.0), torch.sigmoid(logit)[torch.tensor(data.group == group)]
+            mine = y[torch.tensor(data.group == group)]
+            value = value - float(multipliers[group]) * ((mine * h).sum() - one / size * h.sum()) / size
+        value.backward()
+        theta = theta.detach() - 0.1 * theta.grad
+    assert any(multipliers.any() for multipliers, _ in told)
+    assert np.allclose(fitted.parameters, theta.numpy(), atol=2e-4)
+
+
+def test_predictive_parity_comes_nearer_where_features_tell_the_groups() -> None:
+    """Chances of group 0 are spread widely and of group 1 narrowly, so that positive decisions differ in precision."""
+    draw = np.random.default_rng(3)
+    data = with_group(make_data(4000), draw.integers(0, 2, 4000))
+    known = draw.normal(size=4000) * np.where(data.group == 1, 0.6, 3.0)
+    rows = np.column_stack([known, 2.0 * data.group - 1.0, draw.normal(size=4000)]).astype(np.float32)
+    data = dataclasses.replace(data, X=rows, y=(draw.random(4000) < 1.0 / (1.0 + np.exp(-known))).astype(np.int64))
+    gaps = {}
+    for limit in (0.0, 5.0):
+        method = RacoDp(gap_target=0.02, multiplier_max=limit, noise_primal=2.0)
+        (fitted,) = train(method, [data], [RecordingMechanism(seed=1)], "predictive_parity")
+        found = evaluate(fitted.network, fitted.parameters, data)
+        gaps[limit] = found["predictive_parity_gap"]
+        assert all(group["selected"] > 50 for group in found["groups"])
+    assert gaps[0.0] > 0.2 and gaps[5.0] < gaps[0.0] / 2

@@ -82,7 +82,7 @@ def test_sums_by_group_are_estimated_without_bias(groups: int) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:fairlearn")  # of fairlearn
-@pytest.mark.parametrize(("notion", "groups"), list(zip(notions(), cycle((3, 2)))))
+@pytest.mark.parametrize(("notion", "groups"), list(zip(ResponseReductions.info.notions, cycle((3, 2)))))
 def test_the_corrected_bound_shrinks_as_the_gap_of_the_answers_does(notion: str, groups: int) -> None:
     """A gap of the groups shows in the answers as the same share of itself that the bound is corrected by."""
     n, draw = 300_000, np.random.default_rng(2)
@@ -116,7 +116,7 @@ def test_where_everyone_tells_the_truth_it_is_the_reduction(notion: str) -> None
     assert errors[0] == pytest.approx(errors[1], abs=0.02)
 
 
-@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("notion", ResponseReductions.info.notions)
 def test_the_second_step_closes_the_gap_on_its_half(notion: str) -> None:
     data = make_data(n=2000, groups=3)
     fitted = _fit(data, "two_step", TRUTHFUL, notion=notion)

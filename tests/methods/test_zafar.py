@@ -18,7 +18,7 @@ from fairpriv_core.methods.zafar import BoundaryCovariance, Tried, Zafar
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group
 
-CASES = list(itertools.product(notions(), (2, 3)))
+CASES = list(itertools.product(Zafar.info.notions, (2, 3)))
 
 
 def _data(groups: int, n: int = 900) -> Dataset:
@@ -88,7 +88,7 @@ def test_the_covariances_end_within_their_bounds(notion: str, groups: int, facto
 def test_without_a_constraint_it_is_logistic_regression() -> None:
     data = _data(2)
     plain = LogisticRegression(tol=1e-8).fit(data.X, data.y)
-    for notion in notions():
+    for notion in Zafar.info.notions:
         assert np.allclose(_fit(data, notion, 1.0).parameters, np.append(plain.coef_[0], plain.intercept_), atol=2e-3)
 
 
@@ -120,7 +120,7 @@ def _minority(n: int = 4000) -> Dataset:
     return dataclasses.replace(with_group(data, group), y=y)
 
 
-@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("notion", Zafar.info.notions)
 def test_the_gap_of_the_notion_narrows(notion: str) -> None:
     data = _minority() if notion == "accuracy_parity" else _data(2, n=4000)
     gaps = []

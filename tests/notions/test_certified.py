@@ -17,7 +17,7 @@ SIZES = {
     "many": np.array([[3000, 900], [700, 300], [400, 200]]),
     "few": np.array([[25, 8], [12, 3], [6, 2]]),
 }
-BOUNDED = {name: notion for name, notion in notions().items() if notion.target == "score"}
+BOUNDED = {name: notion for name, notion in notions().items() if notion.compares == "decisions"}
 
 
 def draw_counts(sizes: np.ndarray, noise: float, draw: np.random.Generator) -> np.ndarray:

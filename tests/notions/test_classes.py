@@ -18,6 +18,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL, build_cells
 from fairpriv_core.notions.metrics import ermi, measure, violation
 from fairpriv_core.notions.rates import count_cells, decide
+from fairpriv_core.notions.scores import LARGEST_LOSS
 
 NAMES = ("young", "middle", "old")
 DEFINED = ("demographic_parity", "equalized_odds", "accuracy_parity")
@@ -181,12 +182,25 @@ def test_shares_stay_in_range_undefined_has_a_reason_and_names_change_nothing(ta
         value = found[name]
         assert (value is None) == (name in found["reasons"]), name
         if value is not None and not name.startswith(("ermi", "mean_log", "theil")):
-            assert -1e-12 <= value <= 1 + 1e-12, name
+            assert -1e-12 <= value <= (LARGEST_LOSS if name == "worst_group_loss" else 1) + 1e-12, name
         assert renamed[name] == pytest.approx(value, abs=1e-12), name
     before, after = ({each["name"]: each for each in one["classes"]} for one in (found, renamed))
     assert after == before
     decided = [{each["name"]: each["decided"] for each in one["groups"]} for one in (found, renamed)]
     assert decided[0] == decided[1]
+
+
+def test_of_many_classes_the_worst_groups_loss_is_the_cross_entropy_and_what_needs_a_positive_one_is_undefined() -> (
+    None
+):
+    draw = np.random.default_rng(3)
+    score = draw.dirichlet(np.ones(3), 600)
+    y, group = draw.integers(0, 3, 600), draw.integers(0, 2, 600)
+    found = measure(y, score, group, ["a", "b"], label_names=NAMES)
+    each = [np.minimum(-np.log(score[group == g, y[group == g]]), LARGEST_LOSS).mean() for g in range(2)]
+    assert found["worst_group_loss"] == pytest.approx(max(each))
+    for name in ("predictive_parity_gap", "predictive_parity_ratio", "calibration_within_groups_gap"):
+        assert found[name] is None and "of 3 labels none is positive" in found["reasons"][name]
 
 
 @settings(max_examples=60, deadline=None)

@@ -12,13 +12,15 @@ import pytest
 from fairlearn import metrics as oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, log_loss, precision_score, roc_auc_score
 
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import measure, violation
 from fairpriv_core.notions.rates import decide
+from fairpriv_core.notions.scores import LARGEST_LOSS
 
 GAPS = [notion.metric for notion in notions().values()]
+LEVELS = [notion.metric for notion in notions().values() if notion.is_level]
 
 
 def draw_rows(seed: int, n: int = 800, k: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -56,6 +58,53 @@ def test_gaps_and_ratios_agree_with_fairlearn(seed: int) -> None:
     assert found["demographic_parity_population"] == pytest.approx(overall)
     assert found["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(y, decision))
     assert found["roc_auc"] == pytest.approx(roc_auc_score(y, score))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_predictive_parity_calibration_and_the_worst_groups_loss_agree_with_scikit_learn(seed: int) -> None:
+    y, score, group = draw_rows(seed)
+    score = score.clip(0.01, 0.99)
+    found = measure(y, score, group, ["a", "b", "c"])
+    rows = [np.flatnonzero(group == each) for each in range(3)]
+    precise = [precision_score(y[own], score[own] > 0.5) for own in rows]
+    assert found["predictive_parity_gap"] == pytest.approx(max(precise) - min(precise))
+    assert found["predictive_parity_ratio"] == pytest.approx(min(precise) / max(precise))
+    assert [each["positive_predictive_value"] for each in found["groups"]] == pytest.approx(precise)
+    assert found["worst_group_loss"] == pytest.approx(max(log_loss(y[own], score[own]) for own in rows))
+    errors = []
+    for own in rows:
+        bins = np.minimum(np.floor(score[own] * 10), 9)
+        off = [abs(score[own][bins == b].mean() - y[own][bins == b].mean()) * (bins == b).mean() for b in set(bins)]
+        errors.append(sum(off))
+    assert found["calibration_within_groups_gap"] == pytest.approx(max(errors))
+
+
+def test_of_a_group_nobody_of_which_is_decided_positively_precision_is_undefined_and_says_so() -> None:
+    y, group = np.array([1, 0, 1, 0]), np.array([0, 0, 1, 1])
+    found = measure(y, np.array([0.9, 0.6, 0.1, 0.1]), group, ["a", "b"])
+    for kind in ("gap", "population", "ratio"):
+        assert found[f"predictive_parity_{kind}"] is None
+        assert found["reasons"][f"predictive_parity_{kind}"] == "group 'b' has no rows predicted positive."
+    assert found["groups"][1]["positive_predictive_value"] is None
+    assert found["reasons"]["groups/b/positive_predictive_value"] == "group 'b' has no rows predicted positive."
+    assert found["groups"][0]["positive_predictive_value"] == 0.5
+    assert found["worst_group_loss"] is not None and found["calibration_within_groups_gap"] is not None
+
+
+@pytest.mark.parametrize("huge", [1e300, -1e300, math.inf, math.nan])
+def test_a_huge_score_costs_no_more_than_the_largest_loss(huge: float) -> None:
+    y, score, group = np.array([1, 0, 1, 0]), np.array([0.9, huge, 0.6, 0.2]), np.array([0, 0, 1, 1])
+    found = measure(y, score, group, ["a", "b"])
+    for name in ("predictive_parity_gap", "calibration_within_groups_gap", "worst_group_loss"):
+        assert math.isfinite(found[name])
+    assert found["worst_group_loss"] <= LARGEST_LOSS and found["calibration_within_groups_gap"] <= 1.0
+
+
+def test_one_group_has_no_gap_between_groups_but_a_loss_and_a_calibration_error() -> None:
+    y, score, _ = draw_rows(5)
+    found = measure(y, score, np.zeros(len(y), dtype=int), ["all"])
+    assert found["predictive_parity_gap"] == 0.0 and found["predictive_parity_ratio"] == 1.0
+    assert found["calibration_within_groups_gap"] > 0 and found["worst_group_loss"] > 0
 
 
 def test_by_hand() -> None:
@@ -115,7 +164,7 @@ def test_shares_stay_in_range_undefined_has_a_reason_and_names_and_order_change_
         value = found[name]
         assert (value is None) == (name in found["reasons"]), name
         if value is not None and not name.startswith(("ermi", "mean_log", "theil")):
-            assert -1e-12 <= value <= 1 + 1e-12, name
+            assert -1e-12 <= value <= (LARGEST_LOSS if name in LEVELS else 1) + 1e-12, name
         assert moved[name] == pytest.approx(value, abs=1e-12, nan_ok=True), name
     assert {each["name"]: each for each in moved["groups"]} == {each["name"]: each for each in found["groups"]}
 

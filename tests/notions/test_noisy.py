@@ -12,9 +12,11 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.noisy import LEAST_DEVIATIONS, LEAST_ROWS, measure_noisy, noisy_interval
 from fairpriv_core.notions.rates import count_cells
+from fairpriv_core.notions.scores import UNPAID
 from fairpriv_core.stats import wilson_interval
 
 NAMES = ("a", "b", "c")
+UNPAID_FOR = {"calibration_within_groups_gap", "worst_group_loss"}  # counts of decisions tell nothing of scores
 
 
 def probabilities(groups: int) -> np.ndarray:
@@ -45,13 +47,17 @@ def test_without_noise_it_says_what_raw_metrics_say() -> None:
     score = np.clip(0.3 * y + 0.1 * group + generator.normal(0.2, 0.2, 4000), 0, 1)
     counts = count_cells((score > 0.5).astype(int), y, group, 3)
     raw, noisy = measure(y, score, group, NAMES), measure_noisy(counts, 1e-9, NAMES)
-    for name in listed({**noisy, "groups": []}):
+    for name in listed({**noisy, "groups": []}).keys() - UNPAID_FOR:
         assert noisy[name] == pytest.approx(raw[name], abs=1e-9), name
     for one, other in zip(raw["groups"], noisy["groups"], strict=True):
-        for name in ("size", "positive_rate", "true_positive_rate", "false_positive_rate", "accuracy"):
+        rates = ("positive_rate", "true_positive_rate", "false_positive_rate", "positive_predictive_value", "accuracy")
+        for name in ("size", *rates):
             assert other[name] == pytest.approx(one[name], abs=1e-9)
         assert other["positive_rate_interval"] == pytest.approx(one["positive_rate_interval"], abs=1e-9)
-    assert noisy["reasons"] == {} and json.loads(json.dumps(noisy, allow_nan=False)) == noisy
+    assert (
+        noisy["reasons"] == dict.fromkeys(UNPAID_FOR, UNPAID)
+        and json.loads(json.dumps(noisy, allow_nan=False)) == noisy
+    )
 
 
 def test_without_noise_the_interval_is_wilsons() -> None:
@@ -113,6 +119,15 @@ def test_too_little_is_none_with_a_reason() -> None:
     assert found["demographic_parity_ratio"] is None and "every group" in found["reasons"]["demographic_parity_ratio"]
 
 
+def test_of_a_group_with_few_noisy_rows_decided_positively_no_precision_is_told() -> None:
+    counts = np.array([[[300.0, 100.0], [200.0, 100.0]], [[400.0, -2.0], [100.0, 3.0]]])
+    found = measure_noisy(counts, 2.0, ("many", "few"))
+    assert found["predictive_parity_gap"] is None and found["predictive_parity_gap_interval"] is None
+    assert found["reasons"]["predictive_parity_gap"] == "group 'few' has too few noisy rows."
+    assert found["groups"][0]["positive_predictive_value"] == 0.5
+    assert found["groups"][1]["positive_predictive_value"] is None and found["demographic_parity_gap"] is not None
+
+
 def test_a_rate_that_noise_makes_0_for_certain_bounds_no_ratio() -> None:
     """A model that hardly ever says yes: noise takes one group's number far below 0, and its interval to [0, 0]."""
     counts = np.array([[[900.0, 30.0], [300.0, 9.0]], [[500.0, -40.0], [200.0, -30.0]]])
@@ -128,8 +143,9 @@ def test_without_noise_it_says_what_raw_metrics_say_of_many_labels() -> None:
     counts = count_cells(score.argmax(axis=1), y, group, 3, 4)
     labels = ("w", "x", "y", "z")
     raw, noisy = measure(y, score, group, NAMES, label_names=labels), measure_noisy(counts, 1e-9, NAMES, labels)
-    undefined = tuple(name for name, notion in notions().items() if notion.needs_positive)
-    defined = [name for name in listed({**noisy, "groups": []}) if not name.startswith(undefined)]
+    undefined = tuple(name for name, notion in notions().items() if notion.needs_positive and notion.is_rate)
+    known = listed({**noisy, "groups": []}).keys() - UNPAID_FOR
+    defined = [name for name in known if not name.startswith(undefined)]
     assert "equalized_odds_ratio" in defined
     for name in defined:
         assert noisy[name] == pytest.approx(raw[name], abs=1e-9), name
@@ -137,7 +153,9 @@ def test_without_noise_it_says_what_raw_metrics_say_of_many_labels() -> None:
         for one, other in zip(raw[kind], noisy[kind], strict=True):
             for name in ("size", "accuracy", "accuracy_interval", "decided"):
                 assert other[name] == pytest.approx(one[name], abs=1e-9)
-    assert set(noisy["reasons"]) == {f"{name}_{kind}" for name in undefined for kind in ("gap", "ratio")}
+    assert set(noisy["reasons"]) == {f"{name}_{kind}" for name in undefined for kind in ("gap", "ratio")} | UNPAID_FOR
+    assert noisy["reasons"]["worst_group_loss"] == UNPAID
+    assert "none is positive" in noisy["reasons"]["calibration_within_groups_gap"]
     assert json.loads(json.dumps(noisy, allow_nan=False)) == noisy
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import product
+from operator import attrgetter
+
 import pytest
 
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import list_gaps, notions
-from fairpriv_core.notions.notion import explain, list_names
+from fairpriv_core.notions.cells import build_cells
+from fairpriv_core.notions.notion import Notion, explain, list_names
 from fairpriv_core.notions.rates import rates_of
 
 
@@ -17,8 +24,39 @@ def test_the_first_five_notions_and_what_they_compare() -> None:
         "predictive_equality": ((0,), "score", ((0,),), ("false_positive_rate",)),
         "accuracy_parity": ((None,), "loss", ((0, 1),), ("accuracy",)),
     }
-    found = {name: (each.conditions, each.target, each.populations, each.rates) for name, each in notions().items()}
-    assert found.items() >= known.items()
+    own = {name: notions()[name] for name in known}
+    found = {name: (each.conditions, each.target, each.populations, each.rates) for name, each in own.items()}
+    assert found == known
+
+
+def test_what_else_is_compared_has_no_h_of_a_row_and_is_refused_where_one_is_needed() -> None:
+    others = {name: notion for name, notion in notions().items() if notion.compares not in ("decisions", "errors")}
+    assert {name: each.compares for name, each in others.items()} == {
+        "predictive_parity": "labels",
+        "calibration_within_groups": "scores",
+        "worst_group_loss": "losses",
+    }
+    uses: tuple[Callable[[Notion], object], ...] = (
+        attrgetter("target"),
+        attrgetter("populations"),
+        lambda notion: build_cells(notion, ["a", "b"]),
+    )
+    for notion, use in product(others.values(), uses):
+        with pytest.raises(BadInput, match=rf"{notion.title.lower()} compares {notion.compares}"):
+            use(notion)
+    assert others["predictive_parity"].rates == ("positive_predictive_value",)
+    assert others["worst_group_loss"].metric == "worst_group_loss" and others["worst_group_loss"].is_level
+    assert others["calibration_within_groups"].metric == "calibration_within_groups_gap"
+
+
+@pytest.mark.parametrize("name", methods())
+def test_exactly_those_methods_offer_a_notion_that_pursue_it_and_those_that_pursue_none(name: str) -> None:
+    info = methods()[name].info
+    offered = {notion.compares for notion in notions().values() if notion.name in info.notions}
+    assert "losses" not in offered, "a level is asked for of none"
+    assert offered == (set(info.pursued) if info.pursued else offered)
+    assert {each for each in info.notions if info.pursues(notions()[each])} == set(info.notions if info.pursued else ())
+    assert ("predictive_parity" in info.notions) == (name == "raco_dp" or (not info.pursued and info.only is None))
 
 
 def test_a_notion_among_the_negative_label_alone_is_undefined_of_many_labels() -> None:
@@ -36,13 +74,16 @@ def test_a_run_shows_its_own_gap_first_and_then_those_that_any_run_shows() -> No
 def test_every_notion_explains_itself(name: str) -> None:
     notion = notions()[name]
     text = explain(notion, ["Female", "Male"], ["<=50K", ">50K"])
-    for needed in ("Female and Male", ">50K", "0 is ideal", "percentage points", "whichever is ahead"):
+    between_groups = ("percentage points", "whichever is ahead")
+    known = {"losses": ("level", "largest"), "scores": ("percentage points", "group where that is most")}
+    for needed in ("Female and Male", ">50K", "0 is ideal", *known.get(notion.compares, between_groups)):
         assert needed in text
+    assert ("gap" in text) is not notion.is_level
     assert "{" not in text
     assert notion.sentence.endswith(".") and notion.sentence.count(".") == 1
     assert notion.misleads.endswith(".")
     assert notion.citation
-    assert len(rates_of(notion)) == len(notion.conditions)
+    assert len(rates_of(notion)) == (len(notion.conditions) if notion.is_rate else 0)
 
 
 def test_a_positive_label_with_braces_is_only_text() -> None:

@@ -41,7 +41,7 @@ TOY_NOTION = Notion(
     citation="Nobody (2000), Nothing",
     sentence="Among people whose true label is negative, every group is predicted positive equally often.",
     conditions=(0,),
-    target="score",
+    compares="decisions",
     ask="Among people who are not '{positive}', the share predicted '{positive}' should be the same for {groups}.",
     misleads="It does not look at misses.",
 )
@@ -59,7 +59,7 @@ class ToyMethod(DpSgd):
         name="toy_method",
         title="Toy method",
         style=Style("ink", "longdashdot", "star"),
-        notions=("demographic_parity", TOY_NOTION.name),
+        only=("demographic_parity", TOY_NOTION.name),
     )
 
 

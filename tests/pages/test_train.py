@@ -13,7 +13,7 @@ from fairpriv_core.cli.request import read_request
 from fairpriv_core.estimator import FairPrivateClassifier
 from fairpriv_core.methods import previews
 from fairpriv_core.methods.base import list_sliders, parameters
-from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.plan import DatasetCache, fit_batch
@@ -88,10 +88,18 @@ def test_a_method_has_the_same_settings_at_every_door(offered: list[RunConfig], 
 
 def test_a_notion_and_a_budget_are_explained_on_the_data(open_page: Open) -> None:
     page = open_page("train", expert="True")
-    for name in notions():
-        page.selectbox("notion").set_value(name).run()
-        [asks] = [each for each in page.markdown if "A and B" in each.value]
-        assert "0 is ideal" in asks.value + asks.help, name
+    explained = []
+    for method in (DEFAULT_METHOD, "dp_sgd"):
+        page.selectbox("method").set_value(method).run()
+        left = [each.title.lower() for each in notions().values() if each.name not in methods()[method].info.notions]
+        assert all(title in (page.selectbox("notion").help or "") for title in left if title != "worst group's loss")
+        for name in methods()[method].info.notions:
+            page.selectbox("notion").set_value(name).run()
+            [asks] = [each for each in page.markdown if "A and B" in each.value]
+            assert "0 is ideal" in asks.value + asks.help, name
+            explained.append(name)
+    assert {*explained} == {name for name, notion in notions().items() if not notion.is_level}
+    page.selectbox("method").set_value(DEFAULT_METHOD).run()
     noise = float(page.metric[0].value)
     assert "at most 74 % certain" in said(page, "markdown") and not page.warning
     page.slider("p.hidden_layers").set_value(2).run()

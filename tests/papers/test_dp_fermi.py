@@ -168,12 +168,15 @@ def test_the_table_of_methods_says_what_each_declares(monkeypatch: pytest.Monkey
     assert table is not None
     fermi = list_methods(table)[-1]
     assert fermi["method"] == "DP-FERMI" and fermi["labels"] == "any number" and fermi["batch size"] == "yes"
-    assert (fermi["notions"], fermi["variants"]) == ("all but accuracy parity", "proved and published")
+    assert (fermi["notions"], fermi["variants"]) == (
+        "all but accuracy parity, predictive parity and calibration within groups",
+        "proved and published",
+    )
     changed = replace(
         methods()["dp_fermi"].info,
         max_labels=3,
         max_groups=2,
-        notions=("demographic_parity",),
+        only=("demographic_parity",),
         needs_group_at_prediction=True,
         threat_model="record",
         variants=(),
@@ -183,7 +186,8 @@ def test_the_table_of_methods_says_what_each_declares(monkeypatch: pytest.Monkey
     assert now == fermi | {
         "labels": "up to 3",
         "groups": "up to 2",
-        "notions": "all but equalized odds and equal opportunity and predictive equality and accuracy parity",
+        "notions": "all but equalized odds, equal opportunity, predictive equality, accuracy parity, predictive parity "
+        "and calibration within groups",
         "group at prediction": "needed",
         "ε protects": "whole record",
         "variants": "–",

@@ -21,6 +21,7 @@ from fairpriv_core.figures.origin import Origin
 from fairpriv_core.figures.over_epsilon import trade_off
 from fairpriv_core.figures.paper_figures import draw_preset
 from fairpriv_core.figures.start import draw_costs, read_start_results
+from fairpriv_core.notions.notion import Compares
 from fairpriv_core.papers.preset import ACCURACY, EPSILON, ERROR, GAP, Part, Plot, of_method
 from fairpriv_core.records.record import RunRecord
 from tests.facts.told import tell
@@ -278,13 +279,23 @@ def _of_audits(about: str) -> dict[str, list[FigureData]]:
     }
 
 
+_COMPARED: tuple[tuple[tuple[int | None, ...], Compares], ...] = (
+    ((None,), "decisions"),
+    ((0, 1), "decisions"),
+    ((1,), "errors"),
+    ((1,), "labels"),
+)
+
+
 def _of_learn() -> dict[str, list[FigureData]]:
     flows = [("attribute", False, ("counts",)), ("record", True, ("gradients", "dual")), (None, False, ())]
     return {
         "learn.compared_cells": [
-            learn.compared_cells("Equalized odds", conditions=conditions, target=target)
-            for conditions, target in (((None,), "score"), ((0, 1), "score"), ((1,), "loss"))
+            learn.compared_cells("Equalized odds", conditions=conditions, compares=compares)
+            for conditions, compares in _COMPARED
         ],
+        "learn.calibrated_groups": [learn.calibrated_groups("Calibration within groups")],
+        "learn.group_losses": [learn.group_losses("Worst group's loss")],
         "learn.data_flow": [learn.data_flow(learn.Flow("one", model, True, need, said)) for model, need, said in flows],
         "learn.base_rates": [learn.base_rates()],
         "learn.growing_multiplier": [learn.growing_multiplier()],

@@ -8,6 +8,7 @@ from fairpriv_core.figures.draw import draw
 from fairpriv_core.figures.figure import FigureData
 from fairpriv_core.figures.learn import CELLS, Flow, compared_cells, data_flow
 from fairpriv_core.figures.learn_ideas import COMPOSED, IDEAS, Idea, adding_up, clipping_example
+from fairpriv_core.notions.notion import Compares
 from fairpriv_core.privacy.gaussian import gaussian_epsilon, gaussian_mu
 
 
@@ -21,18 +22,19 @@ def boxes(figure: FigureData, panel: int = 0) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("conditions", "target", "counted", "gap"),
+    ("conditions", "compares", "counted", "gap"),
     [
-        ((None,), "score", {40, 10}, "25.00"),
-        ((0, 1), "score", {40, 10}, "20.00"),
-        ((1,), "score", {40}, "20.00"),
-        ((None,), "loss", {40}, "1.00"),
+        ((None,), "decisions", {40, 10}, "25.00"),
+        ((0, 1), "decisions", {40, 10}, "20.00"),
+        ((1,), "decisions", {40}, "20.00"),
+        ((None,), "errors", {40}, "1.00"),
+        ((1,), "labels", {40}, "8.00"),
     ],
 )
 def test_the_cells_that_a_notion_counts_and_its_gap(
-    conditions: tuple[int | None, ...], target: str, counted: set[int], gap: str
+    conditions: tuple[int | None, ...], compares: Compares, counted: set[int], gap: str
 ) -> None:
-    figure = compared_cells("A notion", conditions=conditions, target=target)
+    figure = compared_cells("A notion", conditions=conditions, compares=compares)
     assert {int(text.split()[0]) for text in boxes(figure)["Counted"]} == counted
     assert f"{gap} percentage points" in figure.caption
     assert all(sum(len(texts) for texts in boxes(figure, panel).values()) == 4 for panel in range(len(CELLS)))

@@ -80,7 +80,7 @@ def test_a_certified_run_says_what_it_certifies_and_how_accurate_it_is(runs: Mad
     key = runs["certified"].key
     answer = answer_certificate(key)
     assert answer.document["of"] == "exported model" and set(answer.document["bounds"]) == {
-        name for name, notion in notions().items() if notion.target == "score"
+        name for name, notion in notions().items() if notion.compares == "decisions"
     }
     for said in ("demographic parity gap", "accuracy", "5 in 100", "exported model, on people drawn at random like"):
         assert said in " ".join(answer.text.split())

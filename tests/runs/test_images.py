@@ -127,7 +127,7 @@ def test_methods_for_two_labels_end_in_a_record_of_two_labels(name: str, pets: P
     assert {"positive_rate", "demographic_parity_gap", "equal_opportunity_gap"} <= set(record.metrics)
     if name == "fairdp_certified":
         assert find_certificates(record)["bounds"].keys() == {
-            name for name, notion in notions().items() if notion.target == "score"
+            name for name, notion in notions().items() if notion.compares == "decisions"
         }
     if name == "pf_ld":
         assert set(measure_clipped(local, key, DatasetCache())) == set(SEXES)

@@ -19,7 +19,6 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.catalog import notions
 
 
 @dataclass(frozen=True)
@@ -33,11 +32,9 @@ class AutomaticClipping(NoisySums):
         summary="Protects whole records; does not pursue fairness. Needs no choice of a clipping bound.",
         citation="Bu et al. (2023), Automatic clipping: differentially private deep learning made easier and stronger",
         threat_model="record",
-        notions=tuple(notions()),
         variants=("proved",),
         calibrates="noise_primal",
         max_labels=None,
-        pursues_notion=False,
         uses_groups=False,
     )
 

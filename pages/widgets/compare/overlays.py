@@ -22,7 +22,7 @@ from pages.widgets.shared.history import find_history
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import keep, mount_index
 
-_RATES = ("positive_rate", "true_positive_rate", "false_positive_rate", "accuracy")
+_RATES = ("positive_rate", "true_positive_rate", "false_positive_rate", "positive_predictive_value", "accuracy")
 _NO_CURVES = "These runs stored no numbers of single epochs."
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from fairpriv_core.figures.figure import FigureData
-from fairpriv_core.figures.learn import Flow, compared_cells, data_flow
+from fairpriv_core.figures.learn import Flow, calibrated_groups, compared_cells, data_flow, group_losses
 from fairpriv_core.figures.learn_ideas import IDEAS, Idea
 from fairpriv_core.methods.base import Method, MethodInfo, parameters
 from fairpriv_core.methods.catalog import CLAIMED, find_plugin, methods
@@ -65,7 +65,9 @@ def _of_idea(idea: Idea) -> Card:
 
 def _of_notion(notion: Notion) -> Card:
     def draw() -> FigureData:
-        return compared_cells(notion.title, conditions=notion.conditions, target=notion.target)
+        if notion.is_rate:
+            return compared_cells(notion.title, conditions=notion.conditions, compares=notion.compares)
+        return (group_losses if notion.is_level else calibrated_groups)(notion.title)
 
     return Card(notion.name, "Notions", notion.title, notion.sentence, (notion.misleads,), notion.citation, draw=draw)
 

@@ -8,6 +8,7 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.classes import are_groups, has_classes, list_shares, read_groups, say_decided
+from fairpriv_core.facts.measured import say_levels
 from fairpriv_core.facts.measures import Fact, Measures
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.figures.figures import GroupRates, group_bars
@@ -33,6 +34,7 @@ _RATES = {
     "positive_rate": "predicted positive",
     "true_positive_rate": "predicted positive among the truly positive",
     "false_positive_rate": "predicted positive among the truly negative",
+    "positive_predictive_value": "truly positive among the predicted positive",
     "accuracy": "predicted rightly",
 }
 
@@ -45,6 +47,8 @@ def show_fairness(store: RunStore, row: RunRow, record: RunRecord, run: RunFacts
     rate = st.selectbox("Share of each group", list(rates), key="outcome_rate", format_func=rates.__getitem__)
     bars = GroupRates("this run", run.method.name, read_groups(run.exact.found, rate))
     show_figure(group_bars([bars], rate=rate, origin=Origin(run.exact.kind)), "run_group_bars")
+    for said in say_levels(run.exact):
+        st.caption(plain(said))
     _show_classes(run.exact, run)
     if run.released is not None:
         _show_paid(run.released, run, rate)

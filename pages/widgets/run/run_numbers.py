@@ -29,7 +29,7 @@ _BROKEN_OFF = ("failed", "cancelled")
 def say_reference(store: RunStore, config: Mapping[str, Any]) -> str:
     """Return what the gap of a run of `config` is to be held against; the plain model's gap where a run has it."""
     notion = notions()[config["notion"]]
-    constant = ", and one answer for everybody gives 0" if notion.target == "score" else ""
+    constant = ", and one answer for everybody gives 0" if notion.compares == "decisions" else ""
     ideal = f"Fairness gap: 0 is ideal{constant}."
     if config["method"]["name"] == REFERENCE_METHOD:
         return ideal

@@ -13,7 +13,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, DEFAULT_METHOD_OF_CLASSES, mark_ours, methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.notion import GAP, explain, say_undefined
+from fairpriv_core.notions.notion import explain, list_names, say_undefined
 from fairpriv_core.records.plan import check_method
 from pages.widgets.shared.sentences import plain, sentence
 from pages.widgets.shared.state import DEFAULTS, choose, forget, keep, mount_index, settle, value
@@ -81,7 +81,15 @@ def choose_notion(method: str, reference: str, dataset: Dataset | None) -> str:
     labels = 2 if dataset is None else dataset.labels
     able = [name for name in names if notions()[name].conditions_among(labels)]
     titles = {name: notion.title for name, notion in notions().items()}
-    chosen = st.selectbox("Fairness notion", able, **mount_index("notion", able), format_func=titles.__getitem__)
+    left = [notion.title.lower() for name, notion in notions().items() if not notion.is_level and name not in names]
+    said = f"{methods()[method].info.title} does not pursue {list_names(left)}." if left else None
+    chosen = st.selectbox(
+        "Fairness notion",
+        able,
+        **mount_index("notion", able),
+        format_func=titles.__getitem__,
+        help=None if said is None else plain(said),
+    )
     if chosen != value("notion"):
         forget("notion.aside")
     keep("notion", chosen)
@@ -94,8 +102,8 @@ def explain_notion(name: str, dataset: Dataset) -> None:
     """Say what the notion asks for on this data: which groups, which direction, the ideal value."""
     notion = notions()[name]
     said = explain(notion, dataset.group_names, dataset.label_names)
-    misleads = f"{GAP} {notion.misleads}" if GAP in said else notion.misleads
-    st.markdown(plain(said.replace(GAP, "").strip()), help=plain(misleads))
+    misleads = f"{notion.number} {notion.misleads}" if notion.number in said else notion.misleads
+    st.markdown(plain(said.replace(notion.number, "").strip()), help=plain(misleads))
 
 
 def _say_unsuited(infos: Sequence[MethodInfo], dataset: Dataset) -> str:
@@ -128,5 +136,5 @@ def _prefer(reference: str, dataset: Dataset | None) -> None:
         return
     keep("notion.of", reference)
     if before or "notion" not in st.query_params:
-        able = [name for name, each in notions().items() if each.target == "loss" or not dataset.classes_are_groups]
+        able = [name for name, each in notions().items() if each.compares == "errors" or not dataset.classes_are_groups]
         settle("notion", able, able[0])

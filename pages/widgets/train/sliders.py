@@ -153,7 +153,7 @@ def _say_idle(kind: type[Method], notion: str, *, aims: bool) -> str | None:
     if aims:
         return _DECISIONS
     logits = _OUTPUTS in parameters(kind) and value(f"p.{_OUTPUTS}", "probability") == "logit"
-    return None if logits or notions()[notion].target == "loss" else _PROBABILITIES
+    return None if logits or notions()[notion].compares != "decisions" else _PROBABILITIES
 
 
 def _offer_outputs(idle: str | None) -> None:
