@@ -53,6 +53,10 @@ class Measures(Generic[K]):
         ends = self.found.get(f"{name}_interval")
         return None if value is None else Fact(self.kind, value, None if ends is None else (ends[0], ends[1]))
 
+    def why(self, name: str) -> str:
+        """Return why a number is undefined."""
+        return str(self.found["reasons"][name])
+
     @property
     def groups(self) -> Sequence[Json]:
         """What is told of each group; () where nothing is."""

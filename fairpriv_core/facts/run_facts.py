@@ -37,6 +37,7 @@ class DataFacts:
     everybody has; `unit` is a "person", or a "row" where people may have several.
     """
 
+    name: str
     title: str
     summary: str
     citation: str | None
@@ -287,6 +288,7 @@ def _read_data(record: RunRecord) -> DataFacts:
         title, summary, citation, licence = problem.title, problem.summary, problem.citation, problem.licence
         label = asked["label"] or problem.labels[0].column.name
     return DataFacts(
+        name=found["name"],
         title=title,
         summary=summary,
         citation=citation,

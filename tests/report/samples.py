@@ -335,6 +335,7 @@ def record(seed: int = 0, **changes: Any) -> dict[str, Any]:
         "assumptions": ["x and y are public."],
         "calibrated": {},
         "data": {
+            "name": "adult",
             "sensitive": "sex",
             "group_names": ["Female", "Male"],
             "label_names": ["<=50K", ">50K"],

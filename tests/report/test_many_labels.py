@@ -18,11 +18,11 @@ from fairpriv_core.documents.report_data import gather_report
 from fairpriv_core.documents.report_numbers import loss_rows
 from fairpriv_core.facts.classes import compare_classes, find_widest, list_shares, say_decided
 from fairpriv_core.facts.run_facts import read_facts
+from fairpriv_core.facts.terminal import format_record
 from fairpriv_core.figures import live
 from fairpriv_core.figures.comparison import fold_groups
 from fairpriv_core.figures.export import to_html
 from fairpriv_core.papers.values import answers_alike, list_paths, read_path, say_alike
-from fairpriv_core.runs.prose import describe_record
 from fairpriv_core.store.runs import RunStore, open_store
 from tests.many import AGES, DIGITS, ask, finish, make_ages, make_digits
 from tests.papers import tiny
@@ -139,7 +139,7 @@ def test_the_card_names_what_is_told_apart(store: RunStore) -> None:
 def test_the_command_line_says_how_each_group_and_class_fares(store: RunStore) -> None:
     key = add_digits(store)[1]
     record = store.records([key])[key]
-    text = " ".join(describe_record(record).split())
+    text = " ".join(format_record(record).split())
     found = record.metrics or {}
     assert f"{100 * found['classes'][3]['accuracy']:.2f} %" in text and "positive" not in text.replace(
         "positive label", ""
