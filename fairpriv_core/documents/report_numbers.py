@@ -9,6 +9,7 @@ from fairpriv_core.documents.chosen import Chosen
 from fairpriv_core.documents.document import Cell, Part, Section, Table, Text
 from fairpriv_core.facts import classes, wording
 from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, has_classes, say_decided
+from fairpriv_core.facts.compare import fold_exact
 from fairpriv_core.facts.measured import Measured
 from fairpriv_core.facts.measures import Fact, Json, Measures, find_worst
 from fairpriv_core.facts.run_facts import RunFacts
@@ -21,7 +22,7 @@ from fairpriv_core.figures.origin import PUBLIC, Origin, find_origin
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
 from fairpriv_core.records.release import Kind
-from fairpriv_core.stats import Mean, mean_interval
+from fairpriv_core.stats import Mean
 from fairpriv_core.text import number_text, percent_text
 
 RATES = {
@@ -281,8 +282,7 @@ def _find_constants(chosen: Sequence[Chosen[Kind]]) -> dict[float, list[str]]:
     """Return the accuracy of the same answer for everybody, with the runs on whose test rows it is; to 0.0001."""
     found: dict[float, list[str]] = {}
     for each in chosen:
-        constants = [None if run.exact is None else run.exact.read("constant_accuracy") for run in each.runs]
-        mean = mean_interval(None if fact is None else fact.value for fact in constants).mean
+        mean = fold_exact(each.runs, "constant_accuracy").mean
         if mean is not None:
             found.setdefault(round(mean, 4), []).append(each.mark)
     return found

@@ -13,7 +13,7 @@ from fairpriv_core.facts.tables import REPLAYED, TableRow
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Region, Series, Value
 from fairpriv_core.figures.heatmap import find_varying
 from fairpriv_core.figures.mixing import CAPTION, draw_mixing_line, find_plain
-from fairpriv_core.figures.origin import find_origin
+from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.catalog import place_method
 from fairpriv_core.text import delta_text, number_text, percent_text, points_text
@@ -173,7 +173,7 @@ def frontier(
         caption=f"{said} {_say_seeds(claims, series)}",
         own=said,
         alt=_describe(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
-        origin=find_origin(row.asked for rows in claims.values() for row in rows),
+        origin=find_origin_of_rows(row for rows in claims.values() for row in rows),
         regions=() if wanted is None else tuple(wanted.shade(panel) for panel in range(len(shown))),
         shaded="" if wanted is None else wanted.said,
     )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Series
-from fairpriv_core.figures.origin import find_origin
+from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.text import number_text, percent_text, points_text
 
 Quantity = Literal["accuracy", "gap"]
@@ -79,7 +79,7 @@ def heat_map(
         series=(_draw(places, quantity, axes),) if places else (),
         caption=f"{about}. {_say_cells(places, empty, axes)} {_say_alike(alike)}".rstrip(),
         alt=f"{title} over {across.title} and {up.title}. {_say_extremes(places, quantity, axes)}",
-        origin=find_origin(row.asked for row in rows),
+        origin=find_origin_of_rows(rows),
         z=Axis(title, unit),
     )
 

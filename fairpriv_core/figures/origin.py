@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.facts.measures import find_worst
+from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.release import Kind
 from fairpriv_core.records.source import is_published
@@ -32,8 +34,21 @@ class Origin:
         """What must be said beside it; "" for nothing."""
         return self.mark if self.kind == "raw" else say_published(self.published)
 
+    @property
+    def brief(self) -> str:
+        """What follows a sentence with its numbers; "" where all are public."""
+        return " Raw, for the analyst." if self.kind == "raw" else ""
+
 
 PUBLIC, ALL_RAW = Origin("public"), Origin("raw")
+
+
+def find_origin_of_rows(rows: Iterable[TableRow]) -> Origin:
+    """Return of which kind the numbers of rows of the run table are, and of which public data."""
+    shown = list(rows)
+    if find_worst([row.kind for row in shown]) == "raw":
+        return ALL_RAW
+    return Origin("public", list_titles(row.asked for row in shown))
 
 
 def find_origin(data: Iterable[Mapping[str, Any]], *, tell: bool = True) -> Origin:
@@ -65,4 +80,4 @@ def list_titles(data: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 def say_raw_briefly(data: Iterable[Mapping[str, Any]]) -> str:
     """Return what follows a sentence about runs on `data`: that its numbers are raw, nothing where all are public."""
-    return "" if all(map(is_published, data)) else " Raw, for the analyst."
+    return find_origin(data).brief

@@ -10,7 +10,7 @@ from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Region, Series, Value, line
 from fairpriv_core.figures.figures import ACCURACY, EPSILON_AXIS, list_values
 from fairpriv_core.figures.frontier import Wanted, describe_row
-from fairpriv_core.figures.origin import find_origin
+from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.catalog import place_method
 from fairpriv_core.stats import Mean
@@ -72,7 +72,7 @@ def trade_off(
         own=said,
         alt=_describe([one for one in series if not one.faint], f"Accuracy and {notion.lower()} gap over ε: {dataset}"),
         references=() if epsilon is None else (Reference(epsilon, f"ε = {epsilon_text(epsilon)}"),),
-        origin=find_origin(row.asked for row in rows),
+        origin=find_origin_of_rows(rows),
         regions=() if wanted is None else _shade(wanted),
         shaded="" if wanted is None else wanted.said,
     )

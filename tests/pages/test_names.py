@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,8 +70,9 @@ def test_lists_show_words_and_the_address_keeps_its_ids(with_runs: Path, open_pa
 
 def test_only_figures_of_published_rows_lose_their_mark() -> None:
     def draw(*data: dict[str, Any]) -> FigureData:
-        rows = [replace(samples.rows()[0], setting=json.dumps({"data": each})) for each in data]
-        return trade_off(rows, dataset="Adult", notion="Demographic parity")
+        config = samples.record()["config"]
+        records = [samples.record(config={**config, "data": each}) for each in data]
+        return trade_off(run_table(records), dataset="Adult", notion="Demographic parity")
 
     public = draw(DATA, {**DATA, "rows": 500})
     assert not public.raw and "Do not publish" not in public.text and "Adult (census income) is" in public.text

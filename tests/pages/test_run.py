@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.cli.runs import answer_prediction
-from fairpriv_core.facts import run_facts
+from fairpriv_core.facts import measures, run_facts
 from fairpriv_core.figures import origin
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.records.config import build_config
@@ -65,7 +65,7 @@ def test_raw_numbers_are_marked_for_the_analyst_where_not_everybody_has_them(
     with_runs: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch, published: bool
 ) -> None:
     """So is whether the gap was reached that was accepted."""
-    for module in (origin, run_facts, shared_charts):
+    for module in (measures, origin, run_facts, shared_charts):
         monkeypatch.setattr(module, "is_published", lambda data: published)
     assert ("raw: for the analyst" in said(open_page("run"), "markdown")) is not published
     told = {}

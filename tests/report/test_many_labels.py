@@ -17,10 +17,10 @@ from fairpriv_core.documents.forms import Report, forms_of, open_report, write_c
 from fairpriv_core.documents.report_data import gather_report
 from fairpriv_core.documents.report_numbers import loss_rows
 from fairpriv_core.facts.classes import compare_classes, find_widest, list_shares, say_decided
+from fairpriv_core.facts.compare import fold_groups
 from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.facts.terminal import format_record
 from fairpriv_core.figures import live
-from fairpriv_core.figures.comparison import fold_groups
 from fairpriv_core.figures.export import to_html
 from fairpriv_core.papers.values import answers_alike, list_paths, read_path, say_alike
 from fairpriv_core.store.runs import RunStore, open_store

@@ -37,6 +37,24 @@ def test_a_repeated_seed_counts_once_and_unfinished_runs_do_not() -> None:
     assert (row.seeds, row.keys, row.accuracy.n) == ((0,), ("key0",), 1)
 
 
+def test_each_number_of_a_row_has_its_kind_and_the_row_the_worst() -> None:
+    """Accuracy is public where ε takes features and labels as public, and all is that everybody can measure."""
+    own = {"dataset": None, "file": "own.csv", "label": "y", "sensitive": "sex"}
+    public, mine = changed(0), changed(0, data=own)
+    whole, unproved = {**mine, "threat_model": "record"}, {**mine, "epsilon": None, "variant": "published"}
+    by_group = changed(0, data=own, method={"name": "jagielski_post"})
+    kinds = {"public": (public,), "own": (mine,), "record": (whole,), "unproved": (unproved,), "group": (by_group,)}
+    kinds |= {"gone": (changed(0, data=own, method={"name": "of_no_package"}),)}
+    rows = {name: run_table(records)[0] for name, records in kinds.items()}
+    assert {name: (row.accuracy.kind, row.gap.kind, row.kind) for name, row in rows.items()} == {
+        "public": ("public", "public", "public"),
+        "own": ("public", "raw", "raw"),
+        **dict.fromkeys(("record", "unproved", "group", "gone"), ("raw", "raw", "raw")),
+    }
+    undefined = {**mine, "metrics": {"accuracy": 0.8, "demographic_parity_gap": None}}
+    assert run_table([undefined])[0].gap.kind == "raw", "that it is undefined is told by the rows too"
+
+
 def test_an_undefined_gap_is_not_zero() -> None:
     one = record(0, metrics={"accuracy": 0.8, "demographic_parity_gap": None})
     assert read_outcome(one).gap is None

@@ -33,7 +33,7 @@ from fairpriv_core.documents.document import Audience
 from fairpriv_core.documents.forms import forms_of, open_report, write_runs
 from fairpriv_core.documents.report_data import ReportData, gather_report
 from fairpriv_core.engine.training import Fitted, Snapshot
-from fairpriv_core.facts import measured, run_facts
+from fairpriv_core.facts import measures, run_facts
 from fairpriv_core.facts.run_facts import for_audience, read_facts
 from fairpriv_core.facts.terminal import format_record
 from fairpriv_core.figures import origin
@@ -128,7 +128,7 @@ def run_whole(config: RunConfig, place: Path, tape: list[Release] | None = None)
 @pytest.fixture(autouse=True)
 def protected_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take a benchmark's rows for somebody's own: of public rows a report for policy shows exact numbers."""
-    for module in (run_facts, measured, origin):
+    for module in (measures, origin, run_facts):
         monkeypatch.setattr(module, "is_published", lambda data: False)
 
 
