@@ -17,7 +17,7 @@ from fairpriv_core.papers import catalog
 from fairpriv_core.papers.measured import with_measured
 from fairpriv_core.papers.preset import Version
 from fairpriv_core.papers.results import read_made
-from fairpriv_core.papers.runs import find_records, list_waiting, run_missing, with_seeds, with_settings
+from fairpriv_core.papers.runs import find_runs, list_waiting, run_missing, with_seeds, with_settings
 from fairpriv_core.runs.children import count_cores, use_one_thread
 from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.store.rows import RunRow
@@ -73,7 +73,7 @@ def run(name: str, version: str, workers: int | None, as_json: bool, **asked: An
     command = " ".join(["fairpriv papers run", name, f"--{version}", *others])
     keys = run_missing(sweeps, order, open_reporter(), again=command)
     with open_store() as store:
-        records = with_measured(store, preset.measured, find_records(store, keys))
+        records = with_measured(store, preset.measured, find_runs(store, keys))
         waiting = list_waiting(store, keys)
     document = to_document(preset, version, records, others)
     error = _describe_waiting(waiting, len(keys), command) if waiting else None

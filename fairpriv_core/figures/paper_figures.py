@@ -99,7 +99,7 @@ def describe_each(preset: Preset, shown_by: Sequence[Runs]) -> list[str]:
 def is_raw(preset: Preset, runs: Runs) -> bool:
     """Return whether a preset shows more than accuracies and times of groups that not everybody has the rows of."""
     told = any(path not in (*ALWAYS, ACCURACY.path, SECONDS.path) for path in list_paths(preset))
-    return told and not all(is_published(run["config"]["data"]) for run in runs)
+    return told and not all(is_published(run.data) for run in runs)
 
 
 def tells_budgets(table: Table) -> bool:
@@ -109,7 +109,7 @@ def tells_budgets(table: Table) -> bool:
 
 def budget_text(runs: Runs) -> str:
     """Return the ε of runs of one method: "2.35 proved", "3.06 by the paper, not proved", "none"."""
-    if not any(run.get("threat_model") for run in runs):
+    if not any(run.threat_model for run in runs):
         return "none" if runs else "–"
     proved, claimed = _range(runs, published=False), _range(runs, published=True)
     said = (f"{proved} proved" if proved else "", f"{claimed} by the paper, not proved" if claimed else "")
@@ -118,12 +118,12 @@ def budget_text(runs: Runs) -> str:
 
 def name_data(runs: Runs) -> list[str]:
     """Return the names of the data sets of runs, without what brackets add to them."""
-    titles = {problems()[run["config"]["data"]["dataset"]].title for run in runs}
+    titles = {problems()[run.data["dataset"]].title for run in runs}
     return sorted(title.partition(" (")[0] for title in titles)
 
 
 def _tell_data(runs: Runs) -> str:
-    groups = sorted({str(run["config"]["data"]["sensitive"]).lower() for run in runs})
+    groups = sorted({str(run.data["sensitive"]).lower() for run in runs})
     *names, last = name_data(runs)
     named = f"{', '.join(names)} and {last}" if names else last
     return f"Data: {named}, by {' and '.join(groups)}."
@@ -131,7 +131,7 @@ def _tell_data(runs: Runs) -> str:
 
 def _tell_seeds(preset: Preset, runs: Runs) -> str:
     seeds: dict[tuple[str, str], set[int]] = {}  # some data may have more than others
-    for config in (run["config"] for run in runs):
+    for config in (run.config for run in runs):
         seeds.setdefault((config["data"]["dataset"], config["notion"]), set()).add(config["seed"])
     few, most = (pick(map(len, seeds.values())) for pick in (min, max))
     if most == 1:
@@ -150,11 +150,12 @@ def _intervals(paths: Sequence[str]) -> str:
 
 def _describe_budgets(preset: Preset, runs: Runs) -> str:
     """Return delta, what ε protects, and the ε of each line by who accounts for it."""
-    private = [run for run in runs if run.get("threat_model")]
+    private = [run for run in runs if run.threat_model]
     if not private:
         return ""
-    deltas = " or ".join(delta_text(delta) for delta in sorted({run["config"]["delta"] for run in private}))
-    protects = " or ".join(wording.protected(model) for model in sorted({run["threat_model"] for run in private}))
+    deltas = " or ".join(delta_text(delta) for delta in sorted({run.config["delta"] for run in private}))
+    models = sorted({run.threat_model for run in private if run.threat_model is not None})
+    protects = " or ".join(map(wording.protected, models))
     sentence = f"δ = {deltas}; ε protects {protects}."
     if isinstance(preset.drawing, Table) and tells_budgets(preset.drawing):
         return f"{sentence} Each line has its ε beside it; where that is by the paper, it is not proved to hold."
@@ -207,9 +208,8 @@ def _parts(preset: Preset) -> Sequence[Part]:
 
 def _range(runs: Runs, *, published: bool) -> str:
     """Return the ε of the runs that have one by that accounting, from the smallest to the largest; "" for none."""
-    chosen = [run for run in runs if (run.get("variant") == "published") == published]
-    name = "epsilon_published" if published else "epsilon"
-    values = sorted(run[name] for run in chosen if run.get(name) is not None)
+    stated = [run.stated_epsilon for run in runs if (run.variant == "published") == published]
+    values = sorted(epsilon for epsilon in stated if epsilon is not None)
     ends = list(dict.fromkeys(epsilon_text(value) for value in values[:1] + values[-1:]))
     return " to ".join(ends)
 
@@ -239,7 +239,7 @@ def _differing(one: Runs, other: Runs) -> list[str]:
 def _settings(runs: Runs) -> Mapping[str, set[str]]:
     found: dict[str, set[str]] = {}
     for own in by_config(runs):
-        for name, value in own[0]["config"]["method"].items():
+        for name, value in own[0].method.items():
             if name != "variant":
                 found.setdefault(name, set()).add(json.dumps(value, sort_keys=True))
     return found

@@ -89,7 +89,7 @@ def _set_beside(one: Printed, runs: Runs) -> Beside:
         status = "not_tested"
     needed = count_seeds_needed(found, low, high) if status == "open" else None
     verdict = _tell(one, found, status, needed, unlearned)
-    keys = tuple(str(run["key"]) for run in used)
+    keys = tuple(run.key for run in used)
     numbers = (amount(one.number), with_half(found))
     return Beside(one.label, one.reading, *numbers, status, verdict, found.n, needed, unit, one.source, keys)
 

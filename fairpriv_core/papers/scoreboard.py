@@ -75,7 +75,7 @@ def list_claims(preset: Preset, runs: Runs) -> list[ClaimRow]:
                 one.seeds,
                 one.seeds_needed,
                 f"{TITLES[own.status]}: {own.words}" if own and own.words else "",
-                tuple(dict.fromkeys(str(run["key"]) for run in one.runs)),
+                tuple(dict.fromkeys(run.key for run in one.runs)),
             )
             rows.append(row)
     return rows

@@ -13,7 +13,7 @@ from typing import Literal
 from scipy.special import betaincinv, stdtrit
 
 from fairpriv_core.papers.preset import ACCURACY, Value
-from fairpriv_core.papers.values import Runs, by_config, depends_on_learning, read_path
+from fairpriv_core.papers.values import Runs, by_config, depends_on_learning
 from fairpriv_core.stats import Mean, mean_interval
 
 Status = Literal["agrees", "differs", "open", "not_tested"]
@@ -93,7 +93,6 @@ def find_unlearned(runs: Runs, value: Value) -> str:
 def _means(runs: Runs) -> tuple[float, float] | None:
     """Return the mean accuracy of a setting and that of always the same answer, in percent."""
     accuracy, constant = (
-        mean_interval(read_path(run, path) for run in runs).mean
-        for path in (ACCURACY.path, "metrics/constant_accuracy")
+        mean_interval(run.read(path) for run in runs).mean for path in (ACCURACY.path, "metrics/constant_accuracy")
     )
     return None if accuracy is None or constant is None else (100.0 * accuracy, 100.0 * constant)

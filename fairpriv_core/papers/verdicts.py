@@ -305,7 +305,7 @@ def _look_at_reach(check: Reach, case: str, runs: Runs) -> Finding:
 
 def _join_levels(case: str, found: Sequence[Finding], words: str) -> Finding:
     """Return how a case stands at all its levels: open where these do not say the same."""
-    used = list({str(run["key"]): run for one in found for run in one.runs}.values())
+    used = list({run.key: run for one in found for run in one.runs}.values())
     if not used:
         return Finding(case, "open")
     statuses = {one.status for one in found}
@@ -491,7 +491,7 @@ def _signed(what: Quantity, one: Runs, other: Runs, sign: float) -> Mean:
 
 
 def _count_seeds(runs: Runs) -> int:
-    return len({run["config"]["seed"] for run in runs})
+    return len({run.seed for run in runs})
 
 
 def _limits(check: Compare | Reach) -> tuple[float, float]:

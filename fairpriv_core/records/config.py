@@ -97,6 +97,12 @@ def name_config(asked: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def find_config(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the config that a record's JSON has; None of another document, such as a config's own."""
+    found = document.get("config")
+    return found if isinstance(found, Mapping) else None
+
+
 def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> RunConfig:
     """Return the config that `raw` asks for, in the form that `RunConfig.to_json` writes; texts are understood.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,6 +24,7 @@ from benchmarks.dp_fermi_settings import (
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.dp_fermi.settings import CASES, CHOSEN, TRIAL_SEEDS, TRIED, list_methods, say_trials
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.runs import list_configs
 
 
@@ -32,11 +32,11 @@ def make(violations: tuple[float, ...], accuracies: tuple[float, ...] = (84.5, 8
     return Trial("Adult, parity", "pf_ld", {}, violations, accuracies, ())
 
 
-def record(multiplier: float, seed: int, accuracy: float, gap: float) -> dict[str, Any]:
+def record(multiplier: float, seed: int, accuracy: float, gap: float) -> PaperRun:
     method = {"name": "pf_ld", "multiplier_max": multiplier}
     config = {"method": method, "epsilon": 1.0, "seed": seed, "notion": "demographic_parity"}
     numbers = {"metrics/accuracy": accuracy, "metrics/demographic_parity_gap": gap}
-    return {"key": f"{multiplier}:{seed}", "config": config, "numbers": numbers}
+    return PaperRun(f"{multiplier}:{seed}", config, numbers=numbers)
 
 
 def test_the_smallest_mean_violation_is_chosen_and_of_equal_ones_the_more_accurate() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import quote
 
 import streamlit as st
@@ -14,9 +14,10 @@ from fairpriv_core.documents.paper_methods import list_methods, say_methods
 from fairpriv_core.documents.paper_prose import list_beside, list_cases
 from fairpriv_core.figures.paper_figures import describe_drawing, draw_preset, is_raw, list_cells
 from fairpriv_core.papers.catalog import find_preset
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import MEASURES, MethodTable, Paper, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, set_beside
-from fairpriv_core.papers.runs import attach, find_records, join_sweeps, list_configs
+from fairpriv_core.papers.runs import attach, find_runs, join_sweeps, list_configs
 from fairpriv_core.papers.scoreboard import ClaimRow
 from fairpriv_core.papers.values import Runs
 from fairpriv_core.records.record import RAW
@@ -73,20 +74,20 @@ def list_keys(preset: str, version: str) -> list[str]:
     return list(list_configs(find_preset(preset).versions[version].sweeps))
 
 
-def _read(store: RunStore, preset: Preset, version: str) -> list[dict[str, Any]]:
+def _read(store: RunStore, preset: Preset, version: str) -> list[PaperRun]:
     if not store.finished():
         return []  # thousands of keys are made in seconds
-    return find_records(store, list_keys(preset.id, version))
+    return find_runs(store, list_keys(preset.id, version))
 
 
-def _with_measured(store: RunStore, preset: Preset, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_measured(store: RunStore, preset: Preset, runs: list[PaperRun]) -> list[PaperRun]:
     """Return runs with what a worker measured at their models, where the preset shows that.
 
     While it is measured, or where it cannot be, say so and return none.
     """
     if not preset.measured:
         return runs
-    asked = {"measure": preset.measured, "keys": sorted(run["key"] for run in runs)}
+    asked = {"measure": preset.measured, "keys": sorted(run.key for run in runs)}
     answer, what = store.preview(name_request(asked)), MEASURES[preset.measured]
     if answer is not None and answer["result"]:
         return attach(runs, preset.measured, answer["result"]["measured"])
@@ -179,7 +180,7 @@ def _show_cases(rows: Sequence[ClaimRow], found: Found) -> None:
     st.dataframe(list_cases(rows), key="paper_cases", hide_index=True, alt=alt, column_config=widths)
     st.caption("Means over seeds ± half the 95 % interval. Our proved variants are not in the paper.")
     with st.popover(f"{len(found.runs):,} runs", key="paper_runs"):
-        _list_keys([str(run["key"]) for run in found.runs], stored=found.source != "made")
+        _list_keys([run.key for run in found.runs], stored=found.source != "made")
 
 
 def _list_keys(keys: Sequence[str], *, stored: bool) -> None:
