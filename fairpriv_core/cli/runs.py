@@ -12,10 +12,10 @@ import click
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, open_reporter, print_answer, report, say
 from fairpriv_core.cli.request import name_table, read_method_options, read_request
-from fairpriv_core.cli.terminal import format_label
+from fairpriv_core.cli.terminal import format_account, format_label
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.certificates import describe_certificates, find_certificates
-from fairpriv_core.facts.terminal import align, format_account, format_record, format_runs
+from fairpriv_core.facts.terminal import align, format_record, format_runs
 from fairpriv_core.files.forms import UNSTATED, Stated
 from fairpriv_core.notions.metrics import violation
 from fairpriv_core.records.ledger_entry import call_data
@@ -217,8 +217,8 @@ def certificate(key: str, as_json: bool) -> None:
 
 def answer_account(raw_method: Mapping[str, Any], **sizes: Any) -> Answer:
     """Say what a budget costs."""
-    found = account.account(raw_method, **sizes)
-    return Answer(found, format_account(found))
+    cost = account.account(raw_method, **sizes)
+    return Answer(asdict(cost), format_account(cost))
 
 
 def answer_runs(tags: Sequence[str] = (), *, archived: bool = False) -> Answer:

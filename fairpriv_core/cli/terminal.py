@@ -1,4 +1,4 @@
-"""Catalogues, labels, audits, ledgers and choices as short aligned text for a terminal."""
+"""Catalogues, budgets, labels, audits, ledgers and choices as short aligned text for a terminal."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from fairpriv_core.facts.terminal import Lines, align, tabulate
+from fairpriv_core.facts.terminal import Lines, align, format_cell, tabulate
 from fairpriv_core.privacy.explain import sentence
+from fairpriv_core.runs.account import Account
 from fairpriv_core.text import at_least_text, count_text, epsilon_text, show_unseen
 
 if TYPE_CHECKING:
@@ -45,6 +46,17 @@ def format_settings(method: Json) -> str:
         paper = f", paper {item['paper']}" if item["paper"] else ""
         lines.append((item["name"], f"{item['title']}: {item['help']} (default {default}{ends}{paper})"))
     return f"{method['title']}: {method['summary']}\n{align(lines)}"
+
+
+def format_account(account: Account) -> str:
+    """Return what a budget costs."""
+    lines = [("method", account.method), *account.stated.rows]
+    lines += [(name, f"{value:.4f}") for name, value in account.noise_multipliers.items() if value is not None]
+    for event in account.event:
+        numbers = [f"{name} {format_cell(value)}" for name, value in event.items() if name not in ("kind", "branches")]
+        lines.append(("releases", f"{event['kind']}: {', '.join(numbers)}"))
+    lines += [("warning", warning) for warning in account.warnings]
+    return align([*lines, *(("assumes", assumption) for assumption in account.assumptions)])
 
 
 def format_label(key: str, label: Label) -> str:

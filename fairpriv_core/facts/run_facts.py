@@ -195,7 +195,7 @@ def read_facts(record: RunRecord, *, curves: Curves = (), audit: Json | None = N
     document = record.to_document()
     info, notion = methods()[document["config"]["method"]["name"]].info, notions()[document["config"]["notion"]]
     public = accuracy_is_public(document, uses_group=info.needs_group_at_prediction)
-    epsilon, data = read_epsilon_facts(document), _read_data(record)
+    epsilon, data = read_epsilon_facts(record), _read_data(record)
     return RunFacts(
         key=record.key,
         config=document["config"],

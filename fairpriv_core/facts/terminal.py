@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from fairpriv_core.facts.aim import judge_aim, say_closed
 from fairpriv_core.facts.classes import are_groups, read_classes
-from fairpriv_core.facts.epsilon import read_epsilon_facts
 from fairpriv_core.facts.measures import Json, Measures
 from fairpriv_core.facts.mixing import say_height, say_one_answer
 from fairpriv_core.facts.run_facts import RunFacts, read_facts
@@ -158,17 +157,6 @@ def _show_part(part: Json, rate: str) -> tuple[str, str]:
 
 def _show_share(share: float | None) -> str:
     return "undefined" if share is None else percent_text(share)
-
-
-def format_account(account: Json) -> str:
-    """Return what a budget costs."""
-    lines = [("method", account["method"]), *read_epsilon_facts(account).rows]
-    lines += [(name, f"{value:.4f}") for name, value in account["noise_multipliers"].items() if value is not None]
-    for event in account["event"]:
-        numbers = [f"{name} {format_cell(value)}" for name, value in event.items() if name not in ("kind", "branches")]
-        lines.append(("releases", f"{event['kind']}: {', '.join(numbers)}"))
-    lines += [("warning", warning) for warning in account["warnings"]]
-    return align([*lines, *(("assumes", assumption) for assumption in account["assumptions"])])
 
 
 def format_runs(rows: Sequence[Json]) -> str:

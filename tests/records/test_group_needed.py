@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fairpriv_core.facts.terminal import format_account, format_record
+from fairpriv_core.cli.terminal import format_account
+from fairpriv_core.facts.terminal import format_record
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.records.config import build_config
