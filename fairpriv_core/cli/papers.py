@@ -11,7 +11,7 @@ import click
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, open_reporter, print_answer, report
 from fairpriv_core.cli.request import read_method_options
-from fairpriv_core.documents.paper_prose import describe_document, describe_papers, list_papers, to_document
+from fairpriv_core.documents.paper_prose import format_document, format_papers, list_papers, to_document
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers import catalog
 from fairpriv_core.papers.measured import with_measured
@@ -34,7 +34,7 @@ def papers(context: click.Context, /, as_json: bool) -> None:
     """List the figures and tables of the papers that can be made again."""
     if context.invoked_subcommand is None:
         found = list_papers(catalog.papers())
-        print_answer(Answer({"papers": found}, describe_papers(found)), as_json)
+        print_answer(Answer({"papers": found}, format_papers(found)), as_json)
 
 
 @papers.command()
@@ -47,7 +47,7 @@ def show(name: str, as_json: bool) -> None:
     if made is None:
         raise BadInput(f"{name} has no results yet: fairpriv papers run {name} makes them.", field="id")
     document = to_document(preset, made.version, made.runs)
-    print_answer(Answer(document, describe_document(document)), as_json)
+    print_answer(Answer(document, format_document(document)), as_json)
 
 
 @papers.command()
@@ -76,11 +76,11 @@ def run(name: str, version: str, workers: int | None, as_json: bool, **asked: An
         records = with_measured(store, preset.measured, find_runs(store, keys))
         waiting = list_waiting(store, keys)
     document = to_document(preset, version, records, others)
-    error = _describe_waiting(waiting, len(keys), command) if waiting else None
-    report(Answer(document, describe_document(document), bool(waiting), error), None, as_json)
+    error = _format_waiting(waiting, len(keys), command) if waiting else None
+    report(Answer(document, format_document(document), bool(waiting), error), None, as_json)
 
 
-def _describe_waiting(waiting: Sequence[RunRow], runs: int, command: str) -> str:
+def _format_waiting(waiting: Sequence[RunRow], runs: int, command: str) -> str:
     """Return how to go on with what has not ended of so many runs, and what is in the way of one that cannot."""
     stated = f"{len(waiting)} of {runs} runs have not ended"
     stuck = [row for row in waiting if row.error]

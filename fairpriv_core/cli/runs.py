@@ -14,7 +14,7 @@ from fairpriv_core.cli.output import Answer, check_folder, open_reporter, print_
 from fairpriv_core.cli.request import name_table, read_method_options, read_request
 from fairpriv_core.cli.terminal import format_account, format_label
 from fairpriv_core.errors import BadInput
-from fairpriv_core.facts.certificates import describe_certificates, find_certificates
+from fairpriv_core.facts.certificates import find_certificates, format_certificates
 from fairpriv_core.facts.terminal import align, format_record, format_runs
 from fairpriv_core.files.forms import UNSTATED, Stated
 from fairpriv_core.notions.metrics import violation
@@ -294,7 +294,7 @@ def answer_certificate(key: str) -> Answer:
     if record is None:
         raise BadInput(f"run {key} has not begun: only a finished run has a certificate.", field="key")
     found = find_certificates(record)
-    return Answer(found, align(describe_certificates(record)))
+    return Answer(found, align(format_certificates(record)))
 
 
 def describe_run(row: RunRow, record: RunRecord | None) -> dict[str, Any]:

@@ -197,7 +197,7 @@ def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen[Kind]], *
         x=x,
         panels=(Panel(ACCURACY),),
         series=tuple(series),
-        caption=f"{better}{_say_absent(points, chosen)}{_say_whiskers(points, paid=paid)}",
+        caption=f"{better}{_format_absent(points, chosen)}{_format_whiskers(points, paid=paid)}",
         alt=f"Accuracy over {x.label}. {said}.",
         references=_mark_constants(chosen),
         origin=_find_origin([each for each, _, _ in points], paid=paid),
@@ -233,25 +233,25 @@ def _mark_constants(chosen: Sequence[Chosen[Kind]]) -> tuple[Mark, ...]:
         else:
             together.append([share])
     return tuple(
-        Mark(100 * share, "" if place else f"{CONSTANT}: {_say_ends(near)}", axis="y")
+        Mark(100 * share, "" if place else f"{CONSTANT}: {_format_ends(near)}", axis="y")
         for near in together
         for place, share in enumerate(reversed(near))
     )
 
 
-def _say_ends(shares: Sequence[float]) -> str:
+def _format_ends(shares: Sequence[float]) -> str:
     low, high = number_text(100 * shares[0]), percent_text(shares[-1])
     return high if len(shares) == 1 else f"{low} to {high}"
 
 
-def _say_absent(points: Sequence[Point], chosen: Sequence[Chosen[Kind]]) -> str:
+def _format_absent(points: Sequence[Point], chosen: Sequence[Chosen[Kind]]) -> str:
     """Return which of the runs are not drawn."""
     drawn = {each.number for each, _, _ in points}
     absent = [each.mark for each in chosen if each.number not in drawn]
     return f"Not drawn, since they lack a number that this needs: {', '.join(absent)}. " if absent else ""
 
 
-def _say_whiskers(points: Sequence[Point], *, paid: bool) -> str:
+def _format_whiskers(points: Sequence[Point], *, paid: bool) -> str:
     several = any(len(each.runs) > 1 for each, _, _ in points)
     if paid:
         drawn = any(mean.low is not None for _, accuracy, at in points for mean in (accuracy, at))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, overload
 
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.facts.certificates import describe_certificates
+from fairpriv_core.facts.certificates import format_certificates
 from fairpriv_core.facts.epsilon import EpsilonFacts, read_epsilon_facts
 from fairpriv_core.facts.measures import Fact, Json, K, Measures, Open, find_kinds
 from fairpriv_core.facts.tables import Outcome, read_outcome
@@ -211,7 +211,7 @@ def read_facts(record: RunRecord, *, curves: Curves = (), audit: Json | None = N
         warnings=record.warnings,
         versions=record.versions,
         steps=record.steps,
-        certificates=describe_certificates(record),
+        certificates=format_certificates(record),
         curves=curves,
         audit=audit,
     )
@@ -245,7 +245,7 @@ def for_audience(facts: RunFacts[Kind], audience: Audience) -> RunFacts[Kind] | 
         steps=facts.steps if covered else None,
         certificates=facts.certificates if covered else (),
         audit=None if audit is None else {"made": audit["made"], "code": audit["code"], "model": None},
-        missing=_say_missing(facts),
+        missing=_format_missing(facts),
     )
 
 
@@ -265,7 +265,7 @@ def _list_measures(record: Json, epsilon: EpsilonFacts) -> list[Measures[Kind]]:
     return found
 
 
-def _say_missing(facts: RunFacts[Kind]) -> tuple[str, ...]:
+def _format_missing(facts: RunFacts[Kind]) -> tuple[str, ...]:
     """Return why numbers of a run are kept from policy, a sentence each; () where its rows are everybody's."""
     if facts.data.published:
         return ()

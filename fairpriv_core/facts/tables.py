@@ -155,7 +155,7 @@ def fold_outcomes(outcomes: Iterable[Outcome], known: Mapping[tuple[str, ...], T
     return tuple(known.get(tuple(run.key for run in row)) or _fold(row) for row in rows)
 
 
-def say_claim(row: TableRow) -> str:
+def format_claim(row: TableRow) -> str:
     """Return what stands beside a row wherever its ε does: value, δ, how it was accounted, what is protected."""
     if row.variant == REPLAYED:
         return "no ε: its noise can be repeated"

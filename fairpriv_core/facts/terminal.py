@@ -8,18 +8,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fairpriv_core.facts.aim import judge_aim, say_closed
+from fairpriv_core.facts.aim import format_no_gap, judge_aim
 from fairpriv_core.facts.classes import are_groups, read_classes
 from fairpriv_core.facts.measures import Json, Measures
-from fairpriv_core.facts.mixing import say_height, say_one_answer
+from fairpriv_core.facts.mixing import format_margin, format_one_answer
 from fairpriv_core.facts.run_facts import RunFacts, read_facts
 from fairpriv_core.facts.wording import cell_text, rows_suffix, value_text
 from fairpriv_core.notions.catalog import list_gaps
-from fairpriv_core.records.config import tell_network
+from fairpriv_core.records.config import format_network
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.record import RAW_OF_OWN, RunRecord
 from fairpriv_core.records.release import Kind
-from fairpriv_core.records.stored import say_stored
+from fairpriv_core.records.stored import format_stored
 from fairpriv_core.text import count_text, duration_text, epsilon_text, percent_text, points_text, show_unseen
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def format_record(record: RunRecord, plain: RunRecord | None = None) -> str:
         *_list_outcome(run),
         ("run", f"{run.key}, {record.status}"),
         ("data", f"{run.data.name}, {run.data.sensitive}{rows_suffix(run.config['data'])}"),
-        ("method", f"{run.method.name} ({run.notion.name}){tell_network(run.config)}"),
+        ("method", f"{run.method.name} ({run.notion.name}){format_network(run.config)}"),
         *run.epsilon.rows,
     ]
     lines += [("release", f"that of run {reused}: this run spent nothing more")] if reused else []
@@ -108,10 +108,10 @@ def _list_outcome(run: RunFacts[Kind]) -> Lines:
 def _compare(run: RunFacts[Kind], plain: RunRecord | None) -> list[str | None]:
     """Return what is said of a run beside plain training on the same test rows, and where that is from."""
     if plain is None or plain.key == run.key:
-        return [say_one_answer(run)]
+        return [format_one_answer(run)]
     other = read_facts(plain)
-    closed = say_closed(other, run.gap_target, run.notion)
-    return [say_one_answer(run), closed, say_height(run, other), say_stored("Plain training is", [plain])]
+    closed = format_no_gap(other, run.gap_target, run.notion)
+    return [format_one_answer(run), closed, format_margin(run, other), format_stored("Plain training is", [plain])]
 
 
 def _list_exact(exact: Measures[Kind], notion: str) -> Lines:

@@ -32,7 +32,7 @@ class Origin:
     @property
     def text(self) -> str:
         """What must be said beside it; "" for nothing."""
-        return self.mark if self.kind == "raw" else say_published(self.published)
+        return self.mark if self.kind == "raw" else format_public_data(self.published)
 
     @property
     def brief(self) -> str:
@@ -62,13 +62,13 @@ def find_origin(data: Iterable[Mapping[str, Any]], *, tell: bool = True) -> Orig
     return Origin("public", list_titles(told) if tell else ())
 
 
-def say_origin(data: Iterable[Mapping[str, Any]]) -> str:
+def format_origin(data: Iterable[Mapping[str, Any]]) -> str:
     """Return what must be said with accuracies and gaps of runs on `data`: that they are raw, or that all is public."""
     origin = find_origin(data)
     return f"{origin.text}{OF_OWN * (origin.kind != 'raw')}"
 
 
-def say_published(titles: Sequence[str]) -> str:
+def format_public_data(titles: Sequence[str]) -> str:
     """Return that data sets are public; "" without any."""
     return f"{' and '.join(titles)} {'is' if len(titles) == 1 else 'are'} public." if titles else ""
 

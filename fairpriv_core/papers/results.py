@@ -44,7 +44,7 @@ class Made:
     runs: tuple[PaperRun, ...]
     failed: Mapping[str, str] = field(default_factory=dict)
 
-    def say_failed(self) -> str:
+    def format_failed_runs(self) -> str:
         """Return how many runs came to no model and why, as a sentence that ends in a space; "" where all did."""
         if not self.failed:
             return ""

@@ -65,7 +65,7 @@ def count_times_needed(failures: int, runs: int, allowed: float) -> int | None:
     return next((n for n in times if stand_by_count(n * failures, n * runs, allowed)[0] != "open"), None)
 
 
-def say_needed(seeds: int, needed: int | None) -> str:
+def format_seeds_needed(seeds: int, needed: int | None) -> str:
     """Return what would settle an open number of so many seeds, in words."""
     if seeds < 2:
         return "needs more than one seed"

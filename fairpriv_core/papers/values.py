@@ -121,7 +121,7 @@ def count_alike(runs: Runs) -> tuple[int, int]:
     return sum(answers_alike(run) for run in named.values()), len(named)
 
 
-def say_alike(runs: Runs) -> str:
+def format_same_answers(runs: Runs) -> str:
     """Return the clause on models that hardly tell people apart, as fair and as accurate as one answer; or ""."""
     same, models = count_alike(runs)
     give = "gives" if same == 1 else "give"

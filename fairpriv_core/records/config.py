@@ -246,12 +246,12 @@ def has_images(data: DataSpec) -> bool:
     return data.image is not None or (problem is not None and problem.image is not None)
 
 
-def tell_network(config: Mapping[str, Any]) -> str:
+def format_network(config: Mapping[str, Any]) -> str:
     """Return how a config's JSON names its network behind other words; "" without one, and for a table's usual mlp.
 
-    >>> tell_network({"data": {"dataset": "adult", "sensitive": "sex"}, "method": {"network": "mlp"}})
+    >>> format_network({"data": {"dataset": "adult", "sensitive": "sex"}, "method": {"network": "mlp"}})
     ''
-    >>> tell_network({"data": {"dataset": "utkface", "sensitive": "race"}, "method": {"network": "cnn_small"}})
+    >>> format_network({"data": {"dataset": "utkface", "sensitive": "race"}, "method": {"network": "cnn_small"}})
     ', network cnn_small'
     """
     network = config["method"].get("network")

@@ -23,7 +23,7 @@ from benchmarks.dp_fermi_settings import (
 )
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.papers.catalog import papers
-from fairpriv_core.papers.dp_fermi.settings import CASES, CHOSEN, TRIAL_SEEDS, TRIED, list_methods, say_trials
+from fairpriv_core.papers.dp_fermi.settings import CASES, CHOSEN, TRIAL_SEEDS, TRIED, format_trials, list_methods
 from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.runs import list_configs
 
@@ -87,9 +87,9 @@ def test_a_trial_of_which_runs_are_missing_is_not_judged(tmp_path: Path, monkeyp
 
 def test_a_figure_says_what_was_tried_and_what_was_chosen() -> None:
     for name, case in CASES.items():
-        told = say_trials(name)
+        told = format_trials(name)
         assert f"at an accuracy of {case.level:g} %" in told
         for method in list_methods(case):
             for value in {value for setting in TRIED[method] for value in setting.values()}:
                 assert f"{value:g}" in told
-    assert "for Tran et al. 2021b a step of 0.05 with 200 epochs" in say_trials("Credit Card, parity")
+    assert "for Tran et al. 2021b a step of 0.05 with 200 epochs" in format_trials("Credit Card, parity")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from fairpriv_core.figures.figure import write_csv
-from fairpriv_core.figures.paper_figures import describe_runs, draw_preset, is_raw, list_cells
+from fairpriv_core.figures.paper_figures import draw_preset, format_run_sentences, is_raw, list_cells
 from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import (
     ACCURACY,
@@ -179,10 +179,10 @@ def test_printed_numbers_stand_beside_ours_and_follow_them() -> None:
 def test_what_is_published_is_called_so() -> None:
     runs = [make_record("pf_ld", seed=0, accuracy=0.9, gap=0.1, epsilon=1.0, variant="published")]
     drawing = Plot("line", EPSILON, (ACCURACY,), (published("PF-LD", "pf_ld"), proved("PF-LD", "pf_ld")))
-    said = describe_runs(replace(tiny.FIGURE, drawing=drawing), runs)
+    said = format_run_sentences(replace(tiny.FIGURE, drawing=drawing), runs)
     assert "ε by the paper's own accounting, not proved to hold: 1.00 (PF-LD, as published)." in said
     assert said.startswith("Data: Bank marketing, by age. One seed")
-    assert describe_runs(tiny.FIGURE, []) == "No finished run yet."
+    assert format_run_sentences(tiny.FIGURE, []) == "No finished run yet."
 
 
 def test_groups_of_rows_that_not_everybody_has_are_raw() -> None:
@@ -217,7 +217,7 @@ def test_a_line_of_a_table_has_its_epsilon_and_who_accounts_for_it() -> None:
         "1.50 by the paper, not proved",
         "1.50 proved",
     ]
-    assert "Each line has its ε beside it" in describe_runs(preset, runs)
+    assert "Each line has its ε beside it" in format_run_sentences(preset, runs)
 
 
 def test_settings_in_which_the_variants_differ_are_named_and_so_are_models_that_answer_alike() -> None:
@@ -225,13 +225,15 @@ def test_settings_in_which_the_variants_differ_are_named_and_so_are_models_that_
     preset = replace(tiny.FIGURE, drawing=drawing)
     made = {"seed": 0, "accuracy": 0.9, "gap": 0.1, "epsilon": 1.0}
     alike = [make_record("pf_ld", **made, variant=kind, clip_primal=10.0) for kind in ("published", "proved")]
-    assert "other settings" not in describe_runs(preset, alike) and "same answer" not in describe_runs(preset, alike)
+    assert "other settings" not in format_run_sentences(preset, alike) and "same answer" not in format_run_sentences(
+        preset, alike
+    )
     apart = [alike[0], make_record("pf_ld", **made, variant="proved", clip_primal=1.0)]
-    assert "PF-LD: the proved variant has other settings than the published one (clip primal)" in describe_runs(
+    assert "PF-LD: the proved variant has other settings than the published one (clip primal)" in format_run_sentences(
         preset, apart
     )
     apart[0].metrics["positive_rate"] = 0.97
-    assert "Of these 2 models 1 gives 95 of 100 people or more the same answer." in describe_runs(preset, apart)
+    assert "Of these 2 models 1 gives 95 of 100 people or more the same answer." in format_run_sentences(preset, apart)
 
 
 def test_a_picture_that_is_taken_away_says_what_it_is_under_a_plain_name() -> None:

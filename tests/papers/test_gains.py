@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from statistics import stdev
 
-from fairpriv_core.figures.paper_figures import describe_runs, list_cells
+from fairpriv_core.figures.paper_figures import format_run_sentences, list_cells
 from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import ACCURACY, GAP, Claim, GainTable, MeanGain, Part, Quantity
 from fairpriv_core.papers.verdicts import Verdict, judge
@@ -107,7 +107,7 @@ def test_its_table_has_a_line_for_each_cell_with_both_sides_at_the_level() -> No
     assert list(first) == ["what", "Gain, %", "DP-FERMI", "PF-LD", "Accuracy, at least"]
     assert list(first.values()) == ["ε = 1", f"70.00 ± {halve(GAPS[1.0]):.2f}", "3.00 ± 2.48", "10.00 ± 2.48", "85 %"]
     assert second["Accuracy, at least"] == "88 %" and second["Gain, %"].startswith("37.50 ±")
-    said = describe_runs(preset, runs)
+    said = format_run_sentences(preset, runs)
     assert "Means over 3 seeds" in said and "1.00 to 3.00 (DP-FERMI; PF-LD)" in said, "of both sides alone"
 
 
@@ -116,4 +116,4 @@ def test_numbers_of_seeds_that_differ_from_data_to_data_are_both_told() -> None:
     more = [make_record("pf_ld", seed=seed, accuracy=0.9, gap=0.1, epsilon=1.0) for seed in range(5)]
     for run in more:
         run.config["data"] = {"dataset": "adult", "sensitive": "sex"}
-    assert "Means over 3 to 5 seeds" in describe_runs(tiny.FIGURE, [*runs, *more])
+    assert "Means over 3 to 5 seeds" in format_run_sentences(tiny.FIGURE, [*runs, *more])

@@ -23,7 +23,7 @@ from fairpriv_core.papers.printed import set_beside
 from fairpriv_core.papers.results import FOLDER as KEPT
 from fairpriv_core.papers.results import Made
 from fairpriv_core.papers.runs import join_sweeps, list_configs
-from fairpriv_core.papers.scoreboard import list_claims, say_figure
+from fairpriv_core.papers.scoreboard import format_figure_verdict, list_claims
 from fairpriv_core.papers.status import Status
 from fairpriv_core.papers.values import choose, list_paths
 from fairpriv_core.papers.verdicts import Finding, Verdict, judge, judge_all
@@ -184,13 +184,13 @@ def has_by_nature(run: PaperRun, path: str) -> bool:
 
 
 def test_runs_that_came_to_no_model_are_told_of() -> None:
-    assert Made("2026-01-01", "small", ()).say_failed() == ""
+    assert Made("2026-01-01", "small", ()).format_failed_runs() == ""
     failed = {
         "a": "training diverged in epoch 12: lower it.",
         "b": "training diverged in epoch 9: lower it.",
         "c": "no",
     }
-    assert Made("2026-01-01", "small", ({"key": "d"},), failed).say_failed() == (
+    assert Made("2026-01-01", "small", ({"key": "d"},), failed).format_failed_runs() == (
         "3 of 4 runs came to no model and are in no number (2 × training diverged in epoch …; 1 × no). "
     )
 
@@ -242,7 +242,10 @@ def test_a_figure_is_told_in_a_readers_sentence(
     found = [Finding(f"ε = {value:g}", status, seeds=3) for value, status in zip((0.5, 1, 3), statuses, strict=True)]
     other = Verdict(replace(claim, says="it is quick"), "", (Finding("", "open", seeds=3),), ())
     monkeypatch.setattr(scoreboard, "judge_all", lambda *_: [Verdict(claim, "", tuple(found), ()), other])
-    assert say_figure(READY[0], list_claims(READY[0], []), []) == f"“It is fair”: {answer}. Other statements: 1 open"
+    assert (
+        format_figure_verdict(READY[0], list_claims(READY[0], []), [])
+        == f"“It is fair”: {answer}. Other statements: 1 open"
+    )
 
 
 def test_committed_results_stay_small() -> None:

@@ -23,7 +23,7 @@ from fairpriv_core.facts.terminal import format_record
 from fairpriv_core.figures import live
 from fairpriv_core.figures.export import to_html
 from fairpriv_core.papers.paper_run import PaperRun
-from fairpriv_core.papers.values import answers_alike, list_paths, say_alike
+from fairpriv_core.papers.values import answers_alike, format_same_answers, list_paths
 from fairpriv_core.store.runs import RunStore, open_store
 from tests.many import AGES, DIGITS, ask, finish, make_ages, make_digits
 from tests.papers import tiny
@@ -177,11 +177,11 @@ def test_seeds_are_folded_by_class_and_by_share(store: RunStore) -> None:
 def test_a_model_that_gives_nearly_everybody_one_answer_is_told_of(store: RunStore) -> None:
     keys = add_ages(store)
     runs = [PaperRun.of(store.records([key])[key]) for key in keys]
-    assert say_alike(runs) == "" and "nearly everybody" not in say_decided(runs[0].metrics)
+    assert format_same_answers(runs) == "" and "nearly everybody" not in say_decided(runs[0].metrics)
     runs[0].metrics["largest_decided"] = 0.96
     runs[0].metrics["classes"][1]["decided"] = 0.96
     assert answers_alike(runs[0]) and runs[0].read("same_answer") == 0.96
-    assert "of these 3 models 1 gives 95 of 100 people or more the same answer" in say_alike(runs)
+    assert "of these 3 models 1 gives 95 of 100 people or more the same answer" in format_same_answers(runs)
     assert say_decided(runs[0].metrics) == (
         "Decided most: 'middle', for 96.00 % of the test rows. The model gives nearly everybody the same answer."
     )

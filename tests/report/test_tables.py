@@ -9,7 +9,7 @@ import pytest
 
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.run_facts import for_audience
-from fairpriv_core.facts.tables import REPLAYED, UNPROVED, parameter_diff, read_outcome, run_table, say_claim
+from fairpriv_core.facts.tables import REPLAYED, UNPROVED, format_claim, parameter_diff, read_outcome, run_table
 from fairpriv_core.records.record import RAW
 from tests.facts.told import tell
 from tests.report.samples import record
@@ -104,7 +104,7 @@ def test_an_epsilon_says_whom_it_protects_and_what_the_rows_gave(
     one = {**one, "config": {**one["config"], "data": {"sensitive": "sex", **data}}}
     line = tell(one).epsilon.line
     assert (wording.LEARNED in line) == learned and f"protects {protects}" in line
-    assert f"protects {protects})" in say_claim(run_table([one])[0])
+    assert f"protects {protects})" in format_claim(run_table([one])[0])
 
 
 def test_an_epsilon_that_is_not_proved_says_why() -> None:
@@ -135,7 +135,7 @@ def test_a_run_that_was_chosen_by_raw_numbers_states_no_epsilon_and_has_a_row_of
     chosen = record(1, epsilon=None, epsilon_reason="It was chosen by raw numbers.")
     rows = run_table([record(0), chosen, record(2)])
     assert [(row.seeds, row.epsilon, row.variant) for row in rows] == [((0, 2), 1.0, "proved"), ((1,), None, UNPROVED)]
-    assert say_claim(rows[1]) == "no ε is proved" and say_claim(rows[0]).startswith(
+    assert format_claim(rows[1]) == "no ε is proved" and format_claim(rows[0]).startswith(
         "ε = 1.00 (δ = 1 in 100,000, proved"
     )
     published = record(1, epsilon=None, variant="published")

@@ -11,7 +11,7 @@ import streamlit as st
 from fairpriv_core.errors import BadInput, Damaged
 from fairpriv_core.facts.compare import Compared
 from fairpriv_core.facts.run_facts import read_facts
-from fairpriv_core.facts.tables import TableRow, say_claim, varied_settings
+from fairpriv_core.facts.tables import TableRow, format_claim, varied_settings
 from fairpriv_core.facts.wording import metric_title
 from fairpriv_core.figures.mixing import find_plain
 from fairpriv_core.figures.origin import find_origin_of_rows
@@ -117,7 +117,7 @@ def _tell_letters(compared: Sequence[Compared]) -> None:
     varied = varied_settings(one.row for one in compared)
     for letter, one in zip(ascii_uppercase, compared, strict=False):
         name = name_row(one.row, varied[one.row.keys[0]])
-        st.markdown(f"**{plain(letter)}** &nbsp; {plain(name)}  \n:small[{plain(say_claim(one.row))}]")
+        st.markdown(f"**{plain(letter)}** &nbsp; {plain(name)}  \n:small[{plain(format_claim(one.row))}]")
 
 
 def _read(store: RunStore, rows: Sequence[TableRow]) -> list[Compared]:

@@ -14,7 +14,7 @@ from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures import live
 from fairpriv_core.figures.comparison import compare_groups, compare_points
 from fairpriv_core.figures.live import fold_curves
-from fairpriv_core.figures.origin import find_origin_of_rows, say_origin
+from fairpriv_core.figures.origin import find_origin_of_rows, format_origin
 from fairpriv_core.stats import Mean
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import number_text
@@ -95,7 +95,7 @@ def show_classes(compared: Sequence[Compared]) -> None:
     ]
     st.dataframe(table, key="class_table", hide_index=True, alt="Each class's accuracy in each run.")
     beside = "" if reference is None else f" In brackets: percentage points against {plain(letters[reference])}."
-    st.caption(f"In per cent, mean ± 95 % over seeds.{beside} {plain(say_origin(_list_data(compared)))}")
+    st.caption(f"In per cent, mean ± 95 % over seeds.{beside} {plain(format_origin(_list_data(compared)))}")
 
 
 def _show_share(mean: Mean, gain: float | None) -> str:

@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import streamlit as st
 
-from fairpriv_core.documents.paper_methods import list_methods, say_methods
+from fairpriv_core.documents.paper_methods import format_methods, list_methods
 from fairpriv_core.documents.paper_prose import list_beside, list_cases
-from fairpriv_core.figures.paper_figures import describe_drawing, draw_preset, is_raw, list_cells
+from fairpriv_core.figures.paper_figures import draw_preset, format_sentences, is_raw, list_cells
 from fairpriv_core.papers.catalog import find_preset
 from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import MEASURES, MethodTable, Paper, Preset
@@ -59,7 +59,7 @@ def find_results(store: RunStore, preset: Preset) -> Found:
         return Found(whole[0], runs, "store", f"From {len(runs)} runs in this store.")
     made = find_made().get(preset.id)
     if made is not None:
-        statement = f"Made earlier by this software, on {made.day}. {made.say_failed()}".rstrip()
+        statement = f"Made earlier by this software, on {made.day}. {made.format_failed_runs()}".rstrip()
         return Found(made.version, made.runs, "made", statement)
     name = max(stored, key=lambda each: len(stored[each]))
     if not stored[name]:
@@ -117,7 +117,7 @@ def show_methods(paper: Paper, table: MethodTable) -> None:
     widths = {name: st.column_config.TextColumn(width=width) for name, width in _METHOD_WIDTHS.items()}
     alt = "What each method takes and needs, as its code declares it."
     st.dataframe(list_methods(table), key="paper_methods", hide_index=True, alt=alt, column_config=widths)
-    st.caption(plain(say_methods(paper)))
+    st.caption(plain(format_methods(paper)))
 
 
 def offer_runs(store: RunStore, preset: Preset) -> None:
@@ -158,7 +158,7 @@ def _show_drawing(preset: Preset, runs: Runs) -> None:
     cells = list_cells(preset, runs)
     if cells:
         st.dataframe(cells, key="paper_table", hide_index=True, alt=f"{preset.title}, from our runs.")
-    st.caption(plain(f"{describe_drawing(preset, runs)} {RAW * is_raw(preset, runs)}".rstrip()))
+    st.caption(plain(f"{format_sentences(preset, runs)} {RAW * is_raw(preset, runs)}".rstrip()))
 
 
 def _show_printed(preset: Preset, beside: Sequence[Beside]) -> None:

@@ -43,7 +43,7 @@ def show_costs_of_sweep(cost: Json) -> None:
     with st.container(horizontal=True, gap="medium"):
         st.metric("Runs", f"{cost['runs']:,}", width=110)
         st.metric("New", f"{cost['new']:,}", width=110, help="The others are stored and are not run again.")
-        st.metric("Training time, nothing else running", _say_time(cost), width=280, help=_help_with_time(cost))
+        st.metric("Training time, nothing else running", _format_time(cost), width=280, help=_help_with_time(cost))
     lines = [_describe(item) for item in cost["protected"] if item["protected"]]
     if lines:
         st.markdown("**If all results are released**", help=_HELP)
@@ -54,7 +54,7 @@ def show_costs_of_sweep(cost: Json) -> None:
     _list_skipped(cost["skipped"])
 
 
-def _say_time(cost: Json) -> str:
+def _format_time(cost: Json) -> str:
     if not cost["new"] and not cost["unfinished"]:
         return "none left"
     return "unknown" if not cost["seconds"] else f"about {duration_text(cost['seconds'])}"
@@ -248,7 +248,7 @@ def _show_progress(sweep: _Sweep, state: _State) -> None:
     total = len(state.preview["result"]["keys"])
     ended = sum(state.counts.get(status, 0) for status in _ENDED)
     parts = [f"{count} {_WORDS.get(status, status)}" for status, count in state.counts.items()]
-    left = _say_left(sweep, state, total)
+    left = _format_left(sweep, state, total)
     st.progress(min(1.0, state.made / total), text=f"{ended} of {total} ended: {', '.join(parts)}{left}")
     keys, sweeps = state.preview["result"]["keys"], SweepStore(sweep.store)
     with st.container(horizontal=True):
@@ -263,7 +263,7 @@ def _show_progress(sweep: _Sweep, state: _State) -> None:
         _list_reasons(sweeps, keys)
 
 
-def _say_left(sweep: _Sweep, state: _State, total: int) -> str:
+def _format_left(sweep: _Sweep, state: _State, total: int) -> str:
     """Return about how long it will take yet, by how fast it went since this page first saw it move."""
     if not state.training:
         return ""
