@@ -55,7 +55,7 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.errors import RunFailed
-from fairpriv_core.facts.mixing import measure_height
+from fairpriv_core.facts.mixing import measure_margin
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
@@ -130,7 +130,7 @@ def measure(fitted: Fitted | None, data: str, notion: str, seed: int) -> dict[st
     if fitted is None:
         return {"seed": seed, "accuracy": None}
     found = evaluate(fitted.network, fitted.parameters, validation_part(data, seed)[1])
-    height = measure_height(found, measure_plain(data, seed), notions()[notion])
+    height = measure_margin(found, measure_plain(data, seed), notions()[notion])
     interval = None if height is None else [round(end, 5) for end in (height.value, height.low, height.high)]
     gap = found[notions()[notion].metric]
     return {"seed": seed, "accuracy": round(found["accuracy"], 5), "gap": round(gap, 5), "height": interval}

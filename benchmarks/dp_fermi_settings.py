@@ -37,9 +37,10 @@ from fairpriv_core.cli.output import open_reporter
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.papers.differences import list_settings, reach
 from fairpriv_core.papers.dp_fermi.settings import CASES, CHOSEN, TRIAL_SEEDS, TRIED, Case, Setting, build, list_methods
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import ACCURACY, GAP, Quantity
-from fairpriv_core.papers.runs import find_records, list_configs, run_missing
-from fairpriv_core.papers.values import fold, read_path
+from fairpriv_core.papers.runs import find_runs, list_configs, run_missing
+from fairpriv_core.papers.values import fold
 from fairpriv_core.runs.children import count_cores, use_one_thread
 from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.store.runs import open_store
@@ -92,7 +93,7 @@ def sweep_trial(case: Case, method: str, setting: Setting) -> dict[str, Any]:
     return {"data": case.data, "notion": case.notion, "split": case.split, "axes": axes}
 
 
-def measure(records: Sequence[Mapping[str, Any]], level: float) -> tuple[float, float]:
+def measure(records: Sequence[PaperRun], level: float) -> tuple[float, float]:
     """Return a budget's smallest violation at an accuracy of `level`, and the accuracy there, in percent."""
     settings = list_settings(records, Quantity("", GAP), ACCURACY)
     found = reach(settings, level)
@@ -107,10 +108,10 @@ def read_trial(name: str, method: str, setting: Setting) -> Trial:
     case = CASES[name]
     keys = tuple(list_configs([sweep_trial(case, method, setting)]))
     with open_store() as store:
-        records = find_records(store, keys)
+        records = find_runs(store, keys)
     if len(records) != len(keys):
         raise RunFailed(f"{name}, {method} with {dict(setting)} has {len(records)} of {len(keys)} runs.")
-    at = [[one for one in records if read_path(one, "config/epsilon") == epsilon] for epsilon in case.epsilons]
+    at = [[one for one in records if one.read("config/epsilon") == epsilon] for epsilon in case.epsilons]
     violations, accuracies = zip(*(measure(own, case.level) for own in at), strict=True)
     return Trial(name, method, setting, _round(violations), _round(accuracies), keys)
 

@@ -41,8 +41,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from fairpriv_core.cli.output import open_reporter
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers.pf_ld.settings import CHOSEN, READINGS_OF, WARMUP, Choice, Kind, build_pf_ld, sweep_bank
-from fairpriv_core.papers.runs import find_records, list_configs, run_missing
-from fairpriv_core.papers.values import read_path
+from fairpriv_core.papers.runs import find_runs, list_configs, run_missing
 from fairpriv_core.runs.children import use_one_thread
 from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.store.runs import open_store
@@ -115,9 +114,9 @@ def measure(notion: str, table: Mapping[str, Any]) -> tuple[dict[str, float], tu
     """Return means of a table's runs by what they are of, and the keys of the runs; None where one came to no model."""
     keys = tuple(list_configs([sweep_at(notion, [table])]))
     with open_store() as store:
-        found = find_records(store, keys)
+        found = find_runs(store, keys)
     paths = {"accuracy": "metrics/accuracy", "constant": "metrics/constant_accuracy", "gap": "gap"}
-    means = {name: round(fmean(read_path(one, path) for one in found), 5) for name, path in paths.items() if found}
+    means = {name: round(fmean(one.read(path) for one in found), 5) for name, path in paths.items() if found}
     return (means, keys) if len(found) == len(keys) else None
 
 

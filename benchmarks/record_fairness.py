@@ -23,7 +23,7 @@ from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
-from fairpriv_core.facts.mixing import measure_height
+from fairpriv_core.facts.mixing import measure_margin
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -133,7 +133,7 @@ def report(name: str, case: Case) -> str:
     setting, parts = choose(name, case), fresh_parts(case.data)
     found, plain = measure(fit(name, setting, case, parts), parts), measure_plain(case.data)
     notion = notions()[case.notion]
-    heights = [measure_height(own, other, notion) for own, other in zip(found, plain, strict=True)]
+    heights = [measure_margin(own, other, notion) for own, other in zip(found, plain, strict=True)]
     defined = mean_interval([None if height is None else 100 * height.value for height in heights])
     constant = np.mean([np.bincount(test.y).max() / test.n for _, test in parts])
     numbers = [mean_interval([one[what] for one in found]) for what in ("accuracy", notion.metric)]

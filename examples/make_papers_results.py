@@ -22,10 +22,11 @@ from fairpriv_core.documents.paper_pages import render_index, render_paper
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers.catalog import find_preset, papers
 from fairpriv_core.papers.measured import with_measured
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import Preset
 from fairpriv_core.papers.results import STATED, find_path, read_made, read_rows, write_rows
-from fairpriv_core.papers.runs import find_records, list_configs
-from fairpriv_core.papers.values import list_paths, read_path
+from fairpriv_core.papers.runs import find_runs, list_configs
+from fairpriv_core.papers.values import list_paths
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 
@@ -66,31 +67,31 @@ def collect(preset: Preset, store: RunStore, version: str, kept: Sequence[Row] =
     if preset.made_from:
         raise BadInput(f"{preset.id} keeps no runs of its own: keep those of {', '.join(preset.made_from)}.")
     configs = list_configs(preset.pick(version).sweeps)
-    records = with_measured(store, preset.measured, find_records(store, list(configs)))
+    runs = with_measured(store, preset.measured, find_runs(store, list(configs)))
     made = {"figure": preset.id, "made": datetime.now(UTC).date().isoformat(), "version": version}
-    found = {_name(record): made | shorten(record, list_paths(preset)) for record in records}
+    found = {_name(run.key): made | shorten(run, list_paths(preset)) for run in runs}
     for key, row in SweepStore(store).find(list(configs)).items():
         if row.status == "failed":
             found[key] = made | {"key": key, **split_config(configs[key].to_json()), "failed": str(row.error)}
-    found = {_name(row): {**row, "version": version} for row in kept} | found
+    found = {_name(row["key"]): {**row, "version": version} for row in kept} | found
     missing = [key for key in configs if key not in found]
     if missing:
         raise BadInput(f"{preset.id}: {len(missing)} of {len(configs)} runs have not finished, first {missing[0]}.")
     return [found[key] for key in configs]
 
 
-def _name(run: Mapping[str, Any]) -> str:
+def _name(key: str) -> str:
     """Return the key of a run's config, which has no number of a repeat."""
-    return str(run["key"]).partition("-")[0]
+    return key.partition("-")[0]
 
 
-def shorten(record: Mapping[str, Any], paths: Sequence[str]) -> Row:
-    """Return what is kept of a record: its setting and seed, what it states of ε, and its numbers."""
-    names = [f"metrics/{record['config']['notion']}_gap" if path == "gap" else path for path in paths]
-    numbers = {name: read_path(record, name) for name in names if name not in WORKED_OUT}
+def shorten(run: PaperRun, paths: Sequence[str]) -> Row:
+    """Return what is kept of a run: its setting and seed, what it states of ε, and its numbers."""
+    names = [f"metrics/{run.config['notion']}_gap" if path == "gap" else path for path in paths]
+    numbers = {name: run.read(name) for name in names if name not in WORKED_OUT}
     rounded = {name: round(float(value), 5) for name, value in numbers.items() if value is not None}
-    own = {name: record[name] for name in ("key", "seconds", *STATED)}
-    return {**own, **split_config(record["config"]), **rounded}
+    own = {name: getattr(run, name) for name in ("key", "seconds", *STATED)}
+    return {**own, **split_config(run.config), **rounded}
 
 
 def split_config(config: Mapping[str, Any]) -> Row:

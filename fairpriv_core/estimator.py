@@ -481,12 +481,12 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             sensitive=IN_MEMORY.sensitive,
             digest="",  # one of protected values would let anyone who guesses them know that they are right
             assumptions={
-                "attribute": (listed, _FEATURES["attribute"], *self._tell_scaling(names)),
+                "attribute": (listed, _FEATURES["attribute"], *self._format_scaling(names)),
                 "record": (listed, _LABELS.format("; ".join(classes)), _FEATURES["record"]),
             },
         )
 
-    def _tell_scaling(self, names: Sequence[str]) -> tuple[str, ...]:
+    def _format_scaling(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return what is assumed of features that were standardised."""
         if self.scaling_ is None:
             return ()

@@ -101,6 +101,17 @@ def count_text(number: int, thing: str) -> str:
     return f"{number:,} {thing}{plural}"
 
 
+def duration_text(seconds: float) -> str:
+    """Return a duration in words.
+
+    >>> duration_text(0.2), duration_text(40), duration_text(720), duration_text(12600)
+    ('1 s', '40 s', '12 min', '3.5 h')
+    """
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 def percent_text(share: float | None) -> str:
     """Return a share in [0, 1] in per cent, with at most two decimals.
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.preset import Paper, Preset
-from fairpriv_core.papers.scoreboard import list_claims, say_figure
+from fairpriv_core.papers.scoreboard import format_figure_verdict, list_claims
 from pages.widgets.papers.papers import find_results, offer_runs, show_methods, show_results
 from pages.widgets.papers.scoreboard import find_made, show_scoreboard, show_statements
 from pages.widgets.shared.access import find_store
@@ -32,7 +32,7 @@ def show() -> None:
     found = None if store is None else find_results(store, preset)
     rows = list_claims(preset, found.runs) if found and found.runs else []
     if found and found.runs:
-        st.markdown(f"**{plain(say_figure(preset, rows, found.runs))}.**")
+        st.markdown(f"**{plain(format_figure_verdict(preset, rows, found.runs))}.**")
     st.markdown(plain(preset.shows))
     with st.expander("Settings, the paper's and ours"):
         st.caption(plain(paper.citation))

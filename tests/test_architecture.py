@@ -121,6 +121,14 @@ OTHER_THINGS: dict[tuple[str, str], str] = {
     ("fairpriv_core/privacy/event.py", "randomized_response"): "a kind of release",
     ("fairpriv_core/records/parameters.py", "none"): "how a person writes a missing value",
 }
+# Where a record's JSON may be read by these keys; elsewhere RunRecord, RunFacts and PaperRun have what it says.
+RECORD_KEYS = ("config", "metrics")
+READS_RECORDS = ("fairpriv_core/records/", "fairpriv_core/store/", "fairpriv_core/facts/")
+# What may be read by such a key besides -> what it is there.
+OTHER_KEYS: dict[str, str] = {
+    "fairpriv_core/papers/results.py": "a column of the committed results",
+    "pages/widgets/run/outcome.py": "the document that leaves the store, for the settings as a file",
+}
 WORD = "none"  # a method's name and an English word: a text is taken for the method where something is compared with it
 
 
@@ -167,6 +175,21 @@ def find_names(source: Source, names: frozenset[str]) -> Iterator[str]:
             continue
         if node.value != WORD or id(node) in inside:
             yield f"{source.path}:{node.lineno} names '{node.value}'; the catalogue declares what it is or can do."
+
+
+def find_record_keys(source: Source) -> Iterator[str]:
+    """Yield each reading of a record's JSON by a key: `record["config"]`, `found.get("metrics")`."""
+    if source.path.startswith(READS_RECORDS) or source.path in OTHER_KEYS:
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Subscript):
+            key: ast.expr | None = node.slice
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+            key = node.args[0] if node.args else None
+        else:
+            continue
+        if isinstance(key, ast.Constant) and key.value in RECORD_KEYS:
+            yield f"{source.path}:{node.lineno} reads '{key.value}' by its key; RunRecord or RunFacts has it."
 
 
 def _own_modules(item: Import) -> list[str]:
@@ -233,6 +256,11 @@ def test_packages_are_empty_and_no_file_is_a_drawer() -> None:
     assert_none(source.path for source in CODE if Path(source.path).stem in drawers)
 
 
+def test_no_records_json_is_read_by_key_outside_its_rooms() -> None:
+    product = [source for source in CODE if source.path.startswith(("fairpriv_core/", "pages/", "app.py"))]
+    assert_none(line for source in product for line in find_record_keys(source))
+
+
 def test_no_method_and_no_notion_is_told_by_its_name() -> None:
     measured = ("fairpriv_core/papers/", "fairpriv_core/methods/", "benchmarks/", "examples/")
     outside = [source for source in CODE if not source.path.startswith((*measured, "fairpriv_core/notions/catalog.py"))]
@@ -292,6 +320,12 @@ from fairpriv_core.privacy.event import Event
 from fairpriv_core.engine.kernel import step
 """
     assert not list(find_forbidden_imports(Source("fairpriv_core/methods/a.py", text)))
+
+
+def test_a_record_that_is_read_by_key_is_found() -> None:
+    text = 'a = record["config"]["seed"]\nb = found.get("metrics", {})\nc = record.config\nd = {"config": config}\n'
+    assert len(list(find_record_keys(Source("pages/run.py", text)))) == 2
+    assert not list(find_record_keys(Source("fairpriv_core/facts/a.py", text)))
 
 
 def test_an_oversize_function_is_found() -> None:

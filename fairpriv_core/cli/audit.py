@@ -6,7 +6,7 @@ import click
 
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, print_answer, say
-from fairpriv_core.cli.prose import describe_audit
+from fairpriv_core.cli.terminal import format_audit
 from fairpriv_core.runs.audit import AuditPlan, Report, audit_once
 from fairpriv_core.store.runs import open_store
 
@@ -27,4 +27,4 @@ def answer_audit(key: str, plan: AuditPlan, report: Report, *, again: bool) -> A
     """Audit a run, or tell what its stored audit found."""
     with open_store() as store:
         found = audit_once(store, store.row(key).key, plan, report, again=again)
-    return Answer(found, describe_audit(found))
+    return Answer(found, format_audit(found))

@@ -10,6 +10,7 @@ import click
 from fairpriv_core import checks
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, print_answer, report, say
+from fairpriv_core.cli.terminal import format_catalogue, format_settings
 from fairpriv_core.data import catalog as data_catalog
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.croissant import describe_problem
@@ -22,7 +23,6 @@ from fairpriv_core.methods.catalog import find_plugin, methods, name_group
 from fairpriv_core.notions import catalog as notion_catalog
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
-from fairpriv_core.runs import prose
 
 
 @click.command()
@@ -59,7 +59,7 @@ def methods_command(name: str | None, as_json: bool) -> None:
         return
     checks.known_names("method", (name,), methods())
     found = _describe_method(methods()[name])
-    print_answer(Answer(found, prose.describe_settings(found)), as_json)
+    print_answer(Answer(found, format_settings(found)), as_json)
 
 
 @click.command("notions")
@@ -90,7 +90,7 @@ def answer_catalogue(name: str) -> Answer:
     for plugin in list_plugins():
         if plugin.fault is not None:
             say(f"Warning: {plugin.fault}")
-    return Answer({name: found}, prose.describe_catalogue(found))
+    return Answer({name: found}, format_catalogue(found))
 
 
 def list_datasets() -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import click
 
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, print_answer
-from fairpriv_core.cli.prose import describe_ledgers, describe_selection
+from fairpriv_core.cli.terminal import format_ledgers, format_selection
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import BadInput
 from fairpriv_core.ledger.report import Data, name_columns, report_ledger, report_ledgers
@@ -91,7 +91,7 @@ def answer_ledger(dataset: str | None, file: str | None, sensitive: str | None, 
             data = _find_data(store, dataset, file)
             columns = () if sensitive is None else name_columns(data, sensitive)
             found = [report_ledger(store, _find_page(store, data), call_data(data), delta=delta, columns=columns)]
-    return Answer({"ledgers": found}, describe_ledgers(found))
+    return Answer({"ledgers": found}, format_ledgers(found))
 
 
 def answer_cap(name: str, column: str | None, *, record: bool, lift: bool, **limit: Any) -> Answer:
@@ -109,7 +109,7 @@ def answer_cap(name: str, column: str | None, *, record: bool, lift: bool, **lim
         store.ledger.set_cap(page, protected, wanted, where=call_data(data))
         found = report_ledger(store, page, call_data(data), delta=delta, columns=(protected,))
     told = {} if lift or data["file"] is None else {"says": _OF_FILE}
-    return Answer({"ledgers": [found], **told}, "\n\n".join((describe_ledgers([found]), *told.values())))
+    return Answer({"ledgers": [found], **told}, "\n\n".join((format_ledgers([found]), *told.values())))
 
 
 def answer_selection(keys: Sequence[str], criterion: Criterion, *, without_epsilon: bool = False) -> Answer:
@@ -117,7 +117,7 @@ def answer_selection(keys: Sequence[str], criterion: Criterion, *, without_epsil
     with open_store() as store:
         named = [store.row(key).key for key in keys]
         found = select_run(store, named, criterion, without_epsilon=without_epsilon)
-    return Answer(found, describe_selection(found))
+    return Answer(found, format_selection(found))
 
 
 def _list_names(store: RunStore) -> list[str]:

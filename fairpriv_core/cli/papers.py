@@ -11,13 +11,13 @@ import click
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, open_reporter, print_answer, report
 from fairpriv_core.cli.request import read_method_options
-from fairpriv_core.documents.paper_prose import describe_document, describe_papers, list_papers, to_document
+from fairpriv_core.documents.paper_prose import format_document, format_papers, list_papers, to_document
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers import catalog
 from fairpriv_core.papers.measured import with_measured
 from fairpriv_core.papers.preset import Version
 from fairpriv_core.papers.results import read_made
-from fairpriv_core.papers.runs import find_records, list_waiting, run_missing, with_seeds, with_settings
+from fairpriv_core.papers.runs import find_runs, list_waiting, run_missing, with_seeds, with_settings
 from fairpriv_core.runs.children import count_cores, use_one_thread
 from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.store.rows import RunRow
@@ -34,7 +34,7 @@ def papers(context: click.Context, /, as_json: bool) -> None:
     """List the figures and tables of the papers that can be made again."""
     if context.invoked_subcommand is None:
         found = list_papers(catalog.papers())
-        print_answer(Answer({"papers": found}, describe_papers(found)), as_json)
+        print_answer(Answer({"papers": found}, format_papers(found)), as_json)
 
 
 @papers.command()
@@ -47,7 +47,7 @@ def show(name: str, as_json: bool) -> None:
     if made is None:
         raise BadInput(f"{name} has no results yet: fairpriv papers run {name} makes them.", field="id")
     document = to_document(preset, made.version, made.runs)
-    print_answer(Answer(document, describe_document(document)), as_json)
+    print_answer(Answer(document, format_document(document)), as_json)
 
 
 @papers.command()
@@ -73,14 +73,14 @@ def run(name: str, version: str, workers: int | None, as_json: bool, **asked: An
     command = " ".join(["fairpriv papers run", name, f"--{version}", *others])
     keys = run_missing(sweeps, order, open_reporter(), again=command)
     with open_store() as store:
-        records = with_measured(store, preset.measured, find_records(store, keys))
+        records = with_measured(store, preset.measured, find_runs(store, keys))
         waiting = list_waiting(store, keys)
     document = to_document(preset, version, records, others)
-    error = _describe_waiting(waiting, len(keys), command) if waiting else None
-    report(Answer(document, describe_document(document), bool(waiting), error), None, as_json)
+    error = _format_waiting(waiting, len(keys), command) if waiting else None
+    report(Answer(document, format_document(document), bool(waiting), error), None, as_json)
 
 
-def _describe_waiting(waiting: Sequence[RunRow], runs: int, command: str) -> str:
+def _format_waiting(waiting: Sequence[RunRow], runs: int, command: str) -> str:
     """Return how to go on with what has not ended of so many runs, and what is in the way of one that cannot."""
     stated = f"{len(waiting)} of {runs} runs have not ended"
     stuck = [row for row in waiting if row.error]

@@ -27,7 +27,7 @@ from fairpriv_core.files.faults import check_file
 from fairpriv_core.files.several import join_files, list_parts, name_joined
 from fairpriv_core.paths import read_path, read_text
 from fairpriv_core.plain import read_json, read_toml
-from fairpriv_core.records.config import RunConfig, build_config, pays_itself
+from fairpriv_core.records.config import RunConfig, build_config, find_config, pays_itself
 from fairpriv_core.records.parameters import read_method_table
 from fairpriv_core.records.source import DATA_FIELDS
 from fairpriv_core.store.runs import open_store
@@ -44,12 +44,14 @@ def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
     options, unlike one of the file, needs a private method: nobody who asks for privacy is to get a model without it.
     Where neither names data, they are the default ones, and standard error says so. BadInput as `build_config`.
     """
-    base = _read_config_file(given["config"]) if given.get("config") else {}
+    given = dict(given)
+    path = given.pop("config", None)
+    base = _read_config_file(path) if path else {}
     named = read_named(base.get("data"))
     base |= {"data": named} if named else {}
     given = _read_schema(given, named.get("schema") if isinstance(named, Mapping) else None)
     raw = {**base, **{name: value for name, value in given.items() if value is not None}}
-    for name in ("config", *DATA_FIELDS, *_METHOD):
+    for name in (*DATA_FIELDS, *_METHOD):
         raw.pop(name, None)
     raw["data"] = settle_data(_over(base.get("data"), {name: given.get(name) for name in DATA_FIELDS}))
     for name, other in (("dataset", "file"), ("file", "dataset")):
@@ -125,8 +127,8 @@ def _read_config_file(path: str) -> dict[str, Any]:
     if not text.lstrip().startswith("{"):
         return read_toml(text)
     found = read_json(text)
-    of_record = found.get("config")
-    return {"private_evaluation": False, **of_record} if isinstance(of_record, dict) else found
+    of_record = find_config(found)
+    return found if of_record is None else {"private_evaluation": False, **of_record}
 
 
 def _read_schema(given: Mapping[str, Any], before: Any) -> dict[str, Any]:

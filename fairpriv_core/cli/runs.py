@@ -12,15 +12,17 @@ import click
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, open_reporter, print_answer, report, say
 from fairpriv_core.cli.request import name_table, read_method_options, read_request
+from fairpriv_core.cli.terminal import format_account, format_label
 from fairpriv_core.errors import BadInput
-from fairpriv_core.facts.certificates import describe_certificates, find_certificates
+from fairpriv_core.facts.certificates import find_certificates, format_certificates
+from fairpriv_core.facts.terminal import align, format_record, format_runs
 from fairpriv_core.files.forms import UNSTATED, Stated
 from fairpriv_core.notions.metrics import violation
 from fairpriv_core.records.ledger_entry import call_data
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.source import is_published, without_folders
-from fairpriv_core.runs import account, foreground, prose
+from fairpriv_core.runs import account, foreground
 from fairpriv_core.runs.plain_run import find_plain_run
 from fairpriv_core.store.check import check_store
 from fairpriv_core.store.labels import MOST_OF_NAME, MOST_OF_NOTE, Label
@@ -215,8 +217,8 @@ def certificate(key: str, as_json: bool) -> None:
 
 def answer_account(raw_method: Mapping[str, Any], **sizes: Any) -> Answer:
     """Say what a budget costs."""
-    found = account.account(raw_method, **sizes)
-    return Answer(found, prose.describe_account(found))
+    cost = account.account(raw_method, **sizes)
+    return Answer(asdict(cost), format_account(cost))
 
 
 def answer_runs(tags: Sequence[str] = (), *, archived: bool = False) -> Answer:
@@ -232,7 +234,7 @@ def answer_runs(tags: Sequence[str] = (), *, archived: bool = False) -> Answer:
     if len(shown) < len(tagged):
         say(f"{count_text(len(tagged) - len(shown), 'archived run')} left out; --archived lists them.")
     shown.sort(key=lambda each: not each["pinned"])
-    return Answer({"runs": shown}, prose.describe_runs(shown) if shown or not found else "no run to list")
+    return Answer({"runs": shown}, format_runs(shown) if shown or not found else "no run to list")
 
 
 def answer_label(key: str, **given: Any) -> Answer:
@@ -241,7 +243,7 @@ def answer_label(key: str, **given: Any) -> Answer:
         raise BadInput("nothing to change: give --name, --tag, --note, --pin or --archive.", field="name")
     with open_store() as store:
         key, found = store.row(key).key, store.label(key, **given)
-    return Answer({"key": key, **found.to_json()}, prose.describe_label(key, found))
+    return Answer({"key": key, **found.to_json()}, format_label(key, found))
 
 
 def answer_deletion(key: str) -> Answer:
@@ -270,7 +272,7 @@ def answer_run(row: RunRow, record: RunRecord | None) -> Answer:
         return Answer(document, f"run {row.key} is {row.status}", failed, row.error)
     with open_store() as store:
         plain = find_plain_run(store, row.config)
-    return Answer(record.to_document(), prose.describe_record(record, plain), failed, row.error or record.error)
+    return Answer(record.to_document(), format_record(record, plain), failed, row.error or record.error)
 
 
 def answer_prediction(key: str, source: str, target: str, stated: Stated = UNSTATED) -> Answer:
@@ -292,7 +294,7 @@ def answer_certificate(key: str) -> Answer:
     if record is None:
         raise BadInput(f"run {key} has not begun: only a finished run has a certificate.", field="key")
     found = find_certificates(record)
-    return Answer(found, prose.align(describe_certificates(record)))
+    return Answer(found, align(format_certificates(record)))
 
 
 def describe_run(row: RunRow, record: RunRecord | None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, open_reporter, report
 from fairpriv_core.cli.request import read_named, settle_data
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.terminal import format_results
 from fairpriv_core.records.source import is_published
 from fairpriv_core.runs.children import count_cores, use_one_thread
 from fairpriv_core.runs.supervisor import Executor, run_here
@@ -23,7 +24,6 @@ from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.cluster_sweep import Cluster
 from fairpriv_core.sweeps.launch import Launch, Order, list_launched
 from fairpriv_core.sweeps.plan import plan_sweep
-from fairpriv_core.sweeps.prose import describe_results
 from fairpriv_core.sweeps.results import average_results, list_results
 from fairpriv_core.sweeps.spec import build_sweep, read_sweep_file
 from fairpriv_core.text import Reporter
@@ -99,4 +99,4 @@ def run_sweep(path: str, order: Order, reporter: Reporter, *, evaluate: bool = T
     asked = [cell.config for cell in launch.plan.cells if cell.config is not None]
     published = all(is_published(config.data.to_json()) for config in asked)
     document = {"sweep": cost, "data_is_published": published, "runs": results, "table": table}
-    return Answer(document, describe_results(results, table, raw=not published), bool(wrong), error)
+    return Answer(document, format_results(results, table, raw=not published), bool(wrong), error)

@@ -133,7 +133,7 @@ class _Reading:
                 self._check_size(name, image.size, colour)
                 image.load()
         except _BROKEN as error:
-            self.broken.append(f"{name} ({_say_fault(error)})")
+            self.broken.append(f"{name} ({_format_fault(error)})")
             return None
         if self.first is None:
             self.first, self.colour = (name, image.size), colour
@@ -208,7 +208,7 @@ def _flatten(image: Image.Image, colour: bool, size: tuple[int, int] | None) -> 
     return whole.reshape(1, -1)
 
 
-def _say_fault(error: Exception) -> str:
+def _format_fault(error: Exception) -> str:
     text = str(error)
     if isinstance(error, FileNotFoundError):
         return "no such file"

@@ -12,7 +12,7 @@ from fairpriv_core.documents.report_numbers import class_rows, group_rows, paid_
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.run_facts import Audience
 from fairpriv_core.figures.origin import find_origin
-from fairpriv_core.records.config import tell_network
+from fairpriv_core.records.config import format_network
 from fairpriv_core.records.release import Kind
 
 _USE = (
@@ -33,7 +33,7 @@ def tell_card(chosen: Chosen[Kind], *, paid: bool) -> tuple[Section, ...]:
     first = chosen.first
     data, method, encoding = first.data, first.method, chosen.row.encoding
     steps = "" if first.steps is None else f"{first.steps:,} steps on "  # not told where no ε covers them
-    trained = f"{steps}{data.n_train:,} rows{tell_network(first.config)}"
+    trained = f"{steps}{data.n_train:,} rows{format_network(first.config)}"
     named = f"'{data.positive}' of {data.label}"
     if data.positive is None:
         named = f"which {data.label} it is, of {'; '.join(data.labels)}"

@@ -79,7 +79,7 @@ _NO_GAP = (
 def tell_question(chosen: Sequence[Chosen[Kind]], *, plainly: bool) -> Section:
     """Return what was asked: each method and the fairness that it was to reach; `plainly`: without its own terms."""
     if plainly:
-        table = Table(("run", "method", "what it does"), tuple((e.mark, _title(e), _say_plainly(e)) for e in chosen))
+        table = Table(("run", "method", "what it does"), tuple((e.mark, _title(e), _format_plainly(e)) for e in chosen))
     else:
         shown = ((e.mark, e.first.method) for e in chosen)
         rows = tuple((mark, method.title, method.summary, method.citation) for mark, method in shown)
@@ -191,13 +191,13 @@ def _list_facts(each: Chosen[Kind]) -> tuple[tuple[Cell, ...], ...]:
         *((("rows used", wording.rows_text(each.row.rows)),) if each.row.rows else ()),
         *((("left out", wording.thinned_text(ratio)),) if ratio else ()),
         *((("encoding", wording.encoding_text(each.row.encoding)),) if each.row.encoding != ENCODINGS[0] else ()),
-        ("what is predicted", _say_predicted(data)),
+        ("what is predicted", _format_predicted(data)),
         ("sensitive attribute", f"{data.sensitive}: {'; '.join(data.groups[:12])}{more}"),
         ("predicted from", ", ".join(data.columns or ()) or "features that were made before"),
     )
 
 
-def _say_predicted(data: DataFacts) -> str:
+def _format_predicted(data: DataFacts) -> str:
     if data.positive is None:
         return f"{data.label}, one of {len(data.labels)}: {'; '.join(data.labels)}"
     return f"{data.label}, and '{data.positive}' counts as positive"
@@ -207,7 +207,7 @@ def _title(each: Chosen[Kind]) -> str:
     return each.first.method.title
 
 
-def _say_plainly(each: Chosen[Kind]) -> str:
+def _format_plainly(each: Chosen[Kind]) -> str:
     aims = (
         "Learns to decide rightly and to keep the gap small"
         if each.first.method.pursues_notion
@@ -317,7 +317,8 @@ def tell_repeat(chosen: Sequence[Chosen[Kind]]) -> Section:
             "under the same key."
         ),
         Text(
-            f"{_say_sameness(chosen)} In another store the repeated run is not in this one's ledger, and costs again."
+            f"{_format_sameness(chosen)} In another store the repeated run is not in this one's ledger, and costs "
+            "again."
         ),
     ]
     if any(each.first.config["data"].get("file") for each in chosen):
@@ -327,7 +328,7 @@ def tell_repeat(chosen: Sequence[Chosen[Kind]]) -> Section:
     return Section("How to repeat it", tuple(parts))
 
 
-def _say_sameness(chosen: Sequence[Chosen[Kind]]) -> str:
+def _format_sameness(chosen: Sequence[Chosen[Kind]]) -> str:
     exact = [e.mark for e in chosen if e.row.threat_model is None]
     if len(exact) == len(chosen):
         return "The numbers will be the very same on the same versions: no secret noise is drawn."
@@ -358,7 +359,7 @@ def _tell_audit(each: Chosen[Kind]) -> list[Part]:
     if audit["code"] is None:
         parts.append(Text("Audit: this method is not private, so there is no ε for an attack to test."))
     else:
-        parts += [Text(_say_audit(audit)), bound_bars(audit["code"])]
+        parts += [Text(_format_audit(audit)), bound_bars(audit["code"])]
     if audit["model"] is not None:
         origin = find_origin([_ask(each)], tell=False)
         parts.append(membership_bars(audit["model"]["membership"], origin))
@@ -367,7 +368,7 @@ def _tell_audit(each: Chosen[Kind]) -> list[Part]:
     return [replace(p, name=f"{p.name}_{each.number}") if isinstance(p, FigureData) else p for p in parts]
 
 
-def _say_audit(audit: Mapping[str, Any]) -> str:
+def _format_audit(audit: Mapping[str, Any]) -> str:
     code = audit["code"]
     found, first = code["distinguishing"], at_own_delta(code["distinguishing"])
     lines = [

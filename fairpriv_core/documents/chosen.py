@@ -15,14 +15,13 @@ from typing import Generic, Literal, overload
 from fairpriv_core.documents.report_data import ReportData
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.measured import Measured, measure
-from fairpriv_core.facts.measures import K, Open
+from fairpriv_core.facts.measures import K, MeanFact, Open
 from fairpriv_core.facts.run_facts import Audience, RunFacts, for_audience
-from fairpriv_core.facts.tables import REPLAYED, TableRow, fold_outcomes
+from fairpriv_core.facts.tables import REPLAYED, Row, TableRow, fold_outcomes
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.records.release import Kind
-from fairpriv_core.stats import mean_interval
 
-_NOTHING = mean_interval(())
+_NOTHING: MeanFact[Open] = MeanFact(None, None, None, 0, "public")
 _MOST_SETTINGS = 26
 
 
@@ -31,7 +30,7 @@ class Chosen(Generic[K]):
     """One setting under its number: a row of the run table, and what is told of each of its seeds."""
 
     number: int
-    row: TableRow
+    row: Row[K]
     runs: tuple[RunFacts[K], ...]
 
     @property

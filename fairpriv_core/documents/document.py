@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fairpriv_core.facts.run_facts import Audience
 from fairpriv_core.figures.figure import FigureData
-from fairpriv_core.figures.origin import OF_OWN, PUBLIC, Origin, say_published
+from fairpriv_core.figures.origin import OF_OWN, PUBLIC, Origin, format_public_data
 
 AUDIENCES: tuple[Audience, ...] = ("analyst", "policy")
 NOTICES: dict[Audience, str] = {
@@ -96,7 +96,7 @@ class Document:
     def notice(self) -> str:
         """What stands at the top: for whom the report is."""
         if self.published and self.audience == "analyst":
-            return f"For the analyst. {say_published(self.published)}{OF_OWN}"
+            return f"For the analyst. {format_public_data(self.published)}{OF_OWN}"
         return NOTICES[self.audience]
 
     @property

@@ -44,7 +44,7 @@ def _name_notions(pursued: tuple[str, ...]) -> str:
     return f"all but {list_names(left)}" if left else f"all {len(pursued)}"
 
 
-def say_methods(paper: Paper) -> str:
+def format_methods(paper: Paper) -> str:
     """Return the sentences on a table's notions, and on the methods that the paper cites and that are not here."""
     named = ", ".join(notion.title.lower() for notion in notions().values())
     absent = [one.title for one in CITED if paper.id in one.cited_by]

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from fairpriv_core.documents.paper_prose import count_made
 from fairpriv_core.papers.cited import CITED
 from fairpriv_core.papers.preset import Paper, Preset
-from fairpriv_core.papers.printed import say_agreeing
+from fairpriv_core.papers.printed import format_agreement
 from fairpriv_core.papers.results import Made
 from fairpriv_core.papers.scoreboard import (
     count_claims,
+    format_figure_verdict,
+    format_main_claim,
     is_tested,
     list_claims,
     list_printed,
-    say_figure,
-    say_main_claim,
 )
 from fairpriv_core.papers.status import TITLES
 from fairpriv_core.papers.values import Runs
@@ -51,7 +51,7 @@ def render_index(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
         rows.append(
             {"paper": f"[{paper.title}](papers/{paper.id}.md)", "tested": f"{tested} of {len(judged)}"}
             | _stand(paper.presets, made)
-            | {"what it says above all": say_main_claim(paper, made)}
+            | {"what it says above all": format_main_claim(paper, made)}
         )
     parts = [_INDEX.format(progress=count_made(papers, made)), _table(rows), _ONLY_CITED]
     cited = [
@@ -75,12 +75,12 @@ def render_paper(paper: Paper, made: Mapping[str, Made]) -> str:
 
 
 def _say(preset: Preset, runs: Runs) -> str:
-    return say_figure(preset, list_claims(preset, runs), runs)
+    return format_figure_verdict(preset, list_claims(preset, runs), runs)
 
 
 def _stand(presets: Sequence[Preset], made: Mapping[str, Made]) -> dict[str, str]:
     """Return how many claims of figures and tables have each status, and how many printed numbers agree."""
-    counts, printed = count_claims(presets, made), say_agreeing(list_printed(presets, made))
+    counts, printed = count_claims(presets, made), format_agreement(list_printed(presets, made))
     return {title: str(counts[status]) for status, title in TITLES.items()} | {"printed numbers that agree": printed}
 
 

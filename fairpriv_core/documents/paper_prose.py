@@ -7,11 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 from fairpriv_core.figures.figure import FigureData, Series
-from fairpriv_core.figures.paper_figures import describe_runs, draw_preset, is_raw, list_cells
+from fairpriv_core.figures.paper_figures import draw_preset, format_run_sentences, is_raw, list_cells
 from fairpriv_core.papers.preset import Paper, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, part_readings, set_beside
 from fairpriv_core.papers.results import Made, read_made
-from fairpriv_core.papers.scoreboard import ClaimRow, list_claims, say_figure
+from fairpriv_core.papers.scoreboard import ClaimRow, format_figure_verdict, list_claims
 from fairpriv_core.papers.status import TITLES
 from fairpriv_core.papers.values import Runs, amount, place
 from fairpriv_core.records.record import RAW
@@ -91,13 +91,13 @@ def to_document(preset: Preset, version: str, runs: Runs, asked: Sequence[str] =
     return {
         "id": preset.id,
         "title": preset.title,
-        "sentence": f"{say_figure(preset, rows, runs)}.",
+        "sentence": f"{format_figure_verdict(preset, rows, runs)}.",
         "settings": preset.settings,
         "version": version,
         "size": preset.versions[version].size,
         "asked": list(asked),
-        "seeds": sorted({run["config"]["seed"] for run in runs}),
-        "keys": [run["key"] for run in runs],
+        "seeds": sorted({run.seed for run in runs}),
+        "keys": [run.key for run in runs],
         "lines": list_lines(preset, runs),
         "printed": [asdict(one) for one in beside],
         "printed_note": count_beside(beside) or None,
@@ -105,7 +105,7 @@ def to_document(preset: Preset, version: str, runs: Runs, asked: Sequence[str] =
         "claims": [_claim(row) | {"found": row.found, "source": row.source, "keys": list(row.keys)} for row in rows],
         "cases": list_cases(rows),
         "privacy": preset.privacy,
-        "note": f"{describe_runs(preset, runs)} {RAW * is_raw(preset, runs)}".rstrip(),
+        "note": f"{format_run_sentences(preset, runs)} {RAW * is_raw(preset, runs)}".rstrip(),
     }
 
 
@@ -145,7 +145,7 @@ def list_beside(beside: Sequence[Beside]) -> list[dict[str, str]]:
     ]
 
 
-def describe_papers(listed: Sequence[Mapping[str, Any]]) -> str:
+def format_papers(listed: Sequence[Mapping[str, Any]]) -> str:
     """Return one line for each figure and table, under its paper."""
     lines = []
     for paper in listed:
@@ -157,17 +157,17 @@ def describe_papers(listed: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _say_seeds(seeds: Sequence[int]) -> str:
+def _format_seeds(seeds: Sequence[int]) -> str:
     return f"{len(seeds)} seeds from {min(seeds)} to {max(seeds)}"
 
 
-def describe_document(document: Mapping[str, Any]) -> str:
+def format_document(document: Mapping[str, Any]) -> str:
     """Return what `to_document` gives as text for a terminal."""
     asked = f", with {' '.join(document['asked'])}" if document["asked"] else ""
     lines = [document["title"], document["sentence"]]
     lines += [f"{document['version']} version: {document['size']}{asked}"]
     seeds = document["seeds"]
-    lines += [f"seeds {', '.join(map(str, seeds))}" if len(seeds) <= _MOST_SEEDS else _say_seeds(seeds)]
+    lines += [f"seeds {', '.join(map(str, seeds))}" if len(seeds) <= _MOST_SEEDS else _format_seeds(seeds)]
     lines += ["  " + ", ".join(text for text in line.values() if text) for line in document["lines"]]
     for one in document["printed"]:
         unit = f" {one['unit']}" if one["unit"] else ""

@@ -16,7 +16,7 @@ from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.records.ledger_entry import call_data, identify_data, list_sensitive
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.release import Kind
-from fairpriv_core.records.stored import read_stored_runs, say_stored
+from fairpriv_core.records.stored import format_stored, read_stored_runs
 from fairpriv_core.runs.plain_run import find_plain_runs, find_stored_plain_run, name_rows
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.runs import RunStore
@@ -102,7 +102,7 @@ def gather_stored(epsilon: float | None = None) -> ReportData:
     chosen = [record for record in private if epsilon in (None, record.config["epsilon"])]
     plain = [find_stored_plain_run(record.config) for record in chosen]
     data = _put_together(chosen, [read_facts(record) for record in chosen], plain)
-    return replace(data, origins=(say_stored("These runs and plain training are", chosen),))
+    return replace(data, origins=(format_stored("These runs and plain training are", chosen),))
 
 
 def _put_together(
@@ -110,7 +110,7 @@ def _put_together(
 ) -> ReportData:
     """Return what is told of runs and of what stands beside them, but for the ledger."""
     beside = _find_references(chosen, plain)
-    origin = say_stored("Plain training is", [each for _, each in beside])
+    origin = format_stored("Plain training is", [each for _, each in beside])
     return ReportData(
         runs=tuple(told),
         together=tuple(Spent(**one) for one in add_up(chosen)),

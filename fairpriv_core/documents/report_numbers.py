@@ -9,6 +9,7 @@ from fairpriv_core.documents.chosen import Chosen
 from fairpriv_core.documents.document import Cell, Part, Section, Table, Text
 from fairpriv_core.facts import classes, wording
 from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, has_classes, say_decided
+from fairpriv_core.facts.compare import fold_exact
 from fairpriv_core.facts.measured import Measured
 from fairpriv_core.facts.measures import Fact, Json, Measures, find_worst
 from fairpriv_core.facts.run_facts import RunFacts
@@ -21,7 +22,7 @@ from fairpriv_core.figures.origin import PUBLIC, Origin, find_origin
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
 from fairpriv_core.records.release import Kind
-from fairpriv_core.stats import Mean, mean_interval
+from fairpriv_core.stats import Mean
 from fairpriv_core.text import number_text, percent_text
 
 RATES = {
@@ -198,7 +199,7 @@ def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen[Kind]], *
         x=x,
         panels=(Panel(ACCURACY),),
         series=tuple(series),
-        caption=f"{better}{_say_absent(points, chosen)}{_say_whiskers(points, paid=paid)}",
+        caption=f"{better}{_format_absent(points, chosen)}{_format_whiskers(points, paid=paid)}",
         alt=f"Accuracy over {x.label}. {said}.",
         references=_mark_constants(chosen),
         origin=_find_origin([each for each, _, _ in points], paid=paid),
@@ -234,25 +235,25 @@ def _mark_constants(chosen: Sequence[Chosen[Kind]]) -> tuple[Mark, ...]:
         else:
             together.append([share])
     return tuple(
-        Mark(100 * share, "" if place else f"{CONSTANT}: {_say_ends(near)}", axis="y")
+        Mark(100 * share, "" if place else f"{CONSTANT}: {_format_ends(near)}", axis="y")
         for near in together
         for place, share in enumerate(reversed(near))
     )
 
 
-def _say_ends(shares: Sequence[float]) -> str:
+def _format_ends(shares: Sequence[float]) -> str:
     low, high = number_text(100 * shares[0]), percent_text(shares[-1])
     return high if len(shares) == 1 else f"{low} to {high}"
 
 
-def _say_absent(points: Sequence[Point], chosen: Sequence[Chosen[Kind]]) -> str:
+def _format_absent(points: Sequence[Point], chosen: Sequence[Chosen[Kind]]) -> str:
     """Return which of the runs are not drawn."""
     drawn = {each.number for each, _, _ in points}
     absent = [each.mark for each in chosen if each.number not in drawn]
     return f"Not drawn, since they lack a number that this needs: {', '.join(absent)}. " if absent else ""
 
 
-def _say_whiskers(points: Sequence[Point], *, paid: bool) -> str:
+def _format_whiskers(points: Sequence[Point], *, paid: bool) -> str:
     several = any(len(each.runs) > 1 for each, _, _ in points)
     if paid:
         drawn = any(mean.low is not None for _, accuracy, at in points for mean in (accuracy, at))
@@ -283,8 +284,7 @@ def _find_constants(chosen: Sequence[Chosen[Kind]]) -> dict[float, list[str]]:
     """Return the accuracy of the same answer for everybody, with the runs on whose test rows it is; to 0.0001."""
     found: dict[float, list[str]] = {}
     for each in chosen:
-        constants = [None if run.exact is None else run.exact.read("constant_accuracy") for run in each.runs]
-        mean = mean_interval(None if fact is None else fact.value for fact in constants).mean
+        mean = fold_exact(each.runs, "constant_accuracy").mean
         if mean is not None:
             found.setdefault(round(mean, 4), []).append(each.mark)
     return found

@@ -16,7 +16,7 @@ from typing import Any
 from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
-from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.config import RunConfig, build_config, find_config
 from fairpriv_core.stats import mean_interval
 
 Runs = Sequence[Mapping[str, Any]]
@@ -47,7 +47,7 @@ def _encode_plainly(row: Mapping[str, Any]) -> dict[str, Any]:
 def read_records(path: Path) -> Records:
     """Return the exported records by the key that their configs have today: a parameter added since has its default."""
     stored: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    return {build_config(record["config"]).key: record for record in stored}
+    return {build_config(find_config(record) or {}).key: record for record in stored}
 
 
 def configs_of(row: Mapping[str, Any]) -> Iterator[RunConfig]:

@@ -11,8 +11,15 @@ from dataclasses import dataclass
 
 from fairpriv_core.documents.chosen import Chosen
 from fairpriv_core.documents.report_data import ReportData, Spent
-from fairpriv_core.documents.summary import find_before, say_privacy
-from fairpriv_core.facts.headline import About, call_people, may_be_before, read_about, say_outcome, write_headline
+from fairpriv_core.documents.summary import find_before, format_privacy
+from fairpriv_core.facts.headline import (
+    About,
+    call_people,
+    format_prediction,
+    may_be_before,
+    read_about,
+    write_headline,
+)
 from fairpriv_core.facts.measured import Measured, difference
 from fairpriv_core.facts.measures import Open
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
@@ -187,7 +194,7 @@ def _tell_gap(run: Chosen[Open], about: About, told: Measured, before: Measured 
     if not known:
         notes.insert(0, "Without fairness the gap may not be shown: no ε covers it. This is the gap of what we chose.")
     if shown.among_large.mean is None:
-        return Step("The gap", "", "", _say_missing(run), Lists((_TO_HAVE_ONE,)), tuple(notes))
+        return Step("The gap", "", "", _format_missing(run), Lists((_TO_HAVE_ONE,)), tuple(notes))
     plain = shown.method == REFERENCE_METHOD
     without = "Without privacy and fairness" if plain else f"Without fairness ({shown.name})"
     said = f"{without if known else 'With what we chose'}, {about.gap} is {spread(shown.among_large)} points."
@@ -207,7 +214,7 @@ def _draw_gap(shown: Measured, about: About) -> Bars:
         ends = (shown.among_large.low, shown.among_large.high)
         known = None if ends[0] is None or ends[1] is None else _in_hundred((ends[0], ends[1]))
         return Bars((Bar(about.gap, _OF * (shown.among_large.mean or 0.0), known),), "In percentage points.")
-    counted = say_outcome(about) if about.predicted else f"count for {about.notion.title.lower()}"
+    counted = format_prediction(about) if about.predicted else f"count for {about.notion.title.lower()}"
     seeds = f" First of {shown.gap.n} seeds." if shown.gap.n > 1 else ""
     whiskers = " Thin lines: 95 % intervals." if any(bar.ends for bar in bars) else ""
     return Bars(bars, f"Of 100, those who {counted}.{seeds}{whiskers}")
@@ -239,7 +246,7 @@ def _tell_privacy(run: Chosen[Open]) -> Step:
     )
 
 
-def _say_missing(run: Chosen[Open]) -> str:
+def _format_missing(run: Chosen[Open]) -> str:
     """Return why a run has no gap that may be shown."""
     return _UNPAID if run.first.released is None else _TOO_FEW
 
@@ -258,7 +265,7 @@ def _tell_costs(run: Chosen[Open], told: Measured, settings: Sequence[Measured],
     if any(each.gap.mean is None for each in settings):
         notes = (*notes, _AMONG_LARGE)
     if not lines:
-        return Step("What it costs", shown, unit, said or _say_missing(run), Lists((_TO_HAVE_ONE,)), notes)
+        return Step("What it costs", shown, unit, said or _format_missing(run), Lists((_TO_HAVE_ONE,)), notes)
     start = None if before is None else _draw(before, None)
     constant = None if start is not None or told.constant is None else _OF * told.constant
     return Step("What it costs", shown, unit, said, Curve(start, lines, constant), notes)
@@ -329,10 +336,10 @@ def _tell_choice(
     if remains.mean is not None:
         gives.append(f"A gap of {spread(remains)} points remains.")
     if told.gap.mean is None:
-        gives.append(_say_missing(run) if remains.mean is None else _AMONG_LARGE)
+        gives.append(_format_missing(run) if remains.mean is None else _AMONG_LARGE)
     lists = (("What it gives up", tuple(gives)), ("What is not covered", _list_uncovered(run)))
-    privacy = say_privacy(run.first)
-    notes = (*(() if privacy is None else (privacy,)), headline.note, *map(_say_spent, ledger))
+    privacy = format_privacy(run.first)
+    notes = (*(() if privacy is None else (privacy,)), headline.note, *map(_format_spent, ledger))
     shown, unit = ("", "") if remains.mean is None else (number(remains.mean), "points of gap")
     if not shown and told.accuracy.mean is not None:
         shown, unit = number(told.accuracy.mean), "right answers in 100"
@@ -350,7 +357,7 @@ def _list_uncovered(run: Chosen[Open]) -> tuple[str, ...]:
     return ("What the data says of people in general.", _NOT_FAIR)
 
 
-def _say_spent(one: Spent) -> str:
+def _format_spent(one: Spent) -> str:
     what = "whole records" if one.column is None else one.column
     cost = "without a bound" if one.epsilon is None else f"ε = {epsilon_text(one.epsilon)}"
     return f"All {one.runs:,} runs on {one.data} together have spent, of {what}: {cost}."

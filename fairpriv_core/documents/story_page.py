@@ -176,7 +176,7 @@ def _draw_curve(curve: Curve) -> str:
         f'<li class="line" value="{index}">{html.escape(line.sentence)}</li>'
         for index, line in enumerate(curve.lines, 1)
     )
-    base = "" if curve.before is None else f'<p class="base">0: {html.escape(_say_start(curve.before))}</p>'
+    base = "" if curve.before is None else f'<p class="base">0: {html.escape(_format_start(curve.before))}</p>'
     alt = html.escape(" ".join(line.sentence for line in curve.lines))
     return (
         f'<figure><svg viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="Accuracy over gap. {alt}">'
@@ -184,7 +184,7 @@ def _draw_curve(curve: Curve) -> str:
     )
 
 
-def _say_start(before: Line) -> str:
+def _format_start(before: Line) -> str:
     return f"{before.name}: gap {before.gap[0]:.1f} points, accuracy {before.accuracy[0]:.1f} %."
 
 

@@ -40,7 +40,7 @@ def tell_summary(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, paid: bo
     return Section("In short", (*parts, *reasons, *([Bullets(beside.origins)] if beside.origins else [])))
 
 
-def say_privacy(run: RunFacts[Kind]) -> str | None:
+def format_privacy(run: RunFacts[Kind]) -> str | None:
     """Return what a proved ε of a run lets an attacker learn, in one or two sentences; None without one."""
     stated, sure = run.epsilon, run.epsilon.sure
     if sure is None:
@@ -59,6 +59,6 @@ def _write(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts[Kind]])
     worst = max(chosen, key=lambda each: each.first.epsilon.sure or 0)
     known = [each.constant for each in settings if each.constant is not None]
     constant = f"The same answer for everybody would be right for {percent_text(known[0])}." if known else None
-    privacy = say_privacy(worst.first)
+    privacy = format_privacy(worst.first)
     more = [privacy and (privacy if one else f"{worst.mark}: {privacy}"), constant]
     return write_headline(settings, read_about(chosen[0].first), before=find_before(chosen, references), more=more)

@@ -101,7 +101,7 @@ def _name_small(names: Sequence[str], *, noisy: bool) -> str:
     return f"{named} have {rows}."
 
 
-def say_closed(plain: RunFacts[Kind], target: float | None, notion: Notion) -> str | None:
+def format_no_gap(plain: RunFacts[Kind], target: float | None, notion: Notion) -> str | None:
     """Return that plain training leaves a run no gap to close, as far as its test rows tell; None where it leaves one.
 
     A run that aims at no gap, `target` None, is held against the one that is usually accepted. `plain` is a run without

@@ -39,7 +39,7 @@ def find_certificates(record: RunRecord) -> Mapping[str, Any]:
     )
 
 
-def describe_certificates(record: RunRecord) -> list[tuple[str, str]]:
+def format_certificates(record: RunRecord) -> list[tuple[str, str]]:
     """Return (name, sentence) of what a run certifies, its accuracy beside it; [] where it has no certificate."""
     found = _read(record)
     if not found:
@@ -47,11 +47,11 @@ def describe_certificates(record: RunRecord) -> list[tuple[str, str]]:
     for name in ("withdrawn", "reason"):
         if name in found:
             return [("withdrawn" if name == "withdrawn" else "none", found[name])]
-    gaps = [(f"{notion.replace('_', ' ')} gap", _say_bound(bound)) for notion, bound in found["bounds"].items()]
+    gaps = [(f"{notion.replace('_', ' ')} gap", _format_bound(bound)) for notion, bound in found["bounds"].items()]
     return [
         *gaps,
         ("no bound", f"of {_list_unbounded()}: bounds are of decisions, by people's labels"),
-        ("accuracy", _say_accuracy(found)),
+        ("accuracy", _format_accuracy(found)),
         (
             "holds",
             f"all of these together, but for a chance of {100 * found['failure']:.2g} in 100 over rows and noise",
@@ -73,11 +73,11 @@ def _list_unbounded() -> str:
     return f"{', '.join(left[:-1])} and {left[-1]}"
 
 
-def _say_bound(bound: float | None) -> str:
+def _format_bound(bound: float | None) -> str:
     return NOTHING if bound is None else f"at most {_points(bound, up=True)} percentage points"
 
 
-def _say_accuracy(found: Mapping[str, Any]) -> str:
+def _format_accuracy(found: Mapping[str, Any]) -> str:
     least = f"at least {_points(found['accuracy_at_least'], up=False)} %"
     estimates: Sequence[float | None] = (found["accuracy"], found["constant_accuracy"])
     if None in estimates:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairpriv_core.facts.measures import Json
 from fairpriv_core.facts.wording import protected, tell_given
 from fairpriv_core.privacy.explain import odds, sentence
-from fairpriv_core.records.record import CHOICE
+from fairpriv_core.records.record import CHOICE, RunRecord
 from fairpriv_core.records.source import name_unit
 from fairpriv_core.text import delta_text, epsilon_text
 
@@ -108,24 +107,23 @@ class EpsilonFacts:
         return [*rows, ("delta", f"{self.delta:g}"), ("protects", protects)]
 
 
-def read_epsilon_facts(stated: Json) -> EpsilonFacts:
-    """Return what a record's JSON, or an account's, states of its ε."""
-    config = stated.get("config") or {}
-    data, threat_model = config.get("data"), stated["threat_model"]
+def read_epsilon_facts(record: RunRecord) -> EpsilonFacts:
+    """Return what a record states of its ε."""
+    data = record.config["data"]
     return EpsilonFacts(
-        threat_model=threat_model,
-        variant=stated.get("variant"),
-        asked=config.get("epsilon"),
-        proved=stated["epsilon"],
-        claimed=stated["epsilon_published"],
-        reason=stated["epsilon_reason"],
-        if_secret=stated["epsilon_if_secret"],
-        delta=stated["delta"],
-        author=stated.get("author"),
-        unit="person" if data is None else name_unit(data),
-        replayed=config.get("replay_noise") is not None,
-        given="" if data is None else tell_given(data, threat_model),
-        choice=(stated.get("notes") or {}).get(CHOICE, ""),
+        threat_model=record.threat_model,
+        variant=record.variant,
+        asked=record.config["epsilon"],
+        proved=record.epsilon,
+        claimed=record.epsilon_published,
+        reason=record.epsilon_reason,
+        if_secret=record.epsilon_if_secret,
+        delta=record.delta,
+        author=record.author,
+        unit=name_unit(data),
+        replayed=record.config["replay_noise"] is not None,
+        given=tell_given(data, record.threat_model),
+        choice=record.notes.get(CHOICE, ""),
     )
 
 

@@ -121,13 +121,13 @@ def write_headline(
     if before is not None and (before in told or find_worst([before.kind, kind]) != kind):
         before = None  # its numbers are for fewer people than those of the others
     if len(told) == 1:
-        said = [_say_one(told[0], about, before), _say_worse(told[0], before), _say_people(told[0], about)]
+        said = [_format_one(told[0], about, before), _format_worse(told[0], before), _format_people(told[0], about)]
     else:
-        said = _say_several(told, about, before)
+        said = _format_several(told, about, before)
     sentence, *reasons = [each for each in (*said, *more) if each]
     where = _FOLLOWS if kind == "public" and not about.published else _FROM[kind].format(title=about.title)
     where = where if any(each.accuracy.n or each.gap.n for each in told) else _NOTHING
-    note = " ".join((where, *_say_spread(told)))
+    note = " ".join((where, *_format_spread(told)))
     outcome, failed = _tell_outcome(told)
     return Headline(outcome, failed, sentence, tuple(reasons), kind, note)
 
@@ -181,7 +181,7 @@ def call_people(group: str, about: About) -> str:
     return f"{people} whose true label is {'' if label else 'not '}'{about.positive}'"
 
 
-def say_outcome(about: About) -> str:
+def format_prediction(about: About) -> str:
     """Return what is counted of people: "are predicted to earn above 50,000 dollars a year"."""
     said: dict[Compares, str] = {"errors": "are predicted rightly", "labels": f"are truly '{about.positive}'"}
     return said.get(about.notion.compares, f"are {about.predicted}")
@@ -202,10 +202,10 @@ def _find_before(settings: Sequence[Measured]) -> Measured | None:
     return next((each for each in found if each.method == REFERENCE_METHOD), found[0] if found else None)
 
 
-def _say_one(after: Measured, about: About, before: Measured | None) -> str:
+def _format_one(after: Measured, about: About, before: Measured | None) -> str:
     """Return what changed from one method to another, or without a `before` what is."""
-    gap = _say_move(after, before, "gap", about.gap)
-    accuracy = _say_move(after, before, "accuracy", "accuracy")
+    gap = _format_move(after, before, "gap", about.gap)
+    accuracy = _format_move(after, before, "accuracy", "accuracy")
     parts = [gap or f"{about.gap} may not be shown", accuracy or "accuracy may not be shown"]
     parts = parts if gap else parts[::-1]
     instead = "" if before is None else f" instead of {_call_setting(before)}"
@@ -230,7 +230,7 @@ def _call_setting(each: Measured) -> str:
     return f"{info.title} at ε = {short_epsilon_text(each.epsilon)}{claim}"
 
 
-def _say_move(after: Measured, before: Measured | None, which: Literal["accuracy", "gap"], name: str) -> str | None:
+def _format_move(after: Measured, before: Measured | None, which: Literal["accuracy", "gap"], name: str) -> str | None:
     now: Mean = getattr(after, which)
     was: Mean | None = None if before is None else getattr(before, which)
     unit = "%" if which == "accuracy" else "points"
@@ -247,7 +247,7 @@ def _say_move(after: Measured, before: Measured | None, which: Literal["accuracy
     return f"{name} {'falls' if moved.high < 0 else 'rises'} from {number(was.mean)} to {spread(now)} {unit}"
 
 
-def _say_worse(after: Measured, before: Measured | None) -> str | None:
+def _format_worse(after: Measured, before: Measured | None) -> str | None:
     """Return which gaps of other notions rose, beyond their intervals; None where none is known to."""
     worse = []
     for name, now in after.gaps.items():
@@ -258,15 +258,17 @@ def _say_worse(after: Measured, before: Measured | None) -> str | None:
     return f"A gap that rose: {'; '.join(worse)}." if worse else None
 
 
-def _say_several(settings: Sequence[Measured], about: About, before: Measured | None) -> list[str | None]:
+def _format_several(settings: Sequence[Measured], about: About, before: Measured | None) -> list[str | None]:
     """Return between which settings gap and accuracy lie, noisy and exact numbers apart, then both without fairness."""
     kinds = [kind for kind in KINDS if any(each.kind == kind for each in settings)]
     said: list[str | None] = []
     for kind in kinds:
         own = [each for each in settings if each.kind == kind]
         how = f", {_KINDS[kind]}" if len(kinds) > 1 else ""
-        said.append(f"{count_text(len(own), 'setting')}{_say_budgets(own)}{how}: {_say_range(own, 'gap', about.gap)}.")
-        said.append(f"{_say_range(own, 'accuracy', 'Accuracy')}.")
+        said.append(
+            f"{count_text(len(own), 'setting')}{_format_budgets(own)}{how}: {_format_range(own, 'gap', about.gap)}."
+        )
+        said.append(f"{_format_range(own, 'accuracy', 'Accuracy')}.")
     if before is not None and before.gap.mean is not None and before.accuracy.mean is not None:
         plain = before.method == REFERENCE_METHOD
         start = "Without privacy and fairness" if plain else f"Without fairness ({before.name})"
@@ -274,7 +276,7 @@ def _say_several(settings: Sequence[Measured], about: About, before: Measured | 
     return said
 
 
-def _say_budgets(settings: Sequence[Measured]) -> str:
+def _format_budgets(settings: Sequence[Measured]) -> str:
     budgets = sorted({each.epsilon for each in settings if each.epsilon is not None})
     ends = list(dict.fromkeys(map(short_epsilon_text, budgets[:1] + budgets[-1:])))
     private = sum(each.epsilon is not None for each in settings)
@@ -282,7 +284,7 @@ def _say_budgets(settings: Sequence[Measured]) -> str:
     return f"{some} at ε = {' to '.join(ends)}" if budgets else ""
 
 
-def _say_range(settings: Sequence[Measured], which: Literal["accuracy", "gap"], name: str) -> str:
+def _format_range(settings: Sequence[Measured], which: Literal["accuracy", "gap"], name: str) -> str:
     known = [each for each in settings if getattr(each, which).mean is not None]
     unit = "%" if which == "accuracy" else "points"
     if not known:
@@ -300,7 +302,7 @@ def _say_range(settings: Sequence[Measured], which: Literal["accuracy", "gap"], 
     return f"{name} ranges from {' to '.join(ends)}{alike}"
 
 
-def _say_people(each: Measured, about: About) -> str | None:
+def _format_people(each: Measured, about: About) -> str | None:
     """Return the shares that the gap is between in people: of two groups both, of more the smallest and largest."""
     if len(each.groups) < 2 or about.predicted is None:
         return None
@@ -312,10 +314,10 @@ def _say_people(each: Measured, about: About) -> str | None:
     first, second = (
         f"f {of:,} {call_people(group.name, about)} about {round(group.share * of, places):,.0f}" for group in pair
     )
-    return f"O{first} {say_outcome(about)}, o{second}."
+    return f"O{first} {format_prediction(about)}, o{second}."
 
 
-def _say_spread(settings: Sequence[Measured]) -> tuple[str, ...]:
+def _format_spread(settings: Sequence[Measured]) -> tuple[str, ...]:
     """Return what the intervals are over; () where there is none."""
     counts = {each.gap.n for each in settings if each.gap.low is not None}
     counts |= {each.accuracy.n for each in settings if each.accuracy.low is not None}

@@ -17,8 +17,8 @@ def tell_run(row: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines = [(_clock(row["created"]), f"Queued{which}.")]
     if row["started"] is not None:
         lines.append((_clock(row["started"]), "Taken up by a worker."))
-    lines += [("", sentence) for sentence in _tell_attempts(row)]
-    lines += _tell_now(row)
+    lines += [("", sentence) for sentence in _format_attempts(row)]
+    lines += _format_now(row)
     if row["finished"] is not None and row["status"] in _ENDS:
         why = f": {row['error']}" if row["error"] else "."
         words = f"{_ENDS[row['status']]} at step {row['step']:,}, after {row['seconds']:.0f} s of training{why}"
@@ -26,7 +26,7 @@ def tell_run(row: Mapping[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def _tell_attempts(row: Mapping[str, Any]) -> list[str]:
+def _format_attempts(row: Mapping[str, Any]) -> list[str]:
     said = []
     if row["crashes"]:
         said.append(f"{count_text(row['crashes'], 'process')} died on it since it last got further.")
@@ -38,7 +38,7 @@ def _tell_attempts(row: Mapping[str, Any]) -> list[str]:
     return said
 
 
-def _tell_now(row: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _format_now(row: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what the run waits for or does."""
     if row["status"] == "paused":
         return [("", f"Paused at step {row['step']:,}; it goes on from there when resumed.")]

@@ -21,7 +21,6 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.noisy import find_apart, gap_interval
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.records.release import Kind
-from fairpriv_core.records.source import is_published
 from fairpriv_core.stats import Mean, mean_interval, wilson_interval
 
 _NOTHING = Mean(None, None, None, 0)
@@ -128,7 +127,7 @@ def measure_row(row: TableRow, name: str = "") -> Measured:
         pursues=methods()[row.method].info.pursues_notion,
         epsilon=row.epsilon,
         published=row.variant == "published",
-        kind="public" if is_published(row.asked) else "raw",
+        kind=row.kind,
         accuracy=row.accuracy,
         gap=row.gap,
         by_seed={},

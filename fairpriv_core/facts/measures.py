@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
+from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.rates import TWO
+from fairpriv_core.records.record import accuracy_is_public
 from fairpriv_core.records.release import Kind
+from fairpriv_core.records.source import is_published
+from fairpriv_core.stats import Mean, mean_interval
 
 #: what may be handed on: nobody's secret, or noisy and covered by an ε
 Open = Literal["public", "released"]
@@ -38,6 +42,25 @@ class Fact(Generic[K]):
 
 
 @dataclass(frozen=True)
+class MeanFact(Mean, Generic[K]):
+    """A number's mean over seeds with its 95 % t interval; `kind` is the worst of theirs."""
+
+    kind: K
+
+
+def fold(values: Iterable[float | None], kind: Kind) -> MeanFact[Kind]:
+    """Return the mean over seeds of numbers, the worst of which is of this kind; None where one is undefined."""
+    mean = mean_interval(values)
+    return MeanFact(mean.mean, mean.low, mean.high, mean.n, kind)
+
+
+def fold_facts(facts: Iterable[Fact[Kind] | None]) -> MeanFact[Kind]:
+    """Return the mean over seeds of a number; None where one is undefined."""
+    known = [fact for fact in facts if fact is not None]
+    return fold((fact.value for fact in known), find_worst([fact.kind for fact in known]))
+
+
+@dataclass(frozen=True)
 class Measures(Generic[K]):
     """What a model came to on its test rows, all of one kind: exact, or "released" from noisy counts that ε covers.
 
@@ -53,6 +76,10 @@ class Measures(Generic[K]):
         ends = self.found.get(f"{name}_interval")
         return None if value is None else Fact(self.kind, value, None if ends is None else (ends[0], ends[1]))
 
+    def why(self, name: str) -> str:
+        """Return why a number is undefined."""
+        return str(self.found["reasons"][name])
+
     @property
     def groups(self) -> Sequence[Json]:
         """What is told of each group; () where nothing is."""
@@ -64,6 +91,19 @@ class Measures(Generic[K]):
         if self.kind == "released":
             return np.array(self.found["counts"]), self.found["noise"]
         return count_decisions(self.found), 0.0
+
+
+def find_kinds(record: Json) -> tuple[Kind, Kind]:
+    """Return of which kind a record's exact accuracy is, and of which all else is that its test rows say as they are.
+
+    `record` is a record's JSON, or as much of it as tables over thousands of runs need.
+    """
+    config = record["config"]
+    if is_published(config["data"]):
+        return "public", "public"
+    method = methods().get(config["method"]["name"])
+    uses_group = method is None or method.info.needs_group_at_prediction
+    return ("public" if accuracy_is_public(record, uses_group=uses_group) else "raw"), "raw"
 
 
 def count_decisions(measured: Json) -> np.ndarray:

@@ -24,7 +24,7 @@ _LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Height:
+class Margin:
     """How far an accuracy lies above the mixing line, below it where negative, with its 95 % interval; shares."""
 
     value: float
@@ -38,7 +38,7 @@ def find_largest_answer(measured: Measures[Kind]) -> float:
     return float(decided.max() / decided.sum())
 
 
-def measure_height(measured: Measures[Kind], plain: Measures[Kind], notion: Notion) -> Height | None:
+def measure_margin(measured: Measures[Kind], plain: Measures[Kind], notion: Notion) -> Margin | None:
     """Return how far a run lies above the line from the constant answer to plain training, all on the same test rows.
 
     None where the line is undefined: the notion is not about means of decisions or errors, for which alone a lottery
@@ -59,10 +59,10 @@ def measure_height(measured: Measures[Kind], plain: Measures[Kind], notion: Noti
     draw = public_generator(0, "mixing line")
     found = _measure(_redraw(own, draw), _redraw(other, draw), notion, within=False)
     low, high = map(float, np.nanquantile(found, ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2)))
-    return Height(value, min(low, 2 * value - high, value), max(high, 2 * value - low, value))
+    return Margin(value, min(low, 2 * value - high, value), max(high, 2 * value - low, value))
 
 
-def say_one_answer(run: RunFacts[Kind]) -> str | None:
+def format_one_answer(run: RunFacts[Kind]) -> str | None:
     """Return the sentence on a run that gives nearly all test rows one label; None for others."""
     share = 0.0 if run.exact is None or not run.exact.groups else find_largest_answer(run.exact)
     if share < ONE_ANSWER:
@@ -70,33 +70,33 @@ def say_one_answer(run: RunFacts[Kind]) -> str | None:
     return f"The model gives {100 * share:.4g} % of the test rows the same answer: it hardly distinguishes anybody."
 
 
-def say_height(run: RunFacts[Kind], plain: RunFacts[Kind]) -> str | None:
+def format_margin(run: RunFacts[Kind], plain: RunFacts[Kind]) -> str | None:
     """Return where a run lies beside the mixing line; None of plain training itself.
 
     `plain` is a run without privacy and fairness on the same test rows.
     """
     if run.exact is None or plain.exact is None or run.key == plain.key:
         return None
-    height = measure_height(run.exact, plain.exact, run.notion)
-    if height is None and not run.notion.is_of_means:
+    margin = measure_margin(run.exact, plain.exact, run.notion)
+    if margin is None and not run.notion.is_of_means:
         return f"No mixing line is drawn for {run.notion.title.lower()}: mixing does not move its gap along a line."
-    if height is None:
+    if margin is None:
         return "The mixing line says nothing here: plain training gains no accuracy, or has a smaller gap."
-    away = f"{100 * abs(height.value):.2f} points {'more' if height.value >= 0 else 'less'} accurate"
-    unsure = "" if height.low > 0 or height.high < 0 else ", which may be none"
-    interval = f"95 % interval {100 * height.low:+.2f} to {100 * height.high:+.2f}"
+    away = f"{100 * abs(margin.value):.2f} points {'more' if margin.value >= 0 else 'less'} accurate"
+    unsure = "" if margin.low > 0 or margin.high < 0 else ", which may be none"
+    interval = f"95 % interval {100 * margin.low:+.2f} to {100 * margin.high:+.2f}"
     return f"The model is {away} than mixing at the same gap ({interval}{unsure})."
 
 
 def _measure(own: np.ndarray, plain: np.ndarray, notion: Notion, *, within: bool = True) -> np.ndarray:
-    """Return the heights (R,) of counts (R, k, l, l); NaN where there is no line, or (`within`) none at that gap."""
+    """Return the margins (R,) of counts (R, k, l, l); NaN where there is no line, or (`within`) none at that gap."""
     constant = plain.sum(axis=(1, 3)).max(axis=1) / plain.sum(axis=(1, 2, 3))
     gap, end = _gaps(own, notion), _gaps(plain, notion)
     accuracy, best = _accuracies(own), _accuracies(plain)
     with np.errstate(divide="ignore", invalid="ignore"):
-        height = accuracy - constant - (best - constant) * gap / end
+        margin = accuracy - constant - (best - constant) * gap / end
     defined = (best > constant) & (end > 0) & ((gap <= end) | (not within))
-    return np.where(defined, height, np.nan)
+    return np.where(defined, margin, np.nan)
 
 
 def _accuracies(counts: np.ndarray) -> np.ndarray:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Generic, Literal, overload
 
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.facts.certificates import describe_certificates
+from fairpriv_core.facts.certificates import format_certificates
 from fairpriv_core.facts.epsilon import EpsilonFacts, read_epsilon_facts
-from fairpriv_core.facts.measures import Fact, Json, K, Measures, Open
+from fairpriv_core.facts.measures import Fact, Json, K, Measures, Open, find_kinds
 from fairpriv_core.facts.tables import Outcome, read_outcome
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import methods
@@ -37,6 +37,7 @@ class DataFacts:
     everybody has; `unit` is a "person", or a "row" where people may have several.
     """
 
+    name: str
     title: str
     summary: str
     citation: str | None
@@ -127,6 +128,10 @@ class RunFacts(Generic[K]):
         """Return a number from where most people may see it; None where it may not be told, or is undefined."""
         return next((fact for each in self.measures if (fact := each.read(name)) is not None), None)
 
+    def read_exact(self, name: str) -> Fact[K] | None:
+        """Return a number as its test rows say it, without noise, from where most people may see it."""
+        return self.without_released().read(name)
+
     @property
     def accuracy(self) -> Fact[K] | None:
         """The share of test rows that are decided rightly."""
@@ -190,7 +195,7 @@ def read_facts(record: RunRecord, *, curves: Curves = (), audit: Json | None = N
     document = record.to_document()
     info, notion = methods()[document["config"]["method"]["name"]].info, notions()[document["config"]["notion"]]
     public = accuracy_is_public(document, uses_group=info.needs_group_at_prediction)
-    epsilon, data = read_epsilon_facts(document), _read_data(record)
+    epsilon, data = read_epsilon_facts(record), _read_data(record)
     return RunFacts(
         key=record.key,
         config=document["config"],
@@ -200,13 +205,13 @@ def read_facts(record: RunRecord, *, curves: Curves = (), audit: Json | None = N
         notion=notion,
         asks=explain(notion, data.groups, data.labels),
         epsilon=epsilon,
-        measures=tuple(_list_measures(document, epsilon, public=public, published=data.published)),
+        measures=tuple(_list_measures(document, epsilon)),
         accuracy_is_public=public,
         assumptions=record.assumptions,
         warnings=record.warnings,
         versions=record.versions,
         steps=record.steps,
-        certificates=describe_certificates(record),
+        certificates=format_certificates(record),
         curves=curves,
         audit=audit,
     )
@@ -240,26 +245,27 @@ def for_audience(facts: RunFacts[Kind], audience: Audience) -> RunFacts[Kind] | 
         steps=facts.steps if covered else None,
         certificates=facts.certificates if covered else (),
         audit=None if audit is None else {"made": audit["made"], "code": audit["code"], "model": None},
-        missing=_say_missing(facts),
+        missing=_format_missing(facts),
     )
 
 
-def _list_measures(record: Json, epsilon: EpsilonFacts, *, public: bool, published: bool) -> list[Measures[Kind]]:
+def _list_measures(record: Json, epsilon: EpsilonFacts) -> list[Measures[Kind]]:
     """Return a record's numbers by kind, those that most people may see first."""
     exact: Json = record["metrics"] or {}
+    of_accuracy, of_gaps = find_kinds(record)
     found: list[Measures[Kind]] = []
-    if published:
+    if of_gaps == "public":
         found.append(Measures("public", exact))
-    elif public:
+    elif of_accuracy == "public":
         found.append(Measures("public", {name: exact.get(name) for name in _OF_EVERYBODY}))
     if epsilon.is_covered and record["metrics_private"] is not None:
         found.append(Measures("released", record["metrics_private"]))
-    if exact and not published:
+    if exact and of_gaps == "raw":
         found.append(Measures("raw", exact))
     return found
 
 
-def _say_missing(facts: RunFacts[Kind]) -> tuple[str, ...]:
+def _format_missing(facts: RunFacts[Kind]) -> tuple[str, ...]:
     """Return why numbers of a run are kept from policy, a sentence each; () where its rows are everybody's."""
     if facts.data.published:
         return ()
@@ -287,6 +293,7 @@ def _read_data(record: RunRecord) -> DataFacts:
         title, summary, citation, licence = problem.title, problem.summary, problem.citation, problem.licence
         label = asked["label"] or problem.labels[0].column.name
     return DataFacts(
+        name=found["name"],
         title=title,
         summary=summary,
         citation=citation,

@@ -6,12 +6,14 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 from fairpriv_core.data.problem import ENCODINGS
+from fairpriv_core.facts.measures import K, MeanFact, find_kinds, find_worst, fold
 from fairpriv_core.facts.wording import ACCOUNTED, ONE_SEED, protected
+from fairpriv_core.records.release import Kind
 from fairpriv_core.records.source import name_unit
-from fairpriv_core.stats import Mean, mean_interval
+from fairpriv_core.stats import mean_interval
 from fairpriv_core.text import delta_text, epsilon_text
 
 Record = Mapping[str, Any]
@@ -29,7 +31,7 @@ class Outcome:
     A run whose noise can be repeated has the variant REPLAYED: no epsilon, and nothing is protected. A private one that
     neither proves nor publishes an epsilon (it was chosen by raw numbers, say) has the variant UNPROVED and no epsilon.
     `setting` is the config without its seeds as JSON text: runs that share it differ by seed alone. `constant` is the
-    accuracy of the answer that is right most often, given to everybody.
+    accuracy of the answer that is right most often, given to everybody. `kinds` are those of accuracy and of the gap.
     """
 
     method: str
@@ -49,10 +51,11 @@ class Outcome:
     rows: int | None = None
     constant: float | None = None
     encoding: str = ENCODINGS[0]
+    kinds: tuple[Kind, Kind] = ("raw", "raw")
 
 
 @dataclass(frozen=True)
-class TableRow:
+class Row(Generic[K]):
     """One row of the run table: runs that differ by seed alone. `delta` goes with `epsilon`; the rest as Outcome's.
 
     `name`, `tags`, `pinned` and `archived` are a person's, for lists and in no export: what its runs are called, their
@@ -69,8 +72,8 @@ class TableRow:
     epsilon: float | None
     seeds: tuple[int, ...]
     keys: tuple[str, ...]
-    accuracy: Mean
-    gap: Mean
+    accuracy: MeanFact[K]
+    gap: MeanFact[K]
     note: str
     delta: float | None = None
     setting: str = ""
@@ -84,6 +87,11 @@ class TableRow:
     archived: bool = False
 
     @property
+    def kind(self) -> Kind:
+        """The worst of accuracy's and the gap's."""
+        return find_worst([self.accuracy.kind, self.gap.kind])
+
+    @property
     def asked(self) -> dict[str, Any]:
         """What the setting says of the data."""
         found: dict[str, Any] = json.loads(self.setting or "{}").get("data", {})
@@ -93,6 +101,9 @@ class TableRow:
     def data(self) -> tuple[str, str, float | None, int | None, str]:
         """What it is about: runs on other data, groups, rows or features do not say which method is better."""
         return self.dataset, self.sensitive, self.group_ratio, self.rows, self.encoding
+
+
+TableRow = Row[Kind]
 
 
 def read_outcome(record: Record) -> Outcome:
@@ -122,6 +133,7 @@ def read_outcome(record: Record) -> Outcome:
         rows=data.get("rows"),
         encoding=data.get("encoding", ENCODINGS[0]),
         constant=metrics.get("constant_accuracy"),
+        kinds=find_kinds(record),
     )
 
 
@@ -143,7 +155,7 @@ def fold_outcomes(outcomes: Iterable[Outcome], known: Mapping[tuple[str, ...], T
     return tuple(known.get(tuple(run.key for run in row)) or _fold(row) for row in rows)
 
 
-def say_claim(row: TableRow) -> str:
+def format_claim(row: TableRow) -> str:
     """Return what stands beside a row wherever its ε does: value, δ, how it was accounted, what is protected."""
     if row.variant == REPLAYED:
         return "no ε: its noise can be repeated"
@@ -203,8 +215,8 @@ def _fold(runs: list[Outcome]) -> TableRow:
         epsilon=one.epsilon,
         seeds=tuple(run.seed for run in runs),
         keys=tuple(run.key for run in runs),
-        accuracy=mean_interval(run.accuracy for run in runs),
-        gap=mean_interval(run.gap for run in runs),
+        accuracy=fold((run.accuracy for run in runs), find_worst([run.kinds[0] for run in runs])),
+        gap=fold((run.gap for run in runs), find_worst([run.kinds[1] for run in runs])),
         note=ONE_SEED if len(runs) == 1 else f"{len(runs)} seeds, mean ± 95 %",
         delta=one.delta,
         setting=one.setting,

@@ -88,11 +88,16 @@ def setting_text(method: str, name: str, value: Any) -> str:
 
 
 def value_text(value: Any) -> str:
-    """Return a setting's value as text.
+    """Return a setting's value as text; of a table its name, and what it sets.
 
     >>> value_text(0.5), value_text(None), value_text(True), value_text([64, 32])
     ('0.5', '–', 'yes', '64, 32')
+    >>> value_text({"name": "pf_ld", "epochs": 2}), value_text({"width": 64})
+    ('pf_ld (epochs 2)', 'width 64')
     """
+    if isinstance(value, Mapping):
+        rest = ", ".join(f"{name} {value_text(part)}" for name, part in value.items() if name != "name")
+        return f"{value['name']} ({rest})" if rest and "name" in value else str(value.get("name", rest))
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -100,6 +105,15 @@ def value_text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(value_text, value))
     return "–" if value is None else str(value)
+
+
+def cell_text(values: Mapping[str, Any]) -> str:
+    """Return a combination of a sweep in words.
+
+    >>> cell_text({"epsilon": 1.0, "seed": 0})
+    'epsilon = 1, seed = 0'
+    """
+    return ", ".join(f"{axis} = {value_text(value)}" for axis, value in values.items())
 
 
 def _name_column(text: str) -> str:

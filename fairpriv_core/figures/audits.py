@@ -42,11 +42,11 @@ def write_tables(text: str, results: Mapping[str, Any]) -> str:
     tables = {
         "demonstration": _write_table(
             ("PF-LD", "stated ε", "attacks show at least", "runs on each table", "confidence"),
-            (_describe_variant(name, shown[name]) for name in ("published", "proved")),
+            (_format_variant(name, shown[name]) for name in ("published", "proved")),
         ),
         "methods": _write_table(
             ("method", "protects", "proved ε", "many runs", "one run", "whole curve", "nearest", "runs on each"),
-            (_describe_row(audit) for audit in results["methods"]),
+            (_format_row(audit) for audit in results["methods"]),
         ),
     }
     for name, table in tables.items():
@@ -55,7 +55,7 @@ def write_tables(text: str, results: Mapping[str, Any]) -> str:
     return text
 
 
-def _describe_variant(name: str, found: Mapping[str, Any]) -> Sequence[str]:
+def _format_variant(name: str, found: Mapping[str, Any]) -> Sequence[str]:
     first = at_own_delta(found)
     stated = first["epsilon_published"] if first["epsilon"] is None else first["epsilon"]
     return (
@@ -67,7 +67,7 @@ def _describe_variant(name: str, found: Mapping[str, Any]) -> Sequence[str]:
     )
 
 
-def _describe_row(audit: Mapping[str, Any]) -> Sequence[str]:
+def _format_row(audit: Mapping[str, Any]) -> Sequence[str]:
     found = audit["distinguishing"]
     first = at_own_delta(found)
     curve = curve_bound(found)

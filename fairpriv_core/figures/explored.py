@@ -61,7 +61,7 @@ def draw_explored(
     are titles.
     """
     newest = trail[-1]
-    said = _say_kind(newest)
+    said = _format_kind(newest)
     if not (newest.is_raw or newest.facts.data.published):
         plain = None
     return FigureData(
@@ -78,7 +78,7 @@ def draw_explored(
     )
 
 
-def _say_kind(point: Explored) -> str:
+def _format_kind(point: Explored) -> str:
     """Return where a point's numbers are from."""
     if point.shown.accuracy_error is not None and point.is_released:
         return _TOLD
@@ -161,17 +161,17 @@ def draw_groups(point: Explored) -> FigureData:
     )
 
 
-def say_explored(point: Explored) -> str:
+def format_explored(point: Explored) -> str:
     """Return the newest point in one line."""
     shown = point.shown
-    gap, right = map(_say_error, (shown.gap_error, shown.accuracy_error))
+    gap, right = map(_format_error, (shown.gap_error, shown.accuracy_error))
     budget = "no ε: not private" if point.epsilon is None else f"ε = {epsilon_text(point.epsilon)}"
     return f"{budget} · accuracy {100 * shown.accuracy:.1f}{right} % · gap {100 * shown.gap:.1f}{gap} points"
 
 
-def _say_error(error: float | None) -> str:
+def _format_error(error: float | None) -> str:
     return "" if error is None else f" ± {number_text(100 * error)}"
 
 
 def _describe(point: Explored) -> str:
-    return say_explored(point).replace(" · ", "\n")
+    return format_explored(point).replace(" · ", "\n")

@@ -13,7 +13,7 @@ from fairpriv_core.facts.tables import REPLAYED, TableRow
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Region, Series, Value
 from fairpriv_core.figures.heatmap import find_varying
 from fairpriv_core.figures.mixing import CAPTION, draw_mixing_line, find_plain
-from fairpriv_core.figures.origin import find_origin
+from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.catalog import place_method
 from fairpriv_core.text import delta_text, number_text, percent_text, points_text
@@ -161,8 +161,8 @@ def frontier(
     best, total = _count(claims)
     mixed = any(one.style == "muted" for one in series)
     said = (
-        f"{_say_best(best, total, dominated=dominated)} Up and to the left is better; a line joins a method's settings "
-        f"at one ε.{f' {CAPTION}' * mixed}"
+        f"{_format_best(best, total, dominated=dominated)} Up and to the left is better; a line joins a method's "
+        f"settings at one ε.{f' {CAPTION}' * mixed}"
     )
     return FigureData(
         name="frontier",
@@ -170,16 +170,16 @@ def frontier(
         x=Axis(f"{notion} gap", "percentage points", with_zero=True),
         panels=tuple(Panel(ACCURACY, claim.short) for claim in shown),
         series=tuple(series),
-        caption=f"{said} {_say_seeds(claims, series)}",
+        caption=f"{said} {_format_seeds(claims, series)}",
         own=said,
         alt=_describe(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
-        origin=find_origin(row.asked for rows in claims.values() for row in rows),
+        origin=find_origin_of_rows(row for rows in claims.values() for row in rows),
         regions=() if wanted is None else tuple(wanted.shade(panel) for panel in range(len(shown))),
         shaded="" if wanted is None else wanted.said,
     )
 
 
-def describe_row(row: TableRow, detail: str = "") -> str:
+def format_point(row: TableRow, detail: str = "") -> str:
     """Return a row as a pointer on it is told, one fact a line."""
     budget = "not private" if row.epsilon is None else f"ε = {row.epsilon:g}"
     lines = [
@@ -259,7 +259,7 @@ def _draw(method: str, rows: Sequence[TableRow], panel: int, details: Mapping[st
         tuple(_percent(row.accuracy.mean) for row in rows),
         style=method,
         panel=panel,
-        hover=tuple(describe_row(row, details.get(row.keys[0], "")) for row in rows),
+        hover=tuple(format_point(row, details.get(row.keys[0], "")) for row in rows),
         keys=tuple(row.keys[0] for row in rows),
     )
 
@@ -304,7 +304,7 @@ def _count(claims: Claims) -> tuple[int, int]:
     return sum(len(find_best(rows)) for rows in claims.values()), sum(len(rows) for rows in claims.values())
 
 
-def _say_best(best: int, total: int, *, dominated: bool) -> str:
+def _format_best(best: int, total: int, *, dominated: bool) -> str:
     others = total - best
     if not others:
         return f"{total} {'setting' if total == 1 else 'settings'}, none dominated by another."
@@ -314,7 +314,7 @@ def _say_best(best: int, total: int, *, dominated: bool) -> str:
     return f"{others} of {total} settings {are} {drawn}{some}: another is better or equal in ε, accuracy and gap."
 
 
-def _say_seeds(claims: Claims, series: Sequence[Series]) -> str:
+def _format_seeds(claims: Claims, series: Sequence[Series]) -> str:
     sizes = [len(row.seeds) for rows in claims.values() for row in rows]
     counts = set(sizes)
     if counts in ({1}, set()):
@@ -335,7 +335,7 @@ def _describe(claims: Claims, what: str) -> str:
     for claim, rows in claims.items():
         best = sorted(find_best(rows), key=lambda row: (row.epsilon or 0.0, row.gap.mean or 0.0))
         settings = [
-            describe_row(row).replace("\n", ", ") for row in (best if len(best) <= 8 else [*best[:5], *best[-3:]])
+            format_point(row).replace("\n", ", ") for row in (best if len(best) <= 8 else [*best[:5], *best[-3:]])
         ]
         parts.append(f"{claim.title}: {len(best)} settings not dominated: {'; '.join(settings)}")
     return f"{what}. " + ". ".join(parts) + "."

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Series
-from fairpriv_core.figures.origin import find_origin
+from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.text import number_text, percent_text, points_text
 
 Quantity = Literal["accuracy", "gap"]
@@ -77,9 +77,9 @@ def heat_map(
         x=Axis(across.title),
         panels=(Panel(Axis(up.title)),),
         series=(_draw(places, quantity, axes),) if places else (),
-        caption=f"{about}. {_say_cells(places, empty, axes)} {_say_alike(alike)}".rstrip(),
-        alt=f"{title} over {across.title} and {up.title}. {_say_extremes(places, quantity, axes)}",
-        origin=find_origin(row.asked for row in rows),
+        caption=f"{about}. {_format_cells(places, empty, axes)} {_format_alike(alike)}".rstrip(),
+        alt=f"{title} over {across.title} and {up.title}. {_format_extremes(places, quantity, axes)}",
+        origin=find_origin_of_rows(rows),
         z=Axis(title, unit),
     )
 
@@ -106,7 +106,7 @@ def _draw(
     )
 
 
-def _say_cells(
+def _format_cells(
     places: Mapping[tuple[float, float], object], empty: Sequence[tuple[float, float]], axes: tuple[Setting, Setting]
 ) -> str:
     total = len(places) + len(empty)
@@ -117,13 +117,13 @@ def _say_cells(
     return f"{len(empty)} of {total} combinations have no finished run and are left empty: {named}{more}."
 
 
-def _say_alike(alike: int) -> str:
+def _format_alike(alike: int) -> str:
     if alike < 2:
         return ""
     return f"Up to {alike} settings that differ in something else share a place, which shows their mean. "
 
 
-def _say_extremes(
+def _format_extremes(
     places: Mapping[tuple[float, float], Sequence[TableRow]], quantity: Quantity, axes: tuple[Setting, Setting]
 ) -> str:
     if not places:

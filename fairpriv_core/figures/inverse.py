@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.facts.tables import TableRow, say_claim
+from fairpriv_core.facts.tables import TableRow, format_claim
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.stats import Mean
 from fairpriv_core.text import number_text, percent_text, points_text
@@ -65,13 +65,15 @@ def say_answer(answer: Answer, *, accuracy: float | None = None, gap: float | No
     if answer.nearest is None:
         return f"{wanted}: none of {many} has these numbers."
     row = answer.nearest
-    found = _say_mean(row.accuracy, percent_text), _say_mean(row.gap, points_text)
+    found = _format_mean(row.accuracy, percent_text), _format_mean(row.gap, points_text)
     has = f"accuracy {found[0]}, gap {found[1]} ({row.note.rstrip('.')})"
     name = method_style(row.method).title
     if answer.found is not None:
-        return f"{wanted}: the smallest ε of {many} is {say_claim(row)}. {name} has {has} there."
+        return f"{wanted}: the smallest ε of {many} is {format_claim(row)}. {name} has {has} there."
     misses = " and ".join(_list_misses(answer))
-    return f"{wanted}: none of {many} reaches it. The nearest misses by {misses}: {name} at {say_claim(row)} has {has}."
+    return (
+        f"{wanted}: none of {many} reaches it. The nearest misses by {misses}: {name} at {format_claim(row)} has {has}."
+    )
 
 
 def _answer(rows: Sequence[TableRow], accuracy: float | None, gap: float | None) -> Answer:
@@ -108,5 +110,5 @@ def _list_misses(answer: Answer) -> list[str]:
     return [*misses, f"{points_text(answer.gap_over)} of gap"] if answer.gap_over else misses
 
 
-def _say_mean(mean: Mean, show: Callable[[float | None], str]) -> str:
+def _format_mean(mean: Mean, show: Callable[[float | None], str]) -> str:
     return show(mean.mean) + ("" if mean.half is None else f" ± {number_text(100 * mean.half)}")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.facts.measures import find_worst
+from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.release import Kind
 from fairpriv_core.records.source import is_published
@@ -30,10 +32,23 @@ class Origin:
     @property
     def text(self) -> str:
         """What must be said beside it; "" for nothing."""
-        return self.mark if self.kind == "raw" else say_published(self.published)
+        return self.mark if self.kind == "raw" else format_public_data(self.published)
+
+    @property
+    def brief(self) -> str:
+        """What follows a sentence with its numbers; "" where all are public."""
+        return " Raw, for the analyst." if self.kind == "raw" else ""
 
 
 PUBLIC, ALL_RAW = Origin("public"), Origin("raw")
+
+
+def find_origin_of_rows(rows: Iterable[TableRow]) -> Origin:
+    """Return of which kind the numbers of rows of the run table are, and of which public data."""
+    shown = list(rows)
+    if find_worst([row.kind for row in shown]) == "raw":
+        return ALL_RAW
+    return Origin("public", list_titles(row.asked for row in shown))
 
 
 def find_origin(data: Iterable[Mapping[str, Any]], *, tell: bool = True) -> Origin:
@@ -47,13 +62,13 @@ def find_origin(data: Iterable[Mapping[str, Any]], *, tell: bool = True) -> Orig
     return Origin("public", list_titles(told) if tell else ())
 
 
-def say_origin(data: Iterable[Mapping[str, Any]]) -> str:
+def format_origin(data: Iterable[Mapping[str, Any]]) -> str:
     """Return what must be said with accuracies and gaps of runs on `data`: that they are raw, or that all is public."""
     origin = find_origin(data)
     return f"{origin.text}{OF_OWN * (origin.kind != 'raw')}"
 
 
-def say_published(titles: Sequence[str]) -> str:
+def format_public_data(titles: Sequence[str]) -> str:
     """Return that data sets are public; "" without any."""
     return f"{' and '.join(titles)} {'is' if len(titles) == 1 else 'are'} public." if titles else ""
 
@@ -65,4 +80,4 @@ def list_titles(data: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 def say_raw_briefly(data: Iterable[Mapping[str, Any]]) -> str:
     """Return what follows a sentence about runs on `data`: that its numbers are raw, nothing where all are public."""
-    return "" if all(map(is_published, data)) else " Raw, for the analyst."
+    return find_origin(data).brief

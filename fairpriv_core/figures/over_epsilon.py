@@ -9,8 +9,8 @@ from fairpriv_core.facts import wording
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Region, Series, Value, line
 from fairpriv_core.figures.figures import ACCURACY, EPSILON_AXIS, list_values
-from fairpriv_core.figures.frontier import Wanted, describe_row
-from fairpriv_core.figures.origin import find_origin
+from fairpriv_core.figures.frontier import Wanted, format_point
+from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.catalog import place_method
 from fairpriv_core.stats import Mean
@@ -60,7 +60,7 @@ def trade_off(
         for curve in ordered
         for panel in range(2)
     ]
-    parts = (_say_seeds(curves), _FAINT * bool(faint), _say_threats(known))
+    parts = (_format_seeds(curves), _FAINT * bool(faint), _format_threats(known))
     said = " ".join(part.strip() for part in parts if part)
     return FigureData(
         name="trade_off",
@@ -72,7 +72,7 @@ def trade_off(
         own=said,
         alt=_describe([one for one in series if not one.faint], f"Accuracy and {notion.lower()} gap over ε: {dataset}"),
         references=() if epsilon is None else (Reference(epsilon, f"ε = {epsilon_text(epsilon)}"),),
-        origin=find_origin(row.asked for row in rows),
+        origin=find_origin_of_rows(rows),
         regions=() if wanted is None else _shade(wanted),
         shaded="" if wanted is None else wanted.said,
     )
@@ -129,7 +129,7 @@ def _draw(curve: Curve, panel: int, span: tuple[float, float], *, labelled: bool
         drawn,
         faint=faint,
         keys=tuple(row.keys[0] for row in told),
-        hover=tuple(f"{curve.name}\n{describe_row(row).partition(', ')[2]}" for row in told),
+        hover=tuple(f"{curve.name}\n{format_point(row).partition(', ')[2]}" for row in told),
     )
 
 
@@ -150,7 +150,7 @@ def _find_span(rows: Sequence[TableRow]) -> tuple[float, float]:
     return (min(values), max(values)) if values else (0.1, 10.0)
 
 
-def _say_seeds(curves: Sequence[Curve]) -> str:
+def _format_seeds(curves: Sequence[Curve]) -> str:
     counts = {len(row.seeds) for curve in curves for row in curve.rows}
     if not counts:
         return "No finished run yet."
@@ -160,7 +160,7 @@ def _say_seeds(curves: Sequence[Curve]) -> str:
     return f"Bands: 95 % interval of the mean over {n} seeds."
 
 
-def _say_threats(rows: Sequence[TableRow]) -> str:
+def _format_threats(rows: Sequence[TableRow]) -> str:
     kinds = {row.threat_model for row in rows if row.threat_model is not None}
     return "Values of ε of methods that protect different things cannot be compared. " if len(kinds) > 1 else ""
 

@@ -36,9 +36,9 @@ from fairpriv_core.papers.values import (
     choose,
     count_alike,
     fold,
+    format_same_answers,
     list_paths,
     place,
-    say_alike,
     shown,
     value_at,
     with_half,
@@ -54,42 +54,42 @@ Bars = Sequence[tuple[str, Mean]]
 Ends = tuple[float | None, ...]
 
 
-def describe_runs(preset: Preset, runs: Runs) -> str:
+def format_run_sentences(preset: Preset, runs: Runs) -> str:
     """Return the sentences under a figure or table, of mean gains on the runs that they are of."""
     if isinstance(preset.drawing, GainTable):
         runs = [run for part in _parts(preset) for run in choose(runs, part.where)]
     if not runs:
         return "No finished run yet."
-    alike = say_alike(runs)
+    alike = format_same_answers(runs)
     parts = [
-        _tell_data(runs),
-        _tell_seeds(preset, runs),
-        _describe_budgets(preset, runs),
-        *_describe_settings(preset, runs),
+        _format_data(runs),
+        _format_seeds(preset, runs),
+        _format_budgets(preset, runs),
+        *_format_settings(preset, runs),
         f"{alike[:1].upper()}{alike[1:]}." if alike else "",
     ]
     return " ".join(part for part in parts if part)
 
 
-def describe_drawing(preset: Preset, runs: Runs) -> str:
+def format_sentences(preset: Preset, runs: Runs) -> str:
     """Return the sentences under a drawing, or under several that show the runs."""
-    said = (describe_runs(preset, runs), _say_knobs(preset.drawing, runs), preset.caution)
+    said = (format_run_sentences(preset, runs), _format_knobs(preset.drawing, runs), preset.caution)
     return " ".join(part for part in said if part)
 
 
-def describe_each(preset: Preset, shown_by: Sequence[Runs]) -> list[str]:
+def format_own_sentences(preset: Preset, shown_by: Sequence[Runs]) -> list[str]:
     """Return what is said of each of several figures alone, by the runs that it shows: what is not the same of all.
 
-    `describe_drawing` says of all their runs what is left out here.
+    `format_sentences` says of all their runs what is left out here.
     """
     alike = any(count_alike(runs)[0] for runs in shown_by)
     tells = (
-        _tell_data,
-        partial(_tell_seeds, preset),
+        _format_data,
+        partial(_format_seeds, preset),
         lambda runs: f"ε: {budget_text(runs)}.",
-        lambda runs: " ".join(_describe_settings(preset, runs)),
-        partial(_say_knobs, preset.drawing),
-        _tell_alike if alike else lambda _: "",
+        lambda runs: " ".join(_format_settings(preset, runs)),
+        partial(_format_knobs, preset.drawing),
+        _format_alike if alike else lambda _: "",
     )
     said = [[tell(runs) for runs in shown_by] for tell in tells]
     unlike = [each for each in said if len(set(each)) > 1]
@@ -99,7 +99,7 @@ def describe_each(preset: Preset, shown_by: Sequence[Runs]) -> list[str]:
 def is_raw(preset: Preset, runs: Runs) -> bool:
     """Return whether a preset shows more than accuracies and times of groups that not everybody has the rows of."""
     told = any(path not in (*ALWAYS, ACCURACY.path, SECONDS.path) for path in list_paths(preset))
-    return told and not all(is_published(run["config"]["data"]) for run in runs)
+    return told and not all(is_published(run.data) for run in runs)
 
 
 def tells_budgets(table: Table) -> bool:
@@ -109,7 +109,7 @@ def tells_budgets(table: Table) -> bool:
 
 def budget_text(runs: Runs) -> str:
     """Return the ε of runs of one method: "2.35 proved", "3.06 by the paper, not proved", "none"."""
-    if not any(run.get("threat_model") for run in runs):
+    if not any(run.threat_model for run in runs):
         return "none" if runs else "–"
     proved, claimed = _range(runs, published=False), _range(runs, published=True)
     said = (f"{proved} proved" if proved else "", f"{claimed} by the paper, not proved" if claimed else "")
@@ -118,20 +118,20 @@ def budget_text(runs: Runs) -> str:
 
 def name_data(runs: Runs) -> list[str]:
     """Return the names of the data sets of runs, without what brackets add to them."""
-    titles = {problems()[run["config"]["data"]["dataset"]].title for run in runs}
+    titles = {problems()[run.data["dataset"]].title for run in runs}
     return sorted(title.partition(" (")[0] for title in titles)
 
 
-def _tell_data(runs: Runs) -> str:
-    groups = sorted({str(run["config"]["data"]["sensitive"]).lower() for run in runs})
+def _format_data(runs: Runs) -> str:
+    groups = sorted({str(run.data["sensitive"]).lower() for run in runs})
     *names, last = name_data(runs)
     named = f"{', '.join(names)} and {last}" if names else last
     return f"Data: {named}, by {' and '.join(groups)}."
 
 
-def _tell_seeds(preset: Preset, runs: Runs) -> str:
+def _format_seeds(preset: Preset, runs: Runs) -> str:
     seeds: dict[tuple[str, str], set[int]] = {}  # some data may have more than others
-    for config in (run["config"] for run in runs):
+    for config in (run.config for run in runs):
         seeds.setdefault((config["data"]["dataset"], config["notion"]), set()).add(config["seed"])
     few, most = (pick(map(len, seeds.values())) for pick in (min, max))
     if most == 1:
@@ -139,7 +139,7 @@ def _tell_seeds(preset: Preset, runs: Runs) -> str:
     return f"Means over {most if few == most else f'{few} to {most}'} seeds{_intervals(list_paths(preset))}."
 
 
-def _tell_alike(runs: Runs) -> str:
+def _format_alike(runs: Runs) -> str:
     same, models = count_alike(runs)
     return f"Nearly the same answer for all: {same} of {models} models."
 
@@ -148,13 +148,14 @@ def _intervals(paths: Sequence[str]) -> str:
     return "" if SECONDS.path in paths else " with 95 % intervals"
 
 
-def _describe_budgets(preset: Preset, runs: Runs) -> str:
+def _format_budgets(preset: Preset, runs: Runs) -> str:
     """Return delta, what ε protects, and the ε of each line by who accounts for it."""
-    private = [run for run in runs if run.get("threat_model")]
+    private = [run for run in runs if run.threat_model]
     if not private:
         return ""
-    deltas = " or ".join(delta_text(delta) for delta in sorted({run["config"]["delta"] for run in private}))
-    protects = " or ".join(wording.protected(model) for model in sorted({run["threat_model"] for run in private}))
+    deltas = " or ".join(delta_text(delta) for delta in sorted({run.config["delta"] for run in private}))
+    models = sorted({run.threat_model for run in private if run.threat_model is not None})
+    protects = " or ".join(map(wording.protected, models))
     sentence = f"δ = {deltas}; ε protects {protects}."
     if isinstance(preset.drawing, Table) and tells_budgets(preset.drawing):
         return f"{sentence} Each line has its ε beside it; where that is by the paper, it is not proved to hold."
@@ -173,7 +174,7 @@ def find_knob(plot: Plot, runs: Runs) -> Value | None:
     return next((each for each in choices if any(shown(run, each) is not None for run in runs)), None)
 
 
-def _say_knobs(drawing: Drawing | None, runs: Runs) -> str:
+def _format_knobs(drawing: Drawing | None, runs: Runs) -> str:
     """Return the sentence on what the numbers at points are, with the lines that have each where they differ."""
     if not isinstance(drawing, Plot) or drawing.kind != "points":
         return ""
@@ -207,14 +208,13 @@ def _parts(preset: Preset) -> Sequence[Part]:
 
 def _range(runs: Runs, *, published: bool) -> str:
     """Return the ε of the runs that have one by that accounting, from the smallest to the largest; "" for none."""
-    chosen = [run for run in runs if (run.get("variant") == "published") == published]
-    name = "epsilon_published" if published else "epsilon"
-    values = sorted(run[name] for run in chosen if run.get(name) is not None)
+    stated = [run.stated_epsilon for run in runs if (run.variant == "published") == published]
+    values = sorted(epsilon for epsilon in stated if epsilon is not None)
     ends = list(dict.fromkeys(epsilon_text(value) for value in values[:1] + values[-1:]))
     return " to ".join(ends)
 
 
-def _describe_settings(preset: Preset, runs: Runs) -> list[str]:
+def _format_settings(preset: Preset, runs: Runs) -> list[str]:
     """Return for the methods that are shown in both variants in which settings these differ."""
     found: dict[str, list[str]] = {}
     for part in _parts(preset):
@@ -239,7 +239,7 @@ def _differing(one: Runs, other: Runs) -> list[str]:
 def _settings(runs: Runs) -> Mapping[str, set[str]]:
     found: dict[str, set[str]] = {}
     for own in by_config(runs):
-        for name, value in own[0]["config"]["method"].items():
+        for name, value in own[0].method.items():
             if name != "variant":
                 found.setdefault(name, set()).add(json.dumps(value, sort_keys=True))
     return found
@@ -254,7 +254,7 @@ def draw_preset(preset: Preset, runs: Runs) -> Grid:
         return tuple(_bar_figure(preset, drawing, row, runs) for row in drawing.rows)
     columns = [column for column in drawing.columns if choose(runs, column.where)]
     plots = [replace(drawing, rows=(row,)) for row in drawing.rows] if drawing.across else [drawing]
-    own = describe_each(preset, [choose(runs, column.where) for column in columns])
+    own = format_own_sentences(preset, [choose(runs, column.where) for column in columns])
     return tuple(
         replace(_figure(preset, plot, column, runs), own=text)
         for column, text in zip(columns, own, strict=True)
@@ -321,7 +321,7 @@ def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
         x=Axis(plot.x.title, plot.x.unit, log=plot.x.log),
         panels=rows,
         series=tuple(series),
-        caption=" ".join([describe_drawing(preset, here), *[f"Outside the plot: {one.label}." for one in far]]),
+        caption=" ".join([format_sentences(preset, here), *[f"Outside the plot: {one.label}." for one in far]]),
         alt=_describe(f"{preset.title}. {part}", plot.rows, series),
         references=tuple(one for one in levels if one not in far),
         origin=ALL_RAW if is_raw(preset, here) else PUBLIC,
@@ -425,7 +425,7 @@ def _bar_figure(preset: Preset, plot: Plot, value: Value, runs: Runs) -> FigureD
         x=Axis(value.title, value.unit),
         panels=(Panel(Axis("")),),
         series=tuple(series),
-        caption=describe_drawing(preset, runs),
+        caption=format_sentences(preset, runs),
         alt=_describe(f"{preset.title}. {value.title}", (value,), series),
         references=_references((value,), runs, bars=True),
         horizontal=True,

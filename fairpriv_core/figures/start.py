@@ -92,7 +92,7 @@ def draw_costs(results: StartResults, epsilon: float) -> FigureData:
     mark = epsilon if results.budgets[0] <= epsilon <= results.budgets[-1] else None
     drawn = trade_off(fold_outcomes(results.outcomes, {}), dataset=results.title, notion=notion, epsilon=mark)
     at = _find_nearest(results, epsilon)
-    told = f"{_say_change(results, at)} {say_protected(results)} {drawn.own}"
+    told = f"{_format_change(results, at)} {format_protected(results)} {drawn.own}"
     accuracy, gap = drawn.panels
     whole = from_zero([end for each in drawn.series if each.panel == 1 for end in (*each.y, *each.high)])
     return replace(
@@ -107,7 +107,7 @@ def draw_costs(results: StartResults, epsilon: float) -> FigureData:
     )
 
 
-def say_protected(results: StartResults) -> str:
+def format_protected(results: StartResults) -> str:
     """Return which method is which line, and what its ε covers."""
     private = {run.method: run for run in results.outcomes if run.threat_model is not None}
     covered = {name: wording.protected(run.threat_model) for name, run in private.items()}
@@ -163,7 +163,7 @@ def _mean(results: StartResults, epsilon: float | None, which: str) -> float:
     return math.fsum(values) / len(values)
 
 
-def _say_change(results: StartResults, at: float) -> str:
+def _format_change(results: StartResults, at: float) -> str:
     """Return how far accuracy and gap moved, with their intervals over seeds."""
     accuracy, gap = (_difference(results, at, which) for which in ("accuracy", "gap"))
     return (

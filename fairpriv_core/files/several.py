@@ -162,7 +162,7 @@ def read_members(packed: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo]) ->
                 first = header
                 yield told + line
             elif header != first:
-                raise fault(_tell_difference(members[0].filename, first, each.filename, header))
+                raise fault(_format_difference(members[0].filename, first, each.filename, header))
             last = line
             for block in iter(lambda: member.read(_BLOCK), b""):
                 last = block
@@ -198,7 +198,7 @@ def _split(text: str, separator: str) -> tuple[str, ...]:
         return ()
 
 
-def _tell_difference(first: str, there: _Header, other: str, here: _Header) -> str:
+def _format_difference(first: str, there: _Header, other: str, here: _Header) -> str:
     """Return in which column two files differ."""
     if there.separator != here.separator:
         between, usual = SEPARATORS[here.separator], SEPARATORS[there.separator]

@@ -355,14 +355,14 @@ def _state(candidates: Sequence[_Candidate], index: int, delta: float, choice: L
         "selected": candidates[index].record.key,
         "threat_model": entries[0].threat_model,
         "epsilon": epsilon,
-        "epsilon_reason": None if epsilon is not None else _say_why(worst.unbounded),
+        "epsilon_reason": None if epsilon is not None else _format_why(worst.unbounded),
         "delta": delta,
         "event": to_json(worst.events),
         "candidates": [each.record.key for each in candidates],
     }
 
 
-def _say_why(reasons: Sequence[str]) -> str:
+def _format_why(reasons: Sequence[str]) -> str:
     return reasons[0][0].upper() + reasons[0][1:] if reasons else "No finite epsilon is proved for what was released."
 
 

@@ -8,13 +8,14 @@ at each seed; of one setting over its seeds the ratio of two has an interval by 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import stdev
-from typing import Any, Literal
+from typing import Literal
 
 from scipy.special import fdtri
 
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import Compare, Quantity, Value
 from fairpriv_core.papers.values import Runs, by_config, fold, has_interval, measure, shown
 from fairpriv_core.stats import Mean, mean_interval
@@ -70,7 +71,7 @@ def list_differences(runs: Runs, check: Compare) -> list[float]:
     return [x - y for x, y in list_pairs(runs, runs, check)]
 
 
-def used_by(runs: Runs, check: Compare) -> list[Mapping[str, Any]]:
+def used_by(runs: Runs, check: Compare) -> list[PaperRun]:
     """Return the runs that a comparison is made from."""
     other = measure(runs, check.other)[1] if isinstance(check.other, Quantity) else []
     return [*measure(runs, check.one)[1], *other]
@@ -82,7 +83,7 @@ class SettingRuns:
 
     level: Mean
     mean: float
-    runs: list[Mapping[str, Any]]
+    runs: list[PaperRun]
 
 
 def list_settings(runs: Runs, quantity: Quantity, level: Value) -> list[SettingRuns]:
@@ -92,13 +93,13 @@ def list_settings(runs: Runs, quantity: Quantity, level: Value) -> list[SettingR
     return [SettingRuns(at, mean, own) for at, mean, own in found if at.mean is not None and mean is not None]
 
 
-def reach(settings: Sequence[SettingRuns], least: float) -> list[Mapping[str, Any]]:
+def reach(settings: Sequence[SettingRuns], least: float) -> list[PaperRun]:
     """Return the runs of the setting with the smallest mean of those whose level is at least `least`; [] for none."""
     found = [one for one in settings if (one.level.mean or 0.0) >= least]
     return min(found, key=lambda one: one.mean).runs if found else []
 
 
-def list_reaching(settings: Sequence[SettingRuns], least: float) -> list[list[Mapping[str, Any]]]:
+def list_reaching(settings: Sequence[SettingRuns], least: float) -> list[list[PaperRun]]:
     """Return the runs of each setting that other seeds may make `reach` take; [] among them where none may reach it.
 
     A setting may reach the level where its interval does not lie below it. None is taken whose mean is above that of
@@ -128,7 +129,7 @@ def _by_seed(runs: Runs, value: Value, of: Literal["mean", "spread"] = "mean") -
     for run in runs:
         number = shown(run, value)
         if number is not None:
-            found.setdefault(run["config"]["seed"], []).append(number)
+            found.setdefault(run.seed, []).append(number)
     if of == "spread":
         return {seed: stdev(values) for seed, values in found.items() if len(values) > 1}
     return {seed: math.fsum(values) / len(values) for seed, values in found.items()}

@@ -29,6 +29,7 @@ from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.papers.clipping_errors import find_errors
 from fairpriv_core.papers.excess_risk import find_excess_risk
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.runs import attach
 from fairpriv_core.papers.shifts import even_parity_gap, worst_parity_gap
 from fairpriv_core.records.config import build_config
@@ -52,11 +53,9 @@ def measure(store: RunStore, name: str, keys: Sequence[str]) -> dict[str, Number
     return {key: MEASURES[name](store, key, datasets) for key in keys}
 
 
-def with_measured(store: RunStore, name: str, records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return records with what a measure finds of each under its name; "" measures nothing."""
-    if not name:
-        return [dict(record) for record in records]
-    return attach(records, name, measure(store, name, [record["key"] for record in records]))
+def with_measured(store: RunStore, name: str, runs: Sequence[PaperRun]) -> list[PaperRun]:
+    """Return runs with what a measure finds of each under its name; "" measures nothing."""
+    return attach(runs, name, measure(store, name, [run.key for run in runs])) if name else list(runs)
 
 
 def measure_membership(store: RunStore, key: str, datasets: DatasetCache) -> dict[str, dict[str, float]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fairpriv_core.papers.differences import compare, used_by
 from fairpriv_core.papers.preset import Compare, Preset, Printed
-from fairpriv_core.papers.status import Status, count_seeds_needed, find_unlearned, say_needed, stand
+from fairpriv_core.papers.status import Status, count_seeds_needed, find_unlearned, format_seeds_needed, stand
 from fairpriv_core.papers.values import Runs, amount, has_interval, measure, with_half
 from fairpriv_core.stats import Mean
 
@@ -47,7 +47,7 @@ def part_readings(beside: Sequence[Beside]) -> dict[str, list[Beside]]:
     return {name: [one for one in beside if one.reading in ("", name)] for name in names}
 
 
-def say_agreeing(beside: Sequence[Beside]) -> str:
+def format_agreement(beside: Sequence[Beside]) -> str:
     """Return how many printed numbers ours agree with: "3 of 18", by two readings "20 or 61 of 122"."""
     parts = part_readings([one for one in beside if one.status]).values()
     agree = dict.fromkeys(str(sum(one.status == "agrees" for one in own)) for own in parts)
@@ -89,7 +89,7 @@ def _set_beside(one: Printed, runs: Runs) -> Beside:
         status = "not_tested"
     needed = count_seeds_needed(found, low, high) if status == "open" else None
     verdict = _tell(one, found, status, needed, unlearned)
-    keys = tuple(str(run["key"]) for run in used)
+    keys = tuple(run.key for run in used)
     numbers = (amount(one.number), with_half(found))
     return Beside(one.label, one.reading, *numbers, status, verdict, found.n, needed, unit, one.source, keys)
 
@@ -101,7 +101,7 @@ def _tell(one: Printed, found: Mean, status: Status | None, needed: int | None, 
     if status == "not_tested":
         return f"not tested: {unlearned}"
     if status == "open":
-        return f"open: {say_needed(found.n, needed)}"
+        return f"open: {format_seeds_needed(found.n, needed)}"
     return (
         f"agrees within {amount(one.allowed)}"
         if status == "agrees"

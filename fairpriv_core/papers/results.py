@@ -18,10 +18,10 @@ from typing import Any
 import pyarrow as pa
 
 from fairpriv_core.papers.catalog import PAPERS
+from fairpriv_core.papers.paper_run import STATED, PaperRun
 from fairpriv_core.papers.preset import Json
 
 FOLDER = Path(__file__).with_name("kept")
-STATED = ("threat_model", "variant", "epsilon", "epsilon_published")
 #: `failed`: why a run came to no model; null for all that have numbers
 COLUMNS = {
     **dict.fromkeys(("figure", "made", "version", "key", "config"), pa.string()),
@@ -34,17 +34,17 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Made:
-    """A preset's committed results: the day the last was made, the version that ran, its runs as records.
+    """A preset's committed results: the day the last was made, the version that ran, its runs.
 
     `failed` is key -> reason of the runs that came to no model.
     """
 
     day: str
     version: str
-    runs: tuple[Json, ...]
+    runs: tuple[PaperRun, ...]
     failed: Mapping[str, str] = field(default_factory=dict)
 
-    def say_failed(self) -> str:
+    def format_failed_runs(self) -> str:
         """Return how many runs came to no model and why, as a sentence that ends in a space; "" where all did."""
         if not self.failed:
             return ""
@@ -98,22 +98,26 @@ def _are_alike(parts: Sequence[Made]) -> bool:
 
 def _put_together(parts: Sequence[Made]) -> Made:
     """Return the results of several presets as one's, each run once, of the last day."""
-    runs = {run["key"]: run for one in parts for run in one.runs}
+    runs = {run.key: run for one in parts for run in one.runs}
     failed = {key: reason for one in parts for key, reason in one.failed.items()}
     return Made(max(one.day for one in parts), parts[0].version, tuple(runs.values()), failed)
 
 
 def _read(name: str, rows: Sequence[Json]) -> Made:
     """Return a preset's results; a run's setting is named with the preset, as several may be put together."""
-    settings = {text: json.loads(text) for text in dict.fromkeys(row["config"] for row in rows)}
-    places = {text: (name, place) for place, text in enumerate(settings)}
+    settings: dict[str, Json] = {text: json.loads(text) for text in dict.fromkeys(row["config"] for row in rows)}
     runs = [
-        {
-            **{column: row.get(column) for column in ("key", "seed", "seconds", *STATED)},
-            "setting": places[row["config"]],
-            "config": {**settings[row["config"]], "seed": row["seed"]},
-            "numbers": {path: value for path, value in row.items() if path not in COLUMNS},
-        }
+        PaperRun(
+            row["key"],
+            {**settings[row["config"]], "seed": row["seed"]},
+            seconds=row.get("seconds"),
+            threat_model=row.get("threat_model"),
+            variant=row.get("variant"),
+            epsilon=row.get("epsilon"),
+            epsilon_published=row.get("epsilon_published"),
+            setting=(name, row["config"]),
+            numbers={path: value for path, value in row.items() if path not in COLUMNS},
+        )
         for row in rows
         if "failed" not in row
     ]

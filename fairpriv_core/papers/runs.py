@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore, open_store
@@ -67,10 +69,10 @@ def with_settings(sweeps: Iterable[Json], settings: Mapping[str, str]) -> list[J
     return found
 
 
-def find_records(store: RunStore, keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the JSON of the records of those configs whose newest run has finished, by the configs' keys."""
+def find_runs(store: RunStore, keys: Sequence[str]) -> list[PaperRun]:
+    """Return the newest run of each config where it has finished; `keys` are the configs'."""
     finished = [row.key for row in SweepStore(store).find(keys).values() if row.status == "finished"]
-    return [record.to_json() for record in store.records(finished).values()]
+    return [PaperRun.of(record) for record in store.records(finished).values()]
 
 
 def list_waiting(store: RunStore, keys: Sequence[str]) -> list[RunRow]:
@@ -78,9 +80,9 @@ def list_waiting(store: RunStore, keys: Sequence[str]) -> list[RunRow]:
     return [row for row in SweepStore(store).find(keys).values() if not row.ended]
 
 
-def attach(records: Sequence[Json], measure: str, found: Mapping[str, Json]) -> list[dict[str, Any]]:
-    """Return records with what was measured of each, by its key, under the measure's name."""
-    return [{**record, measure: found.get(record["key"], {})} for record in records]
+def attach(runs: Sequence[PaperRun], measure: str, found: Mapping[str, Json]) -> list[PaperRun]:
+    """Return runs with what was measured of each, by its key, under the measure's name."""
+    return [replace(run, measured={**run.measured, measure: found.get(run.key, {})}) for run in runs]
 
 
 def run_missing(sweeps: Sequence[Json], order: Order, reporter: Reporter, *, again: str) -> list[str]:

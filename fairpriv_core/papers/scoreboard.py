@@ -10,7 +10,7 @@ from itertools import groupby
 from fairpriv_core.papers.preset import Paper, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, set_beside
 from fairpriv_core.papers.results import Made
-from fairpriv_core.papers.status import TITLES, Status, say_needed
+from fairpriv_core.papers.status import TITLES, Status, format_seeds_needed
 from fairpriv_core.papers.values import Runs
 from fairpriv_core.papers.verdicts import Finding, judge_all
 
@@ -71,25 +71,25 @@ def list_claims(preset: Preset, runs: Runs) -> list[ClaimRow]:
                 one.status,
                 one.words,
                 verdict.subject,
-                _say_settles(one),
+                _format_settles(one),
                 one.seeds,
                 one.seeds_needed,
                 f"{TITLES[own.status]}: {own.words}" if own and own.words else "",
-                tuple(dict.fromkeys(str(run["key"]) for run in one.runs)),
+                tuple(dict.fromkeys(run.key for run in one.runs)),
             )
             rows.append(row)
     return rows
 
 
-def _say_settles(one: Finding) -> str:
+def _format_settles(one: Finding) -> str:
     if one.status == "not_tested":
         return "settings at which it learns"
     if one.status != "open":
         return ""
-    return (one.settles or say_needed(one.seeds, one.seeds_needed)) if one.seeds else "a first run"
+    return (one.settles or format_seeds_needed(one.seeds, one.seeds_needed)) if one.seeds else "a first run"
 
 
-def say_figure(preset: Preset, rows: Sequence[ClaimRow], runs: Runs) -> str:
+def format_figure_verdict(preset: Preset, rows: Sequence[ClaimRow], runs: Runs) -> str:
     """Return what became of a figure or table here, in a reader's words: of its first statement, then of the others.
 
     `rows` are its claims by these runs.
@@ -178,7 +178,7 @@ def list_printed(presets: Iterable[Preset], made: Mapping[str, Made]) -> list[Be
     return [one for preset in presets for one in set_beside(preset, _runs(preset, made)) if one.status]
 
 
-def say_main_claim(paper: Paper, made: Mapping[str, Made]) -> str:
+def format_main_claim(paper: Paper, made: Mapping[str, Made]) -> str:
     """Return what a paper says above all, and how that stands here, as a sentence."""
     name, at = paper.main_claim
     preset = next(one for one in paper.presets if one.id == name)

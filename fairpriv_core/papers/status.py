@@ -13,7 +13,7 @@ from typing import Literal
 from scipy.special import betaincinv, stdtrit
 
 from fairpriv_core.papers.preset import ACCURACY, Value
-from fairpriv_core.papers.values import Runs, by_config, depends_on_learning, read_path
+from fairpriv_core.papers.values import Runs, by_config, depends_on_learning
 from fairpriv_core.stats import Mean, mean_interval
 
 Status = Literal["agrees", "differs", "open", "not_tested"]
@@ -65,7 +65,7 @@ def count_times_needed(failures: int, runs: int, allowed: float) -> int | None:
     return next((n for n in times if stand_by_count(n * failures, n * runs, allowed)[0] != "open"), None)
 
 
-def say_needed(seeds: int, needed: int | None) -> str:
+def format_seeds_needed(seeds: int, needed: int | None) -> str:
     """Return what would settle an open number of so many seeds, in words."""
     if seeds < 2:
         return "needs more than one seed"
@@ -93,7 +93,6 @@ def find_unlearned(runs: Runs, value: Value) -> str:
 def _means(runs: Runs) -> tuple[float, float] | None:
     """Return the mean accuracy of a setting and that of always the same answer, in percent."""
     accuracy, constant = (
-        mean_interval(read_path(run, path) for run in runs).mean
-        for path in (ACCURACY.path, "metrics/constant_accuracy")
+        mean_interval(run.read(path) for run in runs).mean for path in (ACCURACY.path, "metrics/constant_accuracy")
     )
     return None if accuracy is None or constant is None else (100.0 * accuracy, 100.0 * constant)

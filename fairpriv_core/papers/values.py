@@ -6,10 +6,9 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from statistics import stdev
-from typing import Any
 
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import (
     ACCURACY,
     Best,
@@ -31,63 +30,34 @@ from fairpriv_core.papers.preset import (
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import number_text
 
-Runs = Sequence[Json]  # of records, newest first
+Runs = Sequence[PaperRun]  # newest first
 #: kept of every run, whatever a preset shows: what an accuracy has to beat, and whether the model tells people apart
 ALWAYS = ("metrics/constant_accuracy", "same_answer")
 _TIME = "seconds_per_epoch"
 _ALIKE = 0.95
 
 
-def read_path(run: Json, path: str) -> Any:
-    """Return what stands at `path` in a record's JSON; None where nothing does."""
-    stored = run.get("numbers", {})  # of committed results: by path
-    if path in stored:
-        return stored[path]
-    if path == "gap":
-        return read_path(run, f"metrics/{run['config']['notion']}_gap")
-    if path == _TIME:
-        epochs = run["config"]["method"].get("epochs")
-        return None if not epochs else run["seconds"] / epochs
-    if path == "same_answer":
-        rate = read_path(run, "metrics/positive_rate")
-        return read_path(run, "metrics/largest_decided") if rate is None else max(rate, 1.0 - rate)
-    found: Any = run
-    for step in _split(path):
-        if isinstance(found, dict):
-            found = found.get(step)
-        elif isinstance(found, list):
-            found = next((item for item in found if item["name"] == step), None)
-        else:
-            return None
-    return found
-
-
-@cache
-def _split(path: str) -> tuple[str, ...]:
-    return tuple(path.split("/"))
-
-
-def shown(run: Json, value: Value) -> float | None:
-    """Return a record's number as it is shown; None where it is undefined."""
-    found = read_path(run, value.path)
+def shown(run: PaperRun, value: Value) -> float | None:
+    """Return a run's number as it is shown; None where it is undefined."""
+    found = run.read(value.path)
     if found is None or not math.isfinite(found):
         return None
     return value.scale * float(1.0 - found if value.complement else found)
 
 
-def choose(runs: Runs, *wheres: Where) -> list[Json]:
+def choose(runs: Runs, *wheres: Where) -> list[PaperRun]:
     """Return the runs that have all of the given values; what is asked of settings alone is asked once of each."""
     asked = [
         (path, wanted if isinstance(wanted, tuple) else (wanted,)) for where in wheres for path, wanted in where.items()
     ]
     if not all(path.startswith("config/") and path != "config/seed" for path, _ in asked):
-        return [run for run in runs if all(read_path(run, path) in among for path, among in asked)]
+        return [run for run in runs if all(run.read(path) in among for path, among in asked)]
     known: dict[object, bool] = {}  # by setting, which committed results have
     chosen = []
     for run in runs:
-        setting = run.get("setting", id(run))
+        setting = id(run) if run.setting is None else run.setting
         if setting not in known:
-            known[setting] = all(read_path(run, path) in among for path, among in asked)
+            known[setting] = all(run.read(path) in among for path, among in asked)
         if known[setting]:
             chosen.append(run)
     return chosen
@@ -139,19 +109,19 @@ def depends_on_learning(value: Value) -> bool:
     return value.path != _TIME and not value.path.startswith("errors/")
 
 
-def answers_alike(run: Json) -> bool:
+def answers_alike(run: PaperRun) -> bool:
     """Return whether a run's model gives 95 of 100 test rows or more the same answer."""
-    share = read_path(run, "same_answer")
+    share = run.read("same_answer")
     return share is not None and share >= _ALIKE
 
 
 def count_alike(runs: Runs) -> tuple[int, int]:
     """Return how many models hardly tell people apart, and of how many."""
-    named = {run["key"]: run for run in runs}
+    named = {run.key: run for run in runs}
     return sum(answers_alike(run) for run in named.values()), len(named)
 
 
-def say_alike(runs: Runs) -> str:
+def format_same_answers(runs: Runs) -> str:
     """Return the clause on models that hardly tell people apart, as fair and as accurate as one answer; or ""."""
     same, models = count_alike(runs)
     give = "gives" if same == 1 else "give"
@@ -185,7 +155,7 @@ def with_half(mean: Mean) -> str:
     return amount(mean.mean) + ("" if mean.half is None else f" ± {amount(mean.half)}")
 
 
-def measure(runs: Runs, quantity: Quantity) -> tuple[Mean, list[Json]]:
+def measure(runs: Runs, quantity: Quantity) -> tuple[Mean, list[PaperRun]]:
     """Return a quantity and the runs that it is of; a spread has no interval."""
     chosen = [run for run in choose(runs, quantity.where) if shown(run, quantity.value) is not None]
     if quantity.of == "mean":
@@ -195,19 +165,19 @@ def measure(runs: Runs, quantity: Quantity) -> tuple[Mean, list[Json]]:
     return Mean(spread, None, None, len(values)), chosen
 
 
-def by_setting(runs: Runs, along: Value) -> list[tuple[float | None, list[Json]]]:
+def by_setting(runs: Runs, along: Value) -> list[tuple[float | None, list[PaperRun]]]:
     """Return the runs at each value of a setting, smallest first; None, for those without it, last."""
-    found: dict[float | None, list[Json]] = {}
+    found: dict[float | None, list[PaperRun]] = {}
     for run in runs:
         found.setdefault(shown(run, along), []).append(run)
     return sorted(found.items(), key=lambda item: math.inf if item[0] is None else item[0])
 
 
-def by_config(runs: Runs) -> list[list[Json]]:
+def by_config(runs: Runs) -> list[list[PaperRun]]:
     """Return the runs of each setting, which differ by seed alone; committed results have a setting's number."""
-    found: dict[object, list[Json]] = {}
+    found: dict[object, list[PaperRun]] = {}
     for run in runs:
-        found.setdefault(run["setting"] if "setting" in run else _name_setting(run["config"]), []).append(run)
+        found.setdefault(_name_setting(run.config) if run.setting is None else run.setting, []).append(run)
     return list(found.values())
 
 

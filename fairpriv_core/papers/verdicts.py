@@ -71,7 +71,7 @@ from fairpriv_core.stats import Mean
 def name_subject(check: Check, cases: Sequence[Runs]) -> str:
     """Return what the numbers of a check are, as the beginning of a sentence; `cases`: the runs of each case."""
     if isinstance(check, Compare | Reach):
-        text = _say_spread(check, cases) + _name_difference(check)
+        text = _format_spread(check, cases) + _name_difference(check)
     elif isinstance(check, Trend):
         text = _name_trend(check)
     elif isinstance(check, Differ):
@@ -122,7 +122,7 @@ def _name_difference(check: Compare | Reach) -> str:
     return f"{_inside(value)} of {check.one.name} {sign} {other}{unit}{level}{ratio}{_bounds(check)}"
 
 
-def _say_spread(check: Compare | Reach, cases: Sequence[Runs]) -> str:
+def _format_spread(check: Compare | Reach, cases: Sequence[Runs]) -> str:
     """Return over what the standard deviation is that a check compares, "" where it compares means.
 
     With more settings than one in a side's runs it is over settings, at each seed.
@@ -139,10 +139,10 @@ def _say_spread(check: Compare | Reach, cases: Sequence[Runs]) -> str:
 def _bounds(check: Compare | Reach) -> str:
     failing = check.failing if isinstance(check, Compare) else None
     where = "" if failing is None else f" at every run but {100.0 * failing:g} %" if failing else " at every run"
-    return _say_bounds(check) + where
+    return _format_bounds(check) + where
 
 
-def _say_bounds(check: Compare | Reach) -> str:
+def _format_bounds(check: Compare | Reach) -> str:
     if check.low is not None and check.high is not None:
         return f", {amount(check.low)} to {amount(check.high)} expected"
     if check.high is not None:
@@ -300,12 +300,12 @@ def _look_at_reach(check: Reach, case: str, runs: Runs) -> Finding:
     ends = "; ".join(
         f"at {level:g} %, {judged[level].words}" for level in (check.at_least[0], top) if judged[level].runs
     )
-    return _join_levels(case, list(judged.values()), f"{_say_levels(found)}; {ends}")
+    return _join_levels(case, list(judged.values()), f"{_format_levels(found)}; {ends}")
 
 
 def _join_levels(case: str, found: Sequence[Finding], words: str) -> Finding:
     """Return how a case stands at all its levels: open where these do not say the same."""
-    used = list({str(run["key"]): run for one in found for run in one.runs}.values())
+    used = list({run.key: run for one in found for run in one.runs}.values())
     if not used:
         return Finding(case, "open")
     statuses = {one.status for one in found}
@@ -317,7 +317,7 @@ def _join_levels(case: str, found: Sequence[Finding], words: str) -> Finding:
     return Finding(case, status, all(one.on_average for one in found), words, seeds, needed, used, settles)
 
 
-def _say_levels(found: Mapping[float, Finding]) -> str:
+def _format_levels(found: Mapping[float, Finding]) -> str:
     """Return how a case stands along the levels: "agrees up to 82.5 %, differs from 83 %"."""
     parts = [(status, [x for x, _ in own]) for status, own in groupby(found.items(), key=lambda item: item[1].status)]
     told = []
@@ -491,7 +491,7 @@ def _signed(what: Quantity, one: Runs, other: Runs, sign: float) -> Mean:
 
 
 def _count_seeds(runs: Runs) -> int:
-    return len({run["config"]["seed"] for run in runs})
+    return len({run.seed for run in runs})
 
 
 def _limits(check: Compare | Reach) -> tuple[float, float]:

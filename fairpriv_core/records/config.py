@@ -97,6 +97,12 @@ def name_config(asked: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def find_config(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the config that a record's JSON has; None of another document, such as a config's own."""
+    found = document.get("config")
+    return found if isinstance(found, Mapping) else None
+
+
 def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> RunConfig:
     """Return the config that `raw` asks for, in the form that `RunConfig.to_json` writes; texts are understood.
 
@@ -239,12 +245,12 @@ def has_images(data: DataSpec) -> bool:
     return data.image is not None or (problem is not None and problem.image is not None)
 
 
-def tell_network(config: Mapping[str, Any]) -> str:
+def format_network(config: Mapping[str, Any]) -> str:
     """Return how a config's JSON names its network behind other words; "" without one, and for a table's usual mlp.
 
-    >>> tell_network({"data": {"dataset": "adult", "sensitive": "sex"}, "method": {"network": "mlp"}})
+    >>> format_network({"data": {"dataset": "adult", "sensitive": "sex"}, "method": {"network": "mlp"}})
     ''
-    >>> tell_network({"data": {"dataset": "utkface", "sensitive": "race"}, "method": {"network": "cnn_small"}})
+    >>> format_network({"data": {"dataset": "utkface", "sensitive": "race"}, "method": {"network": "cnn_small"}})
     ', network cnn_small'
     """
     network = config["method"].get("network")

@@ -30,7 +30,7 @@ def measure_signal(events: Events, *, n_train: int, parameters: int) -> float | 
     return math.sqrt(squares / parameters)
 
 
-def say_little(signal: float | None, *, n_train: int, epsilon: float | None, delta: float) -> str | None:
+def format_little_signal(signal: float | None, *, n_train: int, epsilon: float | None, delta: float) -> str | None:
     """Return that a run can learn next to nothing, with the rows or the epsilon that would do; None where it can."""
     if signal is None or signal >= LITTLE:
         return None

@@ -30,7 +30,7 @@ from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, Parallel
 from fairpriv_core.privacy.explain import warn_of_delta
 from fairpriv_core.records.config import RunConfig, build_shape
-from fairpriv_core.records.forecast import measure_signal, say_little
+from fairpriv_core.records.forecast import format_little_signal, measure_signal
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.records.source import is_published, without_folders
@@ -407,7 +407,7 @@ def forecast(config: RunConfig, method: Method, *, n_train: int, parameters: int
     if parameters is None:
         return None
     signal = measure_signal(method.event(n_train), n_train=n_train, parameters=parameters)
-    return say_little(signal, n_train=n_train, epsilon=config.epsilon, delta=config.delta)
+    return format_little_signal(signal, n_train=n_train, epsilon=config.epsilon, delta=config.delta)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def read_stored_runs() -> StoredRuns:
     return StoredRuns(tuple(map(RunRecord.from_json, stored["records"])), stored["made"])
 
 
-def say_stored(what: str, records: Iterable[RunRecord]) -> str:
+def format_stored(what: str, records: Iterable[RunRecord]) -> str:
     """Return where those of `records` are from that come with this software; "" where none does.
 
     `what` begins the sentence, such as "Plain training is". A run that a person has trained with the same settings has

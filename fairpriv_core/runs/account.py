@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairpriv_core import checks
 from fairpriv_core.data.roles import MOST_GROUPS
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.epsilon import EpsilonFacts
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import name_accounting
 from fairpriv_core.privacy import event as events_of
@@ -18,10 +19,46 @@ from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.records.record import name_author, published_epsilon, state_epsilon
 
 
-def account(
-    raw_method: Mapping[str, Any], *, dataset_size: int, groups: int, epsilon: Any, delta: Any
-) -> dict[str, Any]:
-    """Return what `raw_method` would release on `dataset_size` training rows, calibrated to `epsilon`; JSON.
+@dataclass(frozen=True)
+class Account:
+    """What a method would release on so many training rows, and both epsilons of it; fields as in `RunRecord`."""
+
+    method: str
+    threat_model: str | None
+    variant: str | None
+    dataset_size: int
+    groups: int
+    delta: float
+    epsilon: float | None
+    epsilon_reason: str | None
+    epsilon_if_secret: float | None
+    epsilon_published: float | None
+    author: str | None
+    noise_multipliers: dict[str, float | None]
+    steps: int
+    event: list[dict[str, Any]]
+    warnings: list[str]
+    assumptions: list[str]
+    calibrated: dict[str, Any]
+
+    @property
+    def stated(self) -> EpsilonFacts:
+        """Its ε with all that belongs beside it."""
+        return EpsilonFacts(
+            threat_model=self.threat_model,
+            variant=self.variant,
+            asked=None,
+            proved=self.epsilon,
+            claimed=self.epsilon_published,
+            reason=self.epsilon_reason,
+            if_secret=self.epsilon_if_secret,
+            delta=self.delta,
+            author=self.author,
+        )
+
+
+def account(raw_method: Mapping[str, Any], *, dataset_size: int, groups: int, epsilon: Any, delta: Any) -> Account:
+    """Return what `raw_method` would release on `dataset_size` training rows, calibrated to `epsilon`.
 
     Raises BadInput for an unknown method or parameter, and for a size, group count, epsilon or delta out of range.
     """
@@ -33,23 +70,23 @@ def account(
         method = method.calibrated(epsilon=budget, delta=least, n_train=dataset_size)
     events = method.event(dataset_size)
     settings, large = method_to_json(method), warn_of_delta(least, dataset_size)
-    return {
-        "method": method.info.name,
-        "threat_model": method.info.threat_model,
-        "variant": name_accounting(method),
-        "dataset_size": dataset_size,
-        "groups": groups,
-        "delta": least,
+    return Account(
+        method=method.info.name,
+        threat_model=method.info.threat_model,
+        variant=name_accounting(method),
+        dataset_size=dataset_size,
+        groups=groups,
+        delta=least,
         **asdict(state_epsilon(method, events, delta=least)),
-        "epsilon_published": published_epsilon(method, dataset_size, least),
-        "author": name_author(method),
-        "noise_multipliers": {name: value for name, value in settings.items() if name.startswith("noise_")},
-        "steps": method.steps(dataset_size),
-        "event": events_of.to_json(events),
-        "warnings": [large] if method.info.threat_model is not None and large is not None else [],
-        "assumptions": list(method.assumptions()),
-        "calibrated": settings,
-    }
+        epsilon_published=published_epsilon(method, dataset_size, least),
+        author=name_author(method),
+        noise_multipliers={name: value for name, value in settings.items() if name.startswith("noise_")},
+        steps=method.steps(dataset_size),
+        event=events_of.to_json(events),
+        warnings=[large] if method.info.threat_model is not None and large is not None else [],
+        assumptions=list(method.assumptions()),
+        calibrated=settings,
+    )
 
 
 def _check_groups(method: Method, groups: int) -> None:

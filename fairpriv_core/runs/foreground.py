@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection
 
 from fairpriv_core.errors import BadInput, FairprivError
+from fairpriv_core.facts.terminal import format_progress
 from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.records.config import RunConfig
@@ -14,7 +15,6 @@ from fairpriv_core.records.plan import DatasetCache, calibrate_method, find_coun
 from fairpriv_core.records.record import RAW, RunRecord, doubt_network
 from fairpriv_core.records.source import is_published
 from fairpriv_core.runs.children import use_one_thread
-from fairpriv_core.runs.prose import describe_progress
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.claim import Claim, LeaseLost
 from fairpriv_core.store.rows import RunRow
@@ -52,7 +52,7 @@ def _hold(work: WorkStore, claim: Claim, reporter: Reporter, datasets: DatasetCa
         work_on(
             work,
             [claim],
-            on_commit=lambda progress: reporter.show(describe_progress(progress)),
+            on_commit=lambda progress: reporter.show(format_progress(progress)),
             datasets=datasets,
         )
     except KeyboardInterrupt:

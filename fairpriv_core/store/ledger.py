@@ -225,7 +225,7 @@ def _check_cap(limit: Cap, lines: Sequence[LedgerLine], wanted: Sequence[LedgerE
             raise BadInput(
                 f"the cap on {name_protected(column)} is epsilon = {limit.epsilon:g} at delta = {limit.delta:g}: "
                 f"{show_epsilon(gauge.spent)} is spent or planned, {at_least_text(gauge.remaining)} remains, and this "
-                f"{_say_wanted(entry, column, limit.delta)}; nothing was launched.",
+                f"{_format_wanted(entry, column, limit.delta)}; nothing was launched.",
                 field="epsilon",
             )
         counted.setdefault(entry.key, entry)
@@ -264,7 +264,7 @@ def find_chosen(connection: Connection) -> dict[str, str]:
     """Return the runs that were chosen by released or noisy numbers, with what the dearest choice has cost in words."""
     known = list_choices(connection)
     dearest = sorted(known, key=lambda found: math.inf if found["epsilon"] is None else found["epsilon"])
-    return {found["selected"]: _say_choice(found) for found in dearest}
+    return {found["selected"]: _format_choice(found) for found in dearest}
 
 
 def list_choices(connection: Connection) -> list[dict[str, Any]]:
@@ -278,7 +278,7 @@ def _list_results(connection: Connection) -> list[dict[str, Any]]:
     return [_read_result(stored) for stored in connection.execute(query).mappings()]
 
 
-def _say_choice(found: Mapping[str, Any]) -> str:
+def _format_choice(found: Mapping[str, Any]) -> str:
     by, epsilon, delta = found["request"]["by"], found["epsilon"], delta_text(found["delta"])
     covers = f"ε = {epsilon_text(epsilon)} (δ = {delta}) covers" if epsilon is not None else "no ε is proved for"
     choice = " and the choice" if by == "noisy" else ""
@@ -308,7 +308,7 @@ def name_protected(column: str | None) -> str:
     return "whole records" if column is None else f"'{column}'"
 
 
-def _say_wanted(entry: LedgerEntry, column: str | None, delta: float) -> str:
+def _format_wanted(entry: LedgerEntry, column: str | None, delta: float) -> str:
     wanted = compose([entry], column)
     if wanted.unbounded:
         return f"has no bound: {wanted.unbounded[0].partition(': ')[2].rstrip('.')}"

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairpriv_core.errors import BadInput, FairprivError, StoreError
+from fairpriv_core.facts.terminal import format_cost, format_sweep_progress
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import Posting
 from fairpriv_core.runs.children import count_cores
@@ -24,7 +25,6 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.cost import Json, tell_cost
 from fairpriv_core.sweeps.plan import SweepPlan, plan_sweep
-from fairpriv_core.sweeps.prose import describe_cost, describe_progress
 from fairpriv_core.sweeps.spec import Sweep, build_sweep
 from fairpriv_core.text import Reporter
 
@@ -60,7 +60,7 @@ class Launch:
         missing = [key for key in self.plan.keys if key not in found or not found[key].ended]
         begun, new = [key for key in missing if key in found], [key for key in missing if key not in found]
         cost = tell_cost(self._store, self.plan, missing, sweep=sweep, workers=self._order.workers)
-        self._reporter.say(describe_cost(cost))
+        self._reporter.say(format_cost(cost))
         if begun and not self._order.resume:
             raise BadInput(
                 f"{path} was begun in this store, and {len(missing)} of its {cost['runs']} runs have not ended; "
@@ -94,7 +94,7 @@ class Launch:
             self._sweeps.pause(self.plan.keys)
             counts, _ = self._sweeps.progress(self.plan.keys)
             if counts:
-                line = describe_progress(counts, len(self.plan.keys), None)
+                line = format_sweep_progress(counts, len(self.plan.keys), None)
                 self._reporter.say(f"{line}; the rest is paused, and {again} goes on.")
 
     def _run_phase(self, runs: Sequence[tuple[RunConfig, str]], note: Callable[[], None]) -> None:
@@ -128,7 +128,7 @@ class Launch:
         counts, made = self._sweeps.progress(self.plan.keys)
         gained, spent = made - self._at_first, time.monotonic() - self._begun
         left = spent * (len(self.plan.keys) - made) / gained if gained > 0 and spent > _SILENT_SECONDS else None
-        return describe_progress(counts, len(self.plan.keys), left)
+        return format_sweep_progress(counts, len(self.plan.keys), left)
 
 
 def check_room(database: Database, runs: int) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import violation
 from fairpriv_core.records.record import RunRecord
+from fairpriv_core.stats import mean_interval
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore
@@ -70,8 +71,7 @@ def _average(lines: Sequence[Json]) -> Json:
     finished = [line for line in lines if line["status"] == "finished"]
     found: Json = {"cell": _without_seed(lines[0]["cell"]), "runs": len(lines), "finished": len(finished)}
     for name in _MEANS:
-        known = [line[name] for line in finished if line[name] is not None]
-        found[name] = sum(known) / len(known) if known else None
+        found[name] = mean_interval(line[name] for line in finished).mean
     return found
 
 

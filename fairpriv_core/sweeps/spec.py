@@ -19,6 +19,7 @@ from typing import Any, Literal
 from fairpriv_core import checks
 from fairpriv_core.data.table_schema import find_stated
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.wording import cell_text
 from fairpriv_core.files.forms import Stated
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
@@ -205,7 +206,7 @@ class Cell:
     @property
     def name(self) -> str:
         """The combination in words: "epsilon = 1, seed = 0"."""
-        return ", ".join(f"{axis} = {show_value(value)}" for axis, value in self.values.items())
+        return cell_text(self.values)
 
 
 def expand(sweep: Sweep, identify: Identify | None = None, fit: Fit | None = None) -> list[Cell]:
@@ -220,14 +221,6 @@ def expand(sweep: Sweep, identify: Identify | None = None, fit: Fit | None = Non
         for axes in sweep.axes
         for values in itertools.product(*axes.values())
     ]
-
-
-def show_value(value: Any) -> str:
-    """Return an axis's value in a word: of a table its name, or what it sets."""
-    if not isinstance(value, Mapping):
-        return f"{value:g}" if isinstance(value, float) else str(value)
-    rest = ", ".join(f"{name} {show_value(part)}" for name, part in value.items() if name != "name")
-    return f"{value['name']} ({rest})" if rest and "name" in value else str(value.get("name", rest))
 
 
 def _build(sweep: Sweep, values: Mapping[str, Any], identify: Identify | None, fit: Fit | None) -> Cell:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairpriv_core.facts.aim import VERDICTS, Reached, judge_aim, say_closed
+from fairpriv_core.facts.aim import VERDICTS, Reached, format_no_gap, judge_aim
 from fairpriv_core.facts.measures import count_decisions
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import measure
@@ -123,9 +123,9 @@ def test_people_and_notions_are_called_as_a_reader_does() -> None:
 def test_that_there_is_no_gap_follows_what_is_accepted_and_the_interval(
     counts: np.ndarray, target: float | None, words: str | None
 ) -> None:
-    said = say_closed(tell(make_record(counts)), target, PARITY)
+    said = format_no_gap(tell(make_record(counts)), target, PARITY)
     assert said is None if words is None else said is not None and said.startswith(words)
-    assert say_closed(tell({"metrics": None}), target, PARITY) is None
+    assert format_no_gap(tell({"metrics": None}), target, PARITY) is None
 
 
 @pytest.mark.parametrize("labels", [2, 3])

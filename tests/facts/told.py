@@ -20,6 +20,7 @@ _CONFIG = {
     "replay_noise": None,
 }
 _DATA = {
+    "name": "adult",
     "sensitive": "sex",
     "group_names": ["Female", "Male"],
     "label_names": ["<=50K", ">50K"],

@@ -111,7 +111,7 @@ def test_a_chosen_run_says_beside_its_epsilon_what_covers_the_choice(
         found = select_run(store, keys, criterion)
         record = store.record(found["selected"])
         assert record is not None and record.epsilon == store.records(keys)[found["selected"]].epsilon
-        line = read_epsilon_facts(record.to_json()).line
+        line = read_epsilon_facts(record).line
         assert words.format(epsilon_text(found["epsilon"])) in line and line.startswith("ε = ")
         assert "chosen by numbers of the very test rows" in record.notes["certificates"]["withdrawn"]
         assert select_run(store, keys, criterion) == found
@@ -125,7 +125,7 @@ def test_a_chosen_run_says_beside_its_epsilon_what_covers_the_choice(
     select_run(store, keys, Criterion("raw"), without_epsilon=True)
     raw, untouched = (store.record(key) for key in keys[1:])
     assert raw is not None and untouched is not None
-    line, other = (read_epsilon_facts(each.to_json()).line for each in (raw, untouched))
+    line, other = (read_epsilon_facts(each).line for each in (raw, untouched))
     assert "covers all" not in line, "after a raw choice none covers it"
     assert keys[2] in (found["selected"], fewer["selected"]) or "chosen" not in other
 

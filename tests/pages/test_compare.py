@@ -8,9 +8,9 @@ from pathlib import Path
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.facts.measures import fold
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.methods.fields import GROUP_NEEDED
-from fairpriv_core.stats import mean_interval
 from fairpriv_core.store.runs import open_store
 from pages.widgets.shared.names import name_run
 from pages.widgets.shared.run_table import name_row
@@ -95,7 +95,7 @@ def test_a_run_that_is_damaged_is_not_called_deleted_and_one_that_is_deleted_is(
 
 
 def test_a_published_epsilon_is_called_published() -> None:
-    mean = mean_interval([0.8])
+    mean = fold([0.8], "public")
     where = ("demographic_parity", "adult", "sex", "attribute")
     names = [
         name_row(TableRow("pf_ld", *where, each, 1.0, (0,), ("k",), mean, mean, "")) for each in ("proved", "published")

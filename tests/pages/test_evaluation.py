@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from fairpriv_core.facts import measured, run_facts
+from fairpriv_core.facts import measures, run_facts
 from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.ledger_entry import identify_data
@@ -94,7 +94,7 @@ def test_the_run_page_shows_paid_numbers_beside_raw_ones(
 def test_the_run_page_warns_of_an_accuracy_only_where_it_may_not_be_published(
     keys: dict[str, str], open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (measured, run_facts, run_numbers):
+    for module in (measures, run_facts, run_numbers):
         monkeypatch.setattr(module, "is_published", lambda data: False)
     for name in ("pf_ld", "unpaid", "none"):
         public = name == "pf_ld"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.facts import run_facts
+from fairpriv_core.facts import measures, run_facts
 from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.figures import origin
 from fairpriv_core.store.runs import open_store
@@ -30,7 +30,7 @@ def read_captions(page: AppTest) -> str:
 def test_a_run_is_held_against_drawing_lots_once_there_is_plain_training(
     open_page: Open, monkeypatch: pytest.MonkeyPatch, published: bool
 ) -> None:
-    for module in (origin, run_facts):
+    for module in (measures, origin, run_facts):
         monkeypatch.setattr(module, "is_published", lambda data: published)
     with open_store() as store:
         key = finish(store, config("pf_ld"), (), metrics=of(FAIRER).found)

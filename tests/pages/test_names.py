@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fairpriv_core.facts.tables import TableRow, run_table
 from fairpriv_core.figures.figure import FigureData
-from fairpriv_core.figures.origin import say_origin
+from fairpriv_core.figures.origin import format_origin
 from fairpriv_core.figures.over_epsilon import trade_off
 from fairpriv_core.records.record import RAW
 from fairpriv_core.store.runs import open_store
@@ -71,11 +70,12 @@ def test_lists_show_words_and_the_address_keeps_its_ids(with_runs: Path, open_pa
 
 def test_only_figures_of_published_rows_lose_their_mark() -> None:
     def draw(*data: dict[str, Any]) -> FigureData:
-        rows = [replace(samples.rows()[0], setting=json.dumps({"data": each})) for each in data]
-        return trade_off(rows, dataset="Adult", notion="Demographic parity")
+        config = samples.record()["config"]
+        records = [samples.record(config={**config, "data": each}) for each in data]
+        return trade_off(run_table(records), dataset="Adult", notion="Demographic parity")
 
     public = draw(DATA, {**DATA, "rows": 500})
     assert not public.raw and "Do not publish" not in public.text and "Adult (census income) is" in public.text
     for data in ([DATA, {"file": "/srv/people.csv"}], [{"dataset": None}], [{}]):
-        assert draw(*data).raw and say_origin(data) == RAW
-    assert "Adult (census income) and Synthetic are public" in say_origin([DATA, {"dataset": "synthetic"}])
+        assert draw(*data).raw and format_origin(data) == RAW
+    assert "Adult (census income) and Synthetic are public" in format_origin([DATA, {"dataset": "synthetic"}])

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.documents.document import NOTICES
 from fairpriv_core.documents.forms import NO_BROWSER
-from fairpriv_core.facts import measured, run_facts
+from fairpriv_core.facts import measures, run_facts
 from fairpriv_core.figures import origin
 from fairpriv_core.records.config import build_config
 from fairpriv_core.runs.worker import work_on
@@ -62,7 +62,7 @@ def test_the_analyst_sees_exact_numbers_and_policy_the_headline_first(with_runs:
 def test_policy_sees_no_raw_number_of_data_that_are_not_public(
     with_runs: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (run_facts, measured, origin):
+    for module in (measures, origin, run_facts):
         monkeypatch.setattr(module, "is_published", lambda data: False)
     keys = list_keys(with_runs)
     page = open_page("report", runs=keys, audience="policy")

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.cli.runs import answer_prediction
-from fairpriv_core.facts import run_facts
+from fairpriv_core.facts import measures, run_facts
 from fairpriv_core.figures import origin
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.records.config import build_config
@@ -65,7 +65,7 @@ def test_raw_numbers_are_marked_for_the_analyst_where_not_everybody_has_them(
     with_runs: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch, published: bool
 ) -> None:
     """So is whether the gap was reached that was accepted."""
-    for module in (origin, run_facts, shared_charts):
+    for module in (measures, origin, run_facts, shared_charts):
         monkeypatch.setattr(module, "is_published", lambda data: published)
     assert ("raw: for the analyst" in said(open_page("run"), "markdown")) is not published
     told = {}
@@ -115,7 +115,7 @@ def test_another_threshold_shows_each_groups_decisions_and_is_raw_on_rows_of_one
     marks = sum("raw: for the analyst" in item.value for item in page.markdown)
     assert marks == (0 if published else 2)
     page.slider("threshold_at").set_value(1.0).run()
-    assert set(page.dataframe[-1].value["rightly decided positive"]) == {0}
+    assert set(page.dataframe[-1].value["true positives"]) == {0}
 
 
 def test_a_stopped_run_shows_the_epsilon_of_its_planned_length(open_page: Open) -> None:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from fairpriv_core.papers.catalog import find_preset
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.results import read_made
 from fairpriv_core.papers.runs import list_configs
 from fairpriv_core.records.config import RunConfig, name_config
@@ -43,17 +44,13 @@ def cut(raw: Mapping[str, Any], seeds: int) -> dict[str, Any]:
 
 def make_record(
     method: str, *, seed: int, accuracy: float, gap: float, epsilon: float | None = None, **setting: Any
-) -> dict[str, Any]:
-    """Return the record of a run on Bank for demographic parity."""
+) -> PaperRun:
+    """Return a run on Bank for demographic parity."""
     private = epsilon is not None
     shown = "_".join(str(part) for part in (method, *setting.values(), epsilon, seed))
-    return {
-        "key": shown,
-        "threat_model": "attribute" if private else None,
-        "variant": setting.get("variant", "proved") if private else None,
-        "epsilon": epsilon if setting.get("variant") != "published" else None,
-        "epsilon_published": epsilon,
-        "config": {
+    return PaperRun(
+        shown,
+        {
             "data": {"dataset": "bank", "sensitive": "age"},
             "notion": "demographic_parity",
             "method": {"name": method, "epochs": 4, **setting},
@@ -61,18 +58,22 @@ def make_record(
             "delta": 1e-5,
             "seed": seed,
         },
-        "seconds": 8.0,
-        "metrics": {
+        seconds=8.0,
+        threat_model="attribute" if private else None,
+        variant=setting.get("variant", "proved") if private else None,
+        epsilon=epsilon if setting.get("variant") != "published" else None,
+        epsilon_published=epsilon,
+        metrics={
             "accuracy": accuracy,
             "demographic_parity_gap": gap,
             "positive_rate": 0.1,
             "constant_accuracy": 0.8,
             "groups": [{"name": "age < 60", "accuracy": accuracy}, {"name": "age ≥ 60", "accuracy": accuracy - 0.1}],
         },
-    }
+    )
 
 
-def make_runs(*, fair: float = 0.02, unfair: float = 0.10) -> list[dict[str, Any]]:
+def make_runs(*, fair: float = 0.02, unfair: float = 0.10) -> list[PaperRun]:
     """Return PF-LD with a gap near `fair` and M with one near `unfair`, at two budgets and three seeds."""
     runs = []
     for epsilon, more in ((0.5, 0.03), (1.0, 0.0)):

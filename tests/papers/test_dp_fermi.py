@@ -13,7 +13,7 @@ import pytest
 from examples.make_papers_results import collect
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.image_benchmarks import AGES
-from fairpriv_core.documents.paper_methods import list_methods, say_methods
+from fairpriv_core.documents.paper_methods import format_methods, list_methods
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.papers.dp_fermi.authors import released
@@ -54,9 +54,9 @@ def test_a_greater_penalty_of_odds_gains_nothing(preset: Preset) -> None:
     """The settings say so: no λ above 2.5 has the least violation, and at 20 the constant answer is better."""
     found: dict[tuple[float, float], list[Mapping[str, float]]] = {}
     for run in read_kept()[preset.id].runs:
-        asked = run["config"]
+        asked = run.config
         if (asked["method"]["name"], asked["method"].get("variant")) == ("dp_fermi", "published"):
-            found.setdefault((asked["epsilon"], asked["method"]["multiplier"]), []).append(run["numbers"])
+            found.setdefault((asked["epsilon"], asked["method"]["multiplier"]), []).append(run.numbers)
     assert (
         "least violation, on average, at λ = 2.5 or below" in preset.settings
         and "At 20 it is less accurate" in preset.settings
@@ -138,9 +138,9 @@ def test_every_age_that_is_told_apart_has_its_column() -> None:
 def test_the_gains_are_of_the_runs_that_the_figures_keep_and_keep_none() -> None:
     made = read_kept()
     figures = [made[name] for name in GAINS.made_from]
-    assert {run["key"] for run in made[GAINS.id].runs} == {run["key"] for one in figures for run in one.runs}
-    assert len({run["key"] for run in made[GAINS.id].runs}) == len(made[GAINS.id].runs)
-    alike = [{json.dumps({**run["config"], "seed": 0}) for run in own} for own in by_config(made[GAINS.id].runs)]
+    assert {run.key for run in made[GAINS.id].runs} == {run.key for one in figures for run in one.runs}
+    assert len({run.key for run in made[GAINS.id].runs}) == len(made[GAINS.id].runs)
+    alike = [{json.dumps({**run.config, "seed": 0}) for run in own} for own in by_config(made[GAINS.id].runs)]
     assert all(len(settings) == 1 for settings in alike), "settings of two figures have one number"
     assert made[GAINS.id].day == max(one.day for one in figures)
     assert GAINS.id not in {row["figure"] for row in read_rows(find_path(GAINS.id))}
@@ -211,5 +211,5 @@ def test_levels_are_those_that_the_authors_points_span() -> None:
 def test_the_table_of_methods_is_neither_counted_nor_judged() -> None:
     table = PAPER.method_table
     assert table is not None and "Figure 1" in table.title
-    assert "these do not run here: SF-PATE, PFLR*, ADFC" in say_methods(PAPER)
+    assert "these do not run here: SF-PATE, PFLR*, ADFC" in format_methods(PAPER)
     assert not [preset for preset in PAPER.presets if preset.title == table.title]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,7 +23,8 @@ from benchmarks.dp_fermi_settings import (
 )
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.papers.catalog import papers
-from fairpriv_core.papers.dp_fermi.settings import CASES, CHOSEN, TRIAL_SEEDS, TRIED, list_methods, say_trials
+from fairpriv_core.papers.dp_fermi.settings import CASES, CHOSEN, TRIAL_SEEDS, TRIED, format_trials, list_methods
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.runs import list_configs
 
 
@@ -32,11 +32,11 @@ def make(violations: tuple[float, ...], accuracies: tuple[float, ...] = (84.5, 8
     return Trial("Adult, parity", "pf_ld", {}, violations, accuracies, ())
 
 
-def record(multiplier: float, seed: int, accuracy: float, gap: float) -> dict[str, Any]:
+def record(multiplier: float, seed: int, accuracy: float, gap: float) -> PaperRun:
     method = {"name": "pf_ld", "multiplier_max": multiplier}
     config = {"method": method, "epsilon": 1.0, "seed": seed, "notion": "demographic_parity"}
     numbers = {"metrics/accuracy": accuracy, "metrics/demographic_parity_gap": gap}
-    return {"key": f"{multiplier}:{seed}", "config": config, "numbers": numbers}
+    return PaperRun(f"{multiplier}:{seed}", config, numbers=numbers)
 
 
 def test_the_smallest_mean_violation_is_chosen_and_of_equal_ones_the_more_accurate() -> None:
@@ -87,9 +87,9 @@ def test_a_trial_of_which_runs_are_missing_is_not_judged(tmp_path: Path, monkeyp
 
 def test_a_figure_says_what_was_tried_and_what_was_chosen() -> None:
     for name, case in CASES.items():
-        told = say_trials(name)
+        told = format_trials(name)
         assert f"at an accuracy of {case.level:g} %" in told
         for method in list_methods(case):
             for value in {value for setting in TRIED[method] for value in setting.values()}:
                 assert f"{value:g}" in told
-    assert "for Tran et al. 2021b a step of 0.05 with 200 epochs" in say_trials("Credit Card, parity")
+    assert "for Tran et al. 2021b a step of 0.05 with 200 epochs" in format_trials("Credit Card, parity")

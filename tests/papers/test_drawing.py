@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from fairpriv_core.figures.figure import write_csv
-from fairpriv_core.figures.paper_figures import describe_runs, draw_preset, is_raw, list_cells
+from fairpriv_core.figures.paper_figures import draw_preset, format_run_sentences, is_raw, list_cells
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
@@ -28,7 +28,7 @@ from fairpriv_core.papers.preset import (
     published,
 )
 from fairpriv_core.papers.printed import count_beside, set_beside
-from fairpriv_core.papers.values import amount, choose, list_paths, read_path
+from fairpriv_core.papers.values import amount, choose, list_paths
 from fairpriv_core.papers.verdicts import judge_all
 from tests.papers import tiny
 from tests.papers.records import make_record, make_runs
@@ -54,14 +54,14 @@ def test_lines_are_means_over_seeds_with_bands_and_level_where_there_is_no_budge
 
 
 def test_runs_are_chosen_alike_whether_their_settings_are_numbered_or_not() -> None:
-    numbered = [{**run, "setting": (run["config"]["method"]["name"], run["config"]["epsilon"])} for run in RUNS]
+    numbered = [replace(run, setting=(run.config["method"]["name"], run.config["epsilon"])) for run in RUNS]
     for asked in (
         [{"config/epsilon": 0.5}, {"config/method/name": ("pf_ld", "none")}],
         [{"config/epsilon": 0.5, "config/seed": 1}],
         [{"config/method/name": "pf_ld"}, {"variant": "proved"}],
     ):
-        keys = [run["key"] for run in choose(RUNS, *asked)]
-        assert keys == [run["key"] for run in choose(numbered, *asked)] and 0 < len(keys) < len(RUNS)
+        keys = [run.key for run in choose(RUNS, *asked)]
+        assert keys == [run.key for run in choose(numbered, *asked)] and 0 < len(keys) < len(RUNS)
 
 
 def test_columns_are_figures_beside_each_other_and_empty_ones_are_left_out() -> None:
@@ -87,7 +87,10 @@ def test_bars_have_columns_as_categories_and_never_reach_below_zero() -> None:
 
 def test_curves_have_a_figure_a_method_and_a_line_a_value_over_epochs() -> None:
     runs = [
-        {**make_record("pf_ld", seed=seed, accuracy=0.9, gap=0.1, epsilon=epsilon), "training": {"accuracy": at}}
+        replace(
+            make_record("pf_ld", seed=seed, accuracy=0.9, gap=0.1, epsilon=epsilon),
+            measured={"training": {"accuracy": at}},
+        )
         for epsilon in (0.5, 1.0)
         for seed, at in enumerate(({"2": 0.6, "4": 0.8}, {"2": 0.7, "4": 0.9 * epsilon}))
     ]
@@ -126,7 +129,7 @@ def test_a_level_far_from_all_values_is_said_and_not_drawn() -> None:
     assert [level.value for level in wide.references] == [pytest.approx(20.0)] and "Outside" not in wide.caption
 
 
-def make_runs_at(accuracy: float, method: str = "randomized_response") -> list[dict[str, Any]]:
+def make_runs_at(accuracy: float, method: str = "randomized_response") -> list[PaperRun]:
     return [make_record(method, seed=seed, accuracy=accuracy, gap=0.1) for seed in range(3)]
 
 
@@ -163,7 +166,7 @@ def test_printed_numbers_stand_beside_ours_and_follow_them() -> None:
     assert count_beside([gap, difference]).startswith("1 of 2 printed numbers agree with ours; 1 differs.")
     moved = copy.deepcopy(RUNS)
     for run in moved:
-        run["metrics"]["demographic_parity_gap"] += 0.1
+        run.metrics["demographic_parity_gap"] += 0.1
     apart = set_beside(preset, moved)[0]
     assert (apart.ours, apart.status, apart.verdict) == ("12.10 ± 0.25", "differs", "differs by 9.90")
     (near,) = set_beside(replace(preset, printed=(replace(printed[0], tolerance=10.2),)), moved)
@@ -176,26 +179,26 @@ def test_printed_numbers_stand_beside_ours_and_follow_them() -> None:
 def test_what_is_published_is_called_so() -> None:
     runs = [make_record("pf_ld", seed=0, accuracy=0.9, gap=0.1, epsilon=1.0, variant="published")]
     drawing = Plot("line", EPSILON, (ACCURACY,), (published("PF-LD", "pf_ld"), proved("PF-LD", "pf_ld")))
-    said = describe_runs(replace(tiny.FIGURE, drawing=drawing), runs)
+    said = format_run_sentences(replace(tiny.FIGURE, drawing=drawing), runs)
     assert "ε by the paper's own accounting, not proved to hold: 1.00 (PF-LD, as published)." in said
     assert said.startswith("Data: Bank marketing, by age. One seed")
-    assert describe_runs(tiny.FIGURE, []) == "No finished run yet."
+    assert format_run_sentences(tiny.FIGURE, []) == "No finished run yet."
 
 
 def test_groups_of_rows_that_not_everybody_has_are_raw() -> None:
     faces = {"dataset": "utkface", "sensitive": "race"}
-    runs = [{**run, "config": {**run["config"], "data": {**run["config"]["data"], **faces}}} for run in RUNS]
+    runs = [replace(run, config={**run.config, "data": {**run.data, **faces}}) for run in RUNS]
     assert draw_preset(replace(tiny.FIGURE, drawing=LINES), runs)[0].raw and draw_preset(tiny.ATTACKED, runs)[0].raw
     assert is_raw(tiny.FIGURE, runs) and not is_raw(tiny.FIGURE, RUNS) and not is_raw(tiny.TABLE, runs)
 
 
 def test_a_path_goes_through_lists_and_kept_numbers() -> None:
     run = make_record("none", seed=0, accuracy=0.9, gap=0.1)
-    assert read_path(run, "metrics/groups/age < 60/accuracy") == 0.9
-    assert read_path(run, "metrics/groups/nobody/accuracy") is None
-    assert read_path(run, "gap") == 0.1 and read_path(run, "seconds_per_epoch") == 2.0
-    kept = {**run, "metrics": {}, "numbers": {"metrics/demographic_parity_gap": 0.3}}
-    assert read_path(kept, "gap") == 0.3
+    assert run.read("metrics/groups/age < 60/accuracy") == 0.9
+    assert run.read("metrics/groups/nobody/accuracy") is None
+    assert run.read("gap") == 0.1 and run.read("seconds_per_epoch") == 2.0
+    kept = replace(run, metrics={}, numbers={"metrics/demographic_parity_gap": 0.3})
+    assert kept.read("gap") == 0.3
     assert list_paths(tiny.FIGURE)[:2] == ["metrics/accuracy", "gap"]
 
 
@@ -214,7 +217,7 @@ def test_a_line_of_a_table_has_its_epsilon_and_who_accounts_for_it() -> None:
         "1.50 by the paper, not proved",
         "1.50 proved",
     ]
-    assert "Each line has its ε beside it" in describe_runs(preset, runs)
+    assert "Each line has its ε beside it" in format_run_sentences(preset, runs)
 
 
 def test_settings_in_which_the_variants_differ_are_named_and_so_are_models_that_answer_alike() -> None:
@@ -222,13 +225,15 @@ def test_settings_in_which_the_variants_differ_are_named_and_so_are_models_that_
     preset = replace(tiny.FIGURE, drawing=drawing)
     made = {"seed": 0, "accuracy": 0.9, "gap": 0.1, "epsilon": 1.0}
     alike = [make_record("pf_ld", **made, variant=kind, clip_primal=10.0) for kind in ("published", "proved")]
-    assert "other settings" not in describe_runs(preset, alike) and "same answer" not in describe_runs(preset, alike)
+    assert "other settings" not in format_run_sentences(preset, alike) and "same answer" not in format_run_sentences(
+        preset, alike
+    )
     apart = [alike[0], make_record("pf_ld", **made, variant="proved", clip_primal=1.0)]
-    assert "PF-LD: the proved variant has other settings than the published one (clip primal)" in describe_runs(
+    assert "PF-LD: the proved variant has other settings than the published one (clip primal)" in format_run_sentences(
         preset, apart
     )
-    apart[0]["metrics"]["positive_rate"] = 0.97
-    assert "Of these 2 models 1 gives 95 of 100 people or more the same answer." in describe_runs(preset, apart)
+    apart[0].metrics["positive_rate"] = 0.97
+    assert "Of these 2 models 1 gives 95 of 100 people or more the same answer." in format_run_sentences(preset, apart)
 
 
 def test_a_picture_that_is_taken_away_says_what_it_is_under_a_plain_name() -> None:
@@ -248,11 +253,11 @@ def test_numbers_have_a_true_minus_and_no_minus_before_zero() -> None:
 def test_of_several_figures_each_says_what_is_its_own_and_an_export_has_all() -> None:
     runs = copy.deepcopy(RUNS)
     for run in runs:
-        run["metrics"]["positive_rate"] = 0.0 if run["config"]["epsilon"] == 1.0 else 0.5
+        run.metrics["positive_rate"] = 0.0 if run.config["epsilon"] == 1.0 else 0.5
     columns = tuple(Part(f"ε = {epsilon:g}", {"config/epsilon": epsilon}) for epsilon in (0.5, 1.0))
     drawing = Plot("points", GAP, (ERROR,), (PF_LD, M), columns, along=EPSILON)
     preset = replace(tiny.FIGURE, drawing=drawing)
-    figures = draw_preset(preset, [run for run in runs if run["config"]["epsilon"]])
+    figures = draw_preset(preset, [run for run in runs if run.config["epsilon"]])
     assert [figure.own for figure in figures] == [
         "ε: 0.500 proved. Nearly the same answer for all: 0 of 6 models.",
         "ε: 1.00 proved. Nearly the same answer for all: 6 of 6 models.",
@@ -273,9 +278,9 @@ def test_points_whose_numbers_are_of_unlike_settings_name_them() -> None:
 
 def test_a_bar_for_each_attacker_has_its_own_number_and_a_run_counts_once() -> None:
     runs = [
-        {**run, "membership": {"LR": {"auc": 0.6}, "RF": {"auc": 0.7}, "chance": {"auc": 0.5}}}
+        replace(run, measured={"membership": {"LR": {"auc": 0.6}, "RF": {"auc": 0.7}, "chance": {"auc": 0.5}}})
         for run in RUNS
-        if run["config"]["method"]["name"] != "randomized_response"
+        if run.config["method"]["name"] != "randomized_response"
     ]
     (figure,) = draw_preset(tiny.ATTACKED, runs)
     none, pf_ld = figure.series

@@ -11,6 +11,7 @@ from fairpriv_core.papers.differences import list_differences
 from fairpriv_core.papers.fairdp_certified.faces import FACES
 from fairpriv_core.papers.fairdp_certified.figures import FIGURE_3, FIGURE_7, TABLE_3
 from fairpriv_core.papers.fairdp_certified.steps import ADAM, THEOREM_6
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import ACCURACY, GAP, Compare, Part, Plot, Quantity
 from fairpriv_core.papers.values import choose
 from tests.papers.records import make_runs, read_configs, read_settings
@@ -49,7 +50,7 @@ def test_figure_7_goes_over_ratios_above_each_data_sets_own() -> None:
 def test_every_figure_of_figure_7_has_runs_of_both_versions_beside_the_level_line() -> None:
     assert isinstance(FIGURE_7.drawing, Plot)
     for size in FIGURE_7.versions:
-        runs = [{"config": config} for config in read_settings(FIGURE_7.id, size)]
+        runs = [PaperRun("", config) for config in read_settings(FIGURE_7.id, size)]
         for column in FIGURE_7.drawing.columns:
             assert all(choose(runs, column.where, part.where) for part in FIGURE_7.drawing.series)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from statistics import stdev
-from typing import Any
 
-from fairpriv_core.figures.paper_figures import describe_runs, list_cells
+from fairpriv_core.figures.paper_figures import format_run_sentences, list_cells
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import ACCURACY, GAP, Claim, GainTable, MeanGain, Part, Quantity
 from fairpriv_core.papers.verdicts import Verdict, judge
 from tests.papers import tiny
@@ -24,7 +24,7 @@ GAPS = {1.0: ((2.0, 10.0), (3.0, 11.0), (4.0, 9.0)), 3.0: ((6.0, 8.0), (5.0, 8.0
 T = 4.302653  # the 97.5 % quantile of Student's t with 2 degrees of freedom
 
 
-def make_runs(*, also: float | None = None, of: str = "dp_fermi") -> list[dict[str, Any]]:
+def make_runs(*, also: float | None = None, of: str = "dp_fermi") -> list[PaperRun]:
     """Return runs of 90 % accuracy; with `also`, a setting `of` a side at ε = 1, so accurate ± 1 % and nearly fair."""
     runs = []
     for epsilon, pairs in GAPS.items():
@@ -39,7 +39,7 @@ def make_runs(*, also: float | None = None, of: str = "dp_fermi") -> list[dict[s
     return runs
 
 
-def look(runs: list[dict[str, Any]], low: float = 50.0) -> Verdict:
+def look(runs: list[PaperRun], low: float = 50.0) -> Verdict:
     return judge(Claim("it gains", "Section 4", replace(CHECK, low=low)), runs)
 
 
@@ -71,12 +71,12 @@ def test_a_mean_that_one_choice_turns_is_open() -> None:
     assert (case.status, case.on_average) == ("open", True)
     runs = make_runs(also=84.8)
     for run in runs:  # at ε = 3 DP-FERMI has nearly none, so that all hangs on ε = 1
-        config = run["config"]
+        config = run.config
         if config["epsilon"] == 3.0 and config["method"]["name"] == "dp_fermi":
-            run["metrics"]["demographic_parity_gap"] = 0.0001 * (1 + config["seed"])
+            run.metrics["demographic_parity_gap"] = 0.0001 * (1 + config["seed"])
         elif config["method"] == {"name": "dp_fermi", "epochs": 4, "variant": "published"}:
-            run["metrics"]["demographic_parity_gap"] = 0.09 + 0.001 * config["seed"]
-    assert look([run for run in runs if run["config"]["method"]["epochs"] == 4], 80.0).cases[0].status == "differs"
+            run.metrics["demographic_parity_gap"] = 0.09 + 0.001 * config["seed"]
+    assert look([run for run in runs if run.config["method"]["epochs"] == 4], 80.0).cases[0].status == "differs"
     (case,) = look(runs, 80.0).cases
     assert case.status == "open" and case.words.endswith("and the opposite at settings that other seeds might pick")
     assert case.seeds_needed is not None and case.seeds_needed > 3
@@ -85,17 +85,17 @@ def test_a_mean_that_one_choice_turns_is_open() -> None:
 def test_a_cell_that_a_side_does_not_reach_leaves_no_mean_and_one_without_runs_is_left_out() -> None:
     runs = make_runs()
     for run in runs:
-        if run["config"]["epsilon"] == 3.0 and run["config"]["method"]["name"] == "pf_ld":
-            run["metrics"]["accuracy"] = 0.87
+        if run.config["epsilon"] == 3.0 and run.config["method"]["name"] == "pf_ld":
+            run.metrics["accuracy"] = 0.87
     (case,) = look(runs).cases
     assert case.status == "open" and "no mean, as no setting of a side gets there (ε = 3)" in case.words
-    alone = look([run for run in runs if run["config"]["epsilon"] == 1.0]).cases[0]
+    alone = look([run for run in runs if run.config["epsilon"] == 1.0]).cases[0]
     assert "levels 70.00 ±" in alone.words and "over 1 gains" in alone.words
     assert (look([]).cases[0].status, look([]).subject) == ("open", "")
 
 
 def test_one_seed_settles_nothing() -> None:
-    (case,) = look([run for run in make_runs(also=84.8) if run["config"]["seed"] == 0], 20.0).cases
+    (case,) = look([run for run in make_runs(also=84.8) if run.config["seed"] == 0], 20.0).cases
     assert case.status == "open" and "±" not in case.words
 
 
@@ -107,7 +107,7 @@ def test_its_table_has_a_line_for_each_cell_with_both_sides_at_the_level() -> No
     assert list(first) == ["what", "Gain, %", "DP-FERMI", "PF-LD", "Accuracy, at least"]
     assert list(first.values()) == ["ε = 1", f"70.00 ± {halve(GAPS[1.0]):.2f}", "3.00 ± 2.48", "10.00 ± 2.48", "85 %"]
     assert second["Accuracy, at least"] == "88 %" and second["Gain, %"].startswith("37.50 ±")
-    said = describe_runs(preset, runs)
+    said = format_run_sentences(preset, runs)
     assert "Means over 3 seeds" in said and "1.00 to 3.00 (DP-FERMI; PF-LD)" in said, "of both sides alone"
 
 
@@ -115,5 +115,5 @@ def test_numbers_of_seeds_that_differ_from_data_to_data_are_both_told() -> None:
     runs = make_runs()
     more = [make_record("pf_ld", seed=seed, accuracy=0.9, gap=0.1, epsilon=1.0) for seed in range(5)]
     for run in more:
-        run["config"]["data"] = {"dataset": "adult", "sensitive": "sex"}
-    assert "Means over 3 to 5 seeds" in describe_runs(tiny.FIGURE, [*runs, *more])
+        run.config["data"] = {"dataset": "adult", "sensitive": "sex"}
+    assert "Means over 3 to 5 seeds" in format_run_sentences(tiny.FIGURE, [*runs, *more])

@@ -14,6 +14,7 @@ from fairpriv_core.engine.networks import build_mlp
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers.measured import MEASURES, find_gradients, measure, with_measured
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import MEASURES as WORDS
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.model import Model
@@ -151,9 +152,11 @@ def test_gradients_of_a_network_of_layers_are_those_of_its_losses() -> None:
 
 
 def test_records_get_what_was_measured_under_its_name(trained: Trained) -> None:
-    plain = {"key": trained.keys["pf_ld"], "seconds": 1.0}
+    plain = PaperRun(trained.keys["pf_ld"], {}, seconds=1.0)
     assert with_measured(trained.store, "", [plain]) == [plain]
-    assert with_measured(trained.store, "clipped", [plain]) == [{**plain, "clipped": trained.measure("clipped")}]
+    assert with_measured(trained.store, "clipped", [plain]) == [
+        replace(plain, measured={"clipped": trained.measure("clipped")})
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(MEASURES))

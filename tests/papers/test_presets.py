@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -17,14 +17,15 @@ from fairpriv_core.figures.paper_figures import draw_preset, list_cells
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.papers import scoreboard
 from fairpriv_core.papers.catalog import find_preset, papers, presets
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import GAP, Claim, Compare, Plot, Preset, Quantity
 from fairpriv_core.papers.printed import set_beside
 from fairpriv_core.papers.results import FOLDER as KEPT
 from fairpriv_core.papers.results import Made
 from fairpriv_core.papers.runs import join_sweeps, list_configs
-from fairpriv_core.papers.scoreboard import list_claims, say_figure
+from fairpriv_core.papers.scoreboard import format_figure_verdict, list_claims
 from fairpriv_core.papers.status import Status
-from fairpriv_core.papers.values import choose, list_paths, read_path
+from fairpriv_core.papers.values import choose, list_paths
 from fairpriv_core.papers.verdicts import Finding, Verdict, judge, judge_all
 from fairpriv_core.records.config import name_config
 from fairpriv_core.sweeps.spec import build_sweep, expand
@@ -37,8 +38,8 @@ LARGEST_PAGE = 6_000  # bytes that a person reads: a row a figure
 
 
 @cache
-def pretend(preset_id: str, version: str) -> list[dict[str, Any]]:
-    """Return a record for each config of a version at two seeds, every gap one half."""
+def pretend(preset_id: str, version: str) -> list[PaperRun]:
+    """Return a run for each config of a version at two seeds, every gap one half."""
     preset = find_preset(preset_id)
     paths = [name for name in list_paths(preset) if name not in ("gap", "seconds_per_epoch")]
     found = []
@@ -48,7 +49,7 @@ def pretend(preset_id: str, version: str) -> list[dict[str, Any]]:
         threat = methods()[asked["method"]["name"]].info.threat_model
         stated = {"threat_model": threat, "variant": asked["method"].get("variant"), "seconds": 1.0}
         setting = name_config({**asked, "seed": 0})
-        found.append({"key": key, "config": asked, "setting": setting, "numbers": numbers, **stated})
+        found.append(PaperRun(key, asked, setting=setting, numbers=numbers, **stated))
     return found
 
 
@@ -83,13 +84,11 @@ def assert_runs(preset: Preset) -> None:
 
 def assert_kept(preset: Preset, made: Made) -> None:
     settings = name_settings(preset.versions[made.version].sweeps)
-    assert {run["key"].partition("-")[0] for run in made.runs} | set(made.failed) == set(settings)
-    assert not {run["key"].partition("-")[0] for run in made.runs} & set(made.failed)
-    assert all(settings[run["key"].partition("-")[0]] == run["config"] for run in made.runs)
+    assert {run.key.partition("-")[0] for run in made.runs} | set(made.failed) == set(settings)
+    assert not {run.key.partition("-")[0] for run in made.runs} & set(made.failed)
+    assert all(settings[run.key.partition("-")[0]] == run.config for run in made.runs)
     paths = list_paths(preset)
-    assert not [
-        path for run in made.runs for path in paths if has_by_nature(run, path) and read_path(run, path) is None
-    ]
+    assert not [path for run in made.runs for path in paths if has_by_nature(run, path) and run.read(path) is None]
 
 
 def assert_one_sweep(preset: Preset) -> None:
@@ -131,10 +130,10 @@ def assert_told(preset: Preset) -> None:
     runs = pretend(preset.id, "small")
     for claim in preset.claims:
         assert not claim.says.endswith(".") and "(we" not in claim.says and claim.reading[-1:] != "."
-        alone = judge(replace(claim, ours=None), [run for run in runs if run["variant"] != "proved"])
+        alone = judge(replace(claim, ours=None), [run for run in runs if run.variant != "proved"])
         used = [run for one in alone.cases for run in one.runs]
         assert used, f"{claim.says}: nothing that the paper had is judged"
-        assert not claim.ours or all(run["variant"] != "proved" for run in used)
+        assert not claim.ours or all(run.variant != "proved" for run in used)
 
 
 def test_how_many_have_results_is_counted() -> None:
@@ -170,28 +169,28 @@ def test_a_preset_that_can_run_must_say_what_was_printed() -> None:
         Preset("a.b", "t", "s")
 
 
-def has_by_nature(run: Mapping[str, Any], path: str) -> bool:
+def has_by_nature(run: PaperRun, path: str) -> bool:
     """Return whether a run has a number: no mean of log 0; certificates of methods that certify, and proved ones only
     where no person has several rows."""
-    if path == "metrics/accuracy" and read_path(run, "bias_variance/tau") is not None:
+    if path == "metrics/accuracy" and run.read("bias_variance/tau") is not None:
         return False  # Figure 1b's were made before it was kept; no digit is more than 14 of 100 answers
     if path == "metrics/mean_log_deviation":
-        return bool(read_path(run, "metrics/atkinson") < 1.0)  # at 1, a group has no right answer
+        return bool(run.read("metrics/atkinson") < 1.0)  # at 1, a group has no right answer
     if not path.startswith("notes/certificates/"):
         return True
-    several = run["config"]["data"]["dataset"] == "utkface"  # some faces are in it twice or more
-    certifies = methods()[run["config"]["method"]["name"]].info.certifies
-    return certifies and not (several and run["variant"] == "proved")
+    several = run.config["data"]["dataset"] == "utkface"  # some faces are in it twice or more
+    certifies = methods()[run.config["method"]["name"]].info.certifies
+    return certifies and not (several and run.variant == "proved")
 
 
 def test_runs_that_came_to_no_model_are_told_of() -> None:
-    assert Made("2026-01-01", "small", ()).say_failed() == ""
+    assert Made("2026-01-01", "small", ()).format_failed_runs() == ""
     failed = {
         "a": "training diverged in epoch 12: lower it.",
         "b": "training diverged in epoch 9: lower it.",
         "c": "no",
     }
-    assert Made("2026-01-01", "small", ({"key": "d"},), failed).say_failed() == (
+    assert Made("2026-01-01", "small", ({"key": "d"},), failed).format_failed_runs() == (
         "3 of 4 runs came to no model and are in no number (2 × training diverged in epoch …; 1 × no). "
     )
 
@@ -243,7 +242,10 @@ def test_a_figure_is_told_in_a_readers_sentence(
     found = [Finding(f"ε = {value:g}", status, seeds=3) for value, status in zip((0.5, 1, 3), statuses, strict=True)]
     other = Verdict(replace(claim, says="it is quick"), "", (Finding("", "open", seeds=3),), ())
     monkeypatch.setattr(scoreboard, "judge_all", lambda *_: [Verdict(claim, "", tuple(found), ()), other])
-    assert say_figure(READY[0], list_claims(READY[0], []), []) == f"“It is fair”: {answer}. Other statements: 1 open"
+    assert (
+        format_figure_verdict(READY[0], list_claims(READY[0], []), [])
+        == f"“It is fair”: {answer}. Other statements: 1 open"
+    )
 
 
 def test_committed_results_stay_small() -> None:

@@ -12,6 +12,7 @@ from scipy.special import stdtr
 from scipy.stats import binomtest, ttest_1samp, ttest_rel
 
 from fairpriv_core.papers.differences import compare, list_settings, reach
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
@@ -54,10 +55,10 @@ def told(verdict: Verdict) -> str:
 
 
 def keys(verdict: Verdict) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(run["key"] for one in verdict.cases for run in one.runs))
+    return tuple(dict.fromkeys(run.key for one in verdict.cases for run in one.runs))
 
 
-def look(check: Check, runs: list[dict[str, Any]], *cases: Part) -> Verdict:
+def look(check: Check, runs: list[PaperRun], *cases: Part) -> Verdict:
     return judge(Claim("A sentence.", "a section", check, cases or (Part(""),)), runs)
 
 
@@ -69,13 +70,13 @@ def test_a_flipped_number_changes_the_sentence() -> None:
     assert before.cases[0].words == "−7.80 ± 0.50"
     flipped = copy.deepcopy(runs)
     for run in flipped:
-        if run["config"]["method"]["name"] == "pf_ld":
-            run["metrics"]["demographic_parity_gap"] += 0.2
+        if run.config["method"]["name"] == "pf_ld":
+            run.metrics["demographic_parity_gap"] += 0.2
     after = look(LOWER, flipped)
     assert statuses(after) == ["differs"]
     assert after.cases[0].words == "12.20 ± 0.50"
     assert keys(before) == keys(after) == tuple(sorted(keys(before), key=lambda key: "randomized" in key))
-    assert set(keys(before)) == {run["key"] for run in runs}
+    assert set(keys(before)) == {run.key for run in runs}
 
 
 def test_a_difference_that_the_seeds_do_not_settle_says_so() -> None:
@@ -85,7 +86,7 @@ def test_a_difference_that_the_seeds_do_not_settle_says_so() -> None:
     assert (found.cases[0].seeds, found.cases[0].on_average) == (3, False)
     settled = look(LOWER, make_runs(fair=0.09, unfair=0.1))
     assert statuses(settled) == ["agrees"]
-    one = [run for run in make_runs() if run["config"]["seed"] == 0]
+    one = [run for run in make_runs() if run.config["seed"] == 0]
     (alone,) = look(LOWER, one).cases
     assert (alone.status, alone.seeds, alone.on_average) == ("open", 1, True)
 
@@ -93,8 +94,8 @@ def test_a_difference_that_the_seeds_do_not_settle_says_so() -> None:
 def test_cases_are_counted_and_those_without_runs_too() -> None:
     runs = make_runs()
     for run in runs:
-        if run["config"]["epsilon"] == 0.5 and run["config"]["method"]["name"] == "pf_ld":
-            run["metrics"]["demographic_parity_gap"] = 0.5
+        if run.config["epsilon"] == 0.5 and run.config["method"]["name"] == "pf_ld":
+            run.metrics["demographic_parity_gap"] = 0.5
     cases = [Part(f"ε = {epsilon:g}", {"config/epsilon": epsilon}) for epsilon in (0.5, 1.0, 9.0)]
     found = look(LOWER, runs, *cases)
     assert statuses(found) == ["differs", "agrees", "open"]
@@ -105,8 +106,8 @@ def test_cases_are_counted_and_those_without_runs_too() -> None:
 def test_an_open_case_counts_as_neither() -> None:
     runs = make_runs()
     for run in runs:
-        if run["config"]["epsilon"] == 0.5 and run["config"]["method"]["name"] == "pf_ld":
-            run["metrics"]["demographic_parity_gap"] = 0.12 + 0.05 * run["config"]["seed"] - 0.05
+        if run.config["epsilon"] == 0.5 and run.config["method"]["name"] == "pf_ld":
+            run.metrics["demographic_parity_gap"] = 0.12 + 0.05 * run.config["seed"] - 0.05
     cases = [Part(f"ε = {epsilon:g}", {"config/epsilon": epsilon}) for epsilon in (0.5, 1.0)]
     found = look(LOWER, runs, *cases)
     assert statuses(found) == ["open", "agrees"]
@@ -174,7 +175,7 @@ def test_as_accurate_as_one_answer_has_learned_and_a_level_that_is_just_reached_
     assert find_unlearned(runs, GAP) == ""  # 0.8 is the constant answer's too
     assert reach(list_settings(runs, PF_LD, ACCURACY), 80.0) == runs
     for rate, alike in ((0.95, True), (0.05, True), (0.94, False), (0.06, False)):
-        runs[0]["metrics"]["positive_rate"] = rate
+        runs[0].metrics["positive_rate"] = rate
         assert answers_alike(runs[0]) is alike, rate
 
 
@@ -194,8 +195,8 @@ def test_a_trend_goes_one_way(way: Any, status: str) -> None:
 def test_a_trend_that_the_seeds_do_not_settle_is_open() -> None:
     runs = make_runs()
     for run in runs:
-        if run["config"]["epsilon"] == 0.5:
-            run["metrics"]["demographic_parity_gap"] = 0.03 + 0.03 * run["config"]["seed"]
+        if run.config["epsilon"] == 0.5:
+            run.metrics["demographic_parity_gap"] = 0.03 + 0.03 * run.config["seed"]
     found = look(Trend(PF_LD, EPSILON, "down"), runs)
     assert statuses(found) == ["open"] and found.cases[0].on_average
 
@@ -322,7 +323,7 @@ def test_the_interval_of_two_spreads_is_fishers() -> None:
 
 
 def test_an_open_case_says_how_many_seeds_would_settle_it_and_so_many_do() -> None:
-    def run(seeds: int) -> list[dict[str, Any]]:
+    def run(seeds: int) -> list[PaperRun]:
         gaps = [0.04 + 0.02 * (-1) ** seed for seed in range(seeds)]
         return [make_record("pf_ld", seed=seed, accuracy=0.9, gap=gap, epsilon=1.0) for seed, gap in enumerate(gaps)]
 
@@ -347,8 +348,8 @@ def test_a_wide_interval_agrees_with_nothing() -> None:
 def test_runs_that_are_less_accurate_than_one_answer_test_nothing() -> None:
     runs = make_runs()
     for run in runs:
-        if run["config"]["method"]["name"] == "pf_ld" and run["config"]["epsilon"] == 0.5:
-            run["metrics"] |= {"accuracy": 0.8, "constant_accuracy": 0.85}
+        if run.config["method"]["name"] == "pf_ld" and run.config["epsilon"] == 0.5:
+            run.metrics.update(accuracy=0.8, constant_accuracy=0.85)
     found = look(LOWER, runs)
     assert statuses(found) == ["not_tested"]
     assert "less accurate than always the same answer (1 of 4 settings, down to 80.0 against 85.0 %)" in told(found)
@@ -364,8 +365,8 @@ def test_a_paired_t_test_agrees_at_every_budget_or_stays_open_and_never_differs(
     assert statuses(found) == ["agrees"] and "p is at most 0.0" in told(found)
     runs = make_runs(fair=0.07)
     for run in runs:
-        if run["config"]["method"]["name"] == "pf_ld" and run["config"]["epsilon"] == 0.5:
-            run["metrics"]["demographic_parity_gap"] += 0.02 * run["config"]["seed"]
+        if run.config["method"]["name"] == "pf_ld" and run.config["epsilon"] == 0.5:
+            run.metrics["demographic_parity_gap"] += 0.02 * run.config["seed"]
     (case,) = look(Differ(PF_LD, M, EPSILON, 0.001), runs).cases
     assert case.status == "open" and "at ε = 0.5" in case.words and case.seeds == 3
     differences = [0.03, 0.008, -0.014]
@@ -391,7 +392,7 @@ def test_a_t_test_against_runs_without_the_setting_is_made_at_each_of_its_values
 def test_that_a_setting_is_less_accurate_is_tested_by_one_that_has_learned_less_than_one_answer() -> None:
     runs = make_runs()
     for run in runs:
-        run["metrics"]["constant_accuracy"] = 0.88  # above M's accuracy, below PF-LD's
+        run.metrics["constant_accuracy"] = 0.88  # above M's accuracy, below PF-LD's
     less, more = (Quantity(one.name, ACCURACY, one.where) for one in (M, PF_LD))
     found = look(Compare(less, more, high=0.0), runs)
     assert statuses(found) == ["agrees"]

@@ -14,6 +14,7 @@ from fairpriv_core.methods.catalog import CLAIMED
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.config import build_config
+from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs import session
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.claim import Progress
@@ -46,7 +47,9 @@ def test_a_record_states_a_claim_and_whose_it_is(call: Call) -> None:
     assert record["epsilon_published"] == epsilon(from_json(record["event"]), 1e-5) <= 2.0
     assert record["released"] == record["event"]
     assert record["versions"]["plug-in"] == PACKAGE and len(record["versions"]["plug-in sources"]) == 64
-    assert read_epsilon_facts(record).line.startswith(f"No proved ε: {CLAIMED.format(PACKAGE)} {CLAIM}")
+    assert read_epsilon_facts(RunRecord.from_json(record)).line.startswith(
+        f"No proved ε: {CLAIMED.format(PACKAGE)} {CLAIM}"
+    )
     told = call(*TRAIN[:-1], "--again").out
     assert "none. It is the claim of the method's author" in " ".join(told.split()) and ", proved" not in told
     accounted = call("account", "--method", "good", "--dataset-size", "2000", "--epsilon", "1", "--json").json

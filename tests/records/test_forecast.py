@@ -11,7 +11,7 @@ from benchmarks.forecast import Found, fit_table
 from fairpriv_core.privacy.event import Gaussian, SampledGaussian
 from fairpriv_core.privacy.gaussian import gaussian_mu
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.records.forecast import ENOUGH, LITTLE, measure_signal, say_little
+from fairpriv_core.records.forecast import ENOUGH, LITTLE, format_little_signal, measure_signal
 from fairpriv_core.records.plan import DatasetCache, calibrate_method, plan_run
 from fairpriv_core.records.record import forecast
 
@@ -51,9 +51,9 @@ def test_what_would_do_does() -> None:
 
 
 def test_nothing_is_said_where_something_can_be_learned() -> None:
-    assert say_little(LITTLE, n_train=100, epsilon=1.0, delta=1e-5) is None
-    assert say_little(None, n_train=100, epsilon=1.0, delta=1e-5) is None
-    by_hand = say_little(1.0, n_train=100, epsilon=None, delta=1e-5) or ""
+    assert format_little_signal(LITTLE, n_train=100, epsilon=1.0, delta=1e-5) is None
+    assert format_little_signal(None, n_train=100, epsilon=1.0, delta=1e-5) is None
+    by_hand = format_little_signal(1.0, n_train=100, epsilon=None, delta=1e-5) or ""
     assert "about 1,000 training rows would do" in by_hand and "ε" not in by_hand
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fairpriv_core.cli.terminal import format_account
+from fairpriv_core.facts.terminal import format_record
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.parameters import read_method, say_group_needed
 from fairpriv_core.runs.account import account
 from fairpriv_core.runs.foreground import train
-from fairpriv_core.runs.prose import describe_account, describe_record
 from fairpriv_core.text import Reporter
 from tests.facts.told import tell
 from tests.report.samples import record as made_record
@@ -39,8 +40,8 @@ def test_train_and_account_say_so_once() -> None:
     _, record = train(config, Reporter(say=lambda _: None, show=lambda _: None))
     assert record is not None
     for told in (
-        describe_record(record),
-        describe_account(account(asked, dataset_size=1000, groups=2, epsilon=1.0, delta=None)),
+        format_record(record),
+        format_account(account(asked, dataset_size=1000, groups=2, epsilon=1.0, delta=None)),
     ):
         assert " ".join(told.split()).count(GROUP_NEEDED) == 1
 

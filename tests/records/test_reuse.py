@@ -8,12 +8,12 @@ import pytest
 
 from fairpriv_core.cli.ledger import answer_cap, answer_ledger
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.terminal import format_record
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs import session
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.foreground import train
-from fairpriv_core.runs.prose import describe_record
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.claim import Progress
@@ -46,7 +46,7 @@ def test_a_run_on_a_release_costs_nothing_more_and_the_ledger_counts_it_once() -
     again = _run(reuse=first.key, notion="equalized_odds", method={"hidden_layers": 1, "width": 4, "gap_target": 0.1})
     assert again.epsilon == first.epsilon and again.event == first.event == again.released
     assert again.notes["statistic"] == first.notes["statistic"]
-    assert f"that of run {first.key}" in describe_record(again) and "that of run" not in describe_record(first)
+    assert f"that of run {first.key}" in format_record(again) and "that of run" not in format_record(first)
     assert again.calibrated["noise_statistic"] == first.calibrated["noise_statistic"]
     assert again.notes["released_gaps"] != first.notes["released_gaps"]
     assert _spent() == spent == pytest.approx(0.5, abs=1e-3)

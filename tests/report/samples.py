@@ -10,9 +10,10 @@ from typing import Any
 
 from fairpriv_core.documents.chosen import choose_runs
 from fairpriv_core.documents.report_numbers import chosen_trade_off
+from fairpriv_core.facts.compare import Compared
 from fairpriv_core.facts.tables import Outcome, TableRow, fold_outcomes, run_table
 from fairpriv_core.figures import audits, figures, learn, learn_ideas, live
-from fairpriv_core.figures.comparison import Compared, compare_groups, compare_points
+from fairpriv_core.figures.comparison import compare_groups, compare_points
 from fairpriv_core.figures.explored import draw_explored, draw_groups, read_explored
 from fairpriv_core.figures.figure import Axis, FigureData
 from fairpriv_core.figures.frontier import Wanted, frontier, group_by_claim
@@ -351,6 +352,7 @@ def record(seed: int = 0, **changes: Any) -> dict[str, Any]:
         "assumptions": ["x and y are public."],
         "calibrated": {},
         "data": {
+            "name": "adult",
             "sensitive": "sex",
             "group_names": ["Female", "Male"],
             "label_names": ["<=50K", ">50K"],

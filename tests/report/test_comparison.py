@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.facts.compare import INDICES, Compared, fold_groups, fold_indices
 from fairpriv_core.facts.tables import run_table, varied_settings
-from fairpriv_core.figures.comparison import INDICES, Compared, compare_groups, compare_points, fold_groups, index_means
+from fairpriv_core.figures.comparison import compare_groups, compare_points
 from fairpriv_core.figures.draw import draw
 from fairpriv_core.stats import mean_interval
 from tests.facts.told import tell
@@ -88,10 +89,10 @@ def test_groups_of_one_seed_keep_their_wilson_interval_and_its_caption() -> None
 
 
 def test_every_index_has_formula_source_and_means() -> None:
-    means = index_means([compared(3), compared(1, "B", epsilon=2.0)])
-    assert set(means) == set(INDICES) and all(all(words) for words in INDICES.values())
-    assert [mean.mean for mean in means["gini"]] == pytest.approx([0.1, 0.0])
-    assert means["theil"][0].mean is None
+    first, second = (fold_indices(one.runs) for one in (compared(3), compared(1, "B", epsilon=2.0)))
+    assert set(first) == set(second) == set(INDICES) and all(all(words) for words in INDICES.values())
+    assert [means["gini"].mean for means in (first, second)] == pytest.approx([0.1, 0.0])
+    assert first["theil"].mean is None
 
 
 def test_only_settings_that_vary_within_a_method_are_told() -> None:

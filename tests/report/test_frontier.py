@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairpriv_core.facts.measures import fold
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures.draw import draw
 from fairpriv_core.figures.export import to_csv
@@ -24,7 +25,6 @@ from fairpriv_core.figures.frontier import (
 )
 from fairpriv_core.figures.heatmap import Setting, find_varying, heat_map, read_settings
 from fairpriv_core.figures.over_epsilon import trade_off
-from fairpriv_core.stats import mean_interval
 
 ABOUT: Any = {"dataset": "adult", "notion": "Demographic parity"}
 
@@ -41,8 +41,8 @@ def row(
     seeds: int = 1,
 ) -> TableRow:
     threat = None if epsilon is None else threat
-    accuracies = mean_interval(accuracy + 0.001 * seed for seed in range(seeds))
-    gaps = mean_interval(gap + 0.001 * seed for seed in range(seeds))
+    accuracies = fold((accuracy + 0.001 * seed for seed in range(seeds)), "raw")
+    gaps = fold((gap + 0.001 * seed for seed in range(seeds)), "raw")
     name = key or f"{method}-{epsilon}-{accuracy}-{gap}-{threat}-{variant}"
     keys = tuple(f"{name}-{seed}" if seed else name for seed in range(seeds))
     where = ("demographic_parity", "adult", "sex", threat, variant, epsilon)

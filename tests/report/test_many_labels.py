@@ -17,12 +17,13 @@ from fairpriv_core.documents.forms import Report, forms_of, open_report, write_c
 from fairpriv_core.documents.report_data import gather_report
 from fairpriv_core.documents.report_numbers import loss_rows
 from fairpriv_core.facts.classes import compare_classes, find_widest, list_shares, say_decided
+from fairpriv_core.facts.compare import fold_groups
 from fairpriv_core.facts.run_facts import read_facts
+from fairpriv_core.facts.terminal import format_record
 from fairpriv_core.figures import live
-from fairpriv_core.figures.comparison import fold_groups
 from fairpriv_core.figures.export import to_html
-from fairpriv_core.papers.values import answers_alike, list_paths, read_path, say_alike
-from fairpriv_core.runs.prose import describe_record
+from fairpriv_core.papers.paper_run import PaperRun
+from fairpriv_core.papers.values import answers_alike, format_same_answers, list_paths
 from fairpriv_core.store.runs import RunStore, open_store
 from tests.many import AGES, DIGITS, ask, finish, make_ages, make_digits
 from tests.papers import tiny
@@ -139,7 +140,7 @@ def test_the_card_names_what_is_told_apart(store: RunStore) -> None:
 def test_the_command_line_says_how_each_group_and_class_fares(store: RunStore) -> None:
     key = add_digits(store)[1]
     record = store.records([key])[key]
-    text = " ".join(describe_record(record).split())
+    text = " ".join(format_record(record).split())
     found = record.metrics or {}
     assert f"{100 * found['classes'][3]['accuracy']:.2f} %" in text and "positive" not in text.replace(
         "positive label", ""
@@ -175,14 +176,14 @@ def test_seeds_are_folded_by_class_and_by_share(store: RunStore) -> None:
 
 def test_a_model_that_gives_nearly_everybody_one_answer_is_told_of(store: RunStore) -> None:
     keys = add_ages(store)
-    runs = [store.records([key])[key].to_json() for key in keys]
-    assert say_alike(runs) == "" and "nearly everybody" not in say_decided(runs[0]["metrics"])
-    runs[0]["metrics"] |= {"largest_decided": 0.96}
-    runs[0]["metrics"]["classes"][1]["decided"] = 0.96
-    assert answers_alike(runs[0]) and read_path(runs[0], "same_answer") == 0.96
-    assert "of these 3 models 1 gives 95 of 100 people or more the same answer" in say_alike(runs)
-    assert say_decided(runs[0]["metrics"]) == (
+    runs = [PaperRun.of(store.records([key])[key]) for key in keys]
+    assert format_same_answers(runs) == "" and "nearly everybody" not in say_decided(runs[0].metrics)
+    runs[0].metrics["largest_decided"] = 0.96
+    runs[0].metrics["classes"][1]["decided"] = 0.96
+    assert answers_alike(runs[0]) and runs[0].read("same_answer") == 0.96
+    assert "of these 3 models 1 gives 95 of 100 people or more the same answer" in format_same_answers(runs)
+    assert say_decided(runs[0].metrics) == (
         "Decided most: 'middle', for 96.00 % of the test rows. The model gives nearly everybody the same answer."
     )
     assert "same_answer" in list_paths(tiny.FIGURE)
-    assert read_path(runs[0], "metrics/classes/old/accuracy") == runs[0]["metrics"]["classes"][2]["accuracy"]
+    assert runs[0].read("metrics/classes/old/accuracy") == runs[0].metrics["classes"][2]["accuracy"]

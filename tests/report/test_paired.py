@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 from scipy import stats
 
+from fairpriv_core.facts.compare import compare_paired, format_paired
 from fairpriv_core.facts.run_facts import RunFacts
-from fairpriv_core.figures.comparison import compare_paired, say_paired
 from fairpriv_core.records.release import Kind
 from tests.facts.told import tell
 from tests.report.samples import record
@@ -19,7 +19,7 @@ def runs(*values: float) -> list[RunFacts[Kind]]:
 
 
 def say(ours: list[RunFacts[Kind]], theirs: list[RunFacts[Kind]]) -> str:
-    return say_paired(compare_paired(ours, theirs, "accuracy"), run="B", reference="A", metric="Accuracy")
+    return format_paired(compare_paired(ours, theirs, "accuracy"), run="B", reference="A", metric="Accuracy")
 
 
 def test_both_tests_agree_with_scipy_on_the_shared_seeds() -> None:
@@ -28,6 +28,14 @@ def test_both_tests_agree_with_scipy_on_the_shared_seeds() -> None:
     assert found.seeds == (0, 1, 2, 3, 4, 5)
     assert found.difference.mean == pytest.approx(sum(ours) / 6 - sum(theirs[:6]) / 6)
     assert found.t_test == pytest.approx(stats.ttest_rel(ours, theirs[:6]).pvalue)
+
+
+def test_a_difference_is_as_raw_as_the_rawer_of_the_two() -> None:
+    own = {**record()["config"], "data": {"dataset": None, "file": "own.csv", "label": "y", "sensitive": "sex"}}
+    both = [tell(record(config=own, metrics={"accuracy": 0.8}, threat_model=each)) for each in ("attribute", "record")]
+    kinds = [compare_paired([one], [other], "accuracy").difference.kind for one in both for other in both]
+    assert kinds == ["public", "raw", "raw", "raw"]
+    assert compare_paired(runs(0.8), runs(0.9), "accuracy").difference.kind == "public"
 
 
 def test_the_signed_rank_test_is_exact_with_ties() -> None:

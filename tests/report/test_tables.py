@@ -9,7 +9,7 @@ import pytest
 
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.run_facts import for_audience
-from fairpriv_core.facts.tables import REPLAYED, UNPROVED, parameter_diff, read_outcome, run_table, say_claim
+from fairpriv_core.facts.tables import REPLAYED, UNPROVED, format_claim, parameter_diff, read_outcome, run_table
 from fairpriv_core.records.record import RAW
 from tests.facts.told import tell
 from tests.report.samples import record
@@ -35,6 +35,24 @@ def test_a_repeated_seed_counts_once_and_unfinished_runs_do_not() -> None:
     again = {**record(0), "key": "older", "metrics": {"accuracy": 0.1, "demographic_parity_gap": 0.9}}
     row = run_table([record(0), again, record(1, metrics=None, status="failed")])[0]
     assert (row.seeds, row.keys, row.accuracy.n) == ((0,), ("key0",), 1)
+
+
+def test_each_number_of_a_row_has_its_kind_and_the_row_the_worst() -> None:
+    """Accuracy is public where ε takes features and labels as public, and all is that everybody can measure."""
+    own = {"dataset": None, "file": "own.csv", "label": "y", "sensitive": "sex"}
+    public, mine = changed(0), changed(0, data=own)
+    whole, unproved = {**mine, "threat_model": "record"}, {**mine, "epsilon": None, "variant": "published"}
+    by_group = changed(0, data=own, method={"name": "jagielski_post"})
+    kinds = {"public": (public,), "own": (mine,), "record": (whole,), "unproved": (unproved,), "group": (by_group,)}
+    kinds |= {"gone": (changed(0, data=own, method={"name": "of_no_package"}),)}
+    rows = {name: run_table(records)[0] for name, records in kinds.items()}
+    assert {name: (row.accuracy.kind, row.gap.kind, row.kind) for name, row in rows.items()} == {
+        "public": ("public", "public", "public"),
+        "own": ("public", "raw", "raw"),
+        **dict.fromkeys(("record", "unproved", "group", "gone"), ("raw", "raw", "raw")),
+    }
+    undefined = {**mine, "metrics": {"accuracy": 0.8, "demographic_parity_gap": None}}
+    assert run_table([undefined])[0].gap.kind == "raw", "that it is undefined is told by the rows too"
 
 
 def test_an_undefined_gap_is_not_zero() -> None:
@@ -86,7 +104,7 @@ def test_an_epsilon_says_whom_it_protects_and_what_the_rows_gave(
     one = {**one, "config": {**one["config"], "data": {"sensitive": "sex", **data}}}
     line = tell(one).epsilon.line
     assert (wording.LEARNED in line) == learned and f"protects {protects}" in line
-    assert f"protects {protects})" in say_claim(run_table([one])[0])
+    assert f"protects {protects})" in format_claim(run_table([one])[0])
 
 
 def test_an_epsilon_that_is_not_proved_says_why() -> None:
@@ -117,7 +135,7 @@ def test_a_run_that_was_chosen_by_raw_numbers_states_no_epsilon_and_has_a_row_of
     chosen = record(1, epsilon=None, epsilon_reason="It was chosen by raw numbers.")
     rows = run_table([record(0), chosen, record(2)])
     assert [(row.seeds, row.epsilon, row.variant) for row in rows] == [((0, 2), 1.0, "proved"), ((1,), None, UNPROVED)]
-    assert say_claim(rows[1]) == "no ε is proved" and say_claim(rows[0]).startswith(
+    assert format_claim(rows[1]) == "no ε is proved" and format_claim(rows[0]).startswith(
         "ε = 1.00 (δ = 1 in 100,000, proved"
     )
     published = record(1, epsilon=None, variant="published")

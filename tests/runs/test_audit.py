@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from fairpriv_core.cli.main import cli
-from fairpriv_core.cli.prose import describe_audit
+from fairpriv_core.cli.terminal import format_audit
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.jagielski_post import JagielskiPost
 from fairpriv_core.methods.pf_ld import PfLd
@@ -78,7 +78,7 @@ def test_an_audit_is_stored_with_the_run(local: RunStore, configure: Configure) 
     record = local.record(key)
     assert record is not None and made["run"]["epsilon"] == record.epsilon
     assert len(made["model"]["membership"]["attackers"]) == len(made["model"]["attribute"]["attackers"]) == 4
-    told = describe_audit(made)
+    told = format_audit(made)
     for words in (
         "lower bound",
         "99 % sure, corrected for 5 tests",
@@ -96,7 +96,7 @@ def test_a_method_that_is_not_private_has_its_model_attacked_alone(local: RunSto
     made = audit_run(local, finish(local, configure("none")), PLAN, silent)
     assert made["code"] is None
     assert made["model"]["membership"]["limit"] is None
-    assert "promises nothing" in describe_audit(made)
+    assert "promises nothing" in format_audit(made)
     assert json.loads(json.dumps(made, allow_nan=False)) == made
 
 

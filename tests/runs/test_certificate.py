@@ -15,7 +15,7 @@ from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.documents.report_data import gather_report
 from fairpriv_core.engine.predict import decisions, evaluate
 from fairpriv_core.errors import BadInput
-from fairpriv_core.facts.certificates import PAPERS_OWN, describe_certificates
+from fairpriv_core.facts.certificates import PAPERS_OWN, format_certificates
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, Parallel, from_json
@@ -155,9 +155,9 @@ def test_a_run_that_has_not_begun_has_none() -> None:
 
 def test_where_nothing_can_be_certified_one_sentence_says_why(made: Made) -> None:
     published = made["published"]
-    assert describe_certificates(published) == [("none", PAPERS_OWN)] and published.metrics_private is None
+    assert format_certificates(published) == [("none", PAPERS_OWN)] and published.metrics_private is None
     silent = _finish({**_config("fairdp_certified", noise_primal=0.0, noise_counts=1.0), "epsilon": None})
-    assert describe_certificates(silent) == [("none", NO_COUNTS)] and silent.epsilon is None
+    assert format_certificates(silent) == [("none", NO_COUNTS)] and silent.epsilon is None
     method, data = read_method("fairdp_certified"), make_data(n=40)
     people = replace(data, unit=np.arange(40) // 4)
     found = certify_exported(method, people, COUNTS, learned=False)["certificates"]
@@ -170,7 +170,7 @@ def test_where_nothing_can_be_certified_one_sentence_says_why(made: Made) -> Non
 def test_a_run_that_was_chosen_by_its_test_numbers_loses_its_certificate(made: Made) -> None:
     record = made["certified"]
     chosen = withdrawn_record(record, "Chosen by raw numbers.")
-    assert describe_certificates(chosen) == [("withdrawn", CERTIFICATE_OF_CHOSEN)]
+    assert format_certificates(chosen) == [("withdrawn", CERTIFICATE_OF_CHOSEN)]
     assert chosen.notes["certificates"]["stated"] == record.notes["certificates"]
     assert RunRecord.from_json(chosen.to_json()) == chosen
 
@@ -179,7 +179,7 @@ def test_a_bound_that_says_nothing_is_called_that_and_others_are_rounded_up(made
     record = made["certified"]
     bounds = {"equalized_odds": None, "demographic_parity": 0.1234001, "equal_opportunity": 0.125}
     found = {**record.notes["certificates"], "bounds": bounds, "accuracy_at_least": 0.79999, "accuracy": None}
-    said = dict(describe_certificates(replace(record, notes={"certificates": found})))
+    said = dict(format_certificates(replace(record, notes={"certificates": found})))
     assert said["equalized odds gap"].startswith("no information")
     assert said["demographic parity gap"] == "at most 12.35 percentage points"
     assert said["equal opportunity gap"] == "at most 12.50 percentage points"

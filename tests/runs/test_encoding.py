@@ -22,6 +22,7 @@ from fairpriv_core.data.schema import declare_problem
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.tables import run_table
+from fairpriv_core.facts.terminal import format_record
 from fairpriv_core.files.table import Codes
 from fairpriv_core.ledger.report import report_ledgers
 from fairpriv_core.plain import read_toml
@@ -33,7 +34,6 @@ from fairpriv_core.records.reuse import use_release
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.foreground import Reporter, train
 from fairpriv_core.runs.plain_run import find_plain_run
-from fairpriv_core.runs.prose import describe_record
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.plan import plan_sweep
@@ -154,8 +154,8 @@ def test_a_run_is_told_with_its_encoding_and_held_against_plain_training_under_t
     runs = {encoding: train(build(encoding, method="none"), SILENT)[1] for encoding in ENCODINGS}
     record = runs["plain"]
     assert record is not None and runs["binned"] is not None
-    assert "synthetic, region, encoding plain" in describe_record(record)
-    assert "encoding" not in describe_record(runs["binned"])
+    assert "synthetic, region · plain encoding" in format_record(record)
+    assert "encoding" not in format_record(runs["binned"])
     rows = run_table([each.to_json() for each in runs.values() if each is not None])
     assert [row.encoding for row in rows] == list(ENCODINGS) and len({row.data for row in rows}) == 2
     with open_store() as store:

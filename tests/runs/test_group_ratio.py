@@ -16,6 +16,7 @@ from fairpriv_core.cli.main import cli
 from fairpriv_core.cli.runs import describe_run
 from fairpriv_core.data.dataset import split_dataset
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.terminal import format_record, format_runs
 from fairpriv_core.plain import read_toml
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.records.config import RunConfig, build_config
@@ -26,7 +27,6 @@ from fairpriv_core.records.reuse import use_release
 from fairpriv_core.runs import audit
 from fairpriv_core.runs.execute import Outcome, execute
 from fairpriv_core.runs.foreground import train
-from fairpriv_core.runs.prose import describe_record, describe_runs
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.plan import plan_sweep
@@ -72,10 +72,10 @@ def test_wherever_an_epsilon_is_told_it_is_told_with_what_it_takes_as_given(
     assert record.threat_model == protects and record.data["n_train"] < other.data["n_train"]
     assert sum("group ratio of 1 is assumed public" in said for said in record.assumptions) == 1
     for each in (record, other):
-        told = " ".join(describe_record(each).split())
+        told = " ".join(format_record(each).split())
         assert each.assumptions and all(f"assumes {said}" in told for said in each.assumptions)
     with open_store() as store:
-        listed = describe_runs([describe_run(*each) for each in store.read_all()[0]])
+        listed = format_runs([describe_run(*each) for each in store.read_all()[0]])
     assert listed.endswith(f"assumes that the rows left out for a group ratio are public, in: {thinned}")
     told = " ".join(answer_ledger(None, None, None, None).text.split())
     assert "assume what each run's epsilon assumes, such as which rows were left out" in told
@@ -191,6 +191,6 @@ def test_the_command_line_trains_on_thinned_rows_and_says_so(own_store: Any) -> 
     record = json.loads(said.stdout)
     assert said.exit_code == 0 and record["config"]["data"]["group_ratio"] == 0.9
     told = CliRunner().invoke(cli, [*TRAIN[:-1], *options, "0.9"])
-    assert "thinned to a group ratio of 0.9" in " ".join(told.stdout.split())
+    assert "synthetic, region · group ratio 0.9" in " ".join(told.stdout.split())
     with pytest.raises(BadInput, match=BAD):
         CliRunner().invoke(cli, [*TRAIN, *options, "much"], catch_exceptions=False)

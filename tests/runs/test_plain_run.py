@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairpriv_core.records.stored import read_stored_runs, say_stored
+from fairpriv_core.records.stored import format_stored, read_stored_runs
 from fairpriv_core.runs.plain_run import find_plain_run, train_plain_beside
 from fairpriv_core.store.runs import RunStore
 from tests.launched import config, finish
@@ -26,11 +26,11 @@ def test_it_is_the_newest_on_the_same_test_rows(store: RunStore) -> None:
 def test_where_a_store_has_none_it_comes_with_this_software_and_says_so(store: RunStore) -> None:
     asked = config("pf_ld", dataset="adult", sensitive="sex", notion="equalized_odds", seed=3)
     kept = find_plain_run(store, asked.to_json())
-    assert kept in read_stored_runs().records and "seed 3" in say_stored("It is", [kept] if kept else [])
+    assert kept in read_stored_runs().records and "seed 3" in format_stored("It is", [kept] if kept else [])
     assert find_plain_run(store, config("pf_ld", dataset="adult", sensitive="race").to_json()) is None
     own = finish(store, config("none", dataset="adult", sensitive="sex", seed=3), ())
     found = find_plain_run(store, asked.to_json())
-    assert found is not None and found.key == own == (kept.key if kept else "") and not say_stored("It is", [found])
+    assert found is not None and found.key == own == (kept.key if kept else "") and not format_stored("It is", [found])
 
 
 def test_it_is_trained_beside_where_rows_are_published_and_none_is_there_or_on_its_way(

@@ -33,8 +33,9 @@ from fairpriv_core.documents.document import Audience
 from fairpriv_core.documents.forms import forms_of, open_report, write_runs
 from fairpriv_core.documents.report_data import ReportData, gather_report
 from fairpriv_core.engine.training import Fitted, Snapshot
-from fairpriv_core.facts import measured, run_facts
+from fairpriv_core.facts import measures, run_facts
 from fairpriv_core.facts.run_facts import for_audience, read_facts
+from fairpriv_core.facts.terminal import format_record
 from fairpriv_core.figures import origin
 from fairpriv_core.files.table import Cells, Codes, Numbers
 from fairpriv_core.ledger.launch import foresee_launch, read_page
@@ -46,7 +47,7 @@ from fairpriv_core.records.model import Model
 from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.records.plan import Plan
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.runs import prose, session, worker
+from fairpriv_core.runs import session, worker
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.session import FitObserver
 from fairpriv_core.runs.worker import work_on
@@ -127,7 +128,7 @@ def run_whole(config: RunConfig, place: Path, tape: list[Release] | None = None)
 @pytest.fixture(autouse=True)
 def protected_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take a benchmark's rows for somebody's own: of public rows a report for policy shows exact numbers."""
-    for module in (run_facts, measured, origin):
+    for module in (measures, origin, run_facts):
         monkeypatch.setattr(module, "is_published", lambda data: False)
 
 
@@ -171,7 +172,7 @@ def find_differences(honest: Left, replayed: Left) -> Iterator[str]:
         yield "a report for the analyst"
     words = {piece.name: honest.record[piece.name] for piece in release.RECORD if piece.kind == "raw"}
     records = (honest.record, {**replayed.record, **words})
-    told = [prose.describe_record(RunRecord.from_json(record)) for record in records]
+    told = [format_record(RunRecord.from_json(record)) for record in records]
     if told[0] != told[1]:
         yield "a record in words"
 

@@ -22,8 +22,8 @@ from fairpriv_core.papers.dp_fermi.settings import (
     SPANS,
     THREE,
     TITLES,
+    format_trials,
     list_levels,
-    say_trials,
 )
 from fairpriv_core.papers.preset import (
     ACCURACY,
@@ -84,10 +84,10 @@ _ODDS_END = (
 )
 
 
-def _say_settings(case: str) -> str:
+def _format_settings(case: str) -> str:
     """Return the settings of a figure whose methods were tried on its own data."""
     beyond = _BEYOND + (_ODDS_END if CASES[case].notion == ODDS else "")
-    return _PRINTED + say_trials(case) + (beyond if CASES[case].beyond else "") + _SHIPPED
+    return _PRINTED + format_trials(case) + (beyond if CASES[case].beyond else "") + _SHIPPED
 
 
 _PRIVACY = (
@@ -177,7 +177,7 @@ FIGURE_2 = Preset(
     title="Figure 2: demographic parity on Adult",
     shows="Test error against the violation of demographic parity of DP-FERMI and two rivals, for four budgets; means "
     "over 15 seeds.",
-    settings=_say_settings("Adult, parity"),
+    settings=_format_settings("Adult, parity"),
     full=Version((runs.sweep_case("Adult, parity", FOUR, _SEEDS, whole=True),), _FULL),
     small=Version((runs.sweep_case("Adult, parity", FOUR, _MORE_SEEDS[2], whole=False),), _more_small(2)),
     drawing=_plot(PARITY_SERIES, FOUR),
@@ -240,7 +240,7 @@ def _parkinsons(number: int, epsilons: Sequence[float]) -> Preset:
         title=f"Figure {number}: demographic parity on Parkinsons, ε = {epsilons[0]:g} and {epsilons[1]:g}",
         shows="Test error against the violation of demographic parity on Parkinsons, by sex; is the total UPDRS score "
         "above the median?",
-        settings=_say_settings(case) + _BY_ROW,
+        settings=_format_settings(case) + _BY_ROW,
         full=Version((runs.sweep_case(case, epsilons, _SEEDS, whole=True),), _FULL),
         small=Version((runs.sweep_case(case, epsilons, more, whole=False),), _more_small(number)),
         drawing=_plot(PARITY_SERIES, epsilons),
@@ -285,7 +285,7 @@ FIGURE_4 = Preset(
     title="Figure 4: equalized odds on Credit Card",
     shows="Test error against the violation of equalized odds of DP-FERMI and two rivals on the credit default data, "
     "by sex, for three budgets.",
-    settings=_say_settings("Credit Card, odds")
+    settings=_format_settings("Credit Card, odds")
     + " For equalized odds the paper's ranges for D and for L_θ are [1, 2]."
     + _FAIR_ALREADY,
     full=Version((runs.sweep_case("Credit Card, odds", THREE, _SEEDS, whole=True),), _FULL),
@@ -346,7 +346,7 @@ FIGURE_7 = Preset(
     id="dp_fermi.figure7",
     title="Figure 7: demographic parity on Credit Card",
     shows="Test error against the violation of demographic parity on the credit default data, by sex.",
-    settings=_say_settings("Credit Card, parity") + _FAIR_ALREADY,
+    settings=_format_settings("Credit Card, parity") + _FAIR_ALREADY,
     full=Version((runs.sweep_case("Credit Card, parity", FOUR, _SEEDS, whole=True),), _FULL),
     small=Version((runs.sweep_case("Credit Card, parity", FOUR, _MORE_SEEDS[7], whole=False),), _more_small(7)),
     drawing=_plot(PARITY_SERIES, FOUR),
@@ -361,7 +361,7 @@ FIGURE_9 = Preset(
     id="dp_fermi.figure9",
     title="Figure 9: equalized odds on Adult",
     shows="Test error against the violation of equalized odds of DP-FERMI and two rivals on Adult, by sex.",
-    settings=_say_settings("Adult, odds"),
+    settings=_format_settings("Adult, odds"),
     full=Version((runs.sweep_case("Adult, odds", THREE, _SEEDS, whole=True),), _FULL),
     small=Version((runs.sweep_case("Adult, odds", THREE, _MORE_SEEDS[9], whole=False),), _more_small(9)),
     drawing=_plot(ODDS_SERIES, THREE),

@@ -146,7 +146,7 @@ def build(name: str, setting: Setting, values: Sequence[float]) -> list[dict[str
     return [{"name": name, **_FIXED[name], **setting, KNOBS[name]: value} for value in values]
 
 
-def say_trials(name: str) -> str:
+def format_trials(name: str) -> str:
     """Return with what the methods of a case were tried, and what was chosen."""
     case, chosen = CASES[name], CHOSEN[name]
     methods = list_methods(case)

@@ -141,7 +141,7 @@ def _list_budgets(asked: Sequence[Asked]) -> str:
     private = [(budget, config) for config, epsilon in asked if (budget := _find_budget(config, epsilon))]
     budgets = sorted({budget for budget, _ in private})
     deltas = sorted({config["delta"] for _, config in private})
-    accounted = _say_accounted({_find_accounting(config["method"]) for _, config in private})
+    accounted = _format_accounted({_find_accounting(config["method"]) for _, config in private})
     texts = [epsilon_text(budget) for budget in budgets]
     listed = ", ".join(texts) if len(texts) <= _FEW else f"{texts[0]} to {texts[-1]}"
     without = "none, " if len(private) < len(asked) else ""
@@ -153,7 +153,7 @@ def _find_accounting(method: Mapping[str, Any]) -> str:
     return name_accounting_of(method["name"], method.get("variant"))
 
 
-def _say_accounted(variants: Collection[str]) -> str:
+def _format_accounted(variants: Collection[str]) -> str:
     """Return how budgets were accounted, in the words that stand beside every ε."""
     return " or ".join(words for name, words in ACCOUNTED.items() if name in variants)
 
@@ -168,7 +168,7 @@ def _tell_run(config: Mapping[str, Any], epsilon: float | None) -> dict[str, str
         return {"ε": "none: its noise can be repeated", "protects": "nothing"}
     method, budget = config["method"], _find_budget(config, epsilon)
     threat = methods()[method["name"]].info.threat_model
-    accounted = f"δ = {delta_text(config['delta'])}, {_say_accounted({_find_accounting(method)})}"
+    accounted = f"δ = {delta_text(config['delta'])}, {_format_accounted({_find_accounting(method)})}"
     text = "none is proved" if budget is None else f"{epsilon_text(budget)} ({accounted})"
     return {
         "ε": "none" if threat is None else text,
@@ -190,13 +190,13 @@ def _tell_choice() -> dict[str, str]:
     if info.threat_model is None:
         return {"ε": "none", "protects": protected(None)}
     variant = value("variant") if value("variant") in info.variants else None
-    accounted = _say_accounted({_find_accounting({"name": name, "variant": variant})})
+    accounted = _format_accounted({_find_accounting({"name": name, "variant": variant})})
     paid = value("reuse") != "new" and info.reuses
-    cost = {"ε": _tell_paid(value("reuse"))} if paid else {"δ": f"{delta_text(value('delta'))} ({accounted})"}
+    cost = {"ε": _format_paid(value("reuse"))} if paid else {"δ": f"{delta_text(value('delta'))} ({accounted})"}
     return {**cost, "protects": protected(info.threat_model, name_unit_of(value("data")))}
 
 
-def _tell_paid(key: str) -> str:
+def _format_paid(key: str) -> str:
     """Return what the release of the run called `key` cost."""
     row = find_row(key)
     return "spent by an earlier run" if row is None else f"{epsilon_text(row.epsilon)} (spent by an earlier run)"

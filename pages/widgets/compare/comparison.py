@@ -9,12 +9,12 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.errors import BadInput, Damaged
+from fairpriv_core.facts.compare import Compared
 from fairpriv_core.facts.run_facts import read_facts
-from fairpriv_core.facts.tables import TableRow, say_claim, varied_settings
+from fairpriv_core.facts.tables import TableRow, format_claim, varied_settings
 from fairpriv_core.facts.wording import metric_title
-from fairpriv_core.figures.comparison import Compared
 from fairpriv_core.figures.mixing import find_plain
-from fairpriv_core.figures.origin import say_raw_briefly
+from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.ledger.selection import WAYS, Criterion, select_run
 from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.parameters import say_group_needed
@@ -89,14 +89,14 @@ def show_comparison(
     about = {(row.data, row.notion) for row in rows}
     plain_row = find_plain(row for row in known if {(row.data, row.notion)} == about)
     if len(about) == 1:
-        named = [(one.label.partition(":")[0], one.row, one.runs) for one in compared]
+        named = [(one.letter, one.row, one.runs) for one in compared]
         with top:
             show_rows_headline(named, plain_row, compared[0].runs[0])
     show_points(compared, plain_row)
     _tell_letters(compared)
     for letter, one in zip(ascii_uppercase, compared, strict=False):
         for said in list_heights(store, one.runs[0]):
-            st.caption(plain(f"{letter}: {said}{say_raw_briefly([one.row.asked])}"))
+            st.caption(plain(f"{letter}: {said}{find_origin_of_rows([one.row]).brief}"))
         needed = say_group_needed(one.runs[0].config)
         if needed is not None:
             st.caption(plain(f"{letter}: {needed}"))
@@ -117,7 +117,7 @@ def _tell_letters(compared: Sequence[Compared]) -> None:
     varied = varied_settings(one.row for one in compared)
     for letter, one in zip(ascii_uppercase, compared, strict=False):
         name = name_row(one.row, varied[one.row.keys[0]])
-        st.markdown(f"**{plain(letter)}** &nbsp; {plain(name)}  \n:small[{plain(say_claim(one.row))}]")
+        st.markdown(f"**{plain(letter)}** &nbsp; {plain(name)}  \n:small[{plain(format_claim(one.row))}]")
 
 
 def _read(store: RunStore, rows: Sequence[TableRow]) -> list[Compared]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.facts.compare import INDICES, Compared, compare, fold_indices
 from fairpriv_core.facts.tables import parameter_diff
 from fairpriv_core.facts.wording import metric_title, value_text
-from fairpriv_core.figures.comparison import INDICES, Compared, compare_paired, index_means, say_paired
-from fairpriv_core.figures.origin import say_raw_briefly
+from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.stats import Mean
@@ -56,7 +56,8 @@ def show_tests(compared: Sequence[Compared]) -> None:
         choose("reference", first[value("reference")])
     chosen = st.selectbox("Reference", list(labels), **mount_index("reference", labels), format_func=labels.__getitem__)
     [reference] = [one for one in compared if one.row.keys[0] == keep("reference", chosen)]
-    st.markdown("\n".join(f"- {line}" for one in compared if one is not reference for line in _test(one, reference)))
+    others = [one for one in compared if one is not reference]
+    st.markdown("\n".join(f"- {plain(sentence)}" for sentence in compare(others, reference)))
     st.caption(_TESTED)
 
 
@@ -68,7 +69,7 @@ def show_differences(compared: Sequence[Compared]) -> None:
     table = [
         {
             "setting": titles.get(name, name),
-            **{_letter(one): _show_value(name, item) for one, item in zip(compared, values, strict=True)},
+            **{one.letter: _show_value(name, item) for one, item in zip(compared, values, strict=True)},
         }
         for name, values in differing.items()
     ]
@@ -82,34 +83,24 @@ def show_differences(compared: Sequence[Compared]) -> None:
 def show_indices(compared: Sequence[Compared]) -> None:
     """Draw the inequality indices over the groups' accuracies, with formula and source."""
     st.header("Inequality of the groups' accuracy", anchor=False)
+    folded = [fold_indices(one.runs) for one in compared]
     table = [
         {
             "index": metric_title(name),
-            **{_letter(one): _show_mean(mean) for one, mean in zip(compared, means, strict=True)},
-            "formula": INDICES[name][0],
-            "source": INDICES[name][1],
+            **{one.letter: _show_mean(indices[name]) for one, indices in zip(compared, folded, strict=True)},
+            "formula": formula,
+            "source": source,
         }
-        for name, means in index_means(compared).items()
+        for name, (formula, source) in INDICES.items()
     ]
     st.dataframe(
         table, key="index_table", hide_index=True, alt="Inequality indices of each run, 0 where all are equal."
     )
     st.caption(
         "0 means equal accuracy in every group. v is a group's accuracy, m the mean over the k groups. Times "
-        f"1,000, mean ± 95 % over seeds.{plain(say_raw_briefly(one.row.asked for one in compared))} "
+        f"1,000, mean ± 95 % over seeds.{plain(find_origin_of_rows(one.row for one in compared).brief)} "
         "The paper of FairDP with adaptive clipping uses them (appendix D.4)."
     )
-
-
-def _test(one: Compared, reference: Compared) -> list[str]:
-    notion = reference.row.notion
-    metrics = ["accuracy", *([f"{notion}_gap"] if one.row.notion == notion else [])]
-    names = {"run": _letter(one), "reference": _letter(reference)}
-    said = [
-        say_paired(compare_paired(one.runs, reference.runs, metric), **names, metric=metric_title(metric))
-        for metric in metrics
-    ]
-    return [plain(line) for line in said]
 
 
 def _list_titles(compared: Sequence[Compared]) -> dict[str, str]:
@@ -121,10 +112,6 @@ def _list_titles(compared: Sequence[Compared]) -> dict[str, str]:
 
 def _show_value(name: str, item: Any) -> str:
     return name_method(str(item)) if name == "method.name" else value_text(item)
-
-
-def _letter(one: Compared) -> str:
-    return one.label.partition(":")[0]
 
 
 def _show_mean(mean: Mean) -> str:

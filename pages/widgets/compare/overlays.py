@@ -9,11 +9,12 @@ import streamlit as st
 
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, has_classes, list_shares
+from fairpriv_core.facts.compare import Compared
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures import live
-from fairpriv_core.figures.comparison import Compared, compare_groups, compare_points
+from fairpriv_core.figures.comparison import compare_groups, compare_points
 from fairpriv_core.figures.live import fold_curves
-from fairpriv_core.figures.origin import find_origin, say_origin
+from fairpriv_core.figures.origin import find_origin_of_rows, format_origin
 from fairpriv_core.stats import Mean
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import number_text
@@ -40,7 +41,8 @@ def show_curves(store: RunStore, compared: Sequence[Compared]) -> None:
     if not any(live.has_epochs(history) for each in histories for history in each):
         st.caption(_NO_CURVES)
         return
-    notions, origin = dict.fromkeys(one.row.notion for one in compared), find_origin(_list_data(compared))
+    rows = [one.row for one in compared]
+    notions, origin = dict.fromkeys(row.notion for row in rows), find_origin_of_rows(rows)
     columns = st.columns(2, gap="medium")
     for number, metric in enumerate(["accuracy", *(f"{notion}_gap" for notion in notions)]):
         curves = [
@@ -93,7 +95,7 @@ def show_classes(compared: Sequence[Compared]) -> None:
     ]
     st.dataframe(table, key="class_table", hide_index=True, alt="Each class's accuracy in each run.")
     beside = "" if reference is None else f" In brackets: percentage points against {plain(letters[reference])}."
-    st.caption(f"In per cent, mean ± 95 % over seeds.{beside} {plain(say_origin(_list_data(compared)))}")
+    st.caption(f"In per cent, mean ± 95 % over seeds.{beside} {plain(format_origin(_list_data(compared)))}")
 
 
 def _show_share(mean: Mean, gain: float | None) -> str:

@@ -61,7 +61,7 @@ def show_groups(dataset: Dataset, spec: DataSpec) -> None:
         if small and len(profiles) > 2:
             st.caption("Put small groups together above, or cut numbers at fewer edges.")
         if hidden:
-            st.caption(plain(_describe_hidden(hidden, profiles)))
+            st.caption(plain(_format_hidden(hidden, profiles)))
     with right:
         groups = [_as_rates(profile) for profile in drawn if profile.base_rate is not None]
         bars = GroupRates(f"Truly {dataset.label_names[1]}", "ink", groups)
@@ -112,7 +112,7 @@ def show_telling(outline: Outline, *, own: bool) -> None:
             st.button(plain(f"Leave out {name}"), key=f"leave_out.{name}", on_click=leave_out, args=(name,))
 
 
-def _describe_hidden(hidden: Sequence[GroupProfile], profiles: Sequence[GroupProfile]) -> str:
+def _format_hidden(hidden: Sequence[GroupProfile], profiles: Sequence[GroupProfile]) -> str:
     """Count the groups that are not drawn, and name those whose base rate is furthest from everybody's."""
     known = [(each, each.base_rate) for each in profiles if each.base_rate is not None]
     overall = sum(each.size * rate for each, rate in known) / max(1, sum(each.size for each, _ in known))
@@ -167,7 +167,7 @@ def show_thinned(dataset: Dataset, *, seed: int, split: str) -> None:
 def show_counts(outline: Outline, spec: DataSpec, *, seed: int, split: str) -> None:
     """Draw how many rows there are of what, and what gives group and label away; columns of a file can be left out."""
     dataset = outline.dataset.without_nulls()
-    st.markdown(f"{_describe_rows(dataset)} {_describe_labels(dataset)}")
+    st.markdown(f"{_format_rows(dataset)} {_format_labels(dataset)}")
     show_thinned(dataset, seed=seed, split=split)
     if dataset.image is not None:
         _show_classes(dataset)
@@ -190,7 +190,7 @@ def show_terms(outline: Outline) -> None:
         st.caption(plain(sentence(caveat)))
 
 
-def _describe_rows(dataset: Dataset) -> str:
+def _format_rows(dataset: Dataset) -> str:
     if dataset.image is None:
         people = "" if dataset.unit is None else f"**{dataset.people:,}** people, "
         return f"{people}**{dataset.n:,}** rows, **{dataset.features:,}** encoded features."
@@ -200,7 +200,7 @@ def _describe_rows(dataset: Dataset) -> str:
     return f"**{dataset.n:,}** images{unlike}, {width:d} × {height:d} pixels in {kind}."
 
 
-def _describe_labels(dataset: Dataset) -> str:
+def _format_labels(dataset: Dataset) -> str:
     if dataset.labels > 2:
         return f"Predicted: one of {dataset.labels:,} classes ({plain(_list(dataset.label_names))})."
     return (

@@ -20,7 +20,7 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.facts.wording import data_title
-from fairpriv_core.figures.explored import Explored, draw_explored, draw_groups, read_explored, say_explored
+from fairpriv_core.figures.explored import Explored, draw_explored, draw_groups, format_explored, read_explored
 from fairpriv_core.figures.figure import Region
 from fairpriv_core.figures.frontier import Wanted
 from fairpriv_core.figures.mixing import find_plain
@@ -234,7 +234,7 @@ def _draw(store: RunStore, move: Move, row: RunRow | None, *, waiting: bool) -> 
         waiting=waiting,
     )
     state = " · training the next point …" if waiting else ""
-    st.markdown(f"{plain(say_explored(trail[-1]))}{state}")
+    st.markdown(f"{plain(format_explored(trail[-1]))}{state}")
     chart, groups = st.columns([3, 2])
     with chart:
         show_figure(figure, "explore_chart", on_drag=_take_wanted)

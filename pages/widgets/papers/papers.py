@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import quote
 
 import streamlit as st
 
-from fairpriv_core.documents.paper_methods import list_methods, say_methods
+from fairpriv_core.documents.paper_methods import format_methods, list_methods
 from fairpriv_core.documents.paper_prose import list_beside, list_cases
-from fairpriv_core.figures.paper_figures import describe_drawing, draw_preset, is_raw, list_cells
+from fairpriv_core.figures.paper_figures import draw_preset, format_sentences, is_raw, list_cells
 from fairpriv_core.papers.catalog import find_preset
+from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import MEASURES, MethodTable, Paper, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, set_beside
-from fairpriv_core.papers.runs import attach, find_records, join_sweeps, list_configs
+from fairpriv_core.papers.runs import attach, find_runs, join_sweeps, list_configs
 from fairpriv_core.papers.scoreboard import ClaimRow
 from fairpriv_core.papers.values import Runs
 from fairpriv_core.records.record import RAW
@@ -58,7 +59,7 @@ def find_results(store: RunStore, preset: Preset) -> Found:
         return Found(whole[0], runs, "store", f"From {len(runs)} runs in this store.")
     made = find_made().get(preset.id)
     if made is not None:
-        statement = f"Made earlier by this software, on {made.day}. {made.say_failed()}".rstrip()
+        statement = f"Made earlier by this software, on {made.day}. {made.format_failed_runs()}".rstrip()
         return Found(made.version, made.runs, "made", statement)
     name = max(stored, key=lambda each: len(stored[each]))
     if not stored[name]:
@@ -73,20 +74,20 @@ def list_keys(preset: str, version: str) -> list[str]:
     return list(list_configs(find_preset(preset).versions[version].sweeps))
 
 
-def _read(store: RunStore, preset: Preset, version: str) -> list[dict[str, Any]]:
+def _read(store: RunStore, preset: Preset, version: str) -> list[PaperRun]:
     if not store.finished():
         return []  # thousands of keys are made in seconds
-    return find_records(store, list_keys(preset.id, version))
+    return find_runs(store, list_keys(preset.id, version))
 
 
-def _with_measured(store: RunStore, preset: Preset, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_measured(store: RunStore, preset: Preset, runs: list[PaperRun]) -> list[PaperRun]:
     """Return runs with what a worker measured at their models, where the preset shows that.
 
     While it is measured, or where it cannot be, say so and return none.
     """
     if not preset.measured:
         return runs
-    asked = {"measure": preset.measured, "keys": sorted(run["key"] for run in runs)}
+    asked = {"measure": preset.measured, "keys": sorted(run.key for run in runs)}
     answer, what = store.preview(name_request(asked)), MEASURES[preset.measured]
     if answer is not None and answer["result"]:
         return attach(runs, preset.measured, answer["result"]["measured"])
@@ -116,7 +117,7 @@ def show_methods(paper: Paper, table: MethodTable) -> None:
     widths = {name: st.column_config.TextColumn(width=width) for name, width in _METHOD_WIDTHS.items()}
     alt = "What each method takes and needs, as its code declares it."
     st.dataframe(list_methods(table), key="paper_methods", hide_index=True, alt=alt, column_config=widths)
-    st.caption(plain(say_methods(paper)))
+    st.caption(plain(format_methods(paper)))
 
 
 def offer_runs(store: RunStore, preset: Preset) -> None:
@@ -157,7 +158,7 @@ def _show_drawing(preset: Preset, runs: Runs) -> None:
     cells = list_cells(preset, runs)
     if cells:
         st.dataframe(cells, key="paper_table", hide_index=True, alt=f"{preset.title}, from our runs.")
-    st.caption(plain(f"{describe_drawing(preset, runs)} {RAW * is_raw(preset, runs)}".rstrip()))
+    st.caption(plain(f"{format_sentences(preset, runs)} {RAW * is_raw(preset, runs)}".rstrip()))
 
 
 def _show_printed(preset: Preset, beside: Sequence[Beside]) -> None:
@@ -179,7 +180,7 @@ def _show_cases(rows: Sequence[ClaimRow], found: Found) -> None:
     st.dataframe(list_cases(rows), key="paper_cases", hide_index=True, alt=alt, column_config=widths)
     st.caption("Means over seeds ± half the 95 % interval. Our proved variants are not in the paper.")
     with st.popover(f"{len(found.runs):,} runs", key="paper_runs"):
-        _list_keys([str(run["key"]) for run in found.runs], stored=found.source != "made")
+        _list_keys([run.key for run in found.runs], stored=found.source != "made")
 
 
 def _list_keys(keys: Sequence[str], *, stored: bool) -> None:

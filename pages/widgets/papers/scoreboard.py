@@ -8,9 +8,15 @@ import streamlit as st
 
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.preset import Paper
-from fairpriv_core.papers.printed import say_agreeing
+from fairpriv_core.papers.printed import format_agreement
 from fairpriv_core.papers.results import Made, read_made
-from fairpriv_core.papers.scoreboard import ClaimRow, list_claims, list_printed, say_figure, say_main_claim
+from fairpriv_core.papers.scoreboard import (
+    ClaimRow,
+    format_figure_verdict,
+    format_main_claim,
+    list_claims,
+    list_printed,
+)
 from fairpriv_core.papers.status import TITLES
 from pages.widgets.shared.state import choose, keep, mount_default, mount_index
 
@@ -45,8 +51,8 @@ def _score(name: str) -> dict[str, str | int]:
     return {
         "paper": paper.name,
         **{title: counts[status] for status, title in TITLES.items()},
-        "printed numbers": say_agreeing(list_printed(paper.presets, made)),
-        "its main statement here": say_main_claim(paper, made),
+        "printed numbers": format_agreement(list_printed(paper.presets, made)),
+        "its main statement here": format_main_claim(paper, made),
     }
 
 
@@ -95,7 +101,7 @@ def _list_figures(name: str) -> list[dict[str, str]]:
     return [
         {
             "figure": f"{paper.name}, {preset.title}",
-            "here": say_figure(preset, [row for row in rows if row.preset == preset.id], runs),
+            "here": format_figure_verdict(preset, [row for row in rows if row.preset == preset.id], runs),
         }
         for preset, runs in known
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,10 @@ def offer_threshold(store: RunStore, run: RunFacts[Kind], model: Model) -> None:
             return
         if not run.data.published:
             mark_raw()
-        positive = plain(model.label_names[1])
-        threshold = st.slider(f"Decide {positive} above a score of", 0.0, 1.0, THRESHOLD, step=0.01, key="threshold_at")
+        positive = model.label_names[1]
+        threshold = st.slider(
+            f"Decide {plain(positive)} above a score of", 0.0, 1.0, THRESHOLD, step=0.01, key="threshold_at"
+        )
         _show(scored, threshold, run.data.groups, positive)
         st.caption(_KEPT)
 
@@ -65,13 +68,13 @@ def _describe(name: str, counts: np.ndarray, positive: str) -> dict[str, Any]:
     return {
         "group": name,
         "rows": rows,
-        "rightly decided positive": true_positive,
-        "wrongly decided positive": false_positive,
-        "wrongly decided negative": false_negative,
-        "rightly decided negative": true_negative,
+        "true positives": true_positive,
+        "false positives": false_positive,
+        "false negatives": false_negative,
+        "true negatives": true_negative,
         f"decided {positive}, %": share(true_positive + false_positive, rows),
-        "of the truly positive, %": share(true_positive, true_positive + false_negative),
-        "of the truly negative, %": share(false_positive, false_positive + true_negative),
+        "true positive rate, %": share(true_positive, true_positive + false_negative),
+        "false positive rate, %": share(false_positive, false_positive + true_negative),
     }
 
 
@@ -80,7 +83,7 @@ def _score(place: str, key: str, _store: RunStore, _model: Model) -> Scored | No
     """Return a model's scores on its run's test rows; None where these cannot be had."""
     try:
         config: RunConfig = build_config(_store.row(key).config)
-        _, test = DatasetCache(check=_store.files.check).parts(config)
+        _, test = DatasetCache(lend=partial(_store.files.lend, person=_store.payer)).parts(config)
     except FairprivError:
         return None
     return _model.score(test)[:, 1], test.y.astype(np.int64), test.group

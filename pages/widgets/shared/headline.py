@@ -14,7 +14,7 @@ from fairpriv_core.facts.run_facts import RunFacts, read_facts
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures.mixing import find_plain
 from fairpriv_core.records.release import Kind
-from fairpriv_core.records.stored import say_stored
+from fairpriv_core.records.stored import format_stored
 from fairpriv_core.runs.plain_run import find_plain_run
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import hold_numbers
@@ -63,7 +63,7 @@ def show_run_headline(store: RunStore, run: RunFacts[Kind]) -> Headline:
     asked = run.config["notion"]  # plain training pursues none
     before = None if own or reference is None else measure([read_facts(reference).asking(asked)])
     found = write_headline([measure([run])], read_about(run), before=before)
-    if before is not None and reference is not None and (origin := say_stored("Plain training is", [reference])):
+    if before is not None and reference is not None and (origin := format_stored("Plain training is", [reference])):
         found = replace(found, note=f"{found.note} {origin}")
     with st.container(key="headline", gap="small"):
         _show_sentence(found)

@@ -7,8 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.facts.aim import say_closed
-from fairpriv_core.facts.mixing import say_height, say_one_answer
+from fairpriv_core.facts.aim import format_no_gap
+from fairpriv_core.facts.mixing import format_margin, format_one_answer
 from fairpriv_core.facts.run_facts import RunFacts, read_facts
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.record import RunRecord
@@ -23,18 +23,18 @@ _FRESH_SECONDS = 10.0
 def list_heights(store: RunStore, run: RunFacts[Kind]) -> list[str]:
     """Return what the comparisons say of a run, a sentence each."""
     reference = attempt(lambda: find_plain_run(store, run.config))
-    found = [say_one_answer(run)]
+    found = [format_one_answer(run)]
     if reference is not None and reference.key != run.key:
         plain = read_facts(reference)
-        height = _say_height(str(store.database.url), run.key, plain.key, run, plain)
-        found += [say_closed(plain, run.gap_target, run.notion), height]
+        height = _format_height(str(store.database.url), run.key, plain.key, run, plain)
+        found += [format_no_gap(plain, run.gap_target, run.notion), height]
     return [said for said in found if said is not None]
 
 
 def find_closed(store: RunStore, config: Mapping[str, Any]) -> str | None:
     """Return that there is no gap for a run of `config` (JSON) to close; None where nothing shows it."""
     reference, target = find_plain(store, config), config["method"].get("gap_target")
-    return None if reference is None else say_closed(read_facts(reference), target, notions()[config["notion"]])
+    return None if reference is None else format_no_gap(read_facts(reference), target, notions()[config["notion"]])
 
 
 def find_plain(store: RunStore, config: Mapping[str, Any]) -> RunRecord | None:
@@ -48,5 +48,5 @@ def _find_plain(place: str, person: str, rows: str, _store: RunStore, _config: M
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _say_height(place: str, key: str, other: str, _run: RunFacts[Kind], _plain: RunFacts[Kind]) -> str | None:
-    return say_height(_run, _plain)
+def _format_height(place: str, key: str, other: str, _run: RunFacts[Kind], _plain: RunFacts[Kind]) -> str | None:
+    return format_margin(_run, _plain)

@@ -170,10 +170,10 @@ def list_reference(text: str) -> str:
     is_file = name.startswith((_UPLOAD, _FOLDER))
     data: dict[str, Any] = {"file" if is_file else "dataset": unquote(name.removeprefix(_FOLDER))}
     data |= {"label": asked.get("label"), "positive": asked.get("positive"), "sensitive": unquote(sensitive)}
-    return call_files(data_title(data) + _tell_rows(text))
+    return call_files(data_title(data) + _format_rows(text))
 
 
-def _tell_rows(text: str) -> str:
+def _format_rows(text: str) -> str:
     asked = dict(parse_qsl(text.partition("?")[2]))
     ratio = f" · group ratio {asked[_RATIO]}" if _RATIO in asked else ""
     small = f" · {asked[_ROWS]} rows" if _ROWS in asked else ""

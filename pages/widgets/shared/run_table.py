@@ -13,7 +13,7 @@ from fairpriv_core.facts import wording
 from fairpriv_core.facts.tables import REPLAYED, UNPROVED, TableRow, varied_settings
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.catalog import place_method
-from fairpriv_core.records.source import is_published, is_read_from_rows
+from fairpriv_core.records.source import is_read_from_rows
 from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.labels import choose_tags, list_tags
 from pages.widgets.shared.names import name_budget, name_data_of, name_method, name_notion, name_settings
@@ -133,7 +133,7 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
     given = f" An ε with a group ratio has an assumption. {wording.THINNED}" if thinned else ""
     learned = any(is_read_from_rows(row.asked, row.threat_model) for row in rows)
     given += f" Where ε protects records: {wording.LEARNED[0].lower()}{wording.LEARNED[1:]}" if learned else ""
-    if not all(is_published(row.asked) for row in rows):
+    if any(row.kind == "raw" for row in rows):
         mark_raw()
     if given:
         st.caption(plain(given.strip()))

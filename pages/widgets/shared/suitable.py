@@ -59,7 +59,7 @@ def choose_method(dataset: Dataset | None) -> str:
     if wanted in unsuited and wanted != DEFAULT_METHOD:
         st.info(plain(sentence(unsuited[wanted])), icon=":material/swap_horiz:")
     if dataset is not None and unsuited:
-        st.caption(_say_unsuited([infos[name] for name in unsuited], dataset))
+        st.caption(_format_unsuited([infos[name] for name in unsuited], dataset))
     return str(chosen)
 
 
@@ -106,7 +106,7 @@ def explain_notion(name: str, dataset: Dataset) -> None:
     st.markdown(plain(said.replace(notion.number, "").strip()), help=plain(misleads))
 
 
-def _say_unsuited(infos: Sequence[MethodInfo], dataset: Dataset) -> str:
+def _format_unsuited(infos: Sequence[MethodInfo], dataset: Dataset) -> str:
     """Say which kinds of methods are not in the list."""
     kinds = []
     if any(info.max_labels is not None and info.max_labels < dataset.labels for info in infos):

@@ -14,13 +14,12 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.facts.wording import cell_text
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.launch import request_cost, request_launch
-from fairpriv_core.sweeps.prose import say_seconds
-from fairpriv_core.sweeps.spec import show_value
-from fairpriv_core.text import count_text, delta_text, epsilon_text
+from fairpriv_core.text import count_text, delta_text, duration_text, epsilon_text
 from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _SHOWN = 5
@@ -44,7 +43,7 @@ def show_costs_of_sweep(cost: Json) -> None:
     with st.container(horizontal=True, gap="medium"):
         st.metric("Runs", f"{cost['runs']:,}", width=110)
         st.metric("New", f"{cost['new']:,}", width=110, help="The others are stored and are not run again.")
-        st.metric("Training time, nothing else running", _say_time(cost), width=280, help=_help_with_time(cost))
+        st.metric("Training time, nothing else running", _format_time(cost), width=280, help=_help_with_time(cost))
     lines = [_describe(item) for item in cost["protected"] if item["protected"]]
     if lines:
         st.markdown("**If all results are released**", help=_HELP)
@@ -55,10 +54,10 @@ def show_costs_of_sweep(cost: Json) -> None:
     _list_skipped(cost["skipped"])
 
 
-def _say_time(cost: Json) -> str:
+def _format_time(cost: Json) -> str:
     if not cost["new"] and not cost["unfinished"]:
         return "none left"
-    return "unknown" if not cost["seconds"] else f"about {say_seconds(cost['seconds'])}"
+    return "unknown" if not cost["seconds"] else f"about {duration_text(cost['seconds'])}"
 
 
 def _help_with_time(cost: Json) -> str:
@@ -97,8 +96,7 @@ def _list_skipped(skipped: Sequence[Json]) -> None:
     count = "1 combination is" if len(skipped) == 1 else f"{len(skipped)} combinations are"
     st.markdown(f"{count} left out, since no run can have it:")
     for item in skipped[:_SHOWN]:
-        cell = ", ".join(f"{axis} = {show_value(value)}" for axis, value in item["cell"].items())
-        st.markdown(f"- {plain(cell)}: {plain(sentence(str(item['reason'])))}")
+        st.markdown(f"- {plain(cell_text(item['cell']))}: {plain(sentence(str(item['reason'])))}")
     if len(skipped) > _SHOWN:
         st.caption(f"and {len(skipped) - _SHOWN} more")
 
@@ -250,7 +248,7 @@ def _show_progress(sweep: _Sweep, state: _State) -> None:
     total = len(state.preview["result"]["keys"])
     ended = sum(state.counts.get(status, 0) for status in _ENDED)
     parts = [f"{count} {_WORDS.get(status, status)}" for status, count in state.counts.items()]
-    left = _say_left(sweep, state, total)
+    left = _format_left(sweep, state, total)
     st.progress(min(1.0, state.made / total), text=f"{ended} of {total} ended: {', '.join(parts)}{left}")
     keys, sweeps = state.preview["result"]["keys"], SweepStore(sweep.store)
     with st.container(horizontal=True):
@@ -265,7 +263,7 @@ def _show_progress(sweep: _Sweep, state: _State) -> None:
         _list_reasons(sweeps, keys)
 
 
-def _say_left(sweep: _Sweep, state: _State, total: int) -> str:
+def _format_left(sweep: _Sweep, state: _State, total: int) -> str:
     """Return about how long it will take yet, by how fast it went since this page first saw it move."""
     if not state.training:
         return ""
@@ -275,7 +273,7 @@ def _say_left(sweep: _Sweep, state: _State, total: int) -> str:
         return ". No worker has taken them yet: others may be ahead"
     if gained < max(2, _SILENT_SHARE * total) or spent < _SILENT_SECONDS:
         return ""
-    return f"; about {say_seconds(spent * (total - state.made) / gained)} left"
+    return f"; about {duration_text(spent * (total - state.made) / gained)} left"
 
 
 def _list_reasons(sweeps: SweepStore, keys: list[str]) -> None:

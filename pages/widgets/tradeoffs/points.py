@@ -11,7 +11,6 @@ from fairpriv_core.figures.figure import Region
 from fairpriv_core.figures.frontier import Wanted
 from fairpriv_core.figures.inverse import RAW_CHOICE, say_answer, smallest_epsilon
 from fairpriv_core.figures.styles import method_style
-from fairpriv_core.records.source import is_published
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.names import name_budget
 from pages.widgets.shared.picks import settle
@@ -106,5 +105,5 @@ def show_epsilon(rows: Sequence[TableRow], asked: Wanted) -> None:
                 label = "Choose it" if answer.found else "Choose the nearest"
                 first, icon = answer.nearest.keys[0], ":material/add_location:"
                 st.button(label, key=f"wish_pick_{index}", icon=icon, on_click=pick, args=(first,))
-    if not is_published(rows[0].asked):
+    if rows[0].kind == "raw":
         st.caption(RAW_CHOICE)

@@ -17,7 +17,7 @@ from fairpriv_core.plain import read_toml
 from fairpriv_core.store.rows import ENDED
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore
-from fairpriv_core.sweeps.spec import build_sweep, show_value
+from fairpriv_core.sweeps.spec import build_sweep
 from pages.widgets.shared.demo import list_offered
 from pages.widgets.shared.names import name_data, name_method, name_notion
 from pages.widgets.shared.reference import list_reference
@@ -248,7 +248,7 @@ def _name_value(axis: str, value: Any) -> str:
     if isinstance(value, Mapping):
         if axis == "data" and value.get("sensitive"):
             return name_data(value)
-        return name_method(value["name"]) if "name" in value else show_value(value)
+        return name_method(value["name"]) if "name" in value else value_text(value)
     return _NAMED.get(axis, value_text)(value)
 
 

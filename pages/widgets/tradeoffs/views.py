@@ -11,7 +11,7 @@ import streamlit as st
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures.frontier import Claim, Wanted, frontier
 from fairpriv_core.figures.heatmap import find_varying, heat_map
-from fairpriv_core.figures.origin import say_origin
+from fairpriv_core.figures.origin import format_origin
 from fairpriv_core.figures.over_epsilon import trade_off
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.fields import GROUP_NEEDED
@@ -58,7 +58,7 @@ def _show_curves(topic: Topic, claims: Claims, answers: Answers, wanted: Wanted)
         show_figure(over, "tradeoff_over_epsilon", in_set=True, on_pick=pick, on_drag=take_wanted)
     with right:
         show_figure(against, "tradeoff_frontier", in_set=True, on_pick=pick, on_drag=take_wanted)
-    said = plain(say_origin(data))
+    said = plain(format_origin(data))
     st.caption(f"Shaded: what you want; drag its edges. Click a point to light its row below. {said}")
 
 
