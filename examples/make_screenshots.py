@@ -41,7 +41,7 @@ SEEDS = (0, 1, 2)
 EPSILONS = (0.5, 1.0, 3.0)
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "none": {"epochs": 10},
-    "pf_ld": {"epochs": 30},
+    "pf_ld": {},
     "one_release": {"epochs": 30},
     "dp_sgd": {"epochs": 10},
 }
@@ -124,12 +124,14 @@ def addresses(keys: Mapping[str, str]) -> dict[str, str]:
     return {
         "start": "",
         "data": "data?data=adult:sex",
-        "train": "train?data=adult:sex&method=pf_ld&expert=True&set_lambda=True",
+        "train": "train?data=adult:sex&method=pf_ld",
         "run": f"run?run={pf_ld}",
+        "explore": "explore?data=adult:sex",
         "compare": f"compare?{runs}",
         "tradeoffs": "tradeoffs?data=adult:sex",
         "papers": "papers",
         "audit": f"audit?run={pf_ld}",
+        "present": f"present?{runs}",
         "report": f"report?{runs}",
         "learn": "learn",
     }

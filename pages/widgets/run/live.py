@@ -24,7 +24,7 @@ from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.brakes import draw_state, say_broken_off
 from pages.widgets.run.diagnosis import UseBound, show_diagnosis
 from pages.widgets.run.outcome import show_outcome
-from pages.widgets.run.panels import choose_along, show_pairs, show_panels
+from pages.widgets.run.panels import choose_along, hold_panels, show_pairs, show_panels
 from pages.widgets.run.run_numbers import draw_budget, draw_numbers, say_more
 from pages.widgets.shared.charts import show_origin
 from pages.widgets.shared.headline import show_reasons, show_run_headline
@@ -116,6 +116,7 @@ def _explain_missing(row: RunRow) -> None:
         st.caption("This run stored no numbers of single epochs.")
     else:
         st.caption("The first numbers appear at the end of the first epoch.")
+        hold_panels()
 
 
 def _draw_log(row: RunRow) -> None:

@@ -18,6 +18,7 @@ from pages.widgets.shared.sentences import attempt
 from pages.widgets.shared.state import keep, mount_default
 
 _OVER = ("accuracy", "gap")  # are drawn over what was chosen: a zoom is of one axis
+_HELD = 220  # pixels
 _FEWEST = 4  # panels in the frame, of a method that clips nothing too
 
 
@@ -46,6 +47,12 @@ def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: s
     if not small or len(figures) < _FEWEST:
         figures["groups"] = live.live_groups(history, origin=find_origin([row.config["data"]], tell=False))
     show_pairs({f"{name}_{along}" if name in _OVER else name: each for name, each in figures.items()}, small=small)
+
+
+def hold_panels() -> None:
+    """Draw what stands in the place of the panels until the first numbers are there."""
+    for column in (*st.columns(2, gap="medium"), *st.columns(2, gap="medium")):
+        column.skeleton(_HELD)
 
 
 def show_pairs(figures: Mapping[str, FigureData], *, small: bool = False) -> None:
