@@ -18,14 +18,13 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.facts.tables import TableRow
+from fairpriv_core.facts.tables import TableRow, run_table
 from fairpriv_core.facts.wording import data_title
 from fairpriv_core.figures.explored import Explored, draw_explored, draw_groups, format_explored, read_explored
 from fairpriv_core.figures.figure import Region
 from fairpriv_core.figures.frontier import Wanted
-from fairpriv_core.figures.mixing import find_plain
 from fairpriv_core.ledger.choice import foresee_keeping, keep_run
-from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
+from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.shown import read_shown
@@ -37,8 +36,8 @@ from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.choice import offer_choices
 from pages.widgets.shared.demo import list_offered
 from pages.widgets.shared.epsilon import choose_epsilon
-from pages.widgets.shared.finished import find_rows
 from pages.widgets.shared.frame import go_to
+from pages.widgets.shared.heights import find_plain
 from pages.widgets.shared.ledger import name_column
 from pages.widgets.shared.reference import call_files, list_reference
 from pages.widgets.shared.sentences import attempt, plain
@@ -227,7 +226,7 @@ def _draw(store: RunStore, move: Move, row: RunRow | None, *, waiting: bool) -> 
     notion = notions()[move.config.notion].title
     figure = draw_explored(
         trail,
-        plain=find_reference(store, move.config),
+        plain=_find_reference(store, move.config),
         title=call_files(data_title(move.config.data.to_json())),
         notion=notion,
         wanted=Wanted(value("wish_accuracy") / 100, value("gap") / 100),
@@ -284,11 +283,13 @@ def _is_alike(one: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
     return bool(one["data"] == config["data"] and one["notion"] == config["notion"])
 
 
-def find_reference(store: RunStore, config: RunConfig) -> TableRow | None:
-    """Return the finished run without privacy and fairness on the same data and notion; None without one."""
-    rows = find_rows(store) or ()
-    data = config.to_json()["data"]
-    return find_plain(row for row in rows if row.notion == config.notion and row.asked == data)
+def _find_reference(store: RunStore, config: RunConfig) -> TableRow | None:
+    """Return plain training on the same test rows, asked the same notion; None where there is none."""
+    record = find_plain(store, config.to_json())
+    if record is None:
+        return None
+    [row] = run_table([replace(record, config={**record.config, "notion": config.notion}).to_json()])
+    return row
 
 
 def _offer_ways(store: RunStore, move: Move, row: RunRow | None) -> None:
@@ -302,12 +303,6 @@ def _offer_ways(store: RunStore, move: Move, row: RunRow | None) -> None:
     told = st.session_state.pop(_KEPT, "")
     if told:
         st.info(plain(told), icon=":material/bookmark_added:")
-    there = find_reference(store, move.config) is not None
-    if there or not is_published(move.config.data.to_json()) or not store.database.writable:
-        return
-    if st.button("Add the point without privacy and fairness", key="explore_reference", type="tertiary"):
-        raw = {**move.config.to_json(), "method": {"name": REFERENCE_METHOD}, "epsilon": None, "reuse": None}
-        attempt(lambda: store.submit(build_config(raw)))
 
 
 def _offer_keeping(store: RunStore, row: RunRow | None) -> None:
