@@ -17,7 +17,7 @@ import pytest
 import sklearn
 from fairlearn.metrics import MetricFrame, demographic_parity_difference, selection_rate
 from sklearn.base import clone
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, precision_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -26,6 +26,7 @@ from fairpriv_core.cli.ledger import answer_cap, answer_ledger
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.estimator import FairPrivateClassifier
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.metrics import measure
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.record import RunRecord
@@ -146,6 +147,12 @@ def test_sensitive_values_may_be_of_any_kind(kind: Any, rows: Any) -> None:
         (["f", "m"] * 600, {"sensitive_feature_ids": [0]}, "sensitive values are given twice"),
         (["f", "m"] * 600, {"method": "pfld"}, "unknown method 'pfld'; choose from pf_ld"),
         (["f", "m"] * 600, {"notion": "luck"}, "unknown notion 'luck'; choose from"),
+        (["f", "m"] * 600, {"notion": "predictive_parity"}, "does not support notion 'predictive_parity'; choose from"),
+        (
+            ["f", "m"] * 600,
+            {"method": "dp_sgd", "notion": "worst_group_loss"},
+            "notion 'worst_group_loss' is a level, no gap: every run measures it, and none can be asked for it",
+        ),
         (["f", "m"] * 600, {"epsilon": -1}, "epsilon must be a finite number > 0, got -1.0."),
         (["f", "m"] * 600, {"epsilon": None}, "epsilon is not given: method 'pf_ld' needs a number > 0"),
         (["f", "m"] * 600, {"settings": {"epoch": 3}}, "unknown parameter of method 'pf_ld' 'epoch'"),
@@ -294,6 +301,19 @@ def test_predictions_go_into_fairlearn(rows: Any) -> None:
         same = demographic_parity_difference(y == "hired", numbers, sensitive_features=sex)
         assert gaps[method] == pytest.approx(same)
     assert gaps["f_ld"] < gaps["none"] / 2
+
+
+def test_a_models_precision_by_group_is_that_of_scikit_learn(rows: Any) -> None:
+    X, y, sex = rows
+    names = sorted(set(sex))
+    model = Hiring("raco_dp", notion="predictive_parity", epsilon=8, groups=names, random_state=0)
+    predicted = model.fit(X, y, sensitive_features=sex).predict(X) == "hired"
+    chances = model.predict_proba(X)[:, list(model.classes_).index("hired")]
+    members = np.array([names.index(each) for each in sex])
+    found = measure((y == "hired").astype(int), chances, members, names)
+    precise = [precision_score((y == "hired")[members == each], predicted[members == each]) for each in (0, 1)]
+    assert found["predictive_parity_gap"] == pytest.approx(abs(precise[0] - precise[1]))
+    assert [each["positive_predictive_value"] for each in found["groups"]] == pytest.approx(precise)
 
 
 def test_a_model_that_decides_by_group_is_given_it(rows: Any) -> None:

@@ -23,7 +23,7 @@ def _describe(method: type[Method]) -> dict[str, str]:
         "method": info.title,
         "labels": _most(info.max_labels),
         "groups": _most(info.max_groups),
-        "notions": _name_notions(info.notions if info.pursues_notion else ()),
+        "notions": _name_notions(tuple(name for name, notion in notions().items() if info.pursues(notion))),
         "batch size": "yes" if "batch_size" in parameters(method) else "no",
         "group at prediction": "needed" if info.needs_group_at_prediction else "not needed",
         "ε protects": _PROTECTS[info.threat_model],

@@ -220,7 +220,7 @@ def _list_notion_parts(notion: Notion) -> Iterator[Part]:
     yield Part("it explains itself", ask)
     for name, method in method_catalog.methods().items():
         own = method_catalog.find_plugin(name) is None
-        if own and method.info.pursues_notion and notion.name in method.info.notions:
+        if own and method.info.pursues(notion):
             yield Part(f"trains with {name}", partial(_train_with, method, notion))
 
 

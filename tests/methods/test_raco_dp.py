@@ -21,7 +21,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import SampledGaussian
 from fairpriv_core.privacy.sums import sensitivity
 from tests.methods.harness import RecordingMechanism, Release, make_data, with_group
-from tests.methods.test_pf_ld_record import find_contributions, of_kind, ordinary, train
+from tests.methods.test_pf_ld_record import find_contributions, huge, of_kind, ordinary, train
 from tests.noise import scale_noise
 
 METHOD = RacoDp(epochs=9, sampling_rate=0.2, clip_primal=0.3, gap_target=0.001, multiplier_max=50.0, noise_primal=1.0)
@@ -226,3 +226,23 @@ def test_predictive_parity_comes_nearer_where_features_tell_the_groups() -> None
         gaps[limit] = found["predictive_parity_gap"]
         assert all(group["selected"] > 50 for group in found["groups"])
     assert gaps[0.0] > 0.2 and gaps[5.0] < gaps[0.0] / 2
+
+
+@pytest.mark.parametrize("case", ["nobody positive", "one group", "six groups", "one label", "huge"])
+def test_predictive_parity_survives_what_leaves_nothing_to_compare(case: str) -> None:
+    data = ordinary({"one group": 1, "six groups": 6}.get(case, 2))
+    if case == "nobody positive":
+        data = dataclasses.replace(data, y=np.where(np.arange(data.n) % 97 == 0, 1, 0))
+    if case == "one label":
+        data = dataclasses.replace(data, y=np.zeros_like(data.y))
+    if case == "huge":
+        data = huge()
+    (fitted,) = train(METHOD, [data], [RecordingMechanism(seed=1)], "predictive_parity")
+    assert np.isfinite(fitted.parameters).all()
+    assert np.isfinite([*fitted.notes["multipliers"].values(), *fitted.notes["noisy_counts"].values()]).all()
+    found = evaluate(fitted.network, fitted.parameters, data)
+    gap, empty = found["predictive_parity_gap"], [each["name"] for each in found["groups"] if not each["selected"]]
+    assert (gap is None) == bool(empty)
+    if empty:
+        said = f"group '{empty[0]}' has no rows predicted positive."
+        assert found["reasons"]["predictive_parity_gap"] == said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+import numpy as np
 import pytest
 
 from fairpriv_core import plugins
@@ -16,6 +17,7 @@ from fairpriv_core.methods import catalog as method_catalog
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions import catalog as notion_catalog
 from fairpriv_core.notions.catalog import list_gaps, notions
+from fairpriv_core.notions.metrics import measure
 from fairpriv_core.records.ledger_entry import find_published
 from fairpriv_core.records.source import is_published
 from tests.cli.commands import Call
@@ -69,6 +71,37 @@ def test_what_a_package_offers_stands_after_our_own(install: Installer) -> None:
     assert load_dataset(DataSpec(dataset="made_up", sensitive="group")).n == 8000
     (plugin,) = method_catalog.list_plugins()
     assert (plugin.title, plugin.fault) == (f"method 'good' of package {PREFIX}method 1.0", None)
+
+
+@pytest.mark.parametrize(
+    ("change", "pursuing"),
+    [
+        ("conditions=(None,)", {"pf_ld", "raco_dp", "dp_fermi"}),
+        ("compares='errors'", {"pf_ld", "raco_dp"}),
+        ("compares='labels', conditions=(1,)", {"raco_dp"}),
+        ("compares='scores'", set()),
+    ],
+)
+def test_a_packages_notion_is_offered_by_exactly_those_that_pursue_its_kind_or_none(
+    install: Installer, change: str, pursuing: set[str]
+) -> None:
+    source = f"{NOTION}\n    from dataclasses import replace\n    shortlisted = replace(shortlisted, {change})\n"
+    install.add(f"{PREFIX}notion", source, {plugins.NOTIONS: {"shortlisted": "shortlisted"}})
+    offering = {name for name, kind in methods().items() if "shortlisted" in kind.info.notions}
+    assert offering & {"pf_ld", "raco_dp", "dp_fermi"} == pursuing and {"none", "dp_sgd"} <= offering
+    y, score, group = np.array([1, 0, 1, 0]), np.array([0.9, 0.8, 0.7, 0.1]), np.array([0, 0, 1, 1])
+    found = measure(y, score, group, ["a", "b"])
+    assert found["shortlisted_gap"] is not None and "shortlisted_gap" not in found["reasons"]
+
+
+def test_a_packages_level_is_measured_and_asked_for_of_none(install: Installer) -> None:
+    source = (
+        f"{NOTION}\n    from dataclasses import replace\n    shortlisted = replace(shortlisted, compares='losses')\n"
+    )
+    install.add(f"{PREFIX}notion", source, {plugins.NOTIONS: {"shortlisted": "shortlisted"}})
+    assert not any("shortlisted" in kind.info.notions for kind in methods().values())
+    found = measure(np.array([1, 0]), np.array([0.5, 0.25]), np.array([0, 1]), ["a", "b"])
+    assert found["shortlisted"] == pytest.approx(np.log(2.0)) and "shortlisted_gap" not in found
 
 
 @pytest.mark.parametrize(

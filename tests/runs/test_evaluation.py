@@ -104,6 +104,21 @@ def test_one_person_moves_the_counts_by_no_more_than_is_accounted(network: Mappi
     assert largest == pytest.approx({"attribute": math.sqrt(2), "record": 1.0})
 
 
+@pytest.mark.parametrize("threat_model", ["attribute", "record"])
+def test_a_rate_given_decisions_is_made_of_the_released_counts_alone_and_costs_nothing_more(threat_model: str) -> None:
+    """Numerator and denominator are sums of cells: whoever moves a cell has moved it in the one release there is."""
+    data = make_data(4000, groups=2)
+    mechanism, paid, found = release(data, threat_model)
+    [seen] = mechanism.releases
+    assert paid == PLANNED and seen.bound == {"attribute": math.sqrt(2), "record": 1.0}[threat_model]
+    cells = np.reshape(seen.out, (2, 2, 2))
+    precise = cells[:, 1, 1] / cells[:, :, 1].sum(axis=1)
+    assert found["predictive_parity_gap"] == pytest.approx(abs(precise[0] - precise[1]))
+    assert [each["positive_predictive_value"] for each in found["groups"]] == pytest.approx(precise)
+    for metric in ("calibration_within_groups_gap", "worst_group_loss"):
+        assert found[metric] is None and "needs scores" in found["reasons"][metric]
+
+
 def test_the_noise_is_as_accounted_and_nothing_else_is_said() -> None:
     data = make_data(60)
     noises = []
