@@ -85,13 +85,13 @@ def answer_ledger(dataset: str | None, file: str | None, sensitive: str | None, 
         if sensitive is not None:
             raise BadInput("sensitive is a column of a data set; name the data set too (--dataset).", field="sensitive")
         with open_store() as store:
-            found = report_ledgers(store, delta=delta)
+            ledgers = report_ledgers(store, delta=delta)
     else:
         with open_store() as store:
             data = _find_data(store, dataset, file)
             columns = () if sensitive is None else name_columns(data, sensitive)
-            found = [report_ledger(store, _find_page(store, data), call_data(data), delta=delta, columns=columns)]
-    return Answer({"ledgers": found}, format_ledgers(found))
+            ledgers = [report_ledger(store, _find_page(store, data), call_data(data), delta=delta, columns=columns)]
+    return Answer({"ledgers": ledgers}, format_ledgers(ledgers))
 
 
 def answer_cap(name: str, column: str | None, *, record: bool, lift: bool, **limit: Any) -> Answer:
@@ -116,8 +116,8 @@ def answer_selection(keys: Sequence[str], criterion: Criterion, *, without_epsil
     """Choose one of several runs; one that raw numbers choose loses its epsilon, which has to be said."""
     with open_store() as store:
         named = [store.row(key).key for key in keys]
-        found = select_run(store, named, criterion, without_epsilon=without_epsilon)
-    return Answer(found, format_selection(found))
+        selection = select_run(store, named, criterion, without_epsilon=without_epsilon)
+    return Answer(selection, format_selection(selection))
 
 
 def _list_names(store: RunStore) -> list[str]:

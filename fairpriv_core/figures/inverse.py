@@ -60,7 +60,7 @@ def smallest_epsilon(
 
 def say_answer(answer: Answer, *, accuracy: float | None = None, gap: float | None = None) -> str:
     """Return an answer as sentences: ε with all that belongs beside it, means with intervals, what is missed."""
-    wanted = " and ".join(_list_wishes(accuracy, gap)) or "Anything"
+    wanted = " and ".join(_list_conditions(accuracy, gap)) or "Anything"
     many = "1 stored setting" if answer.rows == 1 else f"{answer.rows} stored settings"
     if answer.nearest is None:
         return f"{wanted}: none of {many} has these numbers."
@@ -100,9 +100,9 @@ def _budget(row: TableRow) -> float:
     return row.epsilon or 0.0
 
 
-def _list_wishes(accuracy: float | None, gap: float | None) -> list[str]:
-    wishes = [] if accuracy is None else [f"Accuracy of at least {percent_text(accuracy)}"]
-    return wishes if gap is None else [*wishes, f"{'a' if wishes else 'A'} gap of at most {points_text(gap)}"]
+def _list_conditions(accuracy: float | None, gap: float | None) -> list[str]:
+    least = [] if accuracy is None else [f"Accuracy of at least {percent_text(accuracy)}"]
+    return least if gap is None else [*least, f"{'a' if least else 'A'} gap of at most {points_text(gap)}"]
 
 
 def _list_misses(answer: Answer) -> list[str]:
