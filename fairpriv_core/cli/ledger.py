@@ -107,9 +107,9 @@ def answer_cap(name: str, column: str | None, *, record: bool, lift: bool, **lim
         protected = None if column is None else _name_one(data, column)
         page = identify_data(data, None if data["file"] is None else store.files.identify(data["file"]))
         store.ledger.set_cap(page, protected, wanted, where=call_data(data))
-        found = report_ledger(store, page, call_data(data), delta=delta, columns=(protected,))
-    told = {} if lift or data["file"] is None else {"says": _OF_FILE}
-    return Answer({"ledgers": [found], **told}, "\n\n".join((format_ledgers([found]), *told.values())))
+        account = report_ledger(store, page, call_data(data), delta=delta, columns=(protected,))
+    note = {} if lift or data["file"] is None else {"says": _OF_FILE}
+    return Answer({"ledgers": [account], **note}, "\n\n".join((format_ledgers([account]), *note.values())))
 
 
 def answer_selection(keys: Sequence[str], criterion: Criterion, *, without_epsilon: bool = False) -> Answer:

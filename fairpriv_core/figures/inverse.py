@@ -65,8 +65,8 @@ def say_answer(answer: Answer, *, accuracy: float | None = None, gap: float | No
     if answer.nearest is None:
         return f"{wanted}: none of {many} has these numbers."
     row = answer.nearest
-    found = _format_mean(row.accuracy, percent_text), _format_mean(row.gap, points_text)
-    has = f"accuracy {found[0]}, gap {found[1]} ({row.note.rstrip('.')})"
+    means = _format_mean(row.accuracy, percent_text), _format_mean(row.gap, points_text)
+    has = f"accuracy {means[0]}, gap {means[1]} ({row.note.rstrip('.')})"
     name = method_style(row.method).title
     if answer.found is not None:
         return f"{wanted}: the smallest ε of {many} is {format_claim(row)}. {name} has {has} there."

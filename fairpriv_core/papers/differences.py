@@ -88,15 +88,15 @@ class SettingRuns:
 
 def list_settings(runs: Runs, quantity: Quantity, level: Value) -> list[SettingRuns]:
     """Return the settings of a quantity's runs that have both numbers."""
-    each = by_config(measure(runs, quantity)[1])
-    found = [(fold(own, level), fold(own, quantity.value).mean, own) for own in each]
-    return [SettingRuns(at, mean, own) for at, mean, own in found if at.mean is not None and mean is not None]
+    runs_by_setting = by_config(measure(runs, quantity)[1])
+    settings = [(fold(own, level), fold(own, quantity.value).mean, own) for own in runs_by_setting]
+    return [SettingRuns(at, mean, own) for at, mean, own in settings if at.mean is not None and mean is not None]
 
 
 def reach(settings: Sequence[SettingRuns], least: float) -> list[PaperRun]:
     """Return the runs of the setting with the smallest mean of those whose level is at least `least`; [] for none."""
-    found = [one for one in settings if (one.level.mean or 0.0) >= least]
-    return min(found, key=lambda one: one.mean).runs if found else []
+    reaching = [one for one in settings if (one.level.mean or 0.0) >= least]
+    return min(reaching, key=lambda one: one.mean).runs if reaching else []
 
 
 def list_reaching(settings: Sequence[SettingRuns], least: float) -> list[list[PaperRun]]:
