@@ -26,5 +26,5 @@ def audit(key: str, runs: int, seed: int, again: bool, as_json: bool) -> None:
 def answer_audit(key: str, plan: AuditPlan, report: Report, *, again: bool) -> Answer:
     """Audit a run, or tell what its stored audit found."""
     with open_store() as store:
-        found = audit_once(store, store.row(key).key, plan, report, again=again)
-    return Answer(found, format_audit(found))
+        audit_report = audit_once(store, store.row(key).key, plan, report, again=again)
+    return Answer(audit_report, format_audit(audit_report))

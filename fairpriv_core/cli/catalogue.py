@@ -58,8 +58,8 @@ def methods_command(name: str | None, as_json: bool) -> None:
         print_answer(answer_catalogue("methods"), as_json)
         return
     checks.known_names("method", (name,), methods())
-    found = _describe_method(methods()[name])
-    print_answer(Answer(found, format_settings(found)), as_json)
+    method = _describe_method(methods()[name])
+    print_answer(Answer(method, format_settings(method)), as_json)
 
 
 @click.command("notions")
@@ -86,11 +86,11 @@ def answer_catalogue(name: str) -> Answer:
         "methods": (list_methods, method_catalog.list_plugins),
         "notions": (list_notions, notion_catalog.list_plugins),
     }[name]
-    found = list_entries()
+    entries = list_entries()
     for plugin in list_plugins():
         if plugin.fault is not None:
             say(f"Warning: {plugin.fault}")
-    return Answer({name: found}, format_catalogue(found))
+    return Answer({name: entries}, format_catalogue(entries))
 
 
 def list_datasets() -> list[dict[str, Any]]:

@@ -85,13 +85,13 @@ def answer_ledger(dataset: str | None, file: str | None, sensitive: str | None, 
         if sensitive is not None:
             raise BadInput("sensitive is a column of a data set; name the data set too (--dataset).", field="sensitive")
         with open_store() as store:
-            found = report_ledgers(store, delta=delta)
+            ledgers = report_ledgers(store, delta=delta)
     else:
         with open_store() as store:
             data = _find_data(store, dataset, file)
             columns = () if sensitive is None else name_columns(data, sensitive)
-            found = [report_ledger(store, _find_page(store, data), call_data(data), delta=delta, columns=columns)]
-    return Answer({"ledgers": found}, format_ledgers(found))
+            ledgers = [report_ledger(store, _find_page(store, data), call_data(data), delta=delta, columns=columns)]
+    return Answer({"ledgers": ledgers}, format_ledgers(ledgers))
 
 
 def answer_cap(name: str, column: str | None, *, record: bool, lift: bool, **limit: Any) -> Answer:
@@ -107,17 +107,17 @@ def answer_cap(name: str, column: str | None, *, record: bool, lift: bool, **lim
         protected = None if column is None else _name_one(data, column)
         page = identify_data(data, None if data["file"] is None else store.files.identify(data["file"]))
         store.ledger.set_cap(page, protected, wanted, where=call_data(data))
-        found = report_ledger(store, page, call_data(data), delta=delta, columns=(protected,))
-    told = {} if lift or data["file"] is None else {"says": _OF_FILE}
-    return Answer({"ledgers": [found], **told}, "\n\n".join((format_ledgers([found]), *told.values())))
+        account = report_ledger(store, page, call_data(data), delta=delta, columns=(protected,))
+    note = {} if lift or data["file"] is None else {"says": _OF_FILE}
+    return Answer({"ledgers": [account], **note}, "\n\n".join((format_ledgers([account]), *note.values())))
 
 
 def answer_selection(keys: Sequence[str], criterion: Criterion, *, without_epsilon: bool = False) -> Answer:
     """Choose one of several runs; one that raw numbers choose loses its epsilon, which has to be said."""
     with open_store() as store:
         named = [store.row(key).key for key in keys]
-        found = select_run(store, named, criterion, without_epsilon=without_epsilon)
-    return Answer(found, format_selection(found))
+        selection = select_run(store, named, criterion, without_epsilon=without_epsilon)
+    return Answer(selection, format_selection(selection))
 
 
 def _list_names(store: RunStore) -> list[str]:

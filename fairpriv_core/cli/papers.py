@@ -33,8 +33,8 @@ _MOST_SEEDS = 1000
 def papers(context: click.Context, /, as_json: bool) -> None:
     """List the figures and tables of the papers that can be made again."""
     if context.invoked_subcommand is None:
-        found = list_papers(catalog.papers())
-        print_answer(Answer({"papers": found}, format_papers(found)), as_json)
+        listed = list_papers(catalog.papers())
+        print_answer(Answer({"papers": listed}, format_papers(listed)), as_json)
 
 
 @papers.command()

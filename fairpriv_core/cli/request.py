@@ -126,9 +126,9 @@ def _read_config_file(path: str) -> dict[str, Any]:
     text = read_text(path, field="config", what="config")
     if not text.lstrip().startswith("{"):
         return read_toml(text)
-    found = read_json(text)
-    of_record = find_config(found)
-    return found if of_record is None else {"private_evaluation": False, **of_record}
+    document = read_json(text)
+    of_record = find_config(document)
+    return document if of_record is None else {"private_evaluation": False, **of_record}
 
 
 def _read_schema(given: Mapping[str, Any], before: Any) -> dict[str, Any]:

@@ -119,8 +119,8 @@ def train(out: str | None, again: bool, as_json: bool, **given: Any) -> None:
     """Train a model and print its record."""
     check_folder(out)
     given["file"] = name_table(given.pop("files"))
-    config, said = read_request(given)
-    row, record = foreground.train(config, open_reporter(), again=again, said=said)
+    config, settings = read_request(given)
+    row, record = foreground.train(config, open_reporter(), again=again, said=settings)
     report(answer_run(row, record), out, as_json)
 
 
@@ -228,22 +228,22 @@ def answer_runs(tags: Sequence[str] = (), *, archived: bool = False) -> Answer:
         labels = store.labels()
     if damaged:
         say(f"Left out because damaged: {', '.join(damaged)} ('fairpriv check' says what is).")
-    found = [describe_run(row, record) | labels.get(row.key, Label()).to_json() for row, record in whole]
-    tagged = [each for each in found if set(tags) <= set(each["tags"])]
-    shown = [each for each in tagged if archived or not each["archived"]]
+    documents = [describe_run(row, record) | labels.get(row.key, Label()).to_json() for row, record in whole]
+    tagged = [document for document in documents if set(tags) <= set(document["tags"])]
+    shown = [document for document in tagged if archived or not document["archived"]]
     if len(shown) < len(tagged):
         say(f"{count_text(len(tagged) - len(shown), 'archived run')} left out; --archived lists them.")
-    shown.sort(key=lambda each: not each["pinned"])
-    return Answer({"runs": shown}, format_runs(shown) if shown or not found else "no run to list")
+    shown.sort(key=lambda document: not document["pinned"])
+    return Answer({"runs": shown}, format_runs(shown) if shown or not documents else "no run to list")
 
 
 def answer_label(key: str, **given: Any) -> Answer:
     """Change a run's label."""
-    if all(each is None for each in given.values()):
+    if all(value is None for value in given.values()):
         raise BadInput("nothing to change: give --name, --tag, --note, --pin or --archive.", field="name")
     with open_store() as store:
-        key, found = store.row(key).key, store.label(key, **given)
-    return Answer({"key": key, **found.to_json()}, format_label(key, found))
+        key, label = store.row(key).key, store.label(key, **given)
+    return Answer({"key": key, **label.to_json()}, format_label(key, label))
 
 
 def answer_deletion(key: str) -> Answer:
@@ -256,12 +256,12 @@ def answer_deletion(key: str) -> Answer:
 def answer_check() -> Answer:
     """Check the default store."""
     with open_store() as store:
-        found, where = check_store(store), store.database.where
-    held = f"{found.runs:,} runs, {found.checkpoints:,} checkpoints and {found.files:,} files in {where}"
-    if not found.damage:
-        return Answer({"store": where, **asdict(found)}, f"{held}: nothing is damaged.")
-    sentence = f"{held}: {len(found.damage):,} damaged."
-    return Answer({"store": where, **asdict(found)}, "\n".join([sentence, *found.damage]), failed=True, error=sentence)
+        state, where = check_store(store), store.database.where
+    held = f"{state.runs:,} runs, {state.checkpoints:,} checkpoints and {state.files:,} files in {where}"
+    if not state.damage:
+        return Answer({"store": where, **asdict(state)}, f"{held}: nothing is damaged.")
+    sentence = f"{held}: {len(state.damage):,} damaged."
+    return Answer({"store": where, **asdict(state)}, "\n".join([sentence, *state.damage]), failed=True, error=sentence)
 
 
 def answer_run(row: RunRow, record: RunRecord | None) -> Answer:
@@ -280,11 +280,11 @@ def answer_prediction(key: str, source: str, target: str, stated: Stated = UNSTA
     with open_store() as store:
         key = store.row(key).key
         model = Model.read(partial(store.artifact, key))
-    found = {"key": key, **model.predict_file(source, target, stated)}
-    for remark in found["remarks"]:
+    answer = {"key": key, **model.predict_file(source, target, stated)}
+    for remark in answer["remarks"]:
         say(remark)
-    decided = [f"{count:,} {name}" for name, count in found.get("decided", {"positive": found["positive"]}).items()]
-    return Answer(found, f"{found['rows']:,} rows predicted, {', '.join(decided)}, written to {target}")
+    decided = [f"{count:,} {name}" for name, count in answer.get("decided", {"positive": answer["positive"]}).items()]
+    return Answer(answer, f"{answer['rows']:,} rows predicted, {', '.join(decided)}, written to {target}")
 
 
 def answer_certificate(key: str) -> Answer:
@@ -293,8 +293,8 @@ def answer_certificate(key: str) -> Answer:
         record = store.record(store.row(key).key)
     if record is None:
         raise BadInput(f"run {key} has not begun: only a finished run has a certificate.", field="key")
-    found = find_certificates(record)
-    return Answer(found, align(format_certificates(record)))
+    certificates = find_certificates(record)
+    return Answer(certificates, align(format_certificates(record)))
 
 
 def describe_run(row: RunRow, record: RunRecord | None) -> dict[str, Any]:

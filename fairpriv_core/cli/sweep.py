@@ -66,7 +66,7 @@ def _open_executor(
             "--workers and --scheduler exclude each other: a cluster has the workers it has.", field="workers"
         )
     with Cluster(scheduler, say) as cluster:
-        cluster.muster()
+        cluster.await_workers()
         yield cluster.run, cluster.threads
 
 
@@ -96,7 +96,7 @@ def run_sweep(path: str, order: Order, reporter: Reporter, *, evaluate: bool = T
     table = average_results(launch.plan.cells, results)
     wrong = [result for result in results if result["status"] not in ("finished", "left out")]
     error = f"{len(wrong)} of {cost['runs']} runs have not finished; the first: {wrong[0]['reason']}" if wrong else None
-    asked = [cell.config for cell in launch.plan.cells if cell.config is not None]
-    published = all(is_published(config.data.to_json()) for config in asked)
+    configs = [cell.config for cell in launch.plan.cells if cell.config is not None]
+    published = all(is_published(config.data.to_json()) for config in configs)
     document = {"sweep": cost, "data_is_published": published, "runs": results, "table": table}
     return Answer(document, format_results(results, table, raw=not published), bool(wrong), error)

@@ -84,7 +84,7 @@ def choose_runs(data: ReportData, audience: Audience) -> Sequence[Chosen[Kind]]:
 
 def cut_beside(data: ReportData, audience: Audience) -> ReportData:
     """Return what stands beside the runs of `data`, as `audience` may see it; the runs are `choose_runs`'s to show."""
-    return replace(data, runs=(), references=tuple(for_audience(each, audience) for each in data.references))
+    return replace(data, runs=(), references=tuple(for_audience(run, audience) for run in data.references))
 
 
 def _without_numbers(row: TableRow) -> TableRow:

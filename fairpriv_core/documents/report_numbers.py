@@ -42,7 +42,10 @@ _CLASS_HEAD = ("class", "test rows", "accuracy %", "decided %")
 
 def run_rows(chosen: Sequence[Chosen[Kind]]) -> Table:
     """Return accuracy and gap of each run, raw, as mean ± 95 % over seeds."""
-    rows = tuple((each.name, *_ends(each.row.accuracy), *_ends(each.row.gap), len(each.row.seeds)) for each in chosen)
+    rows = tuple(
+        (setting.name, *_ends(setting.row.accuracy), *_ends(setting.row.gap), len(setting.row.seeds))
+        for setting in chosen
+    )
     return Table(
         _HEAD,
         rows,
@@ -57,18 +60,18 @@ def paid_rows(chosen: Sequence[Chosen[Kind]]) -> Table:
     A number is exact on the test rows where it is public; a noisy one says so.
     """
     rows = []
-    for each in chosen:
-        found, notion = each.measure(), each.first.notion
-        cells = (*_show_paid(each, "accuracy", found.accuracy), *_show_paid(each, notion.metric, found.gap))
-        rows.append((each.name, *cells, len(each.runs)))
+    for setting in chosen:
+        measured, notion = setting.measure(), setting.first.notion
+        cells = (*_show_paid(setting, "accuracy", measured.accuracy), *_show_paid(setting, notion.metric, measured.gap))
+        rows.append((setting.name, *cells, len(setting.runs)))
     words = "±: half of the 95 % interval, over seeds, or of one run over the sampling of its test rows and the noise."
     return Table(_PAID_HEAD, tuple(rows), f"Numbers without the words “with noise” are exact. {words}")
 
 
-def _show_paid(each: Chosen[Kind], name: str, found: Mean) -> tuple[Cell, Value]:
+def _show_paid(setting: Chosen[Kind], name: str, mean: Mean) -> tuple[Cell, Value]:
     """Return a number that may be published, and half of its interval."""
-    share, half = _ends(found)
-    fact = each.first.read(name)
+    share, half = _ends(mean)
+    fact = setting.first.read(name)
     return f"{number_text(share)} with noise" if fact is not None and fact.kind == "released" else share, half
 
 
@@ -270,10 +273,10 @@ def _find_origin(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> Origin:
     Of a raw one's mark what is true of some runs alone is said of them.
     """
     if paid:
-        return Origin(find_worst([each.measure().kind for each in chosen]))
-    if all(each.first.data.published for each in chosen):
+        return Origin(find_worst([setting.measure().kind for setting in chosen]))
+    if all(setting.first.data.published for setting in chosen):
         return PUBLIC
-    public = [each.mark for each in chosen if each.accuracy_is_public]
+    public = [setting.mark for setting in chosen if setting.accuracy_is_public]
     if 0 < len(public) < len(chosen):
         some = f"But the accuracy of {', '.join(public)} may be published: it follows from what is public."
         return Origin("raw", mark=f"{RAW} {some}")
@@ -282,18 +285,18 @@ def _find_origin(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> Origin:
 
 def _find_constants(chosen: Sequence[Chosen[Kind]]) -> dict[float, list[str]]:
     """Return the accuracy of the same answer for everybody, with the runs on whose test rows it is; to 0.0001."""
-    found: dict[float, list[str]] = {}
-    for each in chosen:
-        mean = fold_exact(each.runs, "constant_accuracy").mean
+    marks_by_accuracy: dict[float, list[str]] = {}
+    for setting in chosen:
+        mean = fold_exact(setting.runs, "constant_accuracy").mean
         if mean is not None:
-            found.setdefault(round(mean, 4), []).append(each.mark)
-    return found
+            marks_by_accuracy.setdefault(round(mean, 4), []).append(setting.mark)
+    return marks_by_accuracy
 
 
-def _point(each: Chosen[Kind], *, paid: bool) -> tuple[Mean, Mean]:
+def _point(setting: Chosen[Kind], *, paid: bool) -> tuple[Mean, Mean]:
     """Return accuracy and gap as means over seeds; of one run that may be shown, with intervals of rows and noise."""
-    found = each.measure() if paid else each.row
-    return found.accuracy, found.gap
+    numbers = setting.measure() if paid else setting.row
+    return numbers.accuracy, numbers.gap
 
 
 def _ends(mean: Mean) -> tuple[Value, Value]:
@@ -329,15 +332,15 @@ def tell_classes(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section
     return (Section(title, (*parts, *(() if losses is None else (losses,)))),)
 
 
-def class_rows(each: Chosen[Kind], *, paid: bool) -> Table | None:
+def class_rows(setting: Chosen[Kind], *, paid: bool) -> Table | None:
     """Return how each class fares in the first seed, with 95 % intervals; None where there are two labels."""
-    measures = _select(each, paid=paid)
+    measures = _select(setting, paid=paid)
     if measures is None or not has_classes(measures):
         return None
-    found = measures.found
+    numbers = measures.found
     rows = tuple(
         (one["name"], round(one["size"]), wording.share_text(one, "accuracy"), wording.share_text(one, "decided"))
-        for one in found["classes"]
+        for one in numbers["classes"]
     )
     noisy = "From noisy counts that ε covers. In brackets: 95 % over the noise and the sampling of the test rows."
     measured = "Accuracy is among the class's own rows; decided, the share of all rows. 95 % Wilson intervals."
@@ -346,11 +349,11 @@ def class_rows(each: Chosen[Kind], *, paid: bool) -> Table | None:
 
 def loss_rows(chosen: Sequence[Chosen[Kind]]) -> Table | None:
     """Return what each class gains or loses against the run for accuracy alone; None where that is not among them."""
-    reference = find_reference([each.row.method for each in chosen])
+    reference = find_reference([setting.row.method for setting in chosen])
     others = [at for at in range(len(chosen)) if at != reference]
     if reference is None or not others:
         return None
-    lines = compare_classes([each.runs for each in chosen], reference=reference)
+    lines = compare_classes([setting.runs for setting in chosen], reference=reference)
     rows: list[tuple[Cell, ...]] = []
     for one in lines:
         base = one.accuracies[reference].mean
@@ -361,13 +364,13 @@ def loss_rows(chosen: Sequence[Chosen[Kind]]) -> Table | None:
     return Table(head, tuple(rows), f"{note} over seeds.", _find_origin(chosen, paid=False))
 
 
-def _select(each: Chosen[Kind], *, paid: bool) -> Measures[Kind] | None:
+def _select(setting: Chosen[Kind], *, paid: bool) -> Measures[Kind] | None:
     """Return the first seed's numbers: those of its private evaluation, or exact ones."""
-    return each.first.released if paid else each.first.exact
+    return setting.first.released if paid else setting.first.exact
 
 
-def _find(each: Chosen[Kind], *, paid: bool) -> Json:
-    measures = _select(each, paid=paid)
+def _find(setting: Chosen[Kind], *, paid: bool) -> Json:
+    measures = _select(setting, paid=paid)
     return {} if measures is None else measures.found
 
 

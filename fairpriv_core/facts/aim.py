@@ -47,23 +47,23 @@ def judge_aim(runs: Sequence[RunFacts[Kind]], tables: Sequence[Table]) -> Reache
     if target is None:
         return None
     most = f"{100 * target:.4g}"
-    asked = f"You asked for {_call_gap(notion)} of at most {most} {'point' if most == '1' else 'points'}"
-    found = [apart for counts, noise in tables if (apart := find_apart(counts, notion, noise))]
-    if not found:
+    request = f"You asked for {_call_gap(notion)} of at most {most} {'point' if most == '1' else 'points'}"
+    gaps = [apart for counts, noise in tables if (apart := find_apart(counts, notion, noise))]
+    if not gaps:
         why = "too few test rows tell" if tables else "no number that may be shown tells"
-        return Reached("unknown", f"{asked}; {why} whether it was reached.", asked, "–")
-    gap, small = fold_apart(found), sorted({names[group] for apart in found for group in apart.small})
+        return Reached("unknown", f"{request}; {why} whether it was reached.", request, "–")
+    gap, small = fold_apart(gaps), sorted({names[group] for apart in gaps for group in apart.small})
     low, high = (gap.mean if end is None else end for end in (gap.low, gap.high))
     assert gap.mean is not None and low is not None and high is not None
-    pairs = {apart.pair for apart in found}
-    one, other = (names[group] for group in found[0].pair)
-    asked_of = first.config["data"]
-    who = _call_pair(one, other, asked_of) if len(pairs) == 1 else f"groups of {asked_of['sensitive']}"
+    pairs = {apart.pair for apart in gaps}
+    one, other = (names[group] for group in gaps[0].pair)
+    data = first.config["data"]
+    who = _call_pair(one, other, data) if len(pairs) == 1 else f"groups of {data['sensitive']}"
     verdict: Verdict = "yes" if high <= target else "no" if low > target else "maybe"
     far = f"{number(max(low, 0.0))} to {number(high)}" if verdict == "maybe" else spread(gap)
-    said = f"{asked}; {who} are {far} apart: {VERDICTS[verdict]}."
+    sentence = f"{request}; {who} are {far} apart: {VERDICTS[verdict]}."
     left_out = _name_small(small, noisy=any(noise for _, noise in tables))
-    return Reached(verdict, f"{said} {left_out}".strip(), asked, far, left_out)
+    return Reached(verdict, f"{sentence} {left_out}".strip(), request, far, left_out)
 
 
 def _call_pair(one: str, other: str, data: Json) -> str:
@@ -83,10 +83,10 @@ def _call_gap(notion: Notion) -> str:
     return f"{'an' if title[0] in 'aeiou' else 'a'} {title} gap"
 
 
-def fold_apart(found: Sequence[Apart]) -> Mean:
+def fold_apart(gaps: Sequence[Apart]) -> Mean:
     """Return the gap with its interval: one seed's over its rows and noise, of several the mean's over seeds."""
-    gap = found[0].gap
-    return Mean(gap.value, gap.low, gap.high, 1) if len(found) == 1 else mean_interval(each.gap.value for each in found)
+    gap = gaps[0].gap
+    return Mean(gap.value, gap.low, gap.high, 1) if len(gaps) == 1 else mean_interval(apart.gap.value for apart in gaps)
 
 
 def _name_small(names: Sequence[str], *, noisy: bool) -> str:
@@ -109,14 +109,14 @@ def format_no_gap(plain: RunFacts[Kind], target: float | None, notion: Notion) -
     """
     measured = plain.exact
     gap = None if measured is None else measured.read(notion.metric)
-    found = None if gap is None or measured is None else gap_interval(measured.table[0], notion)
-    if found is None or gap is None:
+    interval = None if gap is None or measured is None else gap_interval(measured.table[0], notion)
+    if interval is None or gap is None:
         return None
-    between = f"(95 % interval {100 * found.low:.2f} to {100 * found.high:.2f})"
+    between = f"(95 % interval {100 * interval.low:.2f} to {100 * interval.high:.2f})"
     shown = f"{100 * gap.value:.2f} percentage points on the test rows {between}"
     if target is not None and gap.value <= target:
         return f"There is no gap to close here: plain training has a gap of {shown}; {100 * target:.4g} are accepted."
-    if found.low <= 0:
+    if interval.low <= 0:
         return f"There may be no gap to close here: plain training has a gap of {shown}, which may as well be 0."
     if target is None and gap.value <= USUAL_GAP:
         usual = f"{100 * USUAL_GAP:.4g} are usually accepted"

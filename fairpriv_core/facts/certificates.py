@@ -27,9 +27,9 @@ def find_certificates(record: RunRecord) -> Mapping[str, Any]:
     Raises:
         BadInput: the run has none; the message says which methods give one.
     """
-    found = _read(record)
-    if found:
-        return found
+    certificates = _read(record)
+    if certificates:
+        return certificates
     name = record.config["method"]["name"]
     if methods()[name].info.certifies:
         raise BadInput(f"run {record.key} is {record.status}: only a finished run has a certificate.", field="key")
@@ -41,30 +41,30 @@ def find_certificates(record: RunRecord) -> Mapping[str, Any]:
 
 def format_certificates(record: RunRecord) -> list[tuple[str, str]]:
     """Return (name, sentence) of what a run certifies, its accuracy beside it; [] where it has no certificate."""
-    found = _read(record)
-    if not found:
+    certificates = _read(record)
+    if not certificates:
         return []
     for name in ("withdrawn", "reason"):
-        if name in found:
-            return [("withdrawn" if name == "withdrawn" else "none", found[name])]
-    gaps = [(f"{notion.replace('_', ' ')} gap", _format_bound(bound)) for notion, bound in found["bounds"].items()]
+        if name in certificates:
+            return [("withdrawn" if name == "withdrawn" else "none", certificates[name])]
+    gaps = [
+        (f"{notion.replace('_', ' ')} gap", _format_bound(bound)) for notion, bound in certificates["bounds"].items()
+    ]
+    failure = f"{100 * certificates['failure']:.2g}"
     return [
         *gaps,
         ("no bound", f"of {_list_unbounded()}: bounds are of decisions, by people's labels"),
-        ("accuracy", _format_accuracy(found)),
-        (
-            "holds",
-            f"all of these together, but for a chance of {100 * found['failure']:.2g} in 100 over rows and noise",
-        ),
-        ("about", found["about"]),
-        ("assumes", " ".join(found["assumptions"])),
+        ("accuracy", _format_accuracy(certificates)),
+        ("holds", f"all of these together, but for a chance of {failure} in 100 over rows and noise"),
+        ("about", certificates["about"]),
+        ("assumes", " ".join(certificates["assumptions"])),
         ("Theorem 2", RANDOMISED),
     ]
 
 
 def _read(record: RunRecord) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = record.notes.get("certificates") or {}
-    return {"of": OF_PAPER, "reason": PAPERS_OWN} if found.get("of") == OF_PAPER else found
+    certificates: Mapping[str, Any] = record.notes.get("certificates") or {}
+    return {"of": OF_PAPER, "reason": PAPERS_OWN} if certificates.get("of") == OF_PAPER else certificates
 
 
 def _list_unbounded() -> str:
@@ -77,9 +77,9 @@ def _format_bound(bound: float | None) -> str:
     return NOTHING if bound is None else f"at most {_points(bound, up=True)} percentage points"
 
 
-def _format_accuracy(found: Mapping[str, Any]) -> str:
-    least = f"at least {_points(found['accuracy_at_least'], up=False)} %"
-    estimates: Sequence[float | None] = (found["accuracy"], found["constant_accuracy"])
+def _format_accuracy(certificates: Mapping[str, Any]) -> str:
+    least = f"at least {_points(certificates['accuracy_at_least'], up=False)} %"
+    estimates: Sequence[float | None] = (certificates["accuracy"], certificates["constant_accuracy"])
     if None in estimates:
         return least
     own, constant = (100.0 * (value or 0.0) for value in estimates)

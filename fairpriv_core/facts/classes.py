@@ -27,8 +27,8 @@ class ClassLine:
 
 def read_classes(measures: Measures[Kind] | None) -> Sequence[Json]:
     """Return what is told of each class; () where there are two labels, or nothing is told."""
-    found: Sequence[Json] = () if measures is None else measures.found.get("classes") or ()
-    return found
+    classes: Sequence[Json] = () if measures is None else measures.found.get("classes") or ()
+    return classes
 
 
 def has_classes(measures: Measures[Kind] | None) -> bool:
@@ -36,24 +36,24 @@ def has_classes(measures: Measures[Kind] | None) -> bool:
     return bool(read_classes(measures))
 
 
-def are_groups(found: Json) -> bool:
+def are_groups(numbers: Json) -> bool:
     """Return whether the classes of such metrics are the groups too: what is said of one is said of the other.
 
     Exact sizes tell; noisy ones differ, and then the names do.
     """
-    parts = [[(each["name"], _whole(each["size"])) for each in found[name]] for name in ("groups", "classes")]
+    parts = [[(part["name"], _whole(part["size"])) for part in numbers[name]] for name in ("groups", "classes")]
     return parts[0] == parts[1]
 
 
-def list_shares(found: Json) -> dict[str, str]:
+def list_shares(numbers: Json) -> dict[str, str]:
     """Return the shares of each group that such metrics have, in words; {} where there are two labels."""
-    decided = {f"{wording.DECIDED}{each['name']}": f"decided '{each['name']}'" for each in found.get("classes") or ()}
+    decided = {f"{wording.DECIDED}{part['name']}": f"decided '{part['name']}'" for part in numbers.get("classes") or ()}
     return {"accuracy": "predicted rightly", **decided} if decided else {}
 
 
-def read_groups(found: Json, rate: str) -> Sequence[Json]:
+def read_groups(numbers: Json, rate: str) -> Sequence[Json]:
     """Return a record's groups with the share `rate` under its name, "decided/<class>" too."""
-    groups: Sequence[Json] = found.get("groups") or ()
+    groups: Sequence[Json] = numbers.get("groups") or ()
     if not rate.startswith(wording.DECIDED):
         return groups
     label = rate.removeprefix(wording.DECIDED)
@@ -68,24 +68,24 @@ def read_groups(found: Json, rate: str) -> Sequence[Json]:
     ]
 
 
-def find_widest(found: Json) -> str:
+def find_widest(numbers: Json) -> str:
     """Return the share "decided/<class>" in which the groups of such metrics differ most: demographic parity's gap."""
-    known = {
-        share: [value for group in read_groups(found, share) if (value := group[share]) is not None]
-        for share in list_shares(found)
+    values = {
+        share: [value for group in read_groups(numbers, share) if (value := group[share]) is not None]
+        for share in list_shares(numbers)
         if share.startswith(wording.DECIDED)
     }
-    return max(known, key=lambda share: max(known[share], default=0.0) - min(known[share], default=0.0))
+    return max(values, key=lambda share: max(values[share], default=0.0) - min(values[share], default=0.0))
 
 
-def say_decided(found: Json) -> str:
+def say_decided(numbers: Json) -> str:
     """Return which class is decided most, and what that says of the model; "" where that is not known."""
-    known = [each for each in found["classes"] if each["decided"] is not None]
-    if not known:
+    classes = [part for part in numbers["classes"] if part["decided"] is not None]
+    if not classes:
         return ""
-    most = max(known, key=lambda each: float(each["decided"]))
-    said = f"Decided most: '{most['name']}', for {percent_text(most['decided'])} of the test rows."
-    return f"{said} The model gives nearly everybody the same answer." if most["decided"] >= ALIKE else said
+    most = max(classes, key=lambda part: float(part["decided"]))
+    sentence = f"Decided most: '{most['name']}', for {percent_text(most['decided'])} of the test rows."
+    return f"{sentence} The model gives nearly everybody the same answer." if most["decided"] >= ALIKE else sentence
 
 
 def compare_classes(settings: Sequence[Sequence[RunFacts[Kind]]], *, reference: int | None) -> tuple[ClassLine, ...]:
@@ -93,10 +93,10 @@ def compare_classes(settings: Sequence[Sequence[RunFacts[Kind]]], *, reference: 
 
     A gain is in [-1, 1], against the setting at place `reference`: FairDP with adaptive clipping, Table 1.
     """
-    found = [_mean_accuracies(runs) for runs in settings]
+    settings_accuracies = [_mean_accuracies(runs) for runs in settings]
     lines = []
-    for name in dict.fromkeys(name for each in found for name in each):
-        means = tuple(each.get(name, Mean(None, None, None, 0)) for each in found)
+    for name in dict.fromkeys(name for accuracies in settings_accuracies for name in accuracies):
+        means = tuple(accuracies.get(name, Mean(None, None, None, 0)) for accuracies in settings_accuracies)
         base = None if reference is None else means[reference].mean
         gains = (None if at == reference else _subtract(mean.mean, base) for at, mean in enumerate(means))
         lines.append(ClassLine(name, means, tuple(gains)))
@@ -115,8 +115,8 @@ def _whole(size: float) -> int | None:
 def _mean_accuracies(runs: Sequence[RunFacts[Kind]]) -> dict[str, Mean]:
     values: dict[str, list[float | None]] = {}
     for run in runs:
-        for each in read_classes(run.exact):
-            values.setdefault(str(each["name"]), []).append(each["accuracy"])
+        for part in read_classes(run.exact):
+            values.setdefault(str(part["name"]), []).append(part["accuracy"])
     return {name: mean_interval(own) for name, own in values.items()}
 
 

@@ -66,12 +66,12 @@ class Paired:
 def compare(settings: Sequence[Compared], reference: Compared) -> list[str]:
     """Return what tests say of accuracy, and of the gap of the same notion, of each setting beside `reference`."""
     sentences = []
-    for one in settings:
-        gap = reference.row.notion == one.row.notion
-        for metric in ("accuracy", *([f"{one.row.notion}_gap"] if gap else [])):
-            paired = compare_paired(one.runs, reference.runs, metric)
+    for setting in settings:
+        gap = reference.row.notion == setting.row.notion
+        for metric in ("accuracy", *([f"{setting.row.notion}_gap"] if gap else [])):
+            paired = compare_paired(setting.runs, reference.runs, metric)
             title = metric_title(metric)
-            sentences.append(format_paired(paired, run=one.letter, reference=reference.letter, metric=title))
+            sentences.append(format_paired(paired, run=setting.letter, reference=reference.letter, metric=title))
     return sentences
 
 

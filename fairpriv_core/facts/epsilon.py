@@ -82,13 +82,13 @@ class EpsilonFacts:
         if self.proved is not None:
             beside = "" if self.claimed is None else f"; the paper's accounting states {epsilon_text(self.claimed)}"
             return f"ε = {epsilon_text(self.proved)} ({delta}), proved, {protects}{beside}."
-        said = f"No proved ε: {self.reason or 'no finite bound is proved.'}"
+        sentence = f"No proved ε: {self.reason or 'no finite bound is proved.'}"
         if self.if_secret is not None:
-            said += f" With secret noise it would be ε = {epsilon_text(self.if_secret)} ({delta}), {protects}."
+            sentence += f" With secret noise it would be ε = {epsilon_text(self.if_secret)} ({delta}), {protects}."
         if self.claimed is not None:
             claim = f"{name_claimant(self.author)} claims ε = {epsilon_text(self.claimed)}"
-            said += f" {claim} ({delta}), {protects}."
-        return said
+            sentence += f" {claim} ({delta}), {protects}."
+        return sentence
 
     @property
     def rows(self) -> list[tuple[str, str]]:

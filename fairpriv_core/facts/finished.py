@@ -40,7 +40,7 @@ class FinishedRuns:
                 self._outcomes, self._damaged, self._rows, self._charged = {}, set(), (), charged
             self._drop(set(finished))
             self._add(store, [key for key in finished if key not in self._outcomes and key not in self._damaged])
-            order = sorted(self._outcomes.values(), key=lambda each: (-each[0], each[1].key))
+            order = sorted(self._outcomes.values(), key=lambda entry: (-entry[0], entry[1].key))
             known = {row.keys: row for row in self._rows}
             self._rows = fold_outcomes([outcome for _, outcome in order], known)
             labels = store.labels()

@@ -90,10 +90,10 @@ class Headline:
 
 def read_about(run: RunFacts[Kind]) -> About:
     """Return what a run's headline speaks of."""
-    asked, data = run.config["data"], run.data
-    problem = problems().get(asked.get("dataset") or "")
+    config_data, data = run.config["data"], run.data
+    problem = problems().get(config_data.get("dataset") or "")
     names = dict(problem.spoken) if problem else {}
-    usual = problem is not None and asked.get("label") in (None, problem.labels[0].column.name)
+    usual = problem is not None and config_data.get("label") in (None, problem.labels[0].column.name)
     predicted = f"predicted '{data.positive}'"
     return About(
         title="The file" if problem is None else problem.title,
@@ -116,58 +116,62 @@ def write_headline(
     several settings. `more` are further reasons, None for none.
     """
     before = before or _find_before(settings)
-    told = [each for each in settings if each is not before] or list(settings)
-    kind = find_worst([each.kind for each in told])
-    if before is not None and (before in told or find_worst([before.kind, kind]) != kind):
+    shown = [one for one in settings if one is not before] or list(settings)
+    kind = find_worst([one.kind for one in shown])
+    if before is not None and (before in shown or find_worst([before.kind, kind]) != kind):
         before = None  # its numbers are for fewer people than those of the others
-    if len(told) == 1:
-        said = [_format_one(told[0], about, before), _format_worse(told[0], before), _format_people(told[0], about)]
+    if len(shown) == 1:
+        sentences = [
+            _format_one(shown[0], about, before),
+            _format_worse(shown[0], before),
+            _format_people(shown[0], about),
+        ]
     else:
-        said = _format_several(told, about, before)
-    sentence, *reasons = [each for each in (*said, *more) if each]
+        sentences = _format_several(shown, about, before)
+    sentence, *reasons = [one for one in (*sentences, *more) if one]
     where = _FOLLOWS if kind == "public" and not about.published else _FROM[kind].format(title=about.title)
-    where = where if any(each.accuracy.n or each.gap.n for each in told) else _NOTHING
-    note = " ".join((where, *_format_spread(told)))
-    outcome, failed = _tell_outcome(told)
+    where = where if any(one.accuracy.n or one.gap.n for one in shown) else _NOTHING
+    note = " ".join((where, *_format_spread(shown)))
+    outcome, failed = _tell_outcome(shown)
     return Headline(outcome, failed, sentence, tuple(reasons), kind, note)
 
 
-def _tell_outcome(told: Sequence[Measured]) -> tuple[str, bool]:
+def _tell_outcome(shown: Sequence[Measured]) -> tuple[str, bool]:
     """Return whether settings reached what they were asked for, and whether one of them did not."""
-    judged = [(each, each.reached) for each in told if each.reached is not None]
-    useless = [each for each in told if _is_useless(each)]
+    judged = [(one, one.reached) for one in shown if one.reached is not None]
+    useless = [one for one in shown if _is_useless(one)]
     failed = bool(useless) or any(reached.verdict == "no" for _, reached in judged)
-    said = [judged[0][1].sentence] if len(judged) == 1 == len(told) else _list_reached(judged)
+    sentences = [judged[0][1].sentence] if len(judged) == 1 == len(shown) else _list_reached(judged)
     if useless:
-        who = "" if len(told) == 1 else f" of {' and '.join(each.name for each in useless)}"
+        who = "" if len(shown) == 1 else f" of {' and '.join(one.name for one in useless)}"
         constant = number(useless[0].constant or 0.0)
-        said.append(f"The accuracy{who} is below the {constant} % of one answer for everybody.")
-    return " ".join(said), failed
+        sentences.append(f"The accuracy{who} is below the {constant} % of one answer for everybody.")
+    return " ".join(sentences), failed
 
 
 def _list_reached(judged: Sequence[tuple[Measured, Reached]]) -> list[str]:
     """Return a sentence for each gap that was asked for: which settings missed it, and which reached it."""
-    said = []
-    for asked in dict.fromkeys(reached.asked for _, reached in judged):
-        alike = [pair for pair in judged if pair[1].asked == asked]
-        said.append(f"{asked}: {'; '.join(_list_verdicts(alike))}.")
-    return [*said, *dict.fromkeys(reached.small for _, reached in judged if reached.small)]
+    sentences = []
+    for request in dict.fromkeys(reached.asked for _, reached in judged):
+        alike = [pair for pair in judged if pair[1].asked == request]
+        sentences.append(f"{request}: {'; '.join(_list_verdicts(alike))}.")
+    return [*sentences, *dict.fromkeys(reached.small for _, reached in judged if reached.small)]
 
 
 def _list_verdicts(judged: Sequence[tuple[Measured, Reached]]) -> list[str]:
-    said = []
+    clauses = []
     for verdict, words in VERDICTS.items():
         those = [f"{one.name} at {reached.far}" for one, reached in judged if reached.verdict == verdict]
-        said += [f"{words} by {' and '.join(those)}"] if those else []
+        clauses += [f"{words} by {' and '.join(those)}"] if those else []
     unknown = [one.name for one, reached in judged if reached.verdict == "unknown"]
-    return [*said, f"not to be told of {' and '.join(unknown)}"] if unknown else said
+    return [*clauses, f"not to be told of {' and '.join(unknown)}"] if unknown else clauses
 
 
-def _is_useless(each: Measured) -> bool:
+def _is_useless(setting: Measured) -> bool:
     """Return whether one answer for everybody is right more often, beyond the interval."""
-    if each.constant is None or each.accuracy.mean is None:
+    if setting.constant is None or setting.accuracy.mean is None:
         return False
-    return (each.accuracy.mean if each.accuracy.high is None else each.accuracy.high) < each.constant
+    return (setting.accuracy.mean if setting.accuracy.high is None else setting.accuracy.high) < setting.constant
 
 
 def call_people(group: str, about: About) -> str:
@@ -193,13 +197,13 @@ def may_be_before(one: Measured, others: Iterable[Measured]) -> bool:
     What protecting whole records costs is no cost of protecting an attribute.
     """
     guarded = methods()[one.method].info.threat_model
-    return not one.pursues and all(guarded in (None, methods()[each.method].info.threat_model) for each in others)
+    return not one.pursues and all(guarded in (None, methods()[other.method].info.threat_model) for other in others)
 
 
 def _find_before(settings: Sequence[Measured]) -> Measured | None:
     """Return the one setting among several that the others may be held against, the plain one first; None without."""
-    found = [each for each in settings if may_be_before(each, settings)] if len(settings) > 1 else []
-    return next((each for each in found if each.method == REFERENCE_METHOD), found[0] if found else None)
+    candidates = [one for one in settings if may_be_before(one, settings)] if len(settings) > 1 else []
+    return next((one for one in candidates if one.method == REFERENCE_METHOD), candidates[0] if candidates else None)
 
 
 def _format_one(after: Measured, about: About, before: Measured | None) -> str:
@@ -219,15 +223,15 @@ def _lacks_interval(after: Measured, before: Measured, which: Literal["accuracy"
     return moved.mean is not None and moved.low is None
 
 
-def _call_setting(each: Measured) -> str:
+def _call_setting(setting: Measured) -> str:
     """Return a method with its ε, as a sentence calls it: "PF-LD at ε = 1", "plain training"."""
-    if each.method == REFERENCE_METHOD:
+    if setting.method == REFERENCE_METHOD:
         return "plain training"
-    info = methods()[each.method].info
-    if each.epsilon is None:
+    info = methods()[setting.method].info
+    if setting.epsilon is None:
         return info.title if info.threat_model is None else f"{info.title} with no proved ε"
-    claim = " as published, not proved" if each.published else ""
-    return f"{info.title} at ε = {short_epsilon_text(each.epsilon)}{claim}"
+    claim = " as published, not proved" if setting.published else ""
+    return f"{info.title} at ε = {short_epsilon_text(setting.epsilon)}{claim}"
 
 
 def _format_move(after: Measured, before: Measured | None, which: Literal["accuracy", "gap"], name: str) -> str | None:
@@ -260,36 +264,36 @@ def _format_worse(after: Measured, before: Measured | None) -> str | None:
 
 def _format_several(settings: Sequence[Measured], about: About, before: Measured | None) -> list[str | None]:
     """Return between which settings gap and accuracy lie, noisy and exact numbers apart, then both without fairness."""
-    kinds = [kind for kind in KINDS if any(each.kind == kind for each in settings)]
-    said: list[str | None] = []
+    kinds = [kind for kind in KINDS if any(one.kind == kind for one in settings)]
+    sentences: list[str | None] = []
     for kind in kinds:
-        own = [each for each in settings if each.kind == kind]
+        own = [one for one in settings if one.kind == kind]
         how = f", {_KINDS[kind]}" if len(kinds) > 1 else ""
-        said.append(
+        sentences.append(
             f"{count_text(len(own), 'setting')}{_format_budgets(own)}{how}: {_format_range(own, 'gap', about.gap)}."
         )
-        said.append(f"{_format_range(own, 'accuracy', 'Accuracy')}.")
+        sentences.append(f"{_format_range(own, 'accuracy', 'Accuracy')}.")
     if before is not None and before.gap.mean is not None and before.accuracy.mean is not None:
         plain = before.method == REFERENCE_METHOD
         start = "Without privacy and fairness" if plain else f"Without fairness ({before.name})"
-        said.append(f"{start}, gap and accuracy are {spread(before.gap)} points and {spread(before.accuracy)} %.")
-    return said
+        sentences.append(f"{start}, gap and accuracy are {spread(before.gap)} points and {spread(before.accuracy)} %.")
+    return sentences
 
 
 def _format_budgets(settings: Sequence[Measured]) -> str:
-    budgets = sorted({each.epsilon for each in settings if each.epsilon is not None})
+    budgets = sorted({one.epsilon for one in settings if one.epsilon is not None})
     ends = list(dict.fromkeys(map(short_epsilon_text, budgets[:1] + budgets[-1:])))
-    private = sum(each.epsilon is not None for each in settings)
+    private = sum(one.epsilon is not None for one in settings)
     some = "" if private == len(settings) else f", {private} of them"
     return f"{some} at ε = {' to '.join(ends)}" if budgets else ""
 
 
 def _format_range(settings: Sequence[Measured], which: Literal["accuracy", "gap"], name: str) -> str:
-    known = [each for each in settings if getattr(each, which).mean is not None]
+    known = [one for one in settings if getattr(one, which).mean is not None]
     unit = "%" if which == "accuracy" else "points"
     if not known:
         return f"{name} may not be shown"
-    ordered = sorted(known, key=lambda each: float(getattr(each, which).mean))
+    ordered = sorted(known, key=lambda one: float(getattr(one, which).mean))
     low, high = ordered[0], ordered[-1]
     if low is high:
         return f"{name} is {spread(getattr(low, which))} {unit} ({low.name})"
@@ -298,15 +302,15 @@ def _format_range(settings: Sequence[Measured], which: Literal["accuracy", "gap"
     moved = difference(high, low, which)
     alike = ", with no clear difference" if moved.low is not None and moved.low <= 0 else ""
     called = low.name != high.name
-    ends = [f"{spread(getattr(each, which))} {unit}{f' ({each.name})' if called else ''}" for each in (low, high)]
+    ends = [f"{spread(getattr(one, which))} {unit}{f' ({one.name})' if called else ''}" for one in (low, high)]
     return f"{name} ranges from {' to '.join(ends)}{alike}"
 
 
-def _format_people(each: Measured, about: About) -> str | None:
+def _format_people(setting: Measured, about: About) -> str | None:
     """Return the shares that the gap is between in people: of two groups both, of more the smallest and largest."""
-    if len(each.groups) < 2 or about.predicted is None:
+    if len(setting.groups) < 2 or about.predicted is None:
         return None
-    pair = each.groups
+    pair = setting.groups
     if len(pair) > 2:
         pair = min(pair, key=lambda group: group.share), max(pair, key=lambda group: group.share)
     sure = all(group.interval and group.interval[1] - group.interval[0] < 2 * _SURE for group in pair)
@@ -319,9 +323,9 @@ def _format_people(each: Measured, about: About) -> str | None:
 
 def _format_spread(settings: Sequence[Measured]) -> tuple[str, ...]:
     """Return what the intervals are over; () where there is none."""
-    counts = {each.gap.n for each in settings if each.gap.low is not None}
-    counts |= {each.accuracy.n for each in settings if each.accuracy.low is not None}
-    noise = " and the noise" if any(each.kind == "released" for each in settings) else ""
+    counts = {one.gap.n for one in settings if one.gap.low is not None}
+    counts |= {one.accuracy.n for one in settings if one.accuracy.low is not None}
+    noise = " and the noise" if any(one.kind == "released" for one in settings) else ""
     words = [f"the sampling of test rows{noise}"] if 1 in counts else []
     words += ["seeds"] if max(counts, default=0) > 1 else []
     return (f"±: 95 % interval, over {' or over '.join(words)}.",) if words else ()

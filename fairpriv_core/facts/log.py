@@ -27,15 +27,15 @@ def tell_run(row: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _format_attempts(row: Mapping[str, Any]) -> list[str]:
-    said = []
+    sentences = []
     if row["crashes"]:
-        said.append(f"{count_text(row['crashes'], 'process')} died on it since it last got further.")
+        sentences.append(f"{count_text(row['crashes'], 'process')} died on it since it last got further.")
     if row["host_deaths"]:
-        said.append(f"Its machine went down {count_text(row['host_deaths'], 'time')} since it last got further.")
+        sentences.append(f"Its machine went down {count_text(row['host_deaths'], 'time')} since it last got further.")
     if row["attempt"] > 1:
         last = f"; the last time from step {row['resumed_from_step']:,}" if row["resumed_from_step"] else ""
-        said.append(f"Taken up {row['attempt']} times in all{last}.")
-    return said
+        sentences.append(f"Taken up {row['attempt']} times in all{last}.")
+    return sentences
 
 
 def _format_now(row: Mapping[str, Any]) -> list[tuple[str, str]]:

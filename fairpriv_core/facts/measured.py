@@ -13,7 +13,7 @@ from itertools import product
 from typing import Literal
 
 from fairpriv_core.facts.aim import Reached, fold_apart, judge_aim
-from fairpriv_core.facts.measures import Fact, Json, Measures, Table, find_worst
+from fairpriv_core.facts.measures import Fact, Json, Measures, Table, find_worst, fold_facts
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.methods.catalog import methods
@@ -83,10 +83,10 @@ def measure(runs: Sequence[RunFacts[Kind]], name: str = "") -> Measured:
     if any(fact.kind == "raw" for run in runs for metric in metrics if (fact := run.read(metric))):
         runs = [run.without_released() for run in runs]
     first, outcome = runs[0], runs[0].outcome
-    found = {metric: [run.read(metric) for run in runs] for metric in metrics}
-    accuracy, gap = (_fold(runs, metric, found[metric]) for metric in found)
-    pairs = zip(runs, *found.values(), strict=True)
-    kinds: list[Kind] = [fact.kind for facts in found.values() for fact in facts if fact]
+    by_metric = {metric: [run.read(metric) for run in runs] for metric in metrics}
+    accuracy, gap = (_fold(runs, metric, by_metric[metric]) for metric in by_metric)
+    pairs = zip(runs, *by_metric.values(), strict=True)
+    kinds: list[Kind] = [fact.kind for facts in by_metric.values() for fact in facts if fact]
     tables = list(_list_tables(runs, first.notion.metric)) if first.gap_target is not None or gap.mean is None else []
     kind = find_worst([*kinds, "released"] if any(noise for _, noise in tables) else kinds)
     constants = [fact for run in runs if (fact := run.read("constant_accuracy"))]
@@ -167,16 +167,16 @@ def _list_tables(runs: Sequence[RunFacts[Kind]], name: str) -> Iterator[Table]:
     Where a gap may not be told because one group is small, those of the others may.
     """
     for run in runs:
-        with_groups = [each for each in run.measures if each.groups]
-        told = next((each for each in with_groups if each.read(name) is not None), None)
-        for each in [told] if told else with_groups[:1]:
-            yield each.table
+        with_groups = [measures for measures in run.measures if measures.groups]
+        shown = next((measures for measures in with_groups if measures.read(name) is not None), None)
+        for measures in [shown] if shown else with_groups[:1]:
+            yield measures.table
 
 
 def _measure_large(tables: Sequence[Table], notion: Notion) -> Mean:
     """Return the largest gap between two groups that are large enough, by counts of which one group is not."""
-    found = [apart for counts, noise in tables if (apart := find_apart(counts, notion, noise))]
-    return fold_apart(found) if found else _NOTHING
+    gaps = [apart for counts, noise in tables if (apart := find_apart(counts, notion, noise))]
+    return fold_apart(gaps) if gaps else _NOTHING
 
 
 def _list_gaps(runs: Sequence[RunFacts[Kind]], kind: Kind) -> Iterator[tuple[str, Mean]]:
@@ -184,18 +184,18 @@ def _list_gaps(runs: Sequence[RunFacts[Kind]], kind: Kind) -> Iterator[tuple[str
     for name, notion in notions().items():
         if notion.is_level:
             continue
-        found = [run.read(notion.metric) for run in runs]
-        known = all(fact and find_worst([fact.kind, kind]) == kind for fact in found)
-        if notion is not runs[0].notion and known:
-            yield name, _fold(runs, notion.metric, found)
+        facts = [run.read(notion.metric) for run in runs]
+        is_shown = all(fact and find_worst([fact.kind, kind]) == kind for fact in facts)
+        if notion is not runs[0].notion and is_shown:
+            yield name, _fold(runs, notion.metric, facts)
 
 
-def _fold(runs: Sequence[RunFacts[Kind]], name: str, found: Sequence[Fact[Kind] | None]) -> Mean:
+def _fold(runs: Sequence[RunFacts[Kind]], name: str, facts: Sequence[Fact[Kind] | None]) -> Mean:
     """Return the mean over seeds; of one seed with the interval that its own rows and noise give it."""
-    mean = mean_interval(None if fact is None else fact.value for fact in found)
+    mean = fold_facts(facts)
     if mean.n != 1 or mean.mean is None:
         return mean
-    run, fact = next((run, fact) for run, fact in zip(runs, found, strict=True) if fact)
+    run, fact = next((run, fact) for run, fact in zip(runs, facts, strict=True) if fact)
     ends = fact.interval if fact.kind == "released" else _measure_interval(run, fact, name)
     return mean if ends is None else Mean(mean.mean, min(ends[0], mean.mean), max(ends[1], mean.mean), 1)
 
@@ -204,12 +204,12 @@ def _measure_interval(run: RunFacts[Kind], fact: Fact[Kind], name: str) -> tuple
     """Return the 95 % interval of an exact number for the population that the test rows were drawn from."""
     if name == "accuracy":
         return wilson_interval(round(fact.value * run.data.n_test), run.data.n_test)
-    measures = next(each for each in run.measures if each.read(name) is not None)
+    measures = next(one for one in run.measures if one.read(name) is not None)
     if not measures.groups:
         return None
-    notion = next(each for each in notions().values() if each.metric == name)
-    found = gap_interval(measures.table[0], notion)
-    return None if found is None else (found.low, found.high)
+    notion = next(notion for notion in notions().values() if notion.metric == name)
+    interval = gap_interval(measures.table[0], notion)
+    return None if interval is None else (interval.low, interval.high)
 
 
 def _list_groups(run: RunFacts[Kind]) -> Iterator[GroupShare]:
@@ -221,4 +221,4 @@ def _list_groups(run: RunFacts[Kind]) -> Iterator[GroupShare]:
 
 def _find_groups(run: RunFacts[Kind]) -> Sequence[Json]:
     """Return what may be told of each group; nothing where none may."""
-    return next((each.groups for each in run.measures if each.groups), ())
+    return next((measures.groups for measures in run.measures if measures.groups), ())

@@ -57,8 +57,8 @@ def measure_margin(measured: Measures[Kind], plain: Measures[Kind], notion: Noti
     if not np.isfinite(value):
         return None
     draw = public_generator(0, "mixing line")
-    found = _measure(_redraw(own, draw), _redraw(other, draw), notion, within=False)
-    low, high = map(float, np.nanquantile(found, ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2)))
+    margins = _measure(_redraw(own, draw), _redraw(other, draw), notion, within=False)
+    low, high = map(float, np.nanquantile(margins, ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2)))
     return Margin(value, min(low, 2 * value - high, value), max(high, 2 * value - low, value))
 
 
@@ -107,8 +107,8 @@ def _accuracies(counts: np.ndarray) -> np.ndarray:
 def _gaps(counts: np.ndarray, notion: Notion) -> np.ndarray:
     """Return the largest difference (R,) between two groups under any condition; NaN where a rate is undefined."""
     shares = [divide(*sum_rate(rate, counts)).reshape(counts.shape[:2]) for rate in rates_of(notion, counts.shape[-1])]
-    found: np.ndarray = np.max([np.ptp(share, axis=1) for share in shares], axis=0)
-    return found
+    gaps: np.ndarray = np.max([np.ptp(share, axis=1) for share in shares], axis=0)
+    return gaps
 
 
 def _redraw(counts: np.ndarray, draw: np.random.Generator) -> np.ndarray:

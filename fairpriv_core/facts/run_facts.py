@@ -116,17 +116,17 @@ class RunFacts(Generic[K]):
     @property
     def exact(self) -> Measures[K] | None:
         """What was measured on the test rows as they are, as much of it as there is; None where nothing is."""
-        known = [each for each in self.measures if each.kind != "released"]
-        return known[-1] if known else None
+        exact = [measures for measures in self.measures if measures.kind != "released"]
+        return exact[-1] if exact else None
 
     @property
     def released(self) -> Measures[K] | None:
         """What the private evaluation says, where an ε covers it."""
-        return next((each for each in self.measures if each.kind == "released"), None)
+        return next((measures for measures in self.measures if measures.kind == "released"), None)
 
     def read(self, name: str) -> Fact[K] | None:
         """Return a number from where most people may see it; None where it may not be told, or is undefined."""
-        return next((fact for each in self.measures if (fact := each.read(name)) is not None), None)
+        return next((fact for measures in self.measures if (fact := measures.read(name)) is not None), None)
 
     def read_exact(self, name: str) -> Fact[K] | None:
         """Return a number as its test rows say it, without noise, from where most people may see it."""
@@ -173,15 +173,15 @@ class RunFacts(Generic[K]):
         That predictions need the group stands first among them.
         """
         needed = say_group_needed(self.config)
-        said = [] if needed is None else [needed]
-        said += [self.raw_text] if any(each.kind == "raw" for each in self.measures) else []
-        said += [self.epsilon.reason] if self.epsilon.proved is None and self.epsilon.reason else []
-        said += self.warnings
-        return (*said, *(f"Assumed: {sentence}" for sentence in self.assumptions if sentence != needed))
+        sentences = [] if needed is None else [needed]
+        sentences += [self.raw_text] if any(measures.kind == "raw" for measures in self.measures) else []
+        sentences += [self.epsilon.reason] if self.epsilon.proved is None and self.epsilon.reason else []
+        sentences += self.warnings
+        return (*sentences, *(f"Assumed: {sentence}" for sentence in self.assumptions if sentence != needed))
 
     def without_released(self) -> RunFacts[K]:
         """Return the run by its exact numbers alone."""
-        return replace(self, measures=tuple(each for each in self.measures if each.kind != "released"))
+        return replace(self, measures=tuple(measures for measures in self.measures if measures.kind != "released"))
 
     def asking(self, name: str) -> RunFacts[K]:
         """Return a run that pursues no notion as one that was asked for the notion `name`."""
@@ -235,9 +235,7 @@ def for_audience(facts: RunFacts[Kind], audience: Audience) -> RunFacts[Kind] | 
         notion=facts.notion,
         asks=facts.asks,
         epsilon=facts.epsilon,
-        measures=tuple(
-            Measures(each.kind, each.found) for each in facts.measures if each.kind in ("public", "released")
-        ),
+        measures=tuple(Measures(own.kind, own.found) for own in facts.measures if own.kind in ("public", "released")),
         accuracy_is_public=facts.accuracy_is_public,
         assumptions=facts.assumptions,
         warnings=facts.warnings,
@@ -253,16 +251,16 @@ def _list_measures(record: Json, epsilon: EpsilonFacts) -> list[Measures[Kind]]:
     """Return a record's numbers by kind, those that most people may see first."""
     exact: Json = record["metrics"] or {}
     of_accuracy, of_gaps = find_kinds(record)
-    found: list[Measures[Kind]] = []
+    measures: list[Measures[Kind]] = []
     if of_gaps == "public":
-        found.append(Measures("public", exact))
+        measures.append(Measures("public", exact))
     elif of_accuracy == "public":
-        found.append(Measures("public", {name: exact.get(name) for name in _OF_EVERYBODY}))
+        measures.append(Measures("public", {name: exact.get(name) for name in _OF_EVERYBODY}))
     if epsilon.is_covered and record["metrics_private"] is not None:
-        found.append(Measures("released", record["metrics_private"]))
+        measures.append(Measures("released", record["metrics_private"]))
     if exact and of_gaps == "raw":
-        found.append(Measures("raw", exact))
-    return found
+        measures.append(Measures("raw", exact))
+    return measures
 
 
 def _format_missing(facts: RunFacts[Kind]) -> tuple[str, ...]:
@@ -282,34 +280,34 @@ def _format_missing(facts: RunFacts[Kind]) -> tuple[str, ...]:
 
 def _read_data(record: RunRecord) -> DataFacts:
     """Return the data in words; of a person's own file its caveats are told without the cell that they quote."""
-    asked: dict[str, Any] = record.config["data"]
-    found = record.data
-    labels = tuple(found["label_names"])
-    problem = problems().get(asked["dataset"] or "")
+    config_data: dict[str, Any] = record.config["data"]
+    data = record.data
+    labels = tuple(data["label_names"])
+    problem = problems().get(config_data["dataset"] or "")
     if problem is None:
-        title, summary = f"an own file, {Path(str(asked['file'])).name[:24]}", "A file of its user's own."
-        citation, licence, label = None, None, asked["label"] or ""
+        title, summary = f"an own file, {Path(str(config_data['file'])).name[:24]}", "A file of its user's own."
+        citation, licence, label = None, None, config_data["label"] or ""
     else:
         title, summary, citation, licence = problem.title, problem.summary, problem.citation, problem.licence
-        label = asked["label"] or problem.labels[0].column.name
+        label = config_data["label"] or problem.labels[0].column.name
     return DataFacts(
-        name=found["name"],
+        name=data["name"],
         title=title,
         summary=summary,
         citation=citation,
         licence=licence,
         label=label,
         positive=labels[-1] if len(labels) == 2 else None,
-        caveats=tuple(_CELL.sub(" because of one of its values.", caveat) for caveat in found["caveats"]),
+        caveats=tuple(_CELL.sub(" because of one of its values.", caveat) for caveat in data["caveats"]),
         own_file=problem is None,
-        published=is_published(asked),
-        unit=name_unit(asked),
-        sensitive=found["sensitive"],
-        sensitive_columns=tuple(found.get("sensitive_columns") or ()),
-        groups=tuple(found["group_names"]),
+        published=is_published(config_data),
+        unit=name_unit(config_data),
+        sensitive=data["sensitive"],
+        sensitive_columns=tuple(data.get("sensitive_columns") or ()),
+        groups=tuple(data["group_names"]),
         labels=labels,
-        columns=None if found["columns"] is None else tuple(found["columns"]),
-        n_train=found["n_train"],
-        n_test=found["n_test"],
-        is_image=found.get("image") is not None,
+        columns=None if data["columns"] is None else tuple(data["columns"]),
+        n_train=data["n_train"],
+        n_test=data["n_test"],
+        is_image=data.get("image") is not None,
     )

@@ -94,8 +94,8 @@ class Row(Generic[K]):
     @property
     def asked(self) -> dict[str, Any]:
         """What the setting says of the data."""
-        found: dict[str, Any] = json.loads(self.setting or "{}").get("data", {})
-        return found
+        data: dict[str, Any] = json.loads(self.setting or "{}").get("data", {})
+        return data
 
     @property
     def data(self) -> tuple[str, str, float | None, int | None, str]:
@@ -113,7 +113,7 @@ def read_outcome(record: Record) -> Outcome:
     private, variant = record.get("threat_model") is not None, record.get("variant")
     unproved = private and variant != "published" and record.get("epsilon") is None
     variant = REPLAYED if replayed else UNPROVED if unproved else variant
-    asked = {name: value for name, value in config.items() if name not in _SEEDS}
+    setting = {name: value for name, value in config.items() if name not in _SEEDS}
     epsilon = record.get("epsilon") if config.get("reuse") else config.get("epsilon")
     return Outcome(
         method=config["method"]["name"],
@@ -127,7 +127,7 @@ def read_outcome(record: Record) -> Outcome:
         threat_model=None if replayed else record.get("threat_model"),
         variant=variant,
         key=record["key"],
-        setting=sys.intern(json.dumps({**asked, "variant": variant}, sort_keys=True)),  # one for all seeds
+        setting=sys.intern(json.dumps({**setting, "variant": variant}, sort_keys=True)),  # one for all seeds
         delta=record.get("delta"),
         group_ratio=data.get("group_ratio"),
         rows=data.get("rows"),
@@ -172,8 +172,8 @@ def format_claim(row: TableRow) -> str:
 def parameter_diff(configs: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
     """Return only the settings that differ: name -> each config's value; None where a config has no such setting."""
     flat = [_flatten(config) for config in configs]
-    names = list(dict.fromkeys(name for each in flat for name in each))
-    table = {name: tuple(each.get(name) for each in flat) for name in names}
+    names = list(dict.fromkeys(name for settings in flat for name in settings))
+    table = {name: tuple(settings.get(name) for settings in flat) for name in names}
     return {name: values for name, values in table.items() if any(value != values[0] for value in values[1:])}
 
 
@@ -187,12 +187,12 @@ def varied_settings(rows: Iterable[TableRow]) -> dict[str, dict[str, Any]]:
     for method, settings in flat.values():
         for name, value in settings.items():
             values.setdefault((method, name), set()).add(repr(value))
-    found = {}
+    varied_by_key = {}
     for key, (method, settings) in flat.items():
         varied = [name for name in settings if len(values[method, name]) > 1]
         varied.sort(key=lambda name: -len(values[method, name]))
-        found[key] = {name: settings[name] for name in varied}
-    return found
+        varied_by_key[key] = {name: settings[name] for name in varied}
+    return varied_by_key
 
 
 def _list_untold(row: TableRow) -> dict[str, Any]:

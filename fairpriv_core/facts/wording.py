@@ -55,9 +55,9 @@ def data_title(data: Mapping[str, Any]) -> str:
     label = data.get("label") or ("" if problem is None else problem.labels[0].column.name)
     column, positive = str(label).partition(":")[0], str(data.get("positive") or "")
     numbered = ":" in str(label) and positive.startswith(column)
-    asked = positive if numbered else _name_column(str(label)) + (f" = {positive}" if positive else "")
+    prediction = positive if numbered else _name_column(str(label)) + (f" = {positive}" if positive else "")
     groups = " and ".join(_name_column(part) for part in str(data["sensitive"]).split("+"))
-    return f"{name.partition(' (')[0]}: {asked} by {groups}"
+    return f"{name.partition(' (')[0]}: {prediction} by {groups}"
 
 
 def rows_suffix(data: Mapping[str, Any]) -> str:
@@ -127,17 +127,17 @@ def _name_column(text: str) -> str:
 ACCOUNTED = {"proved": "proved", "published": "as published, not proved"}
 
 
-def share_text(found: Mapping[str, Any], name: str) -> str:
+def share_text(part: Mapping[str, Any], name: str) -> str:
     """Return a share of a record's group or class in per cent, with its interval in brackets where it has one.
 
     >>> share_text({"accuracy": 0.5, "accuracy_interval": [0.4, 0.6]}, "accuracy"), share_text({}, "accuracy")
     ('50.00 (40.00 to 60.00)', '–')
     """
-    if found.get(name) is None:
+    if part.get(name) is None:
         return "–"
-    ends = found.get(f"{name}_interval")
+    ends = part.get(f"{name}_interval")
     spread = "" if ends is None else f" ({number_text(100 * ends[0])} to {number_text(100 * ends[1])})"
-    return f"{number_text(100 * found[name])}{spread}"
+    return f"{number_text(100 * part[name])}{spread}"
 
 
 def rows_text(rows: int) -> str:

@@ -61,14 +61,14 @@ def group_by_claim(rows: Iterable[TableRow]) -> dict[Claim, list[TableRow]]:
     Left out are rows without accuracy or gap, those that state no ε though they are private, and those whose noise can
     be repeated, which protect nothing.
     """
-    found: dict[Claim, list[TableRow]] = {}
+    rows_by_claim: dict[Claim, list[TableRow]] = {}
     for row in rows:
         known = row.accuracy.mean is not None and row.gap.mean is not None
         if known and row.variant != REPLAYED and (row.epsilon is None) == (row.threat_model is None):
             private = row.threat_model is not None
             claim = Claim(row.threat_model, row.variant, row.delta) if private else Claim(None, None, None)
-            found.setdefault(claim, []).append(row)
-    return dict(sorted(found.items(), key=lambda item: item[0].threat_model is None))
+            rows_by_claim.setdefault(claim, []).append(row)
+    return dict(sorted(rows_by_claim.items(), key=lambda item: item[0].threat_model is None))
 
 
 def find_best(rows: Sequence[TableRow]) -> list[TableRow]:
@@ -160,7 +160,7 @@ def frontier(
         series += draw_ends(find_plain(plain), panel)
     best, total = _count(claims)
     mixed = any(one.style == "muted" for one in series)
-    said = (
+    caption = (
         f"{_format_best(best, total, dominated=dominated)} Up and to the left is better; a line joins a method's "
         f"settings at one ε.{f' {CAPTION}' * mixed}"
     )
@@ -170,8 +170,8 @@ def frontier(
         x=Axis(f"{notion} gap", "percentage points", with_zero=True),
         panels=tuple(Panel(ACCURACY, claim.short) for claim in shown),
         series=tuple(series),
-        caption=f"{said} {_format_seeds(claims, series)}",
-        own=said,
+        caption=f"{caption} {_format_seeds(claims, series)}",
+        own=caption,
         alt=_describe(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
         origin=find_origin_of_rows(row for rows in claims.values() for row in rows),
         regions=() if wanted is None else tuple(wanted.shade(panel) for panel in range(len(shown))),
@@ -274,10 +274,10 @@ def _with_whiskers(series: Series, rows: Sequence[TableRow]) -> Series:
 
 
 def _by_method(rows: Sequence[TableRow]) -> dict[str, list[TableRow]]:
-    found: dict[str, list[TableRow]] = {}
+    rows_by_method: dict[str, list[TableRow]] = {}
     for row in sorted(rows, key=lambda row: place_method(row.method)):
-        found.setdefault(row.method, []).append(row)
-    return found
+        rows_by_method.setdefault(row.method, []).append(row)
+    return rows_by_method
 
 
 def _by_budget(rows: Sequence[TableRow]) -> dict[tuple[float, bool], list[TableRow]]:
@@ -285,11 +285,11 @@ def _by_budget(rows: Sequence[TableRow]) -> dict[tuple[float, bool], list[TableR
 
     Private evaluation asks the same of training: a run with it and one without are no two settings to choose from.
     """
-    found: dict[tuple[float, bool], list[TableRow]] = {}
+    rows_by_budget: dict[tuple[float, bool], list[TableRow]] = {}
     for row in sorted(rows, key=lambda row: row.gap.mean or 0.0):
         evaluated = bool(json.loads(row.setting or "{}").get("private_evaluation"))
-        found.setdefault((row.epsilon or 0.0, evaluated), []).append(row)
-    return dict(sorted(found.items()))
+        rows_by_budget.setdefault((row.epsilon or 0.0, evaluated), []).append(row)
+    return dict(sorted(rows_by_budget.items()))
 
 
 def _thin(rows: Sequence[TableRow]) -> Sequence[TableRow]:

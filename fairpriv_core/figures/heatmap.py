@@ -40,10 +40,10 @@ def read_settings(config: Mapping[str, Any]) -> dict[str, float]:
 def find_varying(settings: Iterable[Mapping[str, float]]) -> list[str]:
     """Return the names of the settings that have two values or more, those with more values first."""
     values: dict[str, set[float]] = {}
-    for each in settings:
-        for name, value in each.items():
+    for own in settings:
+        for name, value in own.items():
             values.setdefault(name, set()).add(value)
-    varying = [name for name, found in values.items() if len(found) > 1]
+    varying = [name for name, different in values.items() if len(different) > 1]
     return sorted(varying, key=lambda name: -len(values[name]))
 
 
@@ -70,7 +70,7 @@ def heat_map(
     empty = [(x, y) for y in lines for x in columns if (x, y) not in places]
     title = {"accuracy": "Accuracy", "gap": "Fairness gap"}[quantity]
     unit = {"accuracy": "%", "gap": "pp"}[quantity]
-    alike = max((len(found) for found in places.values()), default=0)
+    alike = max((len(alike_rows) for alike_rows in places.values()), default=0)
     return FigureData(
         name=f"map_{quantity}_{across.name}_{up.name}".replace(".", "_"),
         title=f"{title} over {across.title} and {up.title}",
@@ -87,8 +87,8 @@ def heat_map(
 def _draw(
     places: Mapping[tuple[float, float], Sequence[TableRow]], quantity: Quantity, axes: tuple[Setting, Setting]
 ) -> Series:
-    values = tuple(_mean(found, quantity) for found in places.values())
-    seeds = [sum(len(row.seeds) for row in found) for found in places.values()]
+    values = tuple(_mean(rows, quantity) for rows in places.values())
+    seeds = [sum(len(row.seeds) for row in rows) for rows in places.values()]
     words = percent_text if quantity == "accuracy" else points_text
     hovers = [
         f"{_name(place, axes)}\n{words(value / 100)}\n{count} {'run' if count == 1 else 'runs'}"
@@ -102,7 +102,7 @@ def _draw(
         z=values,
         text=tuple(number_text(value) for value in values) if len(places) <= _MOST_TEXTS else (),
         hover=tuple(hovers),
-        keys=tuple(found[0].keys[0] for found in places.values()),
+        keys=tuple(rows[0].keys[0] for rows in places.values()),
     )
 
 
@@ -129,7 +129,7 @@ def _format_extremes(
     if not places:
         return "No finished run has both settings."
     words = percent_text if quantity == "accuracy" else points_text
-    means = {place: _mean(found, quantity) / 100 for place, found in places.items()}
+    means = {place: _mean(rows, quantity) / 100 for place, rows in places.items()}
     low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
     return f"Lowest {words(means[low])} at {_name(low, axes)}, highest {words(means[high])} at {_name(high, axes)}."
 

@@ -60,13 +60,13 @@ def smallest_epsilon(
 
 def say_answer(answer: Answer, *, accuracy: float | None = None, gap: float | None = None) -> str:
     """Return an answer as sentences: ε with all that belongs beside it, means with intervals, what is missed."""
-    wanted = " and ".join(_list_wishes(accuracy, gap)) or "Anything"
+    wanted = " and ".join(_list_conditions(accuracy, gap)) or "Anything"
     many = "1 stored setting" if answer.rows == 1 else f"{answer.rows} stored settings"
     if answer.nearest is None:
         return f"{wanted}: none of {many} has these numbers."
     row = answer.nearest
-    found = _format_mean(row.accuracy, percent_text), _format_mean(row.gap, points_text)
-    has = f"accuracy {found[0]}, gap {found[1]} ({row.note.rstrip('.')})"
+    means = _format_mean(row.accuracy, percent_text), _format_mean(row.gap, points_text)
+    has = f"accuracy {means[0]}, gap {means[1]} ({row.note.rstrip('.')})"
     name = method_style(row.method).title
     if answer.found is not None:
         return f"{wanted}: the smallest ε of {many} is {format_claim(row)}. {name} has {has} there."
@@ -100,9 +100,9 @@ def _budget(row: TableRow) -> float:
     return row.epsilon or 0.0
 
 
-def _list_wishes(accuracy: float | None, gap: float | None) -> list[str]:
-    wishes = [] if accuracy is None else [f"Accuracy of at least {percent_text(accuracy)}"]
-    return wishes if gap is None else [*wishes, f"{'a' if wishes else 'A'} gap of at most {points_text(gap)}"]
+def _list_conditions(accuracy: float | None, gap: float | None) -> list[str]:
+    least = [] if accuracy is None else [f"Accuracy of at least {percent_text(accuracy)}"]
+    return least if gap is None else [*least, f"{'a' if least else 'A'} gap of at most {points_text(gap)}"]
 
 
 def _list_misses(answer: Answer) -> list[str]:

@@ -56,10 +56,10 @@ def find_origin(data: Iterable[Mapping[str, Any]], *, tell: bool = True) -> Orig
 
     It is to be told that data are public, unless what stands around does.
     """
-    told = list(data)
-    if not all(map(is_published, told)):
+    shown = list(data)
+    if not all(map(is_published, shown)):
         return ALL_RAW
-    return Origin("public", list_titles(told) if tell else ())
+    return Origin("public", list_titles(shown) if tell else ())
 
 
 def format_origin(data: Iterable[Mapping[str, Any]]) -> str:
@@ -75,7 +75,7 @@ def format_public_data(titles: Sequence[str]) -> str:
 
 def list_titles(data: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the titles of published `data`, each once."""
-    return tuple(dict.fromkeys(problems()[each["dataset"]].title for each in data))
+    return tuple(dict.fromkeys(problems()[one["dataset"]].title for one in data))
 
 
 def say_raw_briefly(data: Iterable[Mapping[str, Any]]) -> str:

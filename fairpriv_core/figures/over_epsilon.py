@@ -61,15 +61,15 @@ def trade_off(
         for panel in range(2)
     ]
     parts = (_format_seeds(curves), _FAINT * bool(faint), _format_threats(known))
-    said = " ".join(part.strip() for part in parts if part)
+    caption = " ".join(part.strip() for part in parts if part)
     return FigureData(
         name="trade_off",
         title=f"{dataset}, over ε",
         x=EPSILON_AXIS,
         panels=(Panel(ACCURACY, "Accuracy"), Panel(Axis("Gap", "percentage points", with_zero=True), f"{notion} gap")),
         series=tuple(series),
-        caption=said,
-        own=said,
+        caption=caption,
+        own=caption,
         alt=_describe([one for one in series if not one.faint], f"Accuracy and {notion.lower()} gap over ε: {dataset}"),
         references=() if epsilon is None else (Reference(epsilon, f"ε = {epsilon_text(epsilon)}"),),
         origin=find_origin_of_rows(rows),
@@ -80,13 +80,13 @@ def trade_off(
 
 def list_curves(rows: Sequence[TableRow], settings: Mapping[str, str] | None = None) -> list[Curve]:
     """Return the curves of `trade_off`, by method in the catalogue's order, then by first appearance."""
-    found: dict[str, list[TableRow]] = {}
+    rows_by_name: dict[str, list[TableRow]] = {}
     for row in sorted(rows, key=lambda row: place_method(row.method)):
         published = ", as published" if row.variant == "published" else ""
         own = settings is not None and settings.get(row.keys[0])
         what = f" ({wording.protection_suffix(row.threat_model)})" if settings is None else f", {own}" if own else ""
-        found.setdefault(f"{method_style(row.method).title}{published}{what}", []).append(row)
-    return [Curve(name, tuple(sorted(own, key=_budget))) for name, own in found.items()]
+        rows_by_name.setdefault(f"{method_style(row.method).title}{published}{what}", []).append(row)
+    return [Curve(name, tuple(sorted(own, key=_budget))) for name, own in rows_by_name.items()]
 
 
 def choose_lit(curves: Sequence[Curve], wanted: Wanted | None) -> list[Curve]:
@@ -124,12 +124,12 @@ def _draw(curve: Curve, panel: int, span: tuple[float, float], *, labelled: bool
         variation=int(curve.first.variant == "published"),
         labelled=labelled and not faint,
     )
-    told = [row for _, _, row in points]
+    rows = [row for _, _, row in points]
     return replace(
         drawn,
         faint=faint,
-        keys=tuple(row.keys[0] for row in told),
-        hover=tuple(f"{curve.name}\n{format_point(row).partition(', ')[2]}" for row in told),
+        keys=tuple(row.keys[0] for row in rows),
+        hover=tuple(f"{curve.name}\n{format_point(row).partition(', ')[2]}" for row in rows),
     )
 
 
@@ -166,5 +166,5 @@ def _format_threats(rows: Sequence[TableRow]) -> str:
 
 
 def _describe(series: Sequence[Series], what: str) -> str:
-    parts = [f"{each.name}, panel {each.panel + 1}: {list_values(each.x, each.y, '')}" for each in series]
+    parts = [f"{one.name}, panel {one.panel + 1}: {list_values(one.x, one.y, '')}" for one in series]
     return f"{what}. " + ". ".join(parts) + "."

@@ -73,8 +73,8 @@ def format_run_sentences(preset: Preset, runs: Runs) -> str:
 
 def format_sentences(preset: Preset, runs: Runs) -> str:
     """Return the sentences under a drawing, or under several that show the runs."""
-    said = (format_run_sentences(preset, runs), _format_knobs(preset.drawing, runs), preset.caution)
-    return " ".join(part for part in said if part)
+    sentences = (format_run_sentences(preset, runs), _format_knobs(preset.drawing, runs), preset.caution)
+    return " ".join(part for part in sentences if part)
 
 
 def format_own_sentences(preset: Preset, shown_by: Sequence[Runs]) -> list[str]:
@@ -91,15 +91,15 @@ def format_own_sentences(preset: Preset, shown_by: Sequence[Runs]) -> list[str]:
         partial(_format_knobs, preset.drawing),
         _format_alike if alike else lambda _: "",
     )
-    said = [[tell(runs) for runs in shown_by] for tell in tells]
-    unlike = [each for each in said if len(set(each)) > 1]
+    texts_by_kind = [[tell(runs) for runs in shown_by] for tell in tells]
+    unlike = [texts_of_one for texts_of_one in texts_by_kind if len(set(texts_of_one)) > 1]
     return [" ".join(text for text in texts if text) for texts in zip(*unlike, strict=True)] or [""] * len(shown_by)
 
 
 def is_raw(preset: Preset, runs: Runs) -> bool:
     """Return whether a preset shows more than accuracies and times of groups that not everybody has the rows of."""
-    told = any(path not in (*ALWAYS, ACCURACY.path, SECONDS.path) for path in list_paths(preset))
-    return told and not all(is_published(run.data) for run in runs)
+    shows_more = any(path not in (*ALWAYS, ACCURACY.path, SECONDS.path) for path in list_paths(preset))
+    return shows_more and not all(is_published(run.data) for run in runs)
 
 
 def tells_budgets(table: Table) -> bool:
@@ -112,8 +112,8 @@ def budget_text(runs: Runs) -> str:
     if not any(run.threat_model for run in runs):
         return "none" if runs else "–"
     proved, claimed = _range(runs, published=False), _range(runs, published=True)
-    said = (f"{proved} proved" if proved else "", f"{claimed} by the paper, not proved" if claimed else "")
-    return ", ".join(text for text in said if text) or "not proved"
+    parts = (f"{proved} proved" if proved else "", f"{claimed} by the paper, not proved" if claimed else "")
+    return ", ".join(text for text in parts if text) or "not proved"
 
 
 def name_data(runs: Runs) -> list[str]:
@@ -163,7 +163,7 @@ def _format_budgets(preset: Preset, runs: Runs) -> str:
         names: dict[str, list[str]] = {}
         for part in _parts(preset):
             names.setdefault(_range(choose(private, part.where), published=published), []).append(part.name)
-        named = ", ".join(f"{found} ({'; '.join(own)})" for found, own in names.items() if found)
+        named = ", ".join(f"{epsilons} ({'; '.join(own)})" for epsilons, own in names.items() if epsilons)
         sentence += f" {lead}: {named}." if named else ""
     return sentence
 
@@ -171,7 +171,7 @@ def _format_budgets(preset: Preset, runs: Runs) -> str:
 def find_knob(plot: Plot, runs: Runs) -> Value | None:
     """Return the setting that tells the points of a series apart; None where its runs have none."""
     choices = (plot.along,) if isinstance(plot.along, Value) else plot.along
-    return next((each for each in choices if any(shown(run, each) is not None for run in runs)), None)
+    return next((choice for choice in choices if any(shown(run, choice) is not None for run in runs)), None)
 
 
 def _format_knobs(drawing: Drawing | None, runs: Runs) -> str:
@@ -216,16 +216,16 @@ def _range(runs: Runs, *, published: bool) -> str:
 
 def _format_settings(preset: Preset, runs: Runs) -> list[str]:
     """Return for the methods that are shown in both variants in which settings these differ."""
-    found: dict[str, list[str]] = {}
+    methods_by_names: dict[str, list[str]] = {}
     for part in _parts(preset):
         if part.where.get(_VARIANT) == "published":
             own, proved = choose(runs, part.where), choose(runs, {**part.where, _VARIANT: "proved"})
             names = ", ".join(_differing(own, proved)) if own and proved else ""
-            found.setdefault(names, []).append(part.name.partition(", as published")[0])
+            methods_by_names.setdefault(names, []).append(part.name.partition(", as published")[0])
     return [
         f"{' and '.join(methods)}: the proved variant has other settings than the published one ({names}), which "
         "may be why the two lie apart."
-        for names, methods in found.items()
+        for names, methods in methods_by_names.items()
         if names
     ]
 
@@ -237,12 +237,12 @@ def _differing(one: Runs, other: Runs) -> list[str]:
 
 
 def _settings(runs: Runs) -> Mapping[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    values_by_name: dict[str, set[str]] = {}
     for own in by_config(runs):
         for name, value in own[0].method.items():
             if name != "variant":
-                found.setdefault(name, set()).add(json.dumps(value, sort_keys=True))
-    return found
+                values_by_name.setdefault(name, set()).add(json.dumps(value, sort_keys=True))
+    return values_by_name
 
 
 def draw_preset(preset: Preset, runs: Runs) -> Grid:
@@ -330,13 +330,13 @@ def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
 
 def _references(values: Sequence[Value], runs: Runs, *, bars: bool) -> tuple[Reference, ...]:
     """Return the lines of the levels that values are compared with: across each one's panel, or across all bars."""
-    found = []
+    marks = []
     for panel, value in enumerate(values):
         level = None if value.mark is None else fold(runs, replace(value, path=value.mark.path)).mean
         if value.mark is not None and level is not None:
             label = f"{value.mark.name}: {amount(level)}{' %' if value.unit == '%' else ''}"
-            found.append(Reference(level, label, axis="x" if bars else "y", panel=None if bars else panel))
-    return tuple(found)
+            marks.append(Reference(level, label, axis="x" if bars else "y", panel=None if bars else panel))
+    return tuple(marks)
 
 
 def _is_far(level: Reference, series: Sequence[Series]) -> bool:
@@ -384,8 +384,8 @@ def _points(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, 
     """Return a chain of points, one for each value of the setting `along`."""
     along = find_knob(plot, runs)
     groups = [(None, list(runs))] if along is None else by_setting(runs, along)
-    found = [(at, fold(own, plot.x), fold(own, plot.rows[panel])) for at, own in groups]
-    drawn = [one for one in found if one[1].mean is not None]
+    points = [(at, fold(own, plot.x), fold(own, plot.rows[panel])) for at, own in groups]
+    drawn = [one for one in points if one[1].mean is not None]
     return Series(
         part.name,
         "points",

@@ -27,8 +27,8 @@ def compare(one: Runs, other: Runs, check: Compare) -> Mean:
         return _compare_over_seeds(one, other, check)
     pairs = list_pairs(one, other, check)
     if pairs and not (check.as_ratio and not _mean_of_second(pairs)):
-        found = mean_interval(_ratios(pairs) if check.as_ratio else (x - y for x, y in pairs))
-        return found if has_interval(check.one.value) else Mean(found.mean, None, None, found.n)
+        mean = mean_interval(_ratios(pairs) if check.as_ratio else (x - y for x, y in pairs))
+        return mean if has_interval(check.one.value) else Mean(mean.mean, None, None, mean.n)
     first = measure(one, check.one)[0]
     second = measure(other, check.other)[0].mean if isinstance(check.other, Quantity) else float(check.other)
     if first.mean is None or second is None or (check.as_ratio and second == 0):
@@ -88,15 +88,15 @@ class SettingRuns:
 
 def list_settings(runs: Runs, quantity: Quantity, level: Value) -> list[SettingRuns]:
     """Return the settings of a quantity's runs that have both numbers."""
-    each = by_config(measure(runs, quantity)[1])
-    found = [(fold(own, level), fold(own, quantity.value).mean, own) for own in each]
-    return [SettingRuns(at, mean, own) for at, mean, own in found if at.mean is not None and mean is not None]
+    runs_by_setting = by_config(measure(runs, quantity)[1])
+    settings = [(fold(own, level), fold(own, quantity.value).mean, own) for own in runs_by_setting]
+    return [SettingRuns(at, mean, own) for at, mean, own in settings if at.mean is not None and mean is not None]
 
 
 def reach(settings: Sequence[SettingRuns], least: float) -> list[PaperRun]:
     """Return the runs of the setting with the smallest mean of those whose level is at least `least`; [] for none."""
-    found = [one for one in settings if (one.level.mean or 0.0) >= least]
-    return min(found, key=lambda one: one.mean).runs if found else []
+    reaching = [one for one in settings if (one.level.mean or 0.0) >= least]
+    return min(reaching, key=lambda one: one.mean).runs if reaching else []
 
 
 def list_reaching(settings: Sequence[SettingRuns], least: float) -> list[list[PaperRun]]:
@@ -125,11 +125,11 @@ def _mean_of_second(pairs: Sequence[tuple[float, float]]) -> float:
 
 def _by_seed(runs: Runs, value: Value, of: Literal["mean", "spread"] = "mean") -> dict[int, float]:
     """Return the mean of a value, or its standard deviation over settings, at each seed."""
-    found: dict[int, list[float]] = {}
+    values_by_seed: dict[int, list[float]] = {}
     for run in runs:
         number = shown(run, value)
         if number is not None:
-            found.setdefault(run.seed, []).append(number)
+            values_by_seed.setdefault(run.seed, []).append(number)
     if of == "spread":
-        return {seed: stdev(values) for seed, values in found.items() if len(values) > 1}
-    return {seed: math.fsum(values) / len(values) for seed, values in found.items()}
+        return {seed: stdev(values) for seed, values in values_by_seed.items() if len(values) > 1}
+    return {seed: math.fsum(values) / len(values) for seed, values in values_by_seed.items()}

@@ -65,9 +65,9 @@ def measure_membership(store: RunStore, key: str, datasets: DatasetCache) -> dic
     Raises BadInput for a run that has no model.
     """
     config = build_config(store.row(key).config)
-    found = attack_membership(Model.read(partial(store.artifact, key)), *datasets.parts(config), seed=config.seed)
-    attacks = {one.attacker: {"auc": one.auc, "advantage": one.advantage} for one in found.attackers}
-    return {**attacks, "chance": {"auc": 0.5, "advantage": guessed_advantage(found.judged)}}
+    attack = attack_membership(Model.read(partial(store.artifact, key)), *datasets.parts(config), seed=config.seed)
+    attacks = {one.attacker: {"auc": one.auc, "advantage": one.advantage} for one in attack.attackers}
+    return {**attacks, "chance": {"auc": 0.5, "advantage": guessed_advantage(attack.judged)}}
 
 
 def measure_clipped(store: RunStore, key: str, datasets: DatasetCache) -> dict[str, float]:
@@ -119,11 +119,11 @@ def read_training(store: RunStore, key: str, _datasets: DatasetCache) -> dict[st
     """
     row = store.row(key)
     names = {"test/accuracy": "accuracy", f"test/{row.config['notion']}_gap": "gap"}
-    found: dict[str, dict[str, float | None]] = {name: {} for name in names.values()}
+    values: dict[str, dict[str, float | None]] = {name: {} for name in names.values()}
     for step, name, value in store.curves(key, names.__contains__):
         epoch = round(step * row.config["method"]["epochs"] / (row.steps or 1))
-        found[names[name]][str(epoch)] = value
-    return found
+        values[names[name]][str(epoch)] = value
+    return values
 
 
 SHIFTS = (0, 5, 10, 20)  # percent of total variation

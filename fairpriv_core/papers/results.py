@@ -88,7 +88,7 @@ def read_made() -> dict[str, Made]:
     own = {name: _read(name, list(rows)) for name, rows in groupby(stored, key=lambda row: str(row["figure"]))}
     made_from = {each.id: each.made_from for paper in PAPERS for each in paper.presets if each.made_from}
     parts = {name: [own[part] for part in others if part in own] for name, others in made_from.items()}
-    whole = {name for name, found in parts.items() if len(found) == len(made_from[name]) and _are_alike(found)}
+    whole = {name for name, made in parts.items() if len(made) == len(made_from[name]) and _are_alike(made)}
     return own | {name: _put_together(parts[name]) for name in sorted(whole)}
 
 

@@ -53,7 +53,7 @@ def with_settings(sweeps: Iterable[Json], settings: Mapping[str, str]) -> list[J
 
     Raises BadInput for a hyper-parameter that no method of them has.
     """
-    found: list[Json] = []
+    changed: list[Json] = []
     used: set[str] = set()
     for raw in sweeps:
         tables: list[Json] = []
@@ -62,11 +62,11 @@ def with_settings(sweeps: Iterable[Json], settings: Mapping[str, str]) -> list[J
             used |= own.keys()
             if {**table, **own} not in tables:
                 tables.append({**table, **own})
-        found.append({**raw, "axes": {**raw["axes"], "method": tables}})
+        changed.append({**raw, "axes": {**raw["axes"], "method": tables}})
     unknown = sorted(settings.keys() - used)
     if unknown:
         raise BadInput(f"none of its methods has a hyper-parameter '{unknown[0]}'.", field="set")
-    return found
+    return changed
 
 
 def find_runs(store: RunStore, keys: Sequence[str]) -> list[PaperRun]:
@@ -80,9 +80,9 @@ def list_waiting(store: RunStore, keys: Sequence[str]) -> list[RunRow]:
     return [row for row in SweepStore(store).find(keys).values() if not row.ended]
 
 
-def attach(runs: Sequence[PaperRun], measure: str, found: Mapping[str, Json]) -> list[PaperRun]:
+def attach(runs: Sequence[PaperRun], measure: str, numbers: Mapping[str, Json]) -> list[PaperRun]:
     """Return runs with what was measured of each, by its key, under the measure's name."""
-    return [replace(run, measured={**run.measured, measure: found.get(run.key, {})}) for run in runs]
+    return [replace(run, measured={**run.measured, measure: numbers.get(run.key, {})}) for run in runs]
 
 
 def run_missing(sweeps: Sequence[Json], order: Order, reporter: Reporter, *, again: str) -> list[str]:

@@ -39,25 +39,25 @@ _ALIKE = 0.95
 
 def shown(run: PaperRun, value: Value) -> float | None:
     """Return a run's number as it is shown; None where it is undefined."""
-    found = run.read(value.path)
-    if found is None or not math.isfinite(found):
+    number = run.read(value.path)
+    if number is None or not math.isfinite(number):
         return None
-    return value.scale * float(1.0 - found if value.complement else found)
+    return value.scale * float(1.0 - number if value.complement else number)
 
 
 def choose(runs: Runs, *wheres: Where) -> list[PaperRun]:
     """Return the runs that have all of the given values; what is asked of settings alone is asked once of each."""
-    asked = [
+    conditions = [
         (path, wanted if isinstance(wanted, tuple) else (wanted,)) for where in wheres for path, wanted in where.items()
     ]
-    if not all(path.startswith("config/") and path != "config/seed" for path, _ in asked):
-        return [run for run in runs if all(run.read(path) in among for path, among in asked)]
+    if not all(path.startswith("config/") and path != "config/seed" for path, _ in conditions):
+        return [run for run in runs if all(run.read(path) in among for path, among in conditions)]
     known: dict[object, bool] = {}  # by setting, which committed results have
     chosen = []
     for run in runs:
         setting = id(run) if run.setting is None else run.setting
         if setting not in known:
-            known[setting] = all(run.read(path) in among for path, among in asked)
+            known[setting] = all(run.read(path) in among for path, among in conditions)
         if known[setting]:
             chosen.append(run)
     return chosen
@@ -95,8 +95,8 @@ def fold(runs: Runs, value: Value) -> Mean:
 
     Times have none: runs that train together are given equal shares.
     """
-    found = mean_interval(shown(run, value) for run in runs)
-    return found if has_interval(value) else Mean(found.mean, None, None, found.n)
+    mean = mean_interval(shown(run, value) for run in runs)
+    return mean if has_interval(value) else Mean(mean.mean, None, None, mean.n)
 
 
 def has_interval(value: Value) -> bool:
@@ -160,25 +160,25 @@ def measure(runs: Runs, quantity: Quantity) -> tuple[Mean, list[PaperRun]]:
     chosen = [run for run in choose(runs, quantity.where) if shown(run, quantity.value) is not None]
     if quantity.of == "mean":
         return fold(chosen, quantity.value), chosen
-    values = [found for run in chosen if (found := shown(run, quantity.value)) is not None]
+    values = [number for run in chosen if (number := shown(run, quantity.value)) is not None]
     spread = stdev(values) if len(values) > 1 else None
     return Mean(spread, None, None, len(values)), chosen
 
 
 def by_setting(runs: Runs, along: Value) -> list[tuple[float | None, list[PaperRun]]]:
     """Return the runs at each value of a setting, smallest first; None, for those without it, last."""
-    found: dict[float | None, list[PaperRun]] = {}
+    runs_by_value: dict[float | None, list[PaperRun]] = {}
     for run in runs:
-        found.setdefault(shown(run, along), []).append(run)
-    return sorted(found.items(), key=lambda item: math.inf if item[0] is None else item[0])
+        runs_by_value.setdefault(shown(run, along), []).append(run)
+    return sorted(runs_by_value.items(), key=lambda item: math.inf if item[0] is None else item[0])
 
 
 def by_config(runs: Runs) -> list[list[PaperRun]]:
     """Return the runs of each setting, which differ by seed alone; committed results have a setting's number."""
-    found: dict[object, list[PaperRun]] = {}
+    runs_by_setting: dict[object, list[PaperRun]] = {}
     for run in runs:
-        found.setdefault(_name_setting(run.config) if run.setting is None else run.setting, []).append(run)
-    return list(found.values())
+        runs_by_setting.setdefault(_name_setting(run.config) if run.setting is None else run.setting, []).append(run)
+    return list(runs_by_setting.values())
 
 
 def _name_setting(config: Json) -> str:

@@ -100,7 +100,7 @@ class Supervisor:
         """Do what is due: reap, hasten, recover, start. Where nothing has changed there is nothing new to start."""
         seen = self._database.version()
         self._reap()
-        self._hasten()
+        self._end_overdue()
         if time.monotonic() - self._recovered > RECOVER_SECONDS:
             self._recovered = time.monotonic()
             self._work.recover()
@@ -154,7 +154,7 @@ class Supervisor:
                 self._work.recover(mishap)  # what it has left
             self.explorer, self._seen = None, None  # a run that was queued as it ended waits for the next one
 
-    def _hasten(self) -> None:
+    def _end_overdue(self) -> None:
         """End a child that has not obeyed a pause or a stop for a while: its last checkpoint is what remains.
 
         A preview that was cancelled is ended at once.

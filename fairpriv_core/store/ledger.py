@@ -140,9 +140,10 @@ class LedgerStore:
         """Return a sentence for each deleted run, and each paid release, of which what is kept is damaged."""
         found = []
         with self._database.read() as connection:
-            stones = connection.execute(select(tombstone)).mappings().all()
+            tombstones = connection.execute(select(tombstone)).mappings().all()
             charges = connection.execute(select(charge)).mappings().all()
-        for stored, read in [*((each, _line_of_stone) for each in stones), *((each, _read_charge) for each in charges)]:
+        readers = [*((row, _read_tombstone) for row in tombstones), *((row, _read_charge) for row in charges)]
+        for stored, read in readers:
             try:
                 with _naming(stored):
                     read(stored)
@@ -241,7 +242,7 @@ def admit_drafts(connection: Connection, drafts: Sequence[Mapping[str, Any]]) ->
     admit(connection, *[record_posting(draft) for draft in drafts])
 
 
-def bury(connection: Connection, stored: RowMapping) -> None:
+def leave_tombstone(connection: Connection, stored: RowMapping) -> None:
     """Leave a tombstone of a run that is about to be deleted, unless it released nothing."""
     record = read_cost(stored)
     if record is None:
@@ -338,7 +339,7 @@ def _read_lines(connection: Connection, data: str) -> list[LedgerLine]:
                 found.append((stored["created"], _line_of_run(stored, posting, committed)))
     for stored in connection.execute(select(tombstone)).mappings():
         with _naming(stored):
-            posting, line = _line_of_stone(stored)
+            posting, line = _read_tombstone(stored)
         found += [(stored["deleted"], line)] if follow_catalog(posting.data) in same else []
     for stored in connection.execute(select(charge)).mappings():
         with _naming(stored):
@@ -410,7 +411,7 @@ def _read_result(stored: RowMapping) -> dict[str, Any]:
     return dict(stored["result"])
 
 
-def _line_of_stone(stored: RowMapping) -> tuple[Posting, LedgerLine]:
+def _read_tombstone(stored: RowMapping) -> tuple[Posting, LedgerLine]:
     """Return what a deleted run left, and its line."""
     posting, asked = Posting.from_json(stored["post"]), stored["post"].get("asked")
     asked = None if asked is None else LedgerEntry.from_json(asked)

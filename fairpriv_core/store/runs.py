@@ -27,7 +27,7 @@ from fairpriv_core.store.curves import Point, read_curves
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.decisions import DecisionStore
 from fairpriv_core.store.labels import Label, check_label, note_change, read_label, write_label
-from fairpriv_core.store.ledger import LedgerStore, admit, bury, find_chosen, find_evaluated, find_withdrawn
+from fairpriv_core.store.ledger import LedgerStore, admit, find_chosen, find_evaluated, find_withdrawn, leave_tombstone
 from fairpriv_core.store.previews import PreviewStore
 from fairpriv_core.store.quota import LOCAL_OWNER, check_runs
 from fairpriv_core.store.rows import (
@@ -393,7 +393,7 @@ class RunStore:
             stored = self._own_row(connection, key)
             if stored["status"] == "running" and not is_lost(stored):
                 raise BadInput(f"run {key} is running; stop it before deleting it.", field="key")
-            bury(connection, stored)
+            leave_tombstone(connection, stored)
             connection.execute(delete(run).where(run.c.key == stored["key"]))
             note_change(connection)  # its label went with it
 

@@ -72,7 +72,7 @@ class Cluster:
         """How many chunks can be worked on at a time just now."""
         return sum(self._link.fit.values())
 
-    def muster(self, *, all_fit: bool = True) -> None:
+    def await_workers(self, *, all_fit: bool = True) -> None:
         """Wait until a worker is there and each has answered.
 
         BadInput where there is none, or one may not work, or where not `all_fit` must be, none.
@@ -109,7 +109,7 @@ class Cluster:
         configs = self._sweeps.configs(chunks)
         try:
             self._link.ask(replace(self._terms, data=tuple(dict.fromkeys(map(name_data, configs)))))
-            self.muster(all_fit=False)
+            self.await_workers(all_fit=False)
             self._moved = time.monotonic()
             while self._attend(chunks, watch):
                 self._link.news.wait(POLL_SECONDS)

@@ -167,8 +167,8 @@ def request_launch(raw: Mapping[str, Any], *, owner: str, confirmed: bool) -> Js
 def list_launched(store: RunStore, raw: Mapping[str, Any], cost: Json, keys: Sequence[str]) -> None:
     """Let pages list a sweep that a command launches: with what it told of its `cost`, its progress and its brakes."""
     most, owner = build_sweep(raw).max_runs, store.payer
-    told = {"cost": cost, "keys": list(keys), "max_runs": most, "refusal": None}
-    store.previews.note(request_cost(raw, owner=owner), told)
+    preview = {"cost": cost, "keys": list(keys), "max_runs": most, "refusal": None}
+    store.previews.note(request_cost(raw, owner=owner), preview)
     launch = request_launch(raw, owner=owner, confirmed=cost["new"] > most)
     store.previews.note(launch, {"launched": cost["new"]})
 
@@ -191,8 +191,8 @@ def compute(place: str | None, request: Mapping[str, Any]) -> Json:
 
 
 def _tell(store: RunStore, plan: SweepPlan, sweep: Sweep) -> Json:
-    found = SweepStore(store).find(plan.keys)
-    missing = [key for key in plan.keys if key not in found or not found[key].ended]
+    rows = SweepStore(store).find(plan.keys)
+    missing = [key for key in plan.keys if key not in rows or not rows[key].ended]
     cost = tell_cost(store, plan, missing, sweep=sweep, workers=count_cores())
     return {"cost": cost, "keys": plan.keys, "max_runs": sweep.max_runs, "refusal": _find_refusal(store, plan, cost)}
 
@@ -228,6 +228,6 @@ def _list_runs(store: RunStore, plan: SweepPlan) -> tuple[list[tuple[RunConfig, 
     """
     runs = [(config, chunk.id) for chunk in plan.chunks for config in chunk.configs]
     used = {config.reuse for config, _ in runs if config.reuse in plan.postings}
-    found = SweepStore(store).find([key for key in used if key is not None])
-    unmade = used - {key for key, row in found.items() if row.status == "finished"}
+    rows = SweepStore(store).find([key for key in used if key is not None])
+    unmade = used - {key for key, row in rows.items() if row.status == "finished"}
     return runs, {c.key: plan.postings[c.key] for c, _ in runs if c.key in unmade or c.reuse in unmade}

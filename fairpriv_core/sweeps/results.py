@@ -69,10 +69,10 @@ def _describe(cell: Cell, rows: Mapping[str, RunRow], records: Mapping[str, RunR
 
 def _average(lines: Sequence[Json]) -> Json:
     finished = [line for line in lines if line["status"] == "finished"]
-    found: Json = {"cell": _without_seed(lines[0]["cell"]), "runs": len(lines), "finished": len(finished)}
+    means: Json = {"cell": _without_seed(lines[0]["cell"]), "runs": len(lines), "finished": len(finished)}
     for name in _MEANS:
-        found[name] = mean_interval(line[name] for line in finished).mean
-    return found
+        means[name] = mean_interval(line[name] for line in finished).mean
+    return means
 
 
 def _without_seed(values: Mapping[str, Any]) -> Json:

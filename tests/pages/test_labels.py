@@ -46,7 +46,7 @@ def test_a_run_is_deleted_once_it_is_meant_and_the_next_one_is_shown(store: RunS
     page.button("label.delete").click().run()
     assert not page.exception and not page.error
     assert key not in [row.key for row in store.rows()] and page.selectbox("run").value != key
-    assert key in [stone["key"] for stone in store.tombstones()]
+    assert key in [tombstone["key"] for tombstone in store.tombstones()]
 
 
 def test_lists_filter_by_tag_and_leave_archived_runs_out(store: RunStore, open_page: Open) -> None:

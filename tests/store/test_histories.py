@@ -447,9 +447,9 @@ class History(RuleBasedStateMachine):
         counted = {line.planned.key: count(line.spent.events) for line in lines if line.spent is not None}
         for key, each in self.runs.items():
             assert counted.get(key, 0) >= each.spent, f"of {key}, {each.status}, less is counted than it released"
-        stones = {stone["key"]: count_json(stone["event"]) for stone in store.tombstones()}
-        assert stones.keys() >= self.buried.keys()
-        assert all(min(stones[key], counted[key]) >= spent for key, spent in self.buried.items())
+        tombstones = {tombstone["key"]: count_json(tombstone["event"]) for tombstone in store.tombstones()}
+        assert tombstones.keys() >= self.buried.keys()
+        assert all(min(tombstones[key], counted[key]) >= spent for key, spent in self.buried.items())
         assert sum(counted.values()) >= self.sum, "the ledger's sum fell"
         self.sum = sum(counted.values())
 

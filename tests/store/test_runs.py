@@ -188,8 +188,8 @@ def test_a_run_that_cannot_go_on_has_paid_for_what_it_released(
     [record] = store.records([claim.key]).values()
     assert record.status == "failed" and record.released == to_json(SAVED.released)
     store.delete(claim.key)
-    [stone] = store.tombstones()
-    assert stone["event"] == to_json(SAVED.released)
+    [tombstone] = store.tombstones()
+    assert tombstone["event"] == to_json(SAVED.released)
 
 
 def test_a_damaged_checkpoint_counts_as_all_that_was_planned(store: RunStore, configure: Configure) -> None:
@@ -289,8 +289,8 @@ def test_deleting_keeps_what_was_released(store: RunStore, configure: Configure)
     work.hand_back([claim])
     store.delete(claim.key)
     assert store.rows() == [] and work.checkpoint(claim) is None
-    (stone,) = store.tombstones()
-    assert stone["event"][0]["count"] == 9 and stone["data"] == {"name": "synthetic"}
+    (tombstone,) = store.tombstones()
+    assert tombstone["event"][0]["count"] == 9 and tombstone["data"] == {"name": "synthetic"}
     assert store.submit(configure()).key == f"{claim.key}-2"
 
 

@@ -96,7 +96,7 @@ def test_each_run_ends_once_though_a_worker_and_the_scheduler_are_killed(
     monkeypatch.setattr(cluster_sweep, "POLL_SECONDS", 0.2)
     runs, said = list_runs(configure), list[str]()
     with Processes(tmp_path, workers=2) as processes, Cluster(processes.address, said.append) as crowd:
-        crowd.muster()
+        crowd.await_workers()
         SweepStore(shared).submit(runs)
         mischief = Mischief(shared, processes, [config.key for config, _ in runs[-LONE:]])
         crowd.run(None, list(dict.fromkeys(chunk for _, chunk in runs)), mischief.look)
@@ -134,7 +134,7 @@ def test_a_worker_that_joins_late_works_and_one_that_is_replaced_too(
     monkeypatch.setattr(cluster_sweep, "POLL_SECONDS", 0.1)
     runs, seen, said = list_chunks(configure, 8, 300), set[int](), list[str]()
     with Processes(tmp_path, workers=1) as processes, Cluster(processes.address, said.append) as crowd:
-        crowd.muster()
+        crowd.await_workers()
 
         def look() -> None:
             seen.update(who_worked(shared))
@@ -158,7 +158,7 @@ def test_a_run_longer_than_the_patience_does_not_end_the_sweep(
     monkeypatch.setattr(cluster_sweep, "IDLE_SECONDS", 1.0)
     runs, said = list_chunks(configure, 2, 600), list[str]()
     with Processes(tmp_path, workers=1) as processes, Cluster(processes.address, said.append) as crowd:
-        crowd.muster()
+        crowd.await_workers()
         SweepStore(shared).submit(runs)
         crowd.run(None, [chunk for _, chunk in runs], lambda: None)
     rows = shared.rows()
@@ -188,7 +188,7 @@ def test_a_database_that_is_killed_and_started_again_ends_nothing(
                     server.start()
 
             with Cluster(processes.address, said.append) as crowd:
-                crowd.muster()
+                crowd.await_workers()
                 SweepStore(store).submit(runs)
                 crowd.run(None, [chunk for _, chunk in runs], look)
             assert killed and {row.status for row in store.rows()} == {"finished"}, said
@@ -255,11 +255,11 @@ def test_a_worker_that_is_not_fit_is_refused_by_its_name_and_ctrl_c_hands_back_w
     monkeypatch.setattr(cluster_sweep, "WORKER_SECONDS", 0.5)
     with Processes(tmp_path) as processes, Cluster(processes.address, said.append) as crowd:
         with pytest.raises(BadInput, match=rf"no worker of the scheduler at {processes.address} was free for 0"):
-            crowd.muster()
+            crowd.await_workers()
         monkeypatch.setattr(cluster_sweep, "WORKER_SECONDS", PATIENCE)
         processes.start_worker({"FAIRPRIV_STORE": str(tmp_path / "runs.db")})
         with pytest.raises(BadInput, match=r"worker tcp://127\.0\.0\.1:\d+ has a SQLite file in FAIRPRIV_STORE; set"):
-            crowd.muster()
+            crowd.await_workers()
         processes.start_worker()
         wait_until(lambda: has_fit(crowd), "another worker")
         SweepStore(shared).submit(runs)
@@ -273,7 +273,7 @@ def test_a_worker_that_is_not_fit_is_refused_by_its_name_and_ctrl_c_hands_back_w
 
 def has_fit(crowd: Cluster) -> bool:
     try:
-        crowd.muster(all_fit=False)
+        crowd.await_workers(all_fit=False)
     except BadInput:
         return False
     return True

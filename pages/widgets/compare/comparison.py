@@ -63,18 +63,20 @@ def offer_choice(store: RunStore, rows: Sequence[TableRow]) -> None:
             "Choose", key="choose", disabled=not ready or not store.database.writable, icon=":material/how_to_reg:"
         ):
             named, criterion = (keys if by == "raw" else every), Criterion(by, epsilon=price)
-            found = attempt(lambda: select_run(store, named, criterion, without_epsilon=ready))
-            if found is not None:
-                _say(found)
+            selection = attempt(lambda: select_run(store, named, criterion, without_epsilon=ready))
+            if selection is not None:
+                _say(selection)
 
 
-def _say(found: dict[str, Any]) -> None:
-    metric = metric_title(found["request"]["metric"]).lower()
-    chosen = f"**{plain(found['selected'])}** has the smallest {plain(metric)} of {len(found['candidates'])} runs."
-    if found["epsilon"] is None:
-        st.warning(f"{chosen} No ε is proved for it: {plain(found['epsilon_reason'])}", icon=":material/warning:")
+def _say(selection: dict[str, Any]) -> None:
+    metric = metric_title(selection["request"]["metric"]).lower()
+    chosen = (
+        f"**{plain(selection['selected'])}** has the smallest {plain(metric)} of {len(selection['candidates'])} runs."
+    )
+    if selection["epsilon"] is None:
+        st.warning(f"{chosen} No ε is proved for it: {plain(selection['epsilon_reason'])}", icon=":material/warning:")
         return
-    cost = f"ε = {epsilon_text(found['epsilon'])} (δ = {delta_text(found['delta'])})"
+    cost = f"ε = {epsilon_text(selection['epsilon'])} (δ = {delta_text(selection['delta'])})"
     st.info(f"{chosen} {cost}, proved: it covers all candidates and the choice.", icon=":material/how_to_reg:")
 
 
@@ -95,8 +97,8 @@ def show_comparison(
     show_points(compared, plain_row)
     _tell_letters(compared)
     for letter, one in zip(ascii_uppercase, compared, strict=False):
-        for said in list_heights(store, one.runs[0]):
-            st.caption(plain(f"{letter}: {said}{find_origin_of_rows([one.row]).brief}"))
+        for remark in list_heights(store, one.runs[0]):
+            st.caption(plain(f"{letter}: {remark}{find_origin_of_rows([one.row]).brief}"))
         needed = say_group_needed(one.runs[0].config)
         if needed is not None:
             st.caption(plain(f"{letter}: {needed}"))
@@ -124,15 +126,15 @@ def _read(store: RunStore, rows: Sequence[TableRow]) -> list[Compared]:
     """Return the rows with the records of their runs, lettered; those that have gone meanwhile are told of."""
     records = attempt(lambda: store.records([key for row in rows for key in row.keys])) or {}
     varied = varied_settings(rows)
-    found: list[Compared] = []
+    compared: list[Compared] = []
     for row in rows:
         own = [read_facts(records[key]) for key in row.keys if key in records]
         if len(own) < len(row.keys):
             _tell_missing(store, row, next(key for key in row.keys if key not in records))
         else:
-            letter = ascii_uppercase[len(found)]
-            found.append(Compared(f"{letter}: {name_short(row, varied[row.keys[0]])}", row, own))
-    return found
+            letter = ascii_uppercase[len(compared)]
+            compared.append(Compared(f"{letter}: {name_short(row, varied[row.keys[0]])}", row, own))
+    return compared
 
 
 def _tell_missing(store: RunStore, row: TableRow, key: str) -> None:

@@ -67,8 +67,8 @@ def _list_data(compared: Sequence[Compared]) -> list[Mapping[str, Any]]:
 def list_rates(compared: Sequence[Compared]) -> list[str]:
     """Return the shares of groups that all of the runs have: of many classes the accuracy and each class's share."""
     exact = [one.runs[0].exact for one in compared]
-    found = [tuple(list_shares({} if each is None else each.found)) or _RATES for each in exact]
-    return [rate for rate in found[0] if all(rate in other for other in found)]
+    rates_by_run = [tuple(list_shares({} if measures is None else measures.found)) or _RATES for measures in exact]
+    return [rate for rate in rates_by_run[0] if all(rate in other for other in rates_by_run)]
 
 
 def show_classes(compared: Sequence[Compared]) -> None:

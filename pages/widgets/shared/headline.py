@@ -30,27 +30,27 @@ def hold_headline() -> DeltaGenerator:
     return place
 
 
-def show_headline(found: Headline) -> None:
+def show_headline(headline: Headline) -> None:
     """Draw a headline; its reasons are a click away."""
     with st.container(key="headline", gap="small"):
-        _show_sentence(found)
-        if found.reasons:
+        _show_sentence(headline)
+        if headline.reasons:
             with st.expander("Reasons", icon=":material/help:"):
-                show_reasons(found)
+                show_reasons(headline)
 
 
-def show_reasons(found: Headline) -> None:
+def show_reasons(headline: Headline) -> None:
     """Draw the reasons of a headline."""
-    if found.reasons:
-        st.markdown("\n".join(f"- {plain(reason)}" for reason in found.reasons))
+    if headline.reasons:
+        st.markdown("\n".join(f"- {plain(reason)}" for reason in headline.reasons))
 
 
-def _show_sentence(found: Headline) -> None:
-    if found.outcome:
-        tell, icon = (st.warning, ":material/error:") if found.failed else (st.info, ":material/flag:")
-        tell(plain(hold_numbers(found.outcome)), icon=icon)
-    st.markdown(f"## {plain(hold_numbers(found.sentence))}")
-    st.caption(plain(found.note))
+def _show_sentence(headline: Headline) -> None:
+    if headline.outcome:
+        tell, icon = (st.warning, ":material/error:") if headline.failed else (st.info, ":material/flag:")
+        tell(plain(hold_numbers(headline.outcome)), icon=icon)
+    st.markdown(f"## {plain(hold_numbers(headline.sentence))}")
+    st.caption(plain(headline.note))
 
 
 def show_run_headline(store: RunStore, run: RunFacts[Kind]) -> Headline:
@@ -60,14 +60,14 @@ def show_run_headline(store: RunStore, run: RunFacts[Kind]) -> Headline:
     """
     reference = attempt(lambda: find_plain_run(store, run.config))
     own = reference is None or reference.key == run.key
-    asked = run.config["notion"]  # plain training pursues none
-    before = None if own or reference is None else measure([read_facts(reference).asking(asked)])
-    found = write_headline([measure([run])], read_about(run), before=before)
+    notion = run.config["notion"]  # plain training pursues none
+    before = None if own or reference is None else measure([read_facts(reference).asking(notion)])
+    headline = write_headline([measure([run])], read_about(run), before=before)
     if before is not None and reference is not None and (origin := format_stored("Plain training is", [reference])):
-        found = replace(found, note=f"{found.note} {origin}")
+        headline = replace(headline, note=f"{headline.note} {origin}")
     with st.container(key="headline", gap="small"):
-        _show_sentence(found)
-    return found
+        _show_sentence(headline)
+    return headline
 
 
 def show_rows_headline(
@@ -92,7 +92,7 @@ def show_points_headline(store: RunStore, rows: Sequence[TableRow]) -> None:
     read = attempt(lambda: store.records(wanted))
     if read is None or wanted[0] not in read:
         return
-    found = {key: read_facts(record) for key, record in read.items()}
-    named = [(name_short(row, {}), row, [found[key] for key in row.keys if key in found]) for row in picked]
-    told = named or [(name_short(row, {}), row, []) for row in rows]
-    show_rows_headline(told, find_plain(rows), found[wanted[0]])
+    facts = {key: read_facts(record) for key, record in read.items()}
+    named = [(name_short(row, {}), row, [facts[key] for key in row.keys if key in facts]) for row in picked]
+    settings = named or [(name_short(row, {}), row, []) for row in rows]
+    show_rows_headline(settings, find_plain(rows), facts[wanted[0]])

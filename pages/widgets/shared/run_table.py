@@ -56,7 +56,7 @@ def _choose(name: str, rows: Sequence[TableRow]) -> list[str]:
     words: dict[str, list[str]] = {}
     for row in rows:
         words.setdefault(_read(row, name), []).append(_show(row, name))
-    titles = tell_apart({one: " or ".join(dict.fromkeys(told)) for one, told in words.items()})
+    titles = tell_apart({one: " or ".join(dict.fromkeys(texts)) for one, texts in words.items()})
     options = sorted(titles, key=place_method) if name == "only.method" else list(titles)
     mounted = mount_several(name, options, ())
     chosen = st.multiselect(_TITLES[name], options, **mounted, placeholder="all", format_func=titles.__getitem__)
