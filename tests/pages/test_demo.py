@@ -88,15 +88,19 @@ def test_every_page_opens_on_an_empty_store_and_launches_nothing(open_page: Open
     assert open_store(str(own_store)).rows() == []
 
 
-@pytest.mark.usefixtures("demo", "with_runs")
-def test_every_page_opens_on_runs_and_its_verbs_are_off(open_page: Open) -> None:
-    found = set()
-    for name in PAGES:
-        page = whole(open_page(name))
-        verbs = [each for each in page.button if each.key in BRAKES]
-        assert page.title and all(button.disabled for button in verbs), name
-        found |= {str(button.key) for button in verbs}
-    assert found == BRAKES
+@pytest.mark.usefixtures("demo")
+def test_every_page_opens_on_runs_and_its_verbs_are_off(with_runs: Path, open_page: Open) -> None:
+    store = RunStore(Database(str(with_runs)))
+    waiting, paused = (store.submit(build_config({**CONFIG.to_json(), "seed": seed})).key for seed in (98, 99))
+    store.request(paused, "pause")
+    shown = [(name, {}) for name in PAGES] + [("run", {"run": key}) for key in (waiting, paused)]
+    verbs = set()
+    for name, address in shown:
+        page = whole(open_page(name, **address))
+        offered = [each for each in page.button if each.key in BRAKES]
+        assert page.title and all(button.disabled for button in offered), name
+        verbs |= {str(button.key) for button in offered}
+    assert verbs == BRAKES
 
 
 @pytest.mark.usefixtures("demo")

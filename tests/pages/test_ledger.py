@@ -43,7 +43,7 @@ def test_a_launch_adds_to_what_is_spent_and_settings_that_have_run_add_nothing(
     assert "ε = 1.4" in line and ", 2 runs" in line and "**ε = 2." in line and "with this launch" in line
     assert "uses all features and labels in clear" in said(page, "markdown")
     page = open_page("train", expert="True", p__epochs="3", epsilon="1", private_evaluation="False")
-    assert "nothing runs twice" in said(page, "caption") and "with this launch" not in lines_of(page)["group"]
+    assert "These settings have a run." in said(page, "caption") and "with this launch" not in lines_of(page)["group"]
     page = open_page("compare")
     page.toggle("spent").set_value(True).run()
     lines = lines_of(page)

@@ -51,8 +51,8 @@ def offer_threshold(store: RunStore, run: RunFacts[Kind], model: Model) -> None:
 def _show(scored: Scored, threshold: float, groups: tuple[str, ...], positive: str) -> None:
     score, label, group = scored
     cells = count_cells((score > threshold).astype(np.int64), label, group, len(groups))
-    right = np.trace(cells.sum(axis=0))
-    st.markdown(f"**{100 * right / max(1, cells.sum()):.1f} %** of all test rows are decided rightly.")
+    right = np.trace(cells.sum(axis=0)) / max(1, cells.sum())
+    st.markdown(f"**{100 * right:.1f} %** of all test rows are decided rightly.")
     table = [_describe(name, counts, positive) for name, counts in zip(groups, cells, strict=True)]
     st.dataframe(table, key="threshold_table", hide_index=True, height="content", alt="Each group's decisions")
 
