@@ -127,7 +127,6 @@ READS_RECORDS = ("fairpriv_core/records/", "fairpriv_core/store/", "fairpriv_cor
 # What may be read by such a key besides -> what it is there.
 OTHER_KEYS: dict[str, str] = {
     "fairpriv_core/papers/results.py": "a column of the committed results",
-    "pages/widgets/run/outcome.py": "the document that leaves the store, for the settings as a file",
 }
 WORD = "none"  # a method's name and an English word: a text is taken for the method where something is compared with it
 

@@ -247,10 +247,10 @@ def test_a_model_of_faces_is_not_handed_out(dataset: str, offered: list[str], mo
     seen: list[str] = []
     monkeypatch.setattr(st, "download_button", lambda label, *_, **__: seen.append(label))
     config = {"data": {"dataset": dataset, "sensitive": "race"}}
-    record: Any = SimpleNamespace(config=config, to_document=lambda: {"config": config}, to_text=lambda: "")
+    record: Any = SimpleNamespace(to_text=lambda: "")
     store: Any = SimpleNamespace(artifact=lambda key, name: b"weights", candidates=lambda keys: [])
-    row: Any = SimpleNamespace(key="0123456789abcdef")
-    offer_files(store, row, record)
+    run: Any = SimpleNamespace(key="0123456789abcdef", config=config, toml="")
+    offer_files(store, record, run)
     assert seen == offered
 
 

@@ -23,8 +23,8 @@ from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.compare.differences import show_differences, show_indices, show_tests
 from pages.widgets.compare.overlays import show_classes, show_curves, show_groups, show_points
 from pages.widgets.shared.headline import show_rows_headline
-from pages.widgets.shared.heights import list_heights
 from pages.widgets.shared.ledger import show_spent
+from pages.widgets.shared.margins import list_margins
 from pages.widgets.shared.run_table import name_row, name_short
 from pages.widgets.shared.sentences import attempt, plain, sentence
 
@@ -97,7 +97,7 @@ def show_comparison(
     show_points(compared, plain_row)
     _tell_letters(compared)
     for letter, one in zip(ascii_uppercase, compared, strict=False):
-        for remark in list_heights(store, one.runs[0]):
+        for remark in list_margins(store, one.runs[0]):
             st.caption(plain(f"{letter}: {remark}{find_origin_of_rows([one.row]).brief}"))
         needed = say_group_needed(one.runs[0].config)
         if needed is not None:

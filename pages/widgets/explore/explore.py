@@ -37,8 +37,8 @@ from pages.widgets.shared.choice import offer_choices
 from pages.widgets.shared.demo import list_offered
 from pages.widgets.shared.epsilon import choose_epsilon
 from pages.widgets.shared.frame import go_to
-from pages.widgets.shared.heights import find_plain
 from pages.widgets.shared.ledger import name_column
+from pages.widgets.shared.margins import find_plain
 from pages.widgets.shared.reference import call_files, list_reference
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_dataset, find_spec, identify_file

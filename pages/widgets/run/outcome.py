@@ -15,7 +15,6 @@ from fairpriv_core.figures.figures import GroupRates, group_bars
 from fairpriv_core.figures.origin import Origin
 from fairpriv_core.ledger.choice import foresee_choice
 from fairpriv_core.notions.catalog import list_gaps
-from fairpriv_core.plain import write_toml
 from fairpriv_core.records.model import DESCRIPTION, PARAMETERS
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.release import Kind
@@ -96,25 +95,24 @@ def _describe(fact: Fact[Kind] | None, name: str) -> tuple[str, str | None]:
     return f"{100 * fact.value:.2f} {unit}", f"{low:.2f} to {high:.2f} {unit}"
 
 
-def offer_files(store: RunStore, row: RunRow, record: RunRecord) -> None:
+def offer_files(store: RunStore, record: RunRecord, run: RunFacts[Kind]) -> None:
     """Draw the buttons; a model stays here where it was trained on data whose terms ask for that.
 
     Where taking it away would be a choice by raw numbers, that is asked first.
     """
-    config = write_toml(record.to_document()["config"])
-    st.download_button("Record (JSON)", record.to_text(), f"{row.key}.json", "application/json", key="get_record")
-    st.download_button("Config (TOML)", config, f"{row.key}.toml", "application/toml", key="get_config")
-    problem = problems().get(record.config["data"]["dataset"] or "")
+    st.download_button("Record (JSON)", record.to_text(), f"{run.key}.json", "application/json", key="get_record")
+    st.download_button("Config (TOML)", run.toml, f"{run.key}.toml", "application/toml", key="get_config")
+    problem = problems().get(run.config["data"]["dataset"] or "")
     if problem is not None and problem.terms:
         return
-    for lost in foresee_choice(store, [row.key]):
+    for lost in foresee_choice(store, [run.key]):
         with st.popover("Model …", icon=":material/rule:", key="run_model"):
             offer_choices(store, lost, "model", chosen=lambda key: choose("run", key))
         return
     for name in (PARAMETERS, DESCRIPTION):
-        content = _find_artifact(store, row.key, name)
+        content = _find_artifact(store, run.key, name)
         if content is not None:
-            st.download_button(f"Model ({plain(name)})", content, f"{row.key}-{name}", key=f"get_{name}")
+            st.download_button(f"Model ({plain(name)})", content, f"{run.key}-{name}", key=f"get_{name}")
 
 
 def _find_artifact(store: RunStore, key: str, name: str) -> bytes | None:
@@ -140,5 +138,5 @@ def show_outcome(store: RunStore, row: RunRow, record: RunRecord, run: RunFacts[
             offer_threshold(store, run, model)
         offer_what_if(run, model)
     with st.container(horizontal=True, key="run_files"):
-        offer_files(store, row, record)
+        offer_files(store, record, run)
     offer_decisions(store, row)

@@ -13,7 +13,7 @@ from fairpriv_core.figures.origin import find_origin
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.heights import find_plain
+from pages.widgets.shared.margins import find_plain
 from pages.widgets.shared.sentences import attempt
 from pages.widgets.shared.state import keep, mount_default
 

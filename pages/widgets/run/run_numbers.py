@@ -20,7 +20,7 @@ from fairpriv_core.records.source import is_published, name_unit
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text, percent_text, points_text, short_epsilon_text
-from pages.widgets.shared.heights import find_plain, list_heights
+from pages.widgets.shared.margins import find_plain, list_margins
 from pages.widgets.shared.sentences import plain
 
 _BROKEN_OFF = ("failed", "cancelled")
@@ -66,7 +66,7 @@ def say_more(store: RunStore, row: RunRow, history: live.History, run: RunFacts[
         return
     if _has_budget(row, run):
         _say_accounted(row, run)
-    for said in list_heights(store, run) if row.ended else ():
+    for said in list_margins(store, run) if row.ended else ():
         st.caption(plain(f"{said}{say_raw_briefly([row.config['data']])}"))
     needed = say_group_needed(row.config)
     if needed is not None:

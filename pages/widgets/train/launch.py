@@ -17,7 +17,7 @@ from fairpriv_core.records.source import is_published
 from fairpriv_core.runs.plain_run import train_plain_beside
 from fairpriv_core.store.runs import GOING_ON, RunStore
 from pages.widgets.shared.access import find_store
-from pages.widgets.shared.heights import find_closed
+from pages.widgets.shared.margins import find_no_gap
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import identify_file
 from pages.widgets.shared.state import choose
@@ -54,7 +54,7 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
     with slots.get("delta", st.container()):
         warn_of_delta(config, plan)
     with slots.get("gap_target", st.container()):
-        _say_closed(store, config)
+        _say_no_gap(store, config)
     say_what_predicting_needs(plan)
     warn_of_idling(plan)
     accepted, hopeless = accept_risk(config, plan), warn_of_noise(config, plan) and not expert
@@ -107,12 +107,12 @@ def _draw_button(*, disabled: bool) -> bool:
     return st.button("Launch", key="launch", type="primary", disabled=disabled, icon=":material/rocket_launch:")
 
 
-def _say_closed(store: RunStore | None, config: RunConfig) -> None:
+def _say_no_gap(store: RunStore | None, config: RunConfig) -> None:
     """Say under the gap that is accepted that plain training has no larger one, where a run has shown it."""
     pursues = config.method.info.pursues_notion
-    closed = find_closed(store, config.to_json()) if store is not None and pursues else None
-    if closed is not None:
-        st.info(plain(closed), icon=":material/equal:")
+    no_gap = find_no_gap(store, config.to_json()) if store is not None and pursues else None
+    if no_gap is not None:
+        st.info(plain(no_gap), icon=":material/equal:")
         if not is_published(config.data.to_json()):
             st.caption(RAW)
 

@@ -13,7 +13,7 @@ from fairpriv_core.facts import measures, run_facts
 from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.figures import origin
 from fairpriv_core.store.runs import open_store
-from pages.widgets.shared.heights import list_heights
+from pages.widgets.shared.margins import list_margins
 from pages.widgets.train import launch
 from tests.facts.test_mixing import FAIRER, PLAIN, of
 from tests.launched import config, finish
@@ -52,7 +52,7 @@ def test_a_store_is_not_answered_for_by_another_one_with_the_same_keys(tmp_path:
             finish(store, config("none"), (), metrics=of(PLAIN).found)
             record = store.record(finish(store, config("pf_ld"), (), metrics=of(own).found))
             assert record is not None
-            said.append(list_heights(store, read_facts(record)))
+            said.append(list_margins(store, read_facts(record)))
     assert said[0] != said[1]
 
 

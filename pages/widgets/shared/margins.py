@@ -20,18 +20,18 @@ from pages.widgets.shared.sentences import attempt
 _FRESH_SECONDS = 10.0
 
 
-def list_heights(store: RunStore, run: RunFacts[Kind]) -> list[str]:
+def list_margins(store: RunStore, run: RunFacts[Kind]) -> list[str]:
     """Return what the comparisons say of a run, a sentence each."""
     reference = attempt(lambda: find_plain_run(store, run.config))
-    found = [format_one_answer(run)]
+    sentences = [format_one_answer(run)]
     if reference is not None and reference.key != run.key:
         plain = read_facts(reference)
-        height = _format_height(str(store.database.url), run.key, plain.key, run, plain)
-        found += [format_no_gap(plain, run.gap_target, run.notion), height]
-    return [said for said in found if said is not None]
+        margin = _format_margin(str(store.database.url), run.key, plain.key, run, plain)
+        sentences += [format_no_gap(plain, run.gap_target, run.notion), margin]
+    return [sentence for sentence in sentences if sentence is not None]
 
 
-def find_closed(store: RunStore, config: Mapping[str, Any]) -> str | None:
+def find_no_gap(store: RunStore, config: Mapping[str, Any]) -> str | None:
     """Return that there is no gap for a run of `config` (JSON) to close; None where nothing shows it."""
     reference, target = find_plain(store, config), config["method"].get("gap_target")
     return None if reference is None else format_no_gap(read_facts(reference), target, notions()[config["notion"]])
@@ -48,5 +48,5 @@ def _find_plain(place: str, person: str, rows: str, _store: RunStore, _config: M
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _format_height(place: str, key: str, other: str, _run: RunFacts[Kind], _plain: RunFacts[Kind]) -> str | None:
+def _format_margin(place: str, key: str, other: str, _run: RunFacts[Kind], _plain: RunFacts[Kind]) -> str | None:
     return format_margin(_run, _plain)
