@@ -204,8 +204,8 @@ def _count_runs(method: Method, plan: AuditPlan) -> int:
 
 
 def _is_slow(method: Method, rows: int) -> bool:
-    """Return whether replaying `method` takes its time: without steps, one model at a time, or long after a release."""
-    return isinstance(method, FitsAlone) or not _samples(method, rows) or bool(method.info.reuses)
+    """Return whether replaying `method` takes its time: without steps, or one model at a time."""
+    return isinstance(method, FitsAlone) or not _samples(method, rows)
 
 
 def _samples(method: Method, rows: int) -> bool:
