@@ -21,6 +21,8 @@ from fairpriv_core.runs.foreground import train
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.spec import build_sweep, expand
 from fairpriv_core.text import Reporter
+from pages.widgets.run import diagnosis
+from pages.widgets.train.clone import write_settings
 from tests.pages.shown import Open, buttons, charts, keys_of, said, whole
 
 WRONG: tuple[tuple[str, float, str], ...] = (
@@ -317,3 +319,24 @@ def test_a_group_that_noise_may_hide_is_told_before_launch(open_page: Open) -> N
     assert told(epsilon="1") == []
     for method in ("dp_sgd", "jagielski_in"):  # no sizes, and sizes that are read off another release
         assert told(epsilon="0.01", method=method) == []
+
+
+@pytest.mark.parametrize("published", [True, False])
+def test_a_bound_that_cuts_nothing_is_said_and_a_smaller_one_offered_where_everybody_has_the_rows(
+    published: bool, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "epsilon": 2.0}
+    wide = {"name": "pf_ld", "epochs": 3, "clip_primal": 100.0}
+    config = build_config({**asked, "method": wide})
+    train(config, Reporter(say=lambda _: None, show=lambda _: None))
+    monkeypatch.setattr(diagnosis, "is_published", lambda data: published)
+    page = open_page(
+        "train", **{name.replace(".", "__"): text for name, text in write_settings(config.to_json()).items()}
+    )
+    assert "No gradient reaches C_p" in said(page, "caption")
+    assert ("try_bound" in buttons(page)) is published
+    if published:
+        bound = float(page.button("try_bound").label.rpartition("= ")[2])
+        page.button("try_bound").click().run()
+        assert page.select_slider("p.clip_primal").value == bound < 100 and not page.button("launch").disabled
+        assert f"Primal clipping bound C_p {bound:g}, was 100" in said(page, "caption")

@@ -70,7 +70,7 @@ def draw_frame(store: RunStore, seen: Seen, *, small: bool, use_bound: UseBound 
     if not live.has_epochs(history):
         _explain_missing(row)
         return headline
-    with st.container(horizontal=True, vertical_alignment="bottom", key="run_along"):
+    with st.container(horizontal=True, vertical_alignment="center", key="run_along"):
         along = choose_along(row, history)
         with st.container(gap="small", width="stretch"):
             show_origin(row.config["data"], told=True)

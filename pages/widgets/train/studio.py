@@ -24,11 +24,12 @@ def watch(key: str) -> None:
 
 
 def find_watched(config: RunConfig, known: RunRow | None) -> RunRow | None:
-    """Return the run to show beside the settings `config`: theirs, `known`; else the last one launched on such data.
+    """Return the run to show beside the settings `config`: theirs, `known`; else the last one shown on such data.
 
     None where that is gone, or pursued another notion.
     """
     if known is not None:
+        watch(known.key)
         return known
     row = find_row(st.session_state.get(_WATCHED, ""))
     asked = config.to_json()
