@@ -5,7 +5,6 @@ A rule that reads protected rows has their kind: what it says names no number of
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ Curves = Mapping[str, tuple[Sequence[float], Sequence[float | None]]]  # name ->
 _LATEST = 3  # looks in a row that have to agree
 _SWINGS, _REVERSED = 8, 0.6  # moves of λ that are looked at, and the share of them that turn back
 _FREE, _ALL = 0.01, 0.99  # shares of rows clipped that count as none and all
+_LOST = 10.0  # a loss, in nats
 _CUTS_FEW = 0.99  # of the rows lie below the bound that is offered
 
 
@@ -68,13 +68,13 @@ class _Looks:
 
 
 def _find_divergence(looks: _Looks) -> Diagnosis | None:
-    """Numbers that are not finite: the store keeps them as None."""
-    names = ("test/accuracy", "train/loss")
-    lost = [name for name in names if (values := looks.latest(name, 1)) and not _is_finite(values[0])]
-    if not lost:
+    """A loss that is far above that of a coin, ln 2; the store keeps one that is not finite as None."""
+    losses = looks.latest("train/loss")
+    if len(losses) < _LATEST or any(loss is not None and loss <= _LOST for loss in losses):
         return None
-    said = "Training has diverged: its numbers are not finite. A smaller learning rate helps."
-    return Diagnosis(said, "Bengio 2012, Practical recommendations for gradient-based training", looks.kind(*lost))
+    said = "Training has diverged: the loss is far above that of tossing a coin. A smaller learning rate helps."
+    source = "Bengio 2012, Practical recommendations for gradient-based training"
+    return Diagnosis(said, source, looks.kind("train/loss"))
 
 
 def _find_worse_than_constant(looks: _Looks) -> Diagnosis | None:
@@ -128,7 +128,3 @@ def _find_quantile(histogram: Json, share: float) -> float | None:
     below = np.cumsum(counts) / max(1, np.sum(counts))
     place = int(np.searchsorted(below, share))
     return float(histogram["edges"][place + 1]) if np.size(counts) and place < len(below) - 1 else None
-
-
-def _is_finite(value: float | None) -> bool:
-    return value is not None and math.isfinite(value)

@@ -14,10 +14,15 @@ def curve(*values: float | None) -> tuple[list[float], list[float | None]]:
 
 
 CONSTANT = {"test/constant_accuracy": curve(*9 * [0.75])}
-FINE: Curves = {**CONSTANT, "test/accuracy": curve(0.6, 0.7, 0.8, 0.82, 0.83), "multiplier/a": curve(*range(9))}
+FINE: Curves = {
+    **CONSTANT,
+    "test/accuracy": curve(0.6, 0.7, 0.8, 0.82, 0.83),
+    "train/loss": curve(0.7, 30.0, 4.0, 50.0),
+    "multiplier/a": curve(*range(9)),
+}
 NORMS = {"gradient_norm": {"edges": [0.0, 1.0, 2.0, 3.0, 4.0], "counts": {"a": [50, 40, 0, 0], "b": [9, 1, 0, 0]}}}
 WRONG: dict[str, tuple[Curves, str]] = {
-    "has diverged": ({"test/accuracy": curve(0.8, None)}, "raw"),
+    "has diverged": ({"train/loss": curve(0.6, 20.0, None, 4e28)}, "raw"),
     "worse than one answer": ({**CONSTANT, "test/accuracy": curve(0.8, 0.7, 0.7, 0.7)}, "raw"),
     "λ swings": ({"multiplier/a": curve(1, -1, 1, -1, 1, -1, 1, -1, 1)}, "released"),
     "No gradient reaches": ({"clipped/gradient_norm/a": curve(0.0), "clipped/gradient_norm/b": curve(0.01)}, "raw"),
