@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
@@ -123,7 +124,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
     found: list[RunConfig] = []
     draw = launch.offer_launch
 
-    def offer(store: RunStore, config: RunConfig, plan: Plan, **known: bool) -> None:
+    def offer(store: RunStore, config: RunConfig, plan: Plan, **known: Any) -> None:
         found.append(config)
         draw(store, config, plan, **known)
 

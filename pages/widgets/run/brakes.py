@@ -10,7 +10,6 @@ import streamlit as st
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import count_text
-from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _STATES = {
@@ -36,21 +35,18 @@ def say_broken_off(row: RunRow) -> None:
         st.warning(said, icon=":material/stop:")
 
 
-def draw_state(store: RunStore, row: RunRow, *, opens: bool = False) -> None:
-    """Draw how far a run is, and its brakes; of one that is over only what it did. `opens`: and the way to its page."""
+def draw_state(store: RunStore, row: RunRow) -> None:
+    """Draw how far a run is, and its brakes; of one that is over only what it did."""
     told = f"{_STATES[row.status]}{_tell_request(row)} · {_describe_steps(row)}{_describe_heartbeat(row)}"
-    over = row.ended and not _can_resume(row)
-    left, right = st.columns([1, 1] if opens and not over else [2, 1], vertical_alignment="center")
-    with left.container(key="run_state"):
-        if over:
+    with st.container(key="run_state"):
+        if row.ended and not _can_resume(row):
             st.caption(plain(told))
-        else:
+            return
+        left, right = st.columns([2, 1], vertical_alignment="center")
+        with left:
             st.progress(min(1.0, row.step / row.steps) if row.steps else float(row.step > 0), text=plain(told))
-    with right.container(horizontal=True, horizontal_alignment="right", gap="small", key="brakes"):
-        if not over:
+        with right.container(horizontal=True, horizontal_alignment="right", gap="small", key="brakes"):
             _offer_brakes(store, row)
-        if opens and st.button("Open the run", key="open_run", help="Its groups, its log and its files."):
-            go_to("run", run=row.key)
     if row.status == "queued" and row.started is None and time.time() - row.created > _QUEUE_PATIENCE:
         st.warning(
             "No worker has started this run yet. Other runs may come first. If nothing happens, look at the terminal "

@@ -63,7 +63,7 @@ def draw_frame(store: RunStore, seen: Seen, *, small: bool, use_bound: UseBound 
     row, history, facts = seen.row, seen.history, seen.facts
     headline = show_run_headline(store, facts) if facts is not None and row.status == "finished" else None
     say_broken_off(row)
-    draw_state(store, row, opens=small)
+    draw_state(store, row)
     if not (small and headline):
         draw_numbers(row, history, facts)
     draw_budget(row, facts)

@@ -15,8 +15,10 @@ from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_published
 from fairpriv_core.runs.plain_run import train_plain_beside
+from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import GOING_ON, RunStore
 from pages.widgets.shared.access import find_store
+from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.margins import find_no_gap
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import identify_file
@@ -62,9 +64,9 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         st.caption("Launch is off for these settings. Expert mode launches them all the same.")
     known = None if store is None else attempt(lambda: store.find(config.key))
     exists = known is not None and known.status in GOING_ON
-    if store is not None:
-        offer_launch(store, config, plan, exists=exists, hopeless=hopeless, accepted=accepted)
     watched = None if store is None else find_watched(config, known)
+    if store is not None:
+        offer_launch(store, config, plan, watched=watched, exists=exists, hopeless=hopeless, accepted=accepted)
     if store is not None and watched is not None:
         show_watched(store, config, watched)
     with st.container() if watched is None else st.expander("What these settings spend", key="plan"):
@@ -76,9 +78,16 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
 
 
 def offer_launch(
-    store: RunStore, config: RunConfig, plan: Plan, *, exists: bool, hopeless: bool, accepted: bool
+    store: RunStore,
+    config: RunConfig,
+    plan: Plan,
+    *,
+    watched: RunRow | None,
+    exists: bool,
+    hopeless: bool,
+    accepted: bool,
 ) -> None:
-    """Draw the button, in sight wherever the page is; off for settings that have a run.
+    """Draw the button, in sight wherever the page is, off where the settings have run; and the way to the run shown.
 
     `hopeless` settings and those whose risk is not `accepted` cannot be launched either.
     """
@@ -91,6 +100,8 @@ def offer_launch(
                 choose("run", row.key)
                 watch(row.key)
                 st.rerun()
+        if watched is not None and st.button("Open the run", key="open_run", help="Its groups, its log and its files."):
+            go_to("run", run=watched.key)
         if exists:
             st.caption("These settings have a run. Move a slider, then launch again.")
         elif not accepted:

@@ -50,6 +50,7 @@ def _draw(config: RunConfig, store: RunStore, row: RunRow) -> None:
 def _offer_bound(config: RunConfig, name: str, bound: float) -> None:
     """Draw the button that moves a slider to its stop nearest to `bound`."""
     stop = find_stop(type(config.method), name, bound)
-    if getattr(config.method, name) != stop and st.button(f"Try C_p = {stop:g}", key="try_bound"):
-        choose(f"p.{name}", stop)
-        st.rerun()
+    if getattr(config.method, name) != stop:
+        use = partial(choose, f"p.{name}", stop)  # is done before the part is drawn, whatever the run does meanwhile
+        if st.button(f"Try C_p = {stop:g}", key="try_bound", on_click=use):
+            st.rerun()
