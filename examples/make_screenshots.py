@@ -2,10 +2,10 @@
 
     python examples/make_screenshots.py screenshots                  all, into the folder screenshots
     python examples/make_screenshots.py screenshots run learn-phone  those whose names begin so
-    python examples/make_screenshots.py docs/screenshots start-desktop-light run-desktop-light tradeoffs-desktop-light
+    python examples/make_screenshots.py docs/screenshots {start,train,tradeoffs}-desktop-light
 
-The last makes the README's anew. Starts the dashboard on a free port with a store of its own, trains a few models, and
-photographs the pages. It needs Chromium and the packages of the tests.
+The last makes those of README and guide anew. Starts the dashboard on a free port with a store of its own, trains a few
+models, and photographs the pages. It needs Chromium and the packages of the tests.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ def train(store: RunStore) -> dict[str, str]:
         for epsilon in (None,) if name == "none" else EPSILONS:
             for seed in SEEDS:
                 method = {"name": name, **settings}
-                config = build_config({**ADULT, "method": method, "epsilon": epsilon, "seed": seed})
+                asked = {**ADULT, "method": method, "epsilon": epsilon, "seed": seed}
+                config = build_config({**asked, "private_evaluation": epsilon is not None})
                 keys.setdefault(f"{name} {epsilon}", store.submit(config).key)
     while open_runs := [row for row in store.rows() if not row.ended]:
         print(f"{len(open_runs)} runs to go", flush=True)
