@@ -109,10 +109,10 @@ def test_a_run_that_ended_at_a_look_states_and_pays_for_its_planned_length() -> 
     """Where it ended depends on the data; its certificate is made from test rows that no look has seen."""
     asked = {**_config("fairdp_certified", certificate_target=0.047, looks=2), "epsilon": 1}
     asked["method"]["epochs"] = 6
-    record = _finish(asked)
-    assert record.notes["looks"]["ended_after"] == 2 and record.steps * 3 == read_method(record.calibrated).steps(
-        record.data["n_train"]
-    )
+    runs = (_finish({**asked, "seed": seed}) for seed in range(9))  # noise decides at which look, if at any
+    record, ended = next((run, after) for run in runs if (after := run.notes["looks"].get("ended_after")))
+    planned = read_method(record.calibrated).steps(record.data["n_train"])
+    assert ended in (2, 4) and record.steps * 6 == planned * ended
     assert record.event == record.released and record.epsilon == pytest.approx(1.0, abs=1e-3)
     [event] = from_json(record.event)
     assert isinstance(event, Parallel)
