@@ -24,7 +24,7 @@ def test_own_file_from_refusals_to_a_finished_run(tab: Page, site: Any, tmp_path
     open_page(tab, site, "data?source=file")
     for name, (content, words) in WRONG.items():
         drop(tab, FilePayload(name=name, mimeType="text/csv", buffer=content))
-        expect(tab.locator("[data-testid=stAlert]").first).to_contain_text(words)
+        expect(tab.get_by_test_id("stAlert").filter(has_text=words)).to_be_visible()
     drop(tab, FilePayload(name="hat.csv", mimeType="text/csv", buffer=b"sex^x^y\n" + b"f^1^1\nm^2^0\n" * 50))
     expect(tab.get_by_text("hat.csv has one column, 'sex^x^y'")).to_be_visible()
     settle(tab)

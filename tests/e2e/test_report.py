@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from fairpriv_core.store.runs import open_store
-from tests.e2e.steps import assert_keeps_to_itself, keyed, open_page, save, submit, wait_for_runs
+from tests.e2e.steps import assert_keeps_to_itself, keyed, open_page, save, settle, submit, wait_for_runs
 
 MEMBERS = [(row, "ABBA"[row % 4]) for row in range(800)]
 
@@ -98,7 +98,8 @@ def test_reports_open_without_a_network_and_policys_holds_no_raw_number(
     keyed(tab, "report_download", "button").click()
     path = save(tab, "report_html", tmp_path)
     text = read_offline(browser, path, check_figures)
-    for form in ("pdf", "figures"):  # made on a click
+    for form in ("pdf", "figures"):  # made on a click, which a page that is still drawing may not take
+        settle(tab)
         keyed(tab, f"report_{form}", "button").click()
         keyed(tab, f"report_save_{form}", "button").wait_for()
     assert save(tab, "report_save_pdf", tmp_path).read_bytes().startswith(b"%PDF")
