@@ -6,6 +6,7 @@ import streamlit as st
 
 from fairpriv_core.facts.tables import run_table
 from fairpriv_core.methods.catalog import mark_ours, methods
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.learn.cards import KINDS, Card, list_cards
 from pages.widgets.shared.access import find_store
@@ -75,6 +76,9 @@ def _show(card: Card) -> None:
 def _offer_ways(card: Card) -> None:
     if card.kind in ("Ideas", "Only cited"):
         link_to(card.page, "See it at work" if card.kind == "Ideas" else "What runs here")
+        return
+    if card.kind == "Notions" and notions()[card.name].is_level:
+        st.caption("Every run measures it. No run aims at it.")
         return
     if st.button("Try it on the Train page", key="learn_try", type="primary", icon=":material/tune:"):
         _choose(card)

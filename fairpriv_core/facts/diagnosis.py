@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairpriv_core.facts.measures import Json, find_worst
+from fairpriv_core.facts.measures import Json
 from fairpriv_core.records.release import Kind, kind_of_curve
 
 Curves = Mapping[str, tuple[Sequence[float], Sequence[float | None]]]  # name -> (steps, values)
@@ -23,7 +23,7 @@ _CUTS_FEW = 0.99  # of the rows lie below the bound that is offered
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What is wrong, what helps, and who described it; `bound` is a clipping bound that helps, of public rows alone.
+    """What is wrong, what helps, and who described it; `bound` is a clipping bound that helps, of public rows.
 
     `kind` is that of what was read. `wrong` is False of what is worth knowing and may be right.
     """
@@ -32,7 +32,7 @@ class Diagnosis:
     source: str
     kind: Kind
     wrong: bool = True
-    bound: tuple[str, float] | None = None
+    bound: float | None = None
 
 
 def diagnose(curves: Curves, histograms: Json, *, published: bool) -> list[Diagnosis]:
@@ -63,8 +63,12 @@ class _Looks:
     def named(self, prefix: str) -> list[str]:
         return [name for name in self.curves if name.startswith(prefix)]
 
-    def kind(self, *names: str) -> Kind:
-        return "public" if self.published else find_worst([kind_of_curve(name) for name in names])
+    @property
+    def adds_noise(self) -> bool:
+        return "epsilon" in self.curves
+
+    def kind(self, name: str) -> Kind:
+        return "public" if self.published else kind_of_curve(name)
 
 
 def _find_divergence(looks: _Looks) -> Diagnosis | None:
@@ -82,7 +86,8 @@ def _find_worse_than_constant(looks: _Looks) -> Diagnosis | None:
     pairs = [(one, other) for one, other in zip(accuracy, constant, strict=False) if one is not None and other]
     if len(pairs) < _LATEST or any(one >= other for one, other in pairs):
         return None
-    said = "The model is worse than one answer for all. A larger ε, more rows or a smaller network help."
+    remedy = " A larger ε, more rows or a smaller network help." if looks.adds_noise else ""
+    said = f"The model is worse than one answer for all.{remedy}"
     return Diagnosis(said, "our own rule: three looks in a row below the most common label", looks.kind("test/"))
 
 
@@ -94,7 +99,7 @@ def _find_swings(looks: _Looks) -> Diagnosis | None:
         size = max(map(abs, values), default=0.0)
         turns = np.sum((moves[1:] * moves[:-1] < 0) & (np.abs(moves[1:]) > 0.1 * size))
         if len(moves) == _SWINGS and turns >= _REVERSED * (_SWINGS - 1):
-            said = "λ swings: fairness pulls to and fro, and accuracy with it. A smaller λ_max calms it."
+            said = "λ swings: fairness pulls to and fro, and accuracy with it. A smaller λ calms it."
             return Diagnosis(
                 said, "Cotter, Jiang and Sridharan 2019: a Lagrangian's game may have no equilibrium", looks.kind(name)
             )
@@ -102,15 +107,15 @@ def _find_swings(looks: _Looks) -> Diagnosis | None:
 
 
 def _find_idle_bound(looks: _Looks) -> Diagnosis | None:
-    """No gradient is clipped: noise grows with a bound that cuts nothing."""
+    """No gradient is clipped: noise, where there is any, grows with a bound that cuts nothing."""
     shares = [looks.latest(name, 1)[0] for name in looks.named("clipped/gradient_norm/")]
-    if not shares or any(share is None or share > _FREE for share in shares):
+    if not shares or not looks.adds_noise or any(share is None or share > _FREE for share in shares):
         return None
     histogram = looks.histograms.get("gradient_norm", {})
     bound = _find_quantile(histogram, _CUTS_FEW) if looks.published else None
-    said = "No gradient reaches C_p, and noise grows with C_p. A smaller C_p adds less noise and cuts as little."
-    given = None if bound is None or bound >= histogram["bound"] else ("clip_primal", bound)
-    return Diagnosis(said, "Abadi et al. 2016: noise is proportional to the bound", looks.kind("clipped/"), bound=given)
+    said = "No gradient reaches the clipping bound, and noise grows with it. A smaller bound adds less noise."
+    helps = None if bound is None or bound >= histogram["bound"] else bound
+    return Diagnosis(said, "Abadi et al. 2016: noise is proportional to the bound", looks.kind("clipped/"), bound=helps)
 
 
 def _find_lost_lengths(looks: _Looks) -> Diagnosis | None:

@@ -99,7 +99,7 @@ def calibrated_groups(title: str) -> FigureData:
         title=f"What {title.lower()} compares",
         x=Axis("Chance given", "%", range=(0.0, 100.0)),
         panels=(Panel(Axis("Truly positive", "%", range=(0.0, 100.0))),),
-        series=(*series, line("Ideal", [0.0, 100.0], [0.0, 100.0])),
+        series=(line("Ideal", [0.0, 100.0], [0.0, 100.0], style="muted"), *series),
         caption=f"A made-up example: two groups of 100 people. {given} {said}",
         alt=". ".join(f"{group} is {value:.1f} points off on average" for group, value in far.items()) + ".",
     )

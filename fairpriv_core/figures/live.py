@@ -133,12 +133,12 @@ def _live_measure(
     ends = from_zero(values) if is_gap else None
     return FigureData(
         name=f"live_{'gap' if is_gap else metric}",
-        title=f"{title} on test rows",
+        title=title,
         x=x,
         panels=(Panel(Axis("Gap" if is_gap else title, unit, range=ends)),),
         series=(series,),
-        caption="One run: no band.",
-        alt=f"{title} now: {now} {unit}. " + ", ".join(shown) + "." * bool(shown),
+        caption="On test rows. One run: no band.",
+        alt=f"{title} on test rows now: {now} {unit}. " + ", ".join(shown) + "." * bool(shown),
         references=tuple(Reference(value, name, axis="y") for name, value in shown.items()),
         origin=origin,
     )

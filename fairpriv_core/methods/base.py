@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
@@ -43,14 +44,14 @@ class MethodInfo:
 
     No two methods have the same dash and marker, and those of one family share a colour.
     `threat_model` is None for a method that is not private. `calibrates` names the field that calibration sets, or
-    is None. `max_groups` and `max_labels` are None where there is no limit. `pursued` says what
-    a notion may compare that the method can pursue; where it is () the method only reports the chosen notion. `only`
-    names notions, where it takes some alone. Where `uses_groups` is False training does not look at the sensitive
-    attribute at all. `needs_group_at_prediction` is True where predictions of any of its models
-    do. Of one that `certifies` runs bound the gaps of the model that they export, but for its `certified_failure` (see
-    runs/certificate.py). The sizes that it needs are those of groups, whatever the notion, where it `counts_groups`.
-    `reuses` names the parameters that belong to a release which later fits can be given (see Training); () where a
-    method makes no such release. `source` says whose it is: of a "paper" that Papers repeats, "ours", or any "other".
+    is None. `max_groups` and `max_labels` are None where there is no limit. `pursued` says what a notion may compare
+    that the method can pursue; where it is () the method only reports the chosen notion. `only` names notions, where it
+    takes some alone. Where `uses_groups` is False training does not look at the sensitive attribute at all.
+    `needs_group_at_prediction` is True where predictions of any of its models do. Of one that `certifies` runs bound
+    the gaps of the model that they export, but for its `certified_failure` (see runs/certificate.py). The sizes that it
+    needs are those of groups, whatever the notion, where it `counts_groups`. `reuses` names the parameters that belong
+    to a release which later fits can be given (see Training); () where a method makes no such release. `source` says
+    whose it is: of a "paper" that Papers repeats, "ours", or any "other".
     Of one that `weighs_rows` a row's loss may have a weight: what epsilon covers was tried with weights.
     """
 
@@ -123,6 +124,16 @@ class Parameter:
     fairer: Literal["more", "less"] | None = None
     replaces: tuple[str, ...] = ()
     otherwise: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def symbol(self) -> str | None:
+        """The symbol that its title ends with, a λ without its index; None where the title has none.
+
+        >>> [Parameter(title, "").symbol for title in ("Clipping bound C_p", "Largest multiplier λ_max", "Epochs")]
+        ['C_p', 'λ', None]
+        """
+        found = re.search(r"λ|\b[A-Z](_\w)?$", self.title)
+        return found[0] if found else None
 
 
 def parameter(

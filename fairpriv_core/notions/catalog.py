@@ -88,7 +88,7 @@ _NOTIONS = (
         title="Calibration within groups",
         citation="Kleinberg, Mullainathan and Raghavan 2016, Inherent trade-offs in the fair determination of risk "
         "scores; Hébert-Johnson et al. 2018, Multicalibration",
-        sentence="In every group, of the people who are given a chance of p, a share of p is truly positive.",
+        sentence="In every group, of the people given a chance of 70 %, 70 % are truly positive; so for every chance.",
         conditions=(None,),
         compares="scores",
         ask="Of people who are given about the same chance of '{positive}', that share should truly be '{positive}' in "
@@ -101,7 +101,7 @@ _NOTIONS = (
         title="Worst group's loss",
         citation="Hashimoto et al. 2018, Fairness without demographics in repeated loss minimization; Sagawa et al. "
         "2020, Distributionally robust neural networks for group shifts",
-        sentence="The group that is predicted worst is predicted as well as can be.",
+        sentence="The largest mean loss of a group is as small as can be.",
         conditions=(None,),
         compares="losses",
         ask="The mean loss of predicting '{positive}' or not should be small in each of {groups}.",

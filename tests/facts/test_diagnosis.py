@@ -19,6 +19,7 @@ FINE: Curves = {
     "test/accuracy": curve(0.6, 0.7, 0.8, 0.82, 0.83),
     "train/loss": curve(0.7, 30.0, 4.0, 50.0),
     "multiplier/a": curve(*range(9)),
+    "epsilon": curve(*range(5)),
 }
 NORMS = {"gradient_norm": {"edges": [0.0, 1.0, 2.0, 3.0, 4.0], "counts": {"a": [50, 40, 0, 0], "b": [9, 1, 0, 0]}}}
 WRONG: dict[str, tuple[Curves, str]] = {
@@ -57,11 +58,18 @@ def test_a_bound_that_cuts_nothing_gets_a_smaller_one_where_everybody_has_the_ro
     bound: float, published: bool, expected: float | None
 ) -> None:
     norms: dict[str, Any] = {"gradient_norm": {**NORMS["gradient_norm"], "bound": bound}}
-    [told] = diagnose({"clipped/gradient_norm/a": curve(0.0)}, norms, published=published)
-    assert told.bound == (None if expected is None else ("clip_primal", expected))
+    [told] = diagnose({"clipped/gradient_norm/a": curve(0.0), "epsilon": curve(1.0)}, norms, published=published)
+    assert told.bound == expected
 
 
 def test_norms_that_all_lie_in_the_open_last_bin_offer_no_bound() -> None:
     norms = {"gradient_norm": {"edges": [0.0, 1.0], "counts": {"a": [5]}, "bound": 9.0}}
-    [told] = diagnose({"clipped/gradient_norm/a": curve(0.0)}, norms, published=True)
+    [told] = diagnose({"clipped/gradient_norm/a": curve(0.0), "epsilon": curve(1.0)}, norms, published=True)
     assert told.bound is None
+
+
+def test_without_noise_no_bound_is_too_large_and_no_epsilon_helps() -> None:
+    exact = {name: values for name, values in FINE.items() if name != "epsilon"}
+    assert diagnose({**exact, "clipped/gradient_norm/a": curve(0.0)}, NORMS, published=True) == []
+    [told] = diagnose({**exact, **WRONG["worse than one answer"][0]}, {}, published=True)
+    assert "ε" not in told.sentence

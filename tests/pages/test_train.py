@@ -21,7 +21,7 @@ from fairpriv_core.runs.foreground import train
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.spec import build_sweep, expand
 from fairpriv_core.text import Reporter
-from pages.widgets.run import diagnosis
+from pages.widgets.run import panels
 from pages.widgets.train.clone import write_settings
 from tests.pages.shown import Open, buttons, charts, keys_of, said, whole
 
@@ -329,12 +329,15 @@ def test_a_bound_that_cuts_nothing_is_said_and_a_smaller_one_offered_where_every
     wide = {"name": "pf_ld", "epochs": 3, "clip_primal": 100.0}
     config = build_config({**asked, "method": wide})
     train(config, Reporter(say=lambda _: None, show=lambda _: None))
-    monkeypatch.setattr(diagnosis, "is_published", lambda data: published)
+    monkeypatch.setattr(panels, "is_published", lambda data: published)
     page = open_page(
         "train", **{name.replace(".", "__"): text for name, text in write_settings(config.to_json()).items()}
     )
-    assert "No gradient reaches C_p" in said(page, "caption")
+    assert "No gradient reaches the clipping bound" in said(page, "caption")
     assert ("try_bound" in buttons(page)) is published
+    page.selectbox("method").set_value("jagielski_post").run()
+    assert not page.exception and "open_run" in buttons(page) and "try_bound" not in buttons(page), "it has no bound"
+    page.selectbox("method").set_value("pf_ld").run()
     if published:
         bound = float(page.button("try_bound").label.rpartition("= ")[2])
         page.button("try_bound").click().run()

@@ -22,9 +22,15 @@ from fairpriv_core.store.curves import SWEPT_POINTS
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.brakes import draw_state, say_broken_off
-from pages.widgets.run.diagnosis import UseBound, show_diagnosis
 from pages.widgets.run.outcome import show_outcome
-from pages.widgets.run.panels import choose_along, hold_panels, show_pairs, show_panels
+from pages.widgets.run.panels import (
+    UseBound,
+    choose_along,
+    hold_panels,
+    show_diagnosis,
+    show_pairs,
+    show_panels,
+)
 from pages.widgets.run.run_numbers import draw_budget, draw_numbers, say_more
 from pages.widgets.shared.charts import show_origin
 from pages.widgets.shared.headline import show_reasons, show_run_headline

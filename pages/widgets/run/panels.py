@@ -1,22 +1,30 @@
-"""The panels that fill while a run trains: accuracy, gap, what clipping does to each group now, the multipliers."""
+"""The panels that fill while a run trains, accuracy, gap, clipping, multipliers; and a sentence on what goes wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.facts.diagnosis import diagnose
 from fairpriv_core.figures import live
 from fairpriv_core.figures.figure import FigureData
 from fairpriv_core.figures.origin import find_origin
+from fairpriv_core.methods.base import parameters
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.records.record import RAW
+from fairpriv_core.records.source import is_published
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.margins import find_plain
-from pages.widgets.shared.sentences import attempt
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import keep, mount_default
 
+#: what bounds a quantity that is clipped, by the name of its parameter
+BOUNDS = {"gradient_norm": "clip_primal", "output": "clip_dual"}
+UseBound = Callable[[float], None]
 _OVER = ("accuracy", "gap")  # are drawn over what was chosen: a zoom is of one axis
 _HELD = 220  # pixels
 _FEWEST = 4  # panels in the frame, of a method that clips nothing too
@@ -41,7 +49,7 @@ def choose_along(row: RunRow, history: live.History) -> str:
 def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: str, small: bool) -> None:
     """Draw the panels two by two over what `along` says; `small` ones have neither caption nor downloads."""
     figures = _draw_measures(store, row, history, along)
-    figures |= _draw_histograms(store, row)
+    figures |= _draw_histograms(row, _read_histograms(store, row))
     if any(name.startswith("multiplier/") for name in history):
         figures["multipliers"] = live.live_multipliers(history, limit=row.config["method"].get("multiplier_max"))
     if not small or len(figures) < _FEWEST:
@@ -85,8 +93,31 @@ def _find_reach(row: RunRow) -> dict[str, float | None]:
     return {"steps": row.steps, "epochs": row.config["method"].get("epochs"), "epsilon": row.config["epsilon"]}
 
 
-def _draw_histograms(store: RunStore, row: RunRow) -> dict[str, FigureData]:
-    snapshot = attempt(lambda: store.snapshot(row.key))
+def _draw_histograms(row: RunRow, histograms: Mapping[str, Any]) -> dict[str, FigureData]:
     origin = find_origin([row.config["data"]], tell=False)
-    histograms = {} if snapshot is None else snapshot["histograms"]
-    return {name: live.clipping_histogram(each, quantity=name, origin=origin) for name, each in histograms.items()}
+    known = parameters(methods()[row.config["method"]["name"]])
+    figures = {}
+    for quantity, histogram in histograms.items():
+        bound = known.get(BOUNDS.get(quantity, ""))
+        symbol = None if bound is None else bound[0].symbol
+        figures[quantity] = live.clipping_histogram(histogram, quantity=quantity, symbol=symbol, origin=origin)
+    return figures
+
+
+def show_diagnosis(store: RunStore, row: RunRow, history: live.History, *, use_bound: UseBound | None) -> None:
+    """Draw the worst that the curves tell; `use_bound` takes a clipping bound that helps, where everybody has the rows.
+
+    It is for who watches: a report has none of it.
+    """
+    published = is_published(row.config["data"])
+    for diagnosis in diagnose(history, _read_histograms(store, row), published=published)[:1]:
+        mark = ":orange[:material/warning:]" if diagnosis.wrong else ":material/info:"
+        raw = f" {RAW}" * (diagnosis.kind == "raw")
+        st.caption(f"{mark} {plain(diagnosis.sentence)}", help=plain(f"{diagnosis.source}.{raw}"))
+        if use_bound is not None and diagnosis.bound is not None:
+            use_bound(diagnosis.bound)
+
+
+def _read_histograms(store: RunStore, row: RunRow) -> Mapping[str, Any]:
+    snapshot = attempt(lambda: store.snapshot(row.key))
+    return {} if snapshot is None else snapshot["histograms"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -139,13 +138,8 @@ def _aim(replaced: list[str]) -> None:
 
 
 def _name(shown: Parameter) -> str:
-    """Return a parameter's symbol, or its title where that has none.
-
-    >>> _name(Parameter("Largest multiplier λ_max", "")), _name(Parameter("Covariance factor", ""))
-    ('λ', '“Covariance factor”')
-    """
-    found = re.search(r"\bC_[pd]\b|λ", shown.title)
-    return found[0] if found else f"“{shown.title}”"
+    """Return a parameter's symbol, or its title where that has none."""
+    return shown.symbol or f"“{shown.title}”"
 
 
 def _say_idle(kind: type[Method], notion: str, *, aims: bool) -> str | None:

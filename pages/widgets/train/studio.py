@@ -6,11 +6,14 @@ from functools import partial
 
 import streamlit as st
 
+from fairpriv_core.methods.base import parameters
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.live import draw_frame, look_at, watch_run
+from pages.widgets.run.panels import BOUNDS
 from pages.widgets.shared.access import find_row
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose
 from pages.widgets.train.clone import say_changes
 from pages.widgets.train.form import find_stop
@@ -44,13 +47,15 @@ def show_watched(store: RunStore, config: RunConfig, row: RunRow) -> None:
 
 
 def _draw(config: RunConfig, store: RunStore, row: RunRow) -> None:
-    draw_frame(store, look_at(store, row), small=True, use_bound=partial(_offer_bound, config))
+    same = row.config["method"]["name"] == config.method.info.name  # whose slider the bound is
+    draw_frame(store, look_at(store, row), small=True, use_bound=partial(_offer_bound, config) if same else None)
 
 
-def _offer_bound(config: RunConfig, name: str, bound: float) -> None:
-    """Draw the button that moves a slider to its stop nearest to `bound`."""
-    stop = find_stop(type(config.method), name, bound)
+def _offer_bound(config: RunConfig, bound: float) -> None:
+    """Draw the button that moves the slider of the clipping bound to its stop nearest to `bound`."""
+    kind, name = type(config.method), BOUNDS["gradient_norm"]
+    stop = find_stop(kind, name, bound)
     if getattr(config.method, name) != stop:
         use = partial(choose, f"p.{name}", stop)  # is done before the part is drawn, whatever the run does meanwhile
-        if st.button(f"Try C_p = {stop:g}", key="try_bound", on_click=use):
+        if st.button(plain(f"Try {parameters(kind)[name][0].symbol} = {stop:g}"), key="try_bound", on_click=use):
             st.rerun()
