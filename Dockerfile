@@ -1,5 +1,5 @@
 # docker build -t fairpriv . && docker run --rm --init -p 127.0.0.1:8501:8501 -v fairpriv:/data fairpriv
-# --build-arg STAGE=space makes the demonstration that a Hugging Face Space runs: examples/space, docs/deploy.md.
+# --build-arg STAGE=space makes what a Hugging Face Space runs for strangers to try: examples/space, docs/deploy.md.
 # --build-arg BASE=python@sha256:… names the base by its digest, which a tag does not hold to.
 ARG BASE=python:3.11-slim
 ARG STAGE=server
@@ -27,8 +27,8 @@ HEALTHCHECK --interval=30s --start-period=30s CMD .venv/bin/python -c "import os
 CMD ["./fairpriv", "app", "--server.address", "0.0.0.0"]
 
 FROM server AS space
-ENV FAIRPRIV_DEMO=1 STREAMLIT_SERVER_PORT=7860
+ENV STREAMLIT_SERVER_PORT=7860
 EXPOSE 7860
-CMD ["sh", "-c", "exec ./fairpriv app --server.address 0.0.0.0 --server.allowedHosts \"$SPACE_HOST\""]
+CMD ["sh", "-c", "exec ./fairpriv try --server.address 0.0.0.0 --server.allowedHosts \"$SPACE_HOST\""]
 
 FROM ${STAGE}

@@ -11,8 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fairpriv_core.figures.start import StartResults
 from fairpriv_core.methods.catalog import DEFAULT_METHOD
-from fairpriv_core.runs.beside import is_demo
 from fairpriv_core.runs.supervisor import SCHEDULER
+from fairpriv_core.store.mode import is_demo, is_open
 from pages.widgets.shared.epsilon import choose_epsilon, explain_epsilon
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.reference import write_config
@@ -30,7 +30,7 @@ def show() -> None:
     """Draw the page."""
     enter("start")
     st.title(_TITLE, anchor=False)
-    if not is_demo():  # of which the frame says what it is
+    if is_open():  # else the frame says what it is
         place = "this machine" if _is_here() else "machines of whoever serves this page"
         st.markdown(
             f"On your own table or a public one. Everything runs on {place}; a proved ε is one that the code keeps."
@@ -52,7 +52,7 @@ def _is_here() -> bool:
 
 
 def _offer_ways(results: StartResults) -> None:
-    """Draw three cards, each a button; a demonstration trains nothing and takes no file."""
+    """Draw three cards, each a button; a demonstration trains nothing, and only an open dashboard takes files."""
     drag, own, tell = st.container(key="ways").columns(3)
     trains = "." if is_demo() else "; watch it train."
     if _draw_card(drag, "Drag and see", f"Move ε, C_p, C_d and λ{trains}", key="go_train", first=True):
@@ -62,7 +62,8 @@ def _offer_ways(results: StartResults) -> None:
             choose(name, usual)
         go_to("train")
     stays = "; it stays here." if _is_here() else "."
-    if _draw_card(own, "Your own data", f"CSV, Excel or Parquet{stays}", key="go_own", disabled=is_demo()):
+    takes = f"CSV, Excel or Parquet{stays}" if is_open() else "Install fairpriv for it."
+    if _draw_card(own, "Your own data", takes, key="go_own", disabled=not is_open()):
         choose("source", "file")
         go_to("data")
     if _draw_card(tell, "Show it to others", "Five steps for people who decide.", key="go_present"):

@@ -60,7 +60,7 @@ def test_every_variable_is_read_somewhere() -> None:
     named = set(re.findall(r"\b(?:FAIRPRIV|BROWSER|TMPDIR)[A-Z_]*\b", PAGE + (ROOT / "Dockerfile").read_text()))
     files = [*(ROOT / "fairpriv_core").rglob("*.py"), *(ROOT / "pages").rglob("*.py"), ROOT / "fairpriv"]
     code = "".join(path.read_text("utf-8") for path in files)
-    assert {"FAIRPRIV_STORE", "FAIRPRIV_DATA_FOLDER", "FAIRPRIV_DEMO"} <= named
+    assert {"FAIRPRIV_STORE", "FAIRPRIV_DATA_FOLDER", "FAIRPRIV_DEMO", "FAIRPRIV_TRY"} <= named
     assert not [name for name in named - FOREIGN if f'"{name}"' not in code and f"{name}=" not in code]
 
 
@@ -140,7 +140,7 @@ def test_the_image_installs_packages_before_it_has_the_code() -> None:
     assert named <= {*early, *touched}, "an installation from fewer files fails"
 
 
-def test_a_space_is_the_demonstration_on_its_own_port() -> None:
+def test_a_space_can_be_tried_on_its_own_port() -> None:
     front = (ROOT / "examples/space/README.md").read_text("utf-8").split("---\n")[1]
     said = dict(line.split(": ", 1) for line in front.splitlines())
     image = (ROOT / "Dockerfile").read_text("utf-8")
@@ -148,7 +148,7 @@ def test_a_space_is_the_demonstration_on_its_own_port() -> None:
     assert "ARG STAGE=server\n" in image.partition("FROM")[0] and image.endswith("\nFROM ${STAGE}\n")
     assert said["sdk"] == "docker" and f"STREAMLIT_SERVER_PORT={said['app_port']}" in last
     assert (
-        "FAIRPRIV_DEMO=1" in last and f"EXPOSE {said['app_port']}" in last and '"$SPACE_HOST' in last.replace("\\", "")
+        "./fairpriv try " in last and f"EXPOSE {said['app_port']}" in last and '"$SPACE_HOST' in last.replace("\\", "")
     )
 
 

@@ -1,13 +1,16 @@
-"""`fairpriv app` and `fairpriv demo`: the dashboard, which Streamlit serves and has a process that trains beside it.
+"""`fairpriv app`, `try` and `demo`: the dashboard, which Streamlit serves and has a process that trains beside it.
 
 The dashboard is `app.py` and `pages/` of a checkout. A package holds copies of both (pyproject.toml says where).
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import runpy
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,12 +18,15 @@ import click
 
 import fairpriv_core
 from fairpriv_core.errors import BadInput
+from fairpriv_core.records.stored import read_stored_runs
 from fairpriv_core.runs.beside import train_beside
 from fairpriv_core.runs.device import check_device
 from fairpriv_core.runs.log import LEVELS, VARIABLE
+from fairpriv_core.store.runs import open_store
 
 # One heap for all threads, which gives back what was held for one moment: the pages stay small.
 _MEMORY = {"MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": "1000000", "MALLOC_MMAP_THRESHOLD_": "65536"}
+_THROWN_AWAY = "FAIRPRIV_THROWN_AWAY"  # the folder that goes with the process
 _PASSED_ON = {"ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
 
 
@@ -35,6 +41,17 @@ def app(log_level: str | None, options: tuple[str, ...]) -> NoReturn:
     """Serve the dashboard, and train what is launched there; other options go to Streamlit, as --server.port 8600."""
     check_device()
     _serve(options, {VARIABLE: log_level} if log_level else {})
+
+
+@click.command("try", context_settings=_PASSED_ON)
+@click.argument("options", metavar="[STREAMLIT OPTIONS]...", nargs=-1, type=click.UNPROCESSED)
+def try_command(options: tuple[str, ...]) -> NoReturn:
+    """Serve the dashboard for strangers to try: small runs on public data, thrown away at the end."""
+    folder = tempfile.mkdtemp(prefix="fairpriv-try-")
+    place = str(Path(folder, "runs.db"))
+    with open_store(place) as store:
+        store.add(read_stored_runs().records)
+    _serve(options, {"FAIRPRIV_TRY": "1", "FAIRPRIV_STORE": place, _THROWN_AWAY: folder})
 
 
 @click.command(context_settings=_PASSED_ON)
@@ -62,5 +79,7 @@ def _serve(options: tuple[str, ...], settings: dict[str, str]) -> NoReturn:
 
 
 if __name__ == "__main__":
+    if _THROWN_AWAY in os.environ:  # once what trains has ended
+        atexit.register(shutil.rmtree, os.environ[_THROWN_AWAY], ignore_errors=True)
     train_beside()
     runpy.run_module("streamlit", run_name="__main__", alter_sys=True)

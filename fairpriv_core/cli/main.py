@@ -28,7 +28,7 @@ from fairpriv_core.warnings import FairprivWarning
 FAULT = 70
 # What each command is for, and where it is: a module of this folder and a name in it.
 _COMMANDS = {
-    "Begin": {"app": "app:app", "demo": "app:demo", "test": "selftest:selftest"},
+    "Begin": {"app": "app:app", "try": "app:try_command", "demo": "app:demo", "test": "selftest:selftest"},
     "Look up": {
         "datasets": "catalogue:datasets",
         "methods": "catalogue:methods_command",

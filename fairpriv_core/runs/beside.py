@@ -18,6 +18,7 @@ import fairpriv_core
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.health import is_served
+from fairpriv_core.store.mode import is_demo
 
 LOOK_SECONDS = 1.0
 _PATIENCE_SECONDS = 10.0  # until it has handed its runs back
@@ -27,11 +28,6 @@ _RUN = (
     "sys.exit(main(sys.stdin.fileno()))"
 )
 ENDED = "fairpriv: the process that trains ended with exit code {}; what is launched waits until the next start."
-
-
-def is_demo() -> bool:
-    """Return whether this is a demonstration (`FAIRPRIV_DEMO=1`), which only shows what is stored."""
-    return os.environ.get("FAIRPRIV_DEMO", "") not in ("", "0")
 
 
 @cache

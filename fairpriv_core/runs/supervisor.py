@@ -29,6 +29,7 @@ from fairpriv_core.store.carried import drop_left
 from fairpriv_core.store.claim import Claim, LeaseLost
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.decisions import drop_old
+from fairpriv_core.store.mode import TRIAL_SLOTS, is_trial
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.work import WorkStore
@@ -53,6 +54,7 @@ Executor = Callable[[str | None, Sequence[str], Callable[[], None]], None]
 class Supervisor:
     """Runs up to `slots` runs at a time (as many as there are cores), and beside them a few previews and an explorer.
 
+    On trial there are few slots, and the explorer takes one of them.
     With no slot (0) runs are left to others, such as a cluster's workers. With `chunks` it works on these alone. Runs
     of one chunk are one child; the explorer is one for all runs that people explore.
     """
@@ -60,7 +62,8 @@ class Supervisor:
     def __init__(
         self, place: str | None = None, *, slots: int | None = None, chunks: Sequence[str] | None = None
     ) -> None:
-        self._place, self.slots, self._chunks = place, count_cores() if slots is None else slots, chunks
+        most = TRIAL_SLOTS if is_trial() else count_cores()
+        self._place, self.slots, self._chunks = place, most if slots is None else slots, chunks
         self._most_previews = MOST_PREVIEWS if chunks is None else 0
         self._trouble = ""
         self._database = Database(place)
@@ -92,6 +95,10 @@ class Supervisor:
             return TROUBLE_SECONDS
         return IDLE_SECONDS if self._is_idle and self._seen is None else POLL_SECONDS
 
+    def _has_slot(self) -> bool:
+        """Return whether one more may train; on trial the explorer takes a slot too."""
+        return len(self._jobs) + (is_trial() and self.explorer is not None) < self.slots
+
     @property
     def _is_idle(self) -> bool:
         return not self._jobs and not self._previews
@@ -109,17 +116,18 @@ class Supervisor:
             drop_left(self._database)
         if not self._nursery.ready or (self._is_idle and seen is not None and seen == self._seen):
             return
-        while len(self._jobs) < self.slots and (claims := self._work.claim(chunk=self._chunks)):
+        may_explore = self._chunks is None and self.explorer is None and (self._has_slot() or not is_trial())
+        if may_explore and self._work.explores():
+            self.explorer = self._nursery.start(run_explorer, self._place)
+            note("explorer_started")
+        while self._has_slot() and (claims := self._work.claim(chunk=self._chunks)):
             self._jobs[claims] = self._nursery.start(run_child, self._place, claims)
             for claim in claims:
                 note("run_taken", run=claim.key, attempt=claim.attempt, step=claim.step)
         while len(self._previews) < self._most_previews and (key := self._work.previews.claim()):
             self._previews[key] = self._nursery.start(run_preview, self._place, key)
             note("preview_taken", preview=key)
-        if self._chunks is None and self.explorer is None and self._work.explores():
-            self.explorer = self._nursery.start(run_explorer, self._place)
-            note("explorer_started")
-        full = len(self._jobs) == self.slots or (self._previews and len(self._previews) == self._most_previews)
+        full = not self._has_slot() or (self._previews and len(self._previews) == self._most_previews)
         self._seen = None if full else seen  # who is full has not asked what waits
 
     def stop(self) -> None:

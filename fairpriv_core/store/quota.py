@@ -1,4 +1,4 @@
-"""What one person who signed in may have in a store: runs that have not ended, and bytes of uploads.
+"""What one person who signed in, or who tries it, may have in a store: runs that have not ended, bytes of uploads.
 
 Whoever sits at this machine has no quota.
 """
@@ -10,11 +10,13 @@ import os
 from sqlalchemy import Connection, func, select
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.store.mode import is_trial
 from fairpriv_core.store.tables import run, upload
 
 LOCAL_OWNER = "local"
 #: where an operator sets them, and what holds where nothing is set
 RUNS, MEGABYTES = ("FAIRPRIV_MOST_RUNS", 1_000), ("FAIRPRIV_MOST_MEGABYTES", 1_000)
+_ON_TRIAL = {"FAIRPRIV_MOST_RUNS": 3, "FAIRPRIV_MOST_MEGABYTES": 0}
 _UNDER_WAY = ("queued", "running", "paused")
 _MEGABYTE = 10**6
 
@@ -52,7 +54,7 @@ def _read(name: str, default: int) -> int:
     """Return a quota of the environment; BadInput where it is no whole number."""
     value = os.environ.get(name, "").strip()
     if not value:
-        return default
+        return _ON_TRIAL[name] if is_trial() else default
     if not value.isdecimal() or len(value) > len(str(2**63)):
         raise BadInput(f"{name} must be a whole number, got '{value}'.", field=name)
     return int(value)

@@ -28,6 +28,7 @@ from fairpriv_core.store.database import Database
 from fairpriv_core.store.decisions import DecisionStore
 from fairpriv_core.store.labels import Label, check_label, note_change, read_label, write_label
 from fairpriv_core.store.ledger import LedgerStore, admit, find_chosen, find_evaluated, find_withdrawn, leave_tombstone
+from fairpriv_core.store.mode import EVERYBODY, check_trial
 from fairpriv_core.store.previews import PreviewStore
 from fairpriv_core.store.quota import LOCAL_OWNER, check_runs
 from fairpriv_core.store.rows import (
@@ -119,7 +120,7 @@ class RunStore:
 
         Raises:
             BadInput: the run would bring its data set beyond a cap or its owner beyond a quota, or use the release of
-                a run that is not here; nothing is stored then.
+                a run that is not here, or is more than can be tried; nothing is stored then.
         """
         return self._queue(config, again=again)
 
@@ -145,6 +146,7 @@ class RunStore:
             return _read_whole(found, read_row)
 
     def _queue(self, config: RunConfig, *, again: bool = False, exploring: bool = False) -> RunRow:
+        check_trial(config)
         config = self.files.settle(config) if config.file_id is None else config
         planned = self.ledger.plan(config, find_record=self.source)
         with self.database.write(durable=True) if planned is None else self.database.ledger() as connection:
@@ -440,9 +442,24 @@ class RunStore:
         return query if self._data_sets is None else query.where(name.in_(self._data_sets))
 
     def _listed(self, query: Select[Any]) -> Select[Any]:
-        """Return a query of runs that are the owner's, on data that are shown here, and not explored alone."""
+        """Return a query of runs that are the owner's or everybody's, on data shown here, and not explored alone."""
         query = query.where(run.c.exploring.is_(None))
-        return self._shown(query if self.owner is None else query.where(run.c.owner == self.owner))
+        return self._shown(query if self.owner is None else query.where(run.c.owner.in_((self.owner, EVERYBODY))))
+
+    def add(self, records: Iterable[RunRecord]) -> None:
+        """Put finished runs of elsewhere into a new store, for everybody to see; they keep their keys."""
+        with self.database.write(durable=True) as connection:
+            for at, record in enumerate(records):
+                named = {**name_next(connection, record.key), "owner": EVERYBODY, "status": "finished"}
+                ended = {"created": time.time() + at / 1e6, "steps": record.steps, "epsilon": record.epsilon}
+                row = {**named, **ended, **write_record(record), "config": dict(record.config)}
+                connection.execute(insert(run).values(**row))
+
+    def count_before(self, row: RunRow) -> int:
+        """Return how many runs that wait come before one that waits too."""
+        earlier = (run.c.status == "queued") & run.c.exploring.is_(None) & (run.c.created < row.created)
+        with self.database.read() as connection:
+            return connection.scalar(select(func.count()).select_from(run).where(earlier)) or 0
 
     def tombstones(self) -> list[dict[str, Any]]:
         """Return what deleted runs released: key, owner, data, threat model, event and time."""

@@ -12,6 +12,7 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import Posting
 from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.store.ledger import admit
+from fairpriv_core.store.mode import check_trial
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.quota import check_runs
 from fairpriv_core.store.rows import ENDED, SHORT, RunRow, is_lost, lease_over, read_row
@@ -45,6 +46,8 @@ class SweepStore:
             BadInput: together the new ones would bring their data set beyond a cap, or their owner beyond a quota;
                 nothing is stored then.
         """
+        for config, _ in runs:
+            check_trial(config)
         keys, postings = [config.key for config, _ in runs], self._plan(runs, planned or {})
         now, waiting = time.time(), {config.key for config, _ in runs if config.reuse in (planned or {})}
         with self._database.ledger() if postings else self._database.write(durable=True) as connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from fairpriv_core.cli.main import cli
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs import supervisor
 from fairpriv_core.runs.device import check_device
+from fairpriv_core.store.runs import open_store
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,6 +40,18 @@ def test_options_go_to_streamlit(
     [(_, command, environment)] = became
     assert command[1:] == ["-P", "-OO", "-m", "fairpriv_core.cli.app", "run", str(ROOT / "app.py"), *passed_on]
     assert environment["MALLOC_ARENA_MAX"] == "1" and (variable is None or variable in environment.items())
+
+
+def test_what_is_tried_is_thrown_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    became: list[Any] = []
+    monkeypatch.setattr(os, "execve", lambda *command: became.append(command))
+    assert CliRunner().invoke(cli, ["try", "--server.port", "9"]).exit_code == 0
+    [(_, _, environment)] = became
+    folder = Path(environment["FAIRPRIV_THROWN_AWAY"])
+    assert environment["FAIRPRIV_TRY"] == "1" and Path(environment["FAIRPRIV_STORE"]).parent == folder
+    with open_store(environment["FAIRPRIV_STORE"]) as store:
+        assert len(store.rows()) >= 12 and all(row.status == "finished" for row in store.rows())
+    shutil.rmtree(folder)
 
 
 def test_another_log_level_is_refused() -> None:

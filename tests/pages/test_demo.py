@@ -15,10 +15,11 @@ from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.records.config import build_config
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.database import Database
+from fairpriv_core.store.mode import DATA
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.tables import run
-from pages.widgets.shared.demo import DATA, SENTENCE
+from pages.widgets.shared.demo import SENTENCE
 from tests.pages.shown import PAGES, Open, open_frame, said, whole
 
 BRAKES = {"launch", "do_pause", "do_resume", "do_stop", "do_audit", "choose"}
@@ -110,7 +111,9 @@ def test_other_data_is_refused(open_page: Open) -> None:
         for name in ("train", "data", "tradeoffs"):
             page = open_page(name, data=asked, source="file")
             assert not page.exception and not page.dataframe
-            assert name == "tradeoffs" or any("synthetic and adult only" in item.value for item in page.error)
+            assert name == "tradeoffs" or any(
+                "nly synthetic and adult are shown here" in item.value for item in page.error
+            )
 
 
 @pytest.mark.usefixtures("demo")

@@ -15,15 +15,13 @@ from fairpriv_core.data.table_schema import UNSAID, TableSchema, write_statement
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.files.folder import find_named, list_names
 from fairpriv_core.files.forms import Stated
-from fairpriv_core.runs.beside import is_demo
 from fairpriv_core.store.carried import LIMIT_BYTES
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.uploads import Upload
 from pages.widgets.shared.access import find_store
-from pages.widgets.shared.demo import SENTENCE
 from pages.widgets.shared.person import find_person
 from pages.widgets.shared.reference import write_file
-from pages.widgets.shared.sentences import attempt, plain, sentence
+from pages.widgets.shared.sentences import attempt
 from pages.widgets.shared.session import stamp_file
 from pages.widgets.shared.state import choose, forget, keep, mount_index, tell_apart
 from pages.widgets.shared.uploader import offer_uploader, spell
@@ -117,9 +115,6 @@ def choose_given_file() -> GivenFile | None:
     """Return the file that is chosen among the person's uploads, those shared with them, and the data folder's."""
     store = find_store()
     if store is None:
-        return None
-    if is_demo():
-        st.info(plain(sentence(SENTENCE)), icon=":material/visibility:")
         return None
     if offer_upload(store):
         return None

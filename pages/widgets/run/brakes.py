@@ -37,7 +37,8 @@ def say_broken_off(row: RunRow) -> None:
 
 def draw_state(store: RunStore, row: RunRow) -> None:
     """Draw how far a run is, and its brakes; of one that is over only what it did."""
-    told = f"{_STATES[row.status]}{_tell_request(row)} · {_describe_steps(row)}{_describe_heartbeat(row)}"
+    state = f"{_STATES[row.status]}{_tell_place(store, row)}{_tell_request(row)}"
+    told = f"{state} · {_describe_steps(row)}{_describe_heartbeat(row)}"
     with st.container(key="run_state"):
         if row.ended and not _can_resume(row):
             st.caption(plain(told))
@@ -63,6 +64,12 @@ def _offer_brakes(store: RunStore, row: RunRow) -> None:
         _offer(store, row, "pause", ":material/pause:", disabled=not running or row.request is not None)
     if not row.ended:
         _offer(store, row, "stop", ":material/stop:", disabled=row.status == "stopping")
+
+
+def _tell_place(store: RunStore, row: RunRow) -> str:
+    """Return how many runs come before one that waits."""
+    before = (attempt(lambda: store.count_before(row)) or 0) if row.status == "queued" else 0
+    return f", {count_text(before, 'run')} before it" if before else ""
 
 
 def _tell_request(row: RunRow) -> str:

@@ -8,11 +8,11 @@ import streamlit as st
 
 from fairpriv_core.data.reader_process import READER
 from fairpriv_core.errors import FairprivError, StoreError
-from fairpriv_core.runs.beside import is_demo
 from fairpriv_core.store.database import Database
+from fairpriv_core.store.mode import DATA, is_demo, is_open
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
-from pages.widgets.shared.demo import DATA, SENTENCE
+from pages.widgets.shared.demo import SENTENCE
 from pages.widgets.shared.person import find_person
 from pages.widgets.shared.sentences import attempt
 
@@ -64,7 +64,7 @@ def _look_again() -> None:
 
 def _find() -> RunStore:
     place = os.environ.get("FAIRPRIV_STORE")
-    shown = DATA if is_demo() else None
+    shown = None if is_open() else DATA
     database = _open(place, SENTENCE if is_demo() else "")
     return RunStore(database, find_owner(), data_sets=shown, digest=READER.digest)
 

@@ -1,4 +1,4 @@
-"""A demonstration (`FAIRPRIV_DEMO=1`): it shows what is stored, on two data sets, and lets nobody add to it."""
+"""What is offered where the dashboard is looked at alone, or tried by strangers: two data sets, and no upload."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import streamlit as st
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.problem import Problem
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.beside import is_demo
+from fairpriv_core.store.mode import DATA, is_demo, is_open, is_trial
 
 SENTENCE = "this is a demonstration: nothing can be uploaded, launched, changed or deleted here."
-DATA = ("synthetic", "adult")
+NO_UPLOAD = "nothing can be uploaded here: install fairpriv for your own data."
 
 
 def offered_problems() -> dict[str, Problem]:
     """Return the benchmarks that can be chosen here, by name."""
-    return {name: problem for name, problem in problems().items() if not is_demo() or name in DATA}
+    return {name: problem for name, problem in problems().items() if is_open() or name in DATA}
 
 
 def list_offered() -> list[str]:
@@ -25,12 +25,18 @@ def list_offered() -> list[str]:
 
 def check_offered(name: str) -> None:
     """Raise BadInput for data, by the name in a reference, that cannot be chosen here; no file is looked for."""
-    if is_demo() and name not in DATA:
-        raise BadInput(f"this demonstration shows {' and '.join(DATA)} only.", field="data")
+    if not is_open() and name not in DATA:
+        raise BadInput(f"only {' and '.join(DATA)} are shown here.", field="data")
 
 
 def show_banner() -> None:
-    """Say on every page of a demonstration what it is."""
+    """Say on every page what it is, where it is to be looked at alone or to be tried."""
+    if is_trial():
+        st.info(
+            "Try it: launch small runs on public data. Reloading the page begins anew, and what you made is thrown "
+            "away. To keep runs or use your own data, install fairpriv.",
+            icon=":material/experiment:",
+        )
     if is_demo():
         st.info(
             "This is a demonstration: open every page and move every slider. To launch runs or use your own data, "

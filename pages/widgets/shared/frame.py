@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from fairpriv_core.store.mode import is_trial
 from pages.widgets.shared.sentences import plain
 
 _FOLDER = Path(__file__).resolve().parents[2]
@@ -25,13 +26,21 @@ _PAGES = {
     "report": ("Report", ":material/description:"),
     "learn": ("Learn", ":material/school:"),
 }
+_NOT_ON_TRIAL = ("data", "tradeoffs", "audit", "report")
 
 
 def list_pages() -> list[st.Page]:
-    """Return the pages of the dashboard."""
+    """Return the pages of the dashboard; on trial those that take files or much time are not there."""
     return [
-        st.Page(_FOLDER / f"{name}.py", title=title, default=name == "start") for name, (title, _) in _PAGES.items()
+        st.Page(_FOLDER / f"{name}.py", title=title, default=name == "start")
+        for name, (title, _) in _PAGES.items()
+        if is_offered(name)
     ]
+
+
+def is_offered(name: str) -> bool:
+    """Return whether a page is there."""
+    return not (is_trial() and name in _NOT_ON_TRIAL)
 
 
 def mark_framed() -> None:
@@ -62,7 +71,9 @@ def set_aside(page: str) -> None:
 
 
 def link_to(name: str, label: str) -> None:
-    """Draw a link to the page called `name`; a page that stands on its own has nowhere to link to."""
+    """Draw a link to the page called `name`, where it is there; a page that stands alone has nowhere to link to."""
+    if not is_offered(name):
+        return
     title, icon = _PAGES[name]
     if st.session_state.get("framed"):
         st.page_link(f"pages/{name}.py", label=label, icon=icon)

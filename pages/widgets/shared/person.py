@@ -6,6 +6,7 @@ the section [people], since most providers vouch for anybody.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAuthError, StreamlitMissingAuthlibError
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.store.mode import is_trial
 from fairpriv_core.store.quota import LOCAL_OWNER
 from pages.widgets.shared.sentences import plain, sentence
 
@@ -31,7 +33,12 @@ class Person:
 
 
 def find_person() -> Person:
-    """Return who looks; BadInput where a sign-in is set up and nobody who is let in has signed in."""
+    """Return who looks; BadInput where a sign-in is set up and nobody who is let in has signed in.
+
+    On trial everybody is somebody of their own as long as the page is open.
+    """
+    if is_trial():
+        return Person(st.session_state.setdefault("visitor", f"visitor {secrets.token_hex(16)}"), "")
     claims: Mapping[str, Any] = st.user.to_dict()
     if "is_logged_in" not in claims:
         if _has_unreadable_secrets():

@@ -20,6 +20,8 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRe
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.files.several import join_files, name_joined
 from fairpriv_core.store.carried import LIMIT_BYTES
+from fairpriv_core.store.mode import is_demo, is_open
+from pages.widgets.shared.demo import NO_UPLOAD, SENTENCE
 from pages.widgets.shared.sentences import plain, sentence
 from pages.widgets.shared.upload_address import build_address, send_empty
 
@@ -108,6 +110,9 @@ _stand_gate = cache(UploadGate)
 
 def offer_uploader(take: Take, *, key: str = "uploader", help: str) -> bool:
     """Have what is dropped here taken, or say what is wrong with it; return whether it was refused."""
+    if not is_open():
+        st.info(plain(sentence(SENTENCE if is_demo() else NO_UPLOAD)), icon=":material/visibility:")
+        return False
     if not _let_in():
         st.error(_OFF.format(st.__version__), icon=":material/lock:")
         return False
