@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from scipy.special import stdtrit
@@ -50,6 +50,18 @@ def spread(mean: Mean) -> str:
     alike = abs(up - down) < _TENTH
     ends = f" ± {number(max(down, up))}" if alike else f" ({number(mean.low)} to {number(mean.high)})"
     return f"{number(mean.mean)}{ends}"
+
+
+def prediction_interval(values: Sequence[float]) -> Mean:
+    """Return the mean of at least two values, and where one more falls with 95 % (Student's t; Hahn and Meeker 1991).
+
+    >>> prediction_interval([1.0, 2.0, 3.0]).low < mean_interval([1.0, 2.0, 3.0]).low
+    True
+    """
+    own = mean_interval(values)
+    assert own.mean is not None and own.half is not None
+    half = own.half * math.sqrt(1 + own.n)  # s * sqrt(1 + 1 / n) in place of s / sqrt(n)
+    return Mean(own.mean, own.mean - half, own.mean + half, own.n)
 
 
 def wilson_interval(successes: int, trials: int) -> tuple[float, float]:

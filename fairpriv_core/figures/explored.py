@@ -2,37 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from fairpriv_core.facts.run_facts import RunFacts, read_facts
+from fairpriv_core.facts.grid import Expected
+from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Series
 from fairpriv_core.figures.figures import GroupRates, group_bars
 from fairpriv_core.figures.frontier import ACCURACY, END_NAMES, Wanted, draw_end, draw_ends
 from fairpriv_core.figures.origin import ALL_RAW, PUBLIC
 from fairpriv_core.figures.styles import method_style
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.records.release import Kind
 from fairpriv_core.records.shown import Shown, read_shown
+from fairpriv_core.records.source import is_published
+from fairpriv_core.stats import Mean, spread
 from fairpriv_core.text import epsilon_text, number_text, percent_text, points_text
 
 _RELEASED = "The gap follows from what was released; the bar is one standard error of its noise."
 _BOTH = "This gap and this accuracy may be published."
 _TOLD = "Accuracy and gap follow from what was released; the bars are one standard error of its noise."
 _PUBLIC = "Gaps are measured on the test rows, whose groups are public here."
+_WHISKERS = "Whiskers: 95 % interval on the test rows."
 _TEST = "One seed, on the test rows."
+_EXPECTED = "Mean of {n} runs that ship with fairpriv; the bars are where one more run falls with 95 %."
+_BETWEEN = "Read between runs that ship with fairpriv, {n} a setting; the bars are where one more run falls with 95 %."
 
 
 @dataclass(frozen=True)
 class Explored:
-    """One explored run: its numbers as they may be seen, and all that there is to tell of it."""
+    """One point: its numbers as they may be seen, and all that is told of it.
 
-    key: str
-    method: str
+    Attributes:
+        config: its run's, JSON, without folders.
+        epsilon: what its run spent; None where there is none.
+        constant: the accuracy of one answer for everybody; None where it is not known.
+        groups, labels: as a record has them.
+        expected: what the numbers are from, where the point has no run of its own; None where it has.
+    """
+
+    config: Mapping[str, Any]
     epsilon: float | None
     shown: Shown
-    facts: RunFacts[Kind]
+    constant: float | None
+    groups: Sequence[Mapping[str, Any]]
+    labels: tuple[str, ...]
+    expected: Expected | None = None
+
+    @property
+    def method(self) -> str:
+        """The method's name."""
+        return str(self.config["method"]["name"])
+
+    @property
+    def published(self) -> bool:
+        """Whether its data are public."""
+        return is_published(self.config["data"])
 
     @property
     def is_released(self) -> bool:
@@ -48,7 +75,26 @@ class Explored:
 def read_explored(record: RunRecord) -> Explored | None:
     """Return what a finished run came to; None where it has no gap."""
     shown, facts = read_shown(record.to_json()), read_facts(record)
-    return None if shown is None else Explored(record.key, facts.method.name, facts.outcome.epsilon, shown, facts)
+    if shown is None:
+        return None
+    constant = None if facts.exact is None else facts.exact.read("constant_accuracy")
+    return Explored(
+        config=facts.config,
+        epsilon=facts.outcome.epsilon,
+        shown=shown,
+        constant=None if constant is None else constant.value,
+        groups=() if facts.exact is None else facts.exact.groups,
+        labels=facts.data.labels,
+    )
+
+
+def place_expected(config: Mapping[str, Any], expected: Expected, labels: Sequence[str]) -> Explored:
+    """Return the point at which a run of public data is expected; `config` is its JSON."""
+    accuracy, gap = expected.accuracy.mean, expected.gap.mean
+    assert accuracy is not None and gap is not None
+    shown = Shown(accuracy, gap, None, None, raw=False)
+    groups = [{"name": name, "positive_rate": rate} for name, rate in expected.rates.items()]
+    return Explored(config, config["epsilon"], shown, expected.constant, groups, tuple(labels), expected)
 
 
 def draw_explored(
@@ -62,7 +108,7 @@ def draw_explored(
     """
     newest = trail[-1]
     said = _format_kind(newest)
-    if not (newest.is_raw or newest.facts.data.published):
+    if not (newest.is_raw or newest.published):
         plain = None
     return FigureData(
         name="explored",
@@ -71,7 +117,7 @@ def draw_explored(
         panels=(Panel(ACCURACY),),
         series=(*_draw_ends(newest, plain), _draw_path(trail), _draw_newest(newest, waiting=waiting)),
         caption=said,
-        alt=f"{_name(newest)}: accuracy {percent_text(newest.shown.accuracy)}, gap {points_text(newest.shown.gap)}.",
+        alt=_describe_point(newest),
         origin=ALL_RAW if newest.is_raw else PUBLIC,
         regions=(wanted.shade(),),
         shaded=wanted.said,
@@ -80,21 +126,22 @@ def draw_explored(
 
 def _format_kind(point: Explored) -> str:
     """Return where a point's numbers are from."""
+    if point.expected is not None:
+        return (_BETWEEN if point.expected.between else _EXPECTED).format(n=point.expected.accuracy.n)
     if point.shown.accuracy_error is not None and point.is_released:
         return _TOLD
     if point.is_released:
-        return _RELEASED if point.is_raw or point.facts.data.published else f"{_RELEASED} {_BOTH}"
+        return _RELEASED if point.is_raw or point.published else f"{_RELEASED} {_BOTH}"
     return _TEST if point.is_raw else f"{_TEST} {_PUBLIC}"
 
 
 def _draw_ends(newest: Explored, plain: TableRow | None) -> list[Series]:
-    exact = newest.facts.exact
-    constant = None if exact is None else exact.read("constant_accuracy")
-    public = newest.is_raw or newest.facts.data.published
+    constant = newest.constant
+    public = newest.is_raw or newest.published
     ends = draw_ends(plain, 0)
     if ends or constant is None or not (public or newest.shown.accuracy_error is None):
         return ends  # the constant answer's accuracy was measured: it stands beside no released one
-    return [draw_end(END_NAMES[0], 0.0, 100 * constant.value, 0)]
+    return [draw_end(END_NAMES[0], 0.0, 100 * constant, 0)]
 
 
 def _draw_path(trail: Sequence[Explored]) -> Series:
@@ -111,16 +158,19 @@ def _draw_path(trail: Sequence[Explored]) -> Series:
 
 def _draw_newest(newest: Explored, *, waiting: bool) -> Series:
     point = Series(
-        _name(newest),
+        name_point(newest),
         "points",
         (100 * newest.shown.gap,),
         (100 * newest.shown.accuracy,),
         style=newest.method,
         variation=int(waiting),
         faint=waiting,
-        text=(f"{'before: ' * waiting}{_name(newest)}",),
+        text=(f"{'before: ' * waiting}{name_point(newest)}",),
         hover=(_describe(newest),),
     )
+    if newest.expected is not None:
+        accuracy, gap = newest.expected.accuracy, newest.expected.gap
+        return replace(point, hollow=(True,), **_whiskers(gap, "x_"), **_whiskers(accuracy, ""))
     if newest.shown.gap_error is not None:
         low, high = _reach(newest.shown.gap, newest.shown.gap_error)
         point = replace(point, x_low=(low,), x_high=(high,))
@@ -130,20 +180,31 @@ def _draw_newest(newest: Explored, *, waiting: bool) -> Series:
     return point
 
 
+def _whiskers(interval: Mean, axis: str) -> dict[str, Any]:
+    assert interval.low is not None and interval.high is not None
+    return {f"{axis}low": (100 * interval.low,), f"{axis}high": (100 * interval.high,)}
+
+
 def _reach(value: float, error: float) -> tuple[float, float]:
     """Return one standard error to both sides, in per cent."""
     return max(0.0, 100 * (value - error)), min(100.0, 100 * (value + error))
 
 
-def _name(point: Explored) -> str:
+def _describe_point(point: Explored) -> str:
+    return f"{name_point(point)}: accuracy {percent_text(point.shown.accuracy)}, gap {points_text(point.shown.gap)}."
+
+
+def name_point(point: Explored) -> str:
+    """Return what the newest point's series is called."""
     return f"{method_style(point.method).title}{'' if point.epsilon is None else f', ε = {point.epsilon:g}'}"
 
 
 def draw_groups(point: Explored) -> FigureData:
     """Each group's rate, by people out of 100: the first that its notion compares, or who is decided positively."""
-    notion, labels, exact = point.facts.notion, point.facts.data.labels, point.facts.exact
-    rates = GroupRates(method_style(point.method).title, point.method, () if exact is None else exact.groups)
-    rate, origin = next(iter(notion.rates), "positive_rate"), PUBLIC if point.facts.data.published else ALL_RAW
+    labels = point.labels
+    rates = GroupRates(method_style(point.method).title, point.method, point.groups)
+    rate = next(iter(notions()[point.config["notion"]].rates), "positive_rate")
+    origin = PUBLIC if point.published else ALL_RAW
     figure = group_bars([rates], rate=rate)
     said = {
         "positive_rate": f"decided “{labels[-1]}”",
@@ -156,7 +217,7 @@ def draw_groups(point: Explored) -> FigureData:
         figure,
         title=f"Of 100 people in each group, {words}",
         x=Axis("people out of 100", range=(0.0, 100.0) if rate == "accuracy" else None),
-        caption="Whiskers: 95 % interval on the test rows.",
+        caption=_WHISKERS if point.expected is None else _format_kind(point).partition(";")[0] + ".",
         origin=origin,
     )
 
@@ -164,8 +225,11 @@ def draw_groups(point: Explored) -> FigureData:
 def format_explored(point: Explored) -> str:
     """Return the newest point in one line."""
     shown = point.shown
-    gap, right = map(_format_error, (shown.gap_error, shown.accuracy_error))
     budget = "no ε: not private" if point.epsilon is None else f"ε = {epsilon_text(point.epsilon)}"
+    if point.expected is not None:
+        accuracy, reached = spread(point.expected.accuracy), spread(point.expected.gap)
+        return f"Expected · {budget} · accuracy {accuracy} % · gap {reached} points"
+    gap, right = map(_format_error, (shown.gap_error, shown.accuracy_error))
     return f"{budget} · accuracy {100 * shown.accuracy:.1f}{right} % · gap {100 * shown.gap:.1f}{gap} points"
 
 

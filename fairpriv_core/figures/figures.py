@@ -166,8 +166,10 @@ def _error_range(total: Sequence[float]) -> tuple[float, float] | None:
 
 def _group_label(group: Mapping[str, Any], runs: Sequence[GroupRates]) -> str:
     """Return the group's name, with its size where every run has the same."""
-    sizes = {each["size"] for run in runs for each in run.groups if each["name"] == group["name"]}
-    return f"{group['name']} (n = {group['size']:,.0f})" if len(sizes) == 1 else str(group["name"])
+    sizes = {each.get("size") for run in runs for each in run.groups if each["name"] == group["name"]}
+    return (
+        f"{group['name']} (n = {group['size']:,.0f})" if len(sizes) == 1 and None not in sizes else str(group["name"])
+    )
 
 
 def _in_percent(share: Value) -> Value:

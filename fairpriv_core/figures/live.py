@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fairpriv_core.facts import wording
+from fairpriv_core.facts.grid import Expected
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
-from fairpriv_core.figures.origin import ALL_RAW, Origin
-from fairpriv_core.stats import mean_interval
+from fairpriv_core.figures.origin import ALL_RAW, PUBLIC, Origin
+from fairpriv_core.stats import Mean, mean_interval, spread
 from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text
 
 History = Mapping[str, tuple[Sequence[float], Sequence[Value]]]
@@ -141,6 +142,37 @@ def _live_measure(
         alt=f"{title} on test rows now: {now} {unit}. " + ", ".join(shown) + "." * bool(shown),
         references=tuple(Reference(value, name, axis="y") for name, value in shown.items()),
         origin=origin,
+    )
+
+
+def expected_measures(
+    expected: Expected, *, notion: str, plain: Mapping[str, Value], aim: float | None, x: Axis
+) -> dict[str, FigureData]:
+    """Accuracy and gap as runs that ship with this software let expect them, in the panels that a run will fill.
+
+    `plain` has the numbers of plain training by metric, where known; `x` is the axis that the run will go along.
+    """
+    gap, known = f"{notion}_gap", {"test/constant_accuracy": ([0.0], [expected.constant])}
+    panels = {
+        "accuracy": live_accuracy(known, method="expected", plain=plain.get("accuracy"), x=x, origin=PUBLIC),
+        "gap": live_gap({}, method="expected", notion=notion, plain=plain.get(gap), aim=aim, x=x, origin=PUBLIC),
+    }
+    return {name: _place_expected(panel, getattr(expected, name), x) for name, panel in panels.items()}
+
+
+def _place_expected(panel: FigureData, mean: Mean, x: Axis) -> FigureData:
+    ends = [[value] * 2 for value in (mean.mean, mean.low, mean.high)]
+    drawn = line("expected", x.range or (0.0, 1.0), ends[0], low=ends[1], high=ends[2], scale=100, style="expected")
+    axis, values = panel.panels[0].y, [mean.high, *(mark.value / 100 for mark in panel.references)]
+    whole = from_zero([100 * value for value in values if value is not None]) if axis.range is not None else None
+    return replace(
+        panel,
+        name=panel.name.replace("live", "expected"),
+        title=f"{panel.title}: {spread(mean)} expected",
+        panels=(Panel(replace(axis, range=whole)),),
+        series=(drawn,),
+        caption=f"Band: where one more run falls with 95 %, from {mean.n} runs a setting that ship with fairpriv.",
+        alt=f"{panel.title}: {spread(mean)} {axis.unit} expected.",
     )
 
 

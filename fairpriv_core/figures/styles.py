@@ -71,6 +71,7 @@ _ROLES = {
     "bias": LineStyle("", "purple", "dash", "square"),
     "variance": LineStyle("", "orange", "dot", "diamond"),
     "budget": LineStyle("", "blue", "solid", "circle"),
+    "expected": LineStyle("", "blue", "dash", "circle-open"),
     "published": LineStyle("", "grey", "dash", "square"),
     "part": LineStyle("", "sky", "solid", "circle"),
     "found": LineStyle("", "orange", "solid", "circle"),

@@ -207,7 +207,7 @@ def _arrow(series: Series, style: LineStyle, color: str, theme: Theme) -> list[T
 
 
 def _whiskers(values: Sequence[Any], lows: Sequence[Value], highs: Sequence[Value], color: str) -> Trace | None:
-    if not lows:
+    if all(end is None for end in (*lows, *highs)):
         return None
     rows = list(zip(values, lows, highs, strict=True))
     up = [0.0 if y is None or high is None else high - y for y, _, high in rows]

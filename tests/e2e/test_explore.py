@@ -18,6 +18,8 @@ _EDGE = """host => {
 
 _GAP = "host => host._fullLayout.shapes.find(one => one.name === 'edge 0 x 1').x0"
 
+_POINT = "host => host.data.find(trace => trace.name === host.glide.name).y[0]"
+
 
 def test_a_slider_moves_the_point_an_edge_is_dragged_and_a_point_is_kept(tab: Page, site: Any) -> None:
     open_page(tab, site, f"{ADDRESS}&seed=77")  # a seed of its own, which has no release yet
@@ -40,6 +42,27 @@ def test_a_slider_moves_the_point_an_edge_is_dragged_and_a_point_is_kept(tab: Pa
     keep.click()
     expect(tab.get_by_text("it is now in your list of runs")).to_be_visible()
     expect(keep).to_be_disabled()
+
+
+def test_the_point_follows_a_slider_that_is_held(tab: Page, site: Any) -> None:
+    open_page(tab, site, "explore?data=adult:sex")
+    chart = keyed(tab, "explore_chart", ".fairpriv-plot")
+    expect(chart).to_have_attribute("aria-label", re.compile("PF-LD, ε = 1:"))
+    settle(tab)
+    thumb = keyed(tab, "epsilon", "[data-rac]:has(> * > input[type=range])").bounding_box()
+    assert thumb is not None
+    x, y = thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2
+    before = chart.evaluate(_POINT)
+    tab.mouse.move(x, y)
+    tab.mouse.down()
+    tab.mouse.move(x + 60, y, steps=6)
+    tab.wait_for_function(f"([host, before]) => ({_POINT})(host) !== before", arg=[chart.element_handle(), before])
+    held = chart.evaluate(_POINT)
+    expect(chart).to_have_attribute("aria-label", re.compile("PF-LD, ε = 1:"))  # the page has not been drawn anew
+    tab.mouse.up()
+    expect(chart).not_to_have_attribute("aria-label", re.compile("PF-LD, ε = 1:"))
+    settle(tab)
+    assert chart.evaluate(_POINT) == held
 
 
 def drag_edge(tab: Page, chart: Locator) -> None:

@@ -97,6 +97,31 @@ def test_the_point_moves_leaves_its_trail_and_can_be_kept(own_store: Path, open_
         assert store.record(second).epsilon is not None and [row.key for row in store.explored(5)] == [first]
 
 
+def test_where_runs_ship_the_point_moves_at_once_and_is_confirmed_by_training(
+    own_store: Path, data_at_first: str, open_page: Open
+) -> None:
+    page = rest(whole(open_page("explore", data=data_at_first)))
+    chart, groups = charts(page).values()
+    assert "PF-LD, ε = 1: accuracy 84." in chart["alt"] and "Expected · ε = 1.00" in said(page, "markdown")
+    assert "where one more run falls" in said(page, "caption") and "Female" in groups["alt"]
+    places = chart["glide"]["places"]
+    assert chart["glide"]["name"] == "PF-LD, ε = 1" and places.keys() == {"epsilon", "gap", "p-clip_primal"}
+    rest(page.select_slider("epsilon").set_value(3).run())
+    moved, _ = charts(page).values()
+    [newest] = [trace for trace in moved["figure"]["data"] if trace["name"] == "PF-LD, ε = 3"]
+    stop = str(page.select_slider("epsilon").options.index("3"))
+    assert places["epsilon"][stop][::3] == pytest.approx([newest["x"][0], newest["y"][0]]), "it had glided to there"
+    with open_store(str(own_store)) as store:
+        assert store.explored(5) == [], "a move trains nothing"
+        page.button("explore_train").click().run()
+        key = train(store)
+        page.run().run()
+        assert "Expected" not in said(page, "markdown") and "One seed" in said(page, "caption")
+        assert page.button("explore_train").disabled and not page.button("explore_keep").disabled
+        page.button("explore_keep").click().run()
+        assert [row.key for row in store.rows()] == [key]
+
+
 def test_on_own_data_nothing_trains_before_its_cost_is_seen(own_file: str, own_store: Path, open_page: Open) -> None:
     page = whole(open_page("explore", data=own_file, explore__automatic="True", p__epochs="3"))
     rest(rest(page))

@@ -1,7 +1,9 @@
-"""Explore: sliders beside one chart. A move trains a run in the background, and the point moves when it is there.
+"""Explore: sliders beside one chart.
 
-Moves rest for a moment before they count, the newest one cancels those before it, and lists leave the runs out until
-one is kept. The ledger counts all of them. Where a move costs something, its cost stands here before it is made.
+Where runs ship with this software the point follows a slider at once, and is confirmed by training where one asks.
+Elsewhere a move trains a run in the background, and the point moves when it is there. Moves rest for a moment before
+they count, the newest one cancels those before it, and lists leave the runs out until one is kept. The ledger counts
+all of them. Where a move costs something, its cost stands here before it is made.
 """
 
 from __future__ import annotations
@@ -18,9 +20,18 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
+from fairpriv_core.facts.grid import expect
 from fairpriv_core.facts.tables import TableRow, run_table
 from fairpriv_core.facts.wording import data_title
-from fairpriv_core.figures.explored import Explored, draw_explored, draw_groups, format_explored, read_explored
+from fairpriv_core.figures.explored import (
+    Explored,
+    draw_explored,
+    draw_groups,
+    format_explored,
+    name_point,
+    place_expected,
+    read_explored,
+)
 from fairpriv_core.figures.figure import Region
 from fairpriv_core.figures.frontier import Wanted
 from fairpriv_core.ledger.choice import foresee_keeping, keep_run
@@ -32,6 +43,7 @@ from fairpriv_core.records.source import is_published, without_folders
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import epsilon_text
+from pages.widgets.explore.glide import list_glides
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.choice import offer_choices
 from pages.widgets.shared.demo import list_offered
@@ -56,24 +68,32 @@ _TRAIL = 8
 _CHART_HEIGHT = 420  # pixels, about
 _KEPT_TOLD = "Kept: it is now in your list of runs."
 _KEPT_ALL = "Kept: all points are now in your list of runs."
-_ASKED, _SHOWN, _KEPT = "explore_asked", "explore_shown", "explore_kept"
+_ASKED, _SHOWN, _PASSED, _KEPT = "explore_asked", "explore_shown", "explore_passed", "explore_kept"
 _AUTO = "explore.automatic"
 _FREE = "Moves are free: they use an earlier release."
 _NOT_PRIVATE = "This method is not private: no ε limits what it reveals about these people."
 _NOT_RELEASED = "The groups' rates were not released, so they are not shown."
 _PUBLIC = "Public data: the point follows your moves."
+_SHIPPED = "The point follows your moves at once: it is read from runs that ship with fairpriv."
+_CONFIRM = "Confirm by training"
+_CONFIRM_HELP = "Trains one run with these settings, and puts its point in the place of the expected one."
 _AUTOMATIC = "Train at every move"
 _AUTOMATIC_HELP = "Each move that rests starts a run. What it released stays spent, also if a later move cancels it."
 
 
 @dataclass(frozen=True)
 class Move:
-    """What the sliders say now. `free`: it costs the people of the data nothing, or they are public."""
+    """What the sliders say now. `free`: it costs the people of the data nothing, or they are public.
+
+    `expected` is where runs that ship with this software put it; None where they do not reach. Where they do there is
+    no `plan`: such settings are known to run, and on public data.
+    """
 
     config: RunConfig
-    plan: Plan
+    plan: Plan | None
     dataset: Dataset
     free: bool
+    expected: Explored | None
 
 
 def show_explore(store: RunStore) -> None:
@@ -113,13 +133,18 @@ def _choose_move(store: RunStore) -> Move | None:
         chosen, _ = choose_sliders(kind, notion, lines=False)
         asked = raw | budget | {"method": {"name": name, **chosen, **fit_batch(kind, dataset)}}
     config = attempt(lambda: _build(asked, store))
-    source = None if config is None or reuse is None else attempt(lambda: store.source(reuse))
-    plan = None if config is None else attempt(lambda: make_plan(config, dataset, source))
-    if config is None or plan is None:
+    if config is None:
+        return None
+    found = expect(config.to_json())
+    if found is not None:
+        return Move(config, None, dataset, True, place_expected(config.to_json(), found, dataset.label_names))
+    source = None if reuse is None else attempt(lambda: store.source(reuse))
+    plan = attempt(lambda: make_plan(config, dataset, source))
+    if plan is None:
         return None
     shown = None if source is None else read_shown(source)
     free = is_published(data) or (shown is not None and not shown.raw)
-    return Move(config, plan, dataset, free)
+    return Move(config, plan, dataset, free, None)
 
 
 def _choose_what() -> tuple[DataSpec | None, Dataset | None, str, str]:
@@ -145,11 +170,18 @@ def _build(raw: Mapping[str, Any], store: RunStore) -> RunConfig:
 
 def _show_price(store: RunStore, move: Move) -> bool:
     """Say what a move costs, before it is made; return whether moves are trained by themselves."""
+    row = attempt(lambda: store.find(move.config.key))
+    made = row is not None and row.status == "finished"
+    if move.expected is not None:
+        st.caption(_SHIPPED)
+        idle = made or not store.database.writable
+        confirm = partial(_ask, store, move.config)
+        st.button(_CONFIRM, key="explore_train", help=_CONFIRM_HELP, disabled=idle, on_click=confirm)
+        return False
     if move.free:
         st.caption(_FREE if move.config.reuse else _PUBLIC)
         return True
-    row = attempt(lambda: store.find(move.config.key))
-    made = row is not None and row.status == "finished"
+    assert move.plan is not None
     effects = find_effects(store, move.config, move.plan, move.dataset, runs_already=made) or []
     for effect in effects:
         if math.isfinite(effect.after) and (effect.runs or effect.after != effect.planned):
@@ -217,7 +249,7 @@ def _follow(store: RunStore, move: Move) -> None:
 def _draw(store: RunStore, move: Move, row: RunRow | None, *, waiting: bool) -> None:
     if row is not None and row.status == "failed":
         st.warning(plain(f"This point could not be trained: {row.error}"), icon=":material/error:")
-    trail = _find_trail(store, move.config, row)
+    trail = _find_trail(store, move, row)
     if not trail:
         st.info("The first point is on its way." if waiting else "Move a slider to train a first point.")
         if waiting:
@@ -236,9 +268,10 @@ def _draw(store: RunStore, move: Move, row: RunRow | None, *, waiting: bool) -> 
     st.markdown(f"{plain(format_explored(trail[-1]))}{state}")
     chart, groups = st.columns([3, 2])
     with chart:
-        show_figure(figure, "explore_chart", on_drag=_take_wanted)
+        glide = None if move.expected is None else list_glides(move.config, name_point(trail[-1]))
+        show_figure(figure, "explore_chart", on_drag=_take_wanted, glide=glide)
     with groups:
-        if trail[-1].is_released and not trail[-1].facts.data.published:
+        if trail[-1].is_released and not trail[-1].published:
             st.caption(_NOT_RELEASED)
         elif move.dataset.labels == 2:
             show_figure(draw_groups(trail[-1]), "explore_groups")
@@ -251,12 +284,15 @@ def _take_wanted(region: Region) -> None:
             choose(name, round(2 * min(max(edge, 0.0), most)) / 2)
 
 
-def _find_trail(store: RunStore, config: RunConfig, row: RunRow | None) -> list[Explored]:
+def _find_trail(store: RunStore, move: Move, row: RunRow | None) -> list[Explored]:
     """Return the points on the same data and notion, oldest first.
 
-    The last one is what the sliders say, or until that is there what was shown before.
+    The last one is what the sliders say: its run, or else where it is expected. Until either is there it is what was
+    shown before.
     """
-    shown = row.key if row is not None and row.status == "finished" else st.session_state.get(_SHOWN, "")
+    config, finished = move.config, row is not None and row.status == "finished"
+    expected = None if finished else move.expected
+    shown = row.key if row is not None and finished else "" if expected else st.session_state.get(_SHOWN, "")
     st.session_state[_SHOWN] = shown
     asked = config.to_json()
     told = without_folders(asked)
@@ -269,8 +305,18 @@ def _find_trail(store: RunStore, config: RunConfig, row: RunRow | None) -> list[
     keys += [shown] if shown else []
     charged = store.stamp()[2]  # a choice by raw numbers takes an epsilon back
     found = [attempt(partial(_read, str(store.database.url), key, charged, store)) for key in keys]
-    trail = [each for each in found if each is not None and _is_alike(each.facts.config, told)]
+    trail = [*_pass(expected, asked), *(each for each in found if each is not None and _is_alike(each.config, told))]
+    trail += [expected] if expected is not None else []
     return [each for each in trail if trail[-1].is_raw or not each.is_raw]  # no raw gap beside released ones
+
+
+def _pass(expected: Explored | None, asked: Mapping[str, Any]) -> list[Explored]:
+    """Return where points were expected before this one, and remember it."""
+    passed: list[Explored] = [each for each in st.session_state.get(_PASSED, ()) if _is_alike(each.config, asked)]
+    passed = passed[-_TRAIL:]
+    if expected is not None and expected not in passed[-1:]:
+        st.session_state[_PASSED] = [*passed, expected]
+    return [each for each in passed if each != expected]
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from fairpriv_core.facts.diagnosis import diagnose
+from fairpriv_core.facts.grid import expect
 from fairpriv_core.figures import live
 from fairpriv_core.figures.figure import FigureData
 from fairpriv_core.figures.origin import find_origin
@@ -55,6 +57,23 @@ def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: s
     if not small or len(figures) < _FEWEST:
         figures["groups"] = live.live_groups(history, origin=find_origin([row.config["data"]], tell=False))
     show_pairs({f"{name}_{along}" if name in _OVER else name: each for name, each in figures.items()}, small=small)
+
+
+def show_expected(store: RunStore, config: Mapping[str, Any], steps: int) -> None:
+    """Draw where runs that ship with this software put the run of a config's JSON; nothing where they do not reach."""
+    expected = expect(config)
+    if expected is None:
+        return
+    plain = find_plain(store, config)
+    figures = live.expected_measures(
+        expected,
+        notion=config["notion"],
+        plain={} if plain is None else plain.metrics or {},
+        aim=config["method"].get("gap_target"),
+        x=replace(live.STEP, range=(0.0, float(steps))),
+    )
+    show_pairs({f"expected_{name}": figure for name, figure in figures.items()}, small=True)
+    st.caption(figures["accuracy"].caption)
 
 
 def hold_panels() -> None:

@@ -3,6 +3,7 @@
 // A drawing that is out of sight is redrawn when it comes into sight, or a little later.
 // Where the page asks for it, a click on a point reports the key that the point carries, and a region's edges can be
 // dragged, which reports where they are. Charts of one page show the same point under the pointer.
+// Where the page says at which point each stop of a slider puts a trace, the trace follows the slider while it is moved.
 
 const NEAR = "300px" // so far outside the window a drawing counts as in sight
 const NARROW = 500 // pixels: a phone's drawing
@@ -142,6 +143,25 @@ const listen = (host) => {
   })
 }
 
+// Moves the trace with a slider; what the page draws once the slider rests takes its place.
+const follow = (host) => {
+  const move = (slider) => {
+    const stops = Object.entries(host.glide?.places ?? {}).find(([key]) => slider.closest(`.st-key-${key}`))?.[1]
+    const [x, xLow, xHigh, y, yLow, yHigh] = stops?.[`${Number(slider.value)}`] ?? []
+    if (x === undefined) return
+    const at = host.data?.findIndex(({ name }) => name === host.glide.name)
+    if (!(at >= 0) || host.data[at].x[0] === x) return
+    const ends = (name, value, low, high) => ({ [`${name}.array`]: [[high - value]], [`${name}.arrayminus`]: [[value - low]] })
+    const moved = { x: [[x]], y: [[y]], ...ends("error_x", x, xLow, xHigh), ...ends("error_y", y, yLow, yHigh) }
+    unlessGone(host, window.Plotly.restyle(host, moved, [at]))
+  }
+  const seen = new MutationObserver((changes) => {
+    for (const { target } of changes) if (target.matches('input[type="range"]')) move(target)
+  })
+  seen.observe(document.body, { subtree: true, attributeFilter: ["value"] })
+  return seen
+}
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const host = parentElement.querySelector(".fairpriv-plot") ?? makeHost(parentElement)
   host.key = data.key
@@ -149,10 +169,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
   host.style.height = `${data.figure.layout.height}px`
   host.pick = data.pick ? (key) => setTriggerValue("picked", key) : undefined
   host.drag = data.drag ? (place) => setTriggerValue("dragged", place) : undefined
+  host.glide = data.glide
   host.wanted = { figure: data.figure, config: data.config }
   prepare(data.plotly, host).then((plotly) => {
     draw(plotly, host)
     if (host.watcher) return
+    host.follower = follow(host)
     host.watcher = new ResizeObserver(() => {
       const width = host.clientWidth
       if (width && host._fullLayout && Math.abs(width - host._fullLayout.width) > 1)
@@ -168,6 +190,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   return () => {
     host.watcher?.disconnect()
     host.sight?.disconnect()
+    host.follower?.disconnect()
     host.listens = false
     window.Plotly?.purge(host)
   }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,18 @@ _SMALL = (360, 220)  # pixels
 _draw = st.components.v2.component(_NAME, js=_SCRIPT, isolate_styles=False)
 
 
+@dataclass(frozen=True)
+class Glide:
+    """How one point follows sliders while they are moved.
+
+    `name` is that of its series. `places` has for each slider, by the class of its widget, and each value that its
+    entry can have: x with the ends of its whisker, and y with its own, as drawn.
+    """
+
+    name: str
+    places: Mapping[str, Mapping[str, tuple[float, ...]]]
+
+
 def show_plot(
     drawing: Drawing,
     key: str,
@@ -41,11 +53,13 @@ def show_plot(
     alt: str,
     on_pick: Callable[[str], None] | None = None,
     on_drag: Callable[[Mapping[str, Any]], None] | None = None,
+    glide: Glide | None = None,
 ) -> None:
     """Draw the `drawing` (Plotly's JSON) under `key`; `alt` is what a person who does not see it is told.
 
-    Before the page runs again `on_pick` is called with the key of a point that was clicked, and `on_drag` with the
-    edge of a region that was dragged: "region", "axis", "end" (0 or 1) and the "value" where it is now.
+    A trace follows sliders as `glide` says. Before the page runs again `on_pick` is called with the key of a point that
+    was clicked, and `on_drag` with the edge of a region that was dragged: "region", "axis", "end" (0 or 1) and the
+    "value" where it is now.
     """
     data = {
         "key": key,
@@ -55,6 +69,7 @@ def show_plot(
         "plotly": _address_library(),
         "pick": on_pick is not None,
         "drag": on_drag is not None,
+        "glide": None if glide is None else asdict(glide),
     }
     asked: dict[str, Any] = {}
     if on_pick is not None:
@@ -101,6 +116,7 @@ def show_figure(
     small: bool = False,
     on_pick: Callable[[str], None] | None = None,
     on_drag: Callable[[Region], None] | None = None,
+    glide: Glide | None = None,
 ) -> None:
     """Draw `figure` under `key`, and below it its caption and downloads; zoom stays while the key does.
 
@@ -108,7 +124,7 @@ def show_figure(
     is downloaded has the whole caption. `headed`: the title is a sentence, and stands above the figure as text.
     `small`: one of several in a frame, with neither caption nor downloads.
     `on_pick` is called with what a clicked point stands for, by the `keys` of its series; `on_drag` with a region that
-    was moved, as it is now.
+    was moved, as it is now. A point follows sliders as `glide` says.
     """
 
     def tell(edge: Mapping[str, Any]) -> None:
@@ -120,7 +136,7 @@ def show_figure(
         st.markdown(f"**{plain(figure.title)}**")
     shown, height = (replace(figure, title=""), _HEADED) if headed else (figure, None)
     size = {"width": _SMALL[0], "height": _SMALL[1]} if small else {"height": height}
-    show_plot(draw(shown, theme=theme_name(), **size), key, alt=figure.alt, on_pick=on_pick, on_drag=drag)
+    show_plot(draw(shown, theme=theme_name(), **size), key, alt=figure.alt, on_pick=on_pick, on_drag=drag, glide=glide)
     if small:
         return
     with st.container(horizontal=True, vertical_alignment="top"):

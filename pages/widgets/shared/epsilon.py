@@ -37,7 +37,7 @@ def choose_epsilon(*, help: str | None = None, delta: float | None = None) -> fl
     Where it is not said elsewhere, the label has `delta`.
     """
     asked = value("epsilon")
-    stops = tuple(sorted({*STOPS, asked} if _LEAST <= asked <= _MOST else STOPS))
+    stops = list_stops(asked)
     nearest = min(stops, key=lambda stop: abs(stop - asked))
     beside = "" if delta is None else f", δ = {delta_text(delta)}"
     label = f"Privacy budget ε{beside}"
@@ -45,6 +45,11 @@ def choose_epsilon(*, help: str | None = None, delta: float | None = None) -> fl
         label, stops, **mount("epsilon", stops, nearest), help=help, format_func=lambda stop: write_texts(stop)[0]
     )
     return float(keep("epsilon", chosen))
+
+
+def list_stops(asked: float) -> tuple[float, ...]:
+    """Return the slider's stops, of which `asked` is one within its range."""
+    return tuple(sorted({*STOPS, asked} if _LEAST <= asked <= _MOST else STOPS))
 
 
 def explain_epsilon(epsilon: float, delta: float, threat_model: str, unit: str = "person", *, of: str = "") -> None:

@@ -17,6 +17,7 @@ from fairpriv_core.records.source import is_published
 from fairpriv_core.runs.plain_run import train_plain_beside
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import GOING_ON, RunStore
+from pages.widgets.run.panels import show_expected
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.margins import find_no_gap
@@ -69,6 +70,8 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         offer_launch(store, config, plan, watched=watched, exists=exists, hopeless=hopeless, accepted=accepted)
     if store is not None and watched is not None:
         show_watched(store, config, watched)
+    elif store is not None:
+        show_expected(store, config.to_json(), plan.steps)
     with st.container() if watched is None else st.expander("What these settings spend", key="plan"):
         show_costs(config, plan, levels=expert)
     if store is not None:
