@@ -1,0 +1,257 @@
+"""A trained network of any kind that draws no lots as a PyTorch module, and as an ONNX graph by PyTorch's exporter."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from io import BytesIO
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import vector_to_parameters
+
+from fairpriv_core.engine.clipping import MARGIN
+from fairpriv_core.engine.corrected import SCORE_WEIGHT, Corrected
+from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, LayeredShape, MaxPool, MeanPool, Place, Relu
+from fairpriv_core.engine.models import Joint, Mixture, Thresholds
+from fairpriv_core.engine.modules import ModuleShape
+from fairpriv_core.engine.networks import NetworkShape
+from fairpriv_core.engine.predict import THRESHOLD, Network
+from fairpriv_core.engine.torch.module import build_module, open_module
+from fairpriv_core.engine.training import CPU
+from fairpriv_core.engine.trees import Trees, TreesShape
+from fairpriv_core.errors import BadInput
+from fairpriv_core.notions.rates import TWO
+
+_ROWS = 2  # that the exporter sees; how many come later is left open
+_OPSET, _TREES_DOMAIN, _TREES_OPSET = 17, "ai.onnx.ml", 3
+
+
+def as_module(network: Network, parameters: np.ndarray) -> nn.Module:
+    """Return the module that gives the scores (n, l) float64 of rows (n, d) float32 and, where needed, groups (n,).
+
+    Networks multiply in float32 and all that follows is float64, as in NumPy. BadInput for a network that draws lots,
+    and where a person's own module is not installed or is not the one that the model was trained with.
+    """
+    match network:
+        case NetworkShape():
+            hidden = (Dense(network.width), Relu()) * network.hidden_layers
+            return as_module(LayeredShape((network.inputs,), (*hidden, Dense(1))), parameters)
+        case LayeredShape():
+            return _Outputs(nn.Sequential(*map(_build_layer, network.places)), network, parameters)
+        case ModuleShape():
+            open_module(network, CPU)  # checks both hashes
+            return _Outputs(build_module(network, 0), network, parameters)
+        case TreesShape():
+            return _Boosted(network.open(parameters))
+        case Corrected():
+            return _Corrected(network, parameters)
+        case Joint():
+            return _Joint(network, parameters)
+        case Thresholds():
+            return _Thresholds(network, parameters)
+        case Mixture(randomised=False):
+            return _Mean(network, parameters)
+        case _:
+            raise BadInput("a model that draws lots is no PyTorch module.")
+
+
+def export_onnx(network: Network, parameters: np.ndarray, *, inputs: Sequence[str], outputs: Sequence[str]) -> bytes:
+    """Return the network as ONNX, with scores (n, l) and decisions (n,); `inputs` and `outputs` name what it has.
+
+    BadInput as `as_module`, and where a person's own module has an operation that PyTorch cannot write.
+    """
+    module, content = _Deciding(as_module(network, parameters)), cast(Any, BytesIO())
+    boosted = any(isinstance(each, _Boosted) for each in module.modules())
+    rows, group = torch.zeros(_ROWS, network.inputs), torch.zeros(_ROWS, dtype=torch.int64)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.onnx.export(
+                module,
+                (rows, group)[: len(inputs)],
+                content,
+                input_names=list(inputs),
+                output_names=list(outputs),
+                dynamic_axes={name: {0: "n"} for name in (*inputs, *outputs)},
+                opset_version=_OPSET,
+                custom_opsets={_TREES_DOMAIN: _TREES_OPSET} if boosted else None,
+                dynamo=False,
+            )
+    except Exception as error:  # of PyTorch's exporter, or of the module's own code
+        raise BadInput(f"PyTorch cannot write the model as ONNX: {type(error).__name__}: {error}.") from error
+    return bytes(content.getvalue())
+
+
+class _Deciding(nn.Module):
+    """Scores, and decisions (n,)."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, rows: Tensor, group: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        scores = self.module(rows, group)
+        return scores, scores.argmax(dim=1) if scores.shape[1] > TWO else (scores[:, 1] > THRESHOLD).long()
+
+
+class _Outputs(nn.Module):
+    """The chances that a module's outputs stand for; its parameters are put in."""
+
+    def __init__(self, module: nn.Module, shape: LayeredShape | ModuleShape, parameters: np.ndarray) -> None:
+        super().__init__()
+        self.module, self.shape = module, shape
+        flat = torch.from_numpy(np.array(parameters, dtype=np.float32))
+        vector_to_parameters(flat, [each for each in module.parameters() if each.requires_grad])
+
+    def forward(self, rows: Tensor, group: Tensor | None) -> Tensor:
+        found = self.module(rows.view(-1, *self.shape.size_in))
+        outputs = (found.flatten(1) if found.dim() > 1 else found.unsqueeze(1)).double()
+        if self.shape.outputs == 1 and outputs.shape[1] == self.shape.labels:
+            outputs = outputs[:, 1:] - outputs[:, :1]
+        return outputs.softmax(dim=1) if self.shape.outputs > 1 else _both(outputs.sigmoid())
+
+
+def _both(positive: Tensor) -> Tensor:
+    """Return the scores of both labels from those of the positive one (n, 1)."""
+    return torch.cat([1.0 - positive, positive], dim=1)
+
+
+def _build_layer(place: Place) -> nn.Module:
+    layer, found = place.layer, place.layer.weights(place.size)
+    match layer:
+        case Dense():
+            assert found is not None
+            return nn.Sequential(nn.Flatten(), nn.Linear(found[1], layer.units))
+        case Convolution():
+            return nn.Conv2d(place.size[0], layer.channels, layer.side, layer.stride, layer.padding)
+        case GroupNorm():
+            return nn.GroupNorm(layer.groups, place.size[0], eps=layer.SMALL)
+        case MaxPool():
+            return nn.MaxPool2d(layer.side, layer.stride)
+        case MeanPool():
+            return nn.AdaptiveAvgPool2d(1)
+    return nn.ReLU()
+
+
+class _Boosted(nn.Module):
+    """Boosted trees, in NumPy; what is not finite in a row is read as 0."""
+
+    def __init__(self, trees: Trees) -> None:
+        super().__init__()
+        self.trees = trees
+
+    def forward(self, rows: Tensor, group: Tensor | None) -> Tensor:
+        finite = torch.where(rows.isnan() | rows.isinf(), 0.0, rows)
+        logit: Tensor = _Logit.apply(finite.double(), self.trees)  # type: ignore[no-untyped-call]
+        return _both(logit.sigmoid())
+
+
+class _Logit(torch.autograd.Function):
+    """The sum of all trees, (n, 1) float64; ONNX has an operator for it."""
+
+    @staticmethod
+    def forward(context: Any, rows: Tensor, trees: Trees) -> Tensor:
+        sums = [logits[:, -1:] for _, logits in trees.add_up(rows.numpy())]
+        return torch.from_numpy(np.concatenate(sums))
+
+    @staticmethod
+    def symbolic(graph: Any, rows: Any, trees: Trees) -> Any:
+        """Return the node; one that sends a row to itself is a leaf."""
+        ends = np.append(trees.roots[1:], len(trees.value))
+        owner = np.repeat(np.arange(len(trees.roots)), ends - trees.roots)
+        first, place = trees.roots[owner], np.arange(len(trees.value))
+        leaf = trees.left == place
+        logit = graph.op(
+            f"{_TREES_DOMAIN}::TreeEnsembleRegressor",
+            rows,
+            n_targets_i=1,
+            base_values_as_tensor_t=torch.tensor([trees.base], dtype=torch.float64),
+            nodes_treeids_i=owner.tolist(),
+            nodes_nodeids_i=(place - first).tolist(),
+            nodes_featureids_i=np.where(leaf, 0, trees.feature).tolist(),
+            nodes_values_as_tensor_t=torch.from_numpy(np.where(leaf, 0.0, trees.threshold.astype(np.float64))),
+            nodes_modes_s=np.where(leaf, "LEAF", "BRANCH_LEQ").tolist(),
+            nodes_truenodeids_i=np.where(leaf, 0, trees.left - first).tolist(),
+            nodes_falsenodeids_i=np.where(leaf, 0, trees.right - first).tolist(),
+            target_treeids_i=owner[leaf].tolist(),
+            target_nodeids_i=(place - first)[leaf].tolist(),
+            target_ids_i=[0] * int(leaf.sum()),
+            target_weights_as_tensor_t=torch.from_numpy(trees.value[leaf].astype(np.float64)),
+        )
+        return graph.op("Cast", logit, to_i=torch.onnx.TensorProtoDataType.DOUBLE)
+
+
+class _Mean(nn.Module):
+    """The weighted mean of members."""
+
+    def __init__(self, network: Mixture, parameters: np.ndarray) -> None:
+        super().__init__()
+        self.weights = network.weights
+        each = zip(network.members, network.split(parameters), strict=True)
+        self.members = nn.ModuleList(as_module(member, own) for member, own in each)
+
+    def forward(self, rows: Tensor, group: Tensor | None) -> Tensor:
+        parts = zip(self.members, self.weights, strict=True)
+        total = torch.stack([weight * member(rows, group) for member, weight in parts]).sum(dim=0)
+        return total if total.shape[1] > TWO else _both(total[:, 1:].clamp(max=1.0))
+
+
+class _Corrected(nn.Module):
+    """The score less half of what a decision is expected to cost: engine/corrected.py."""
+
+    def __init__(self, network: Corrected, parameters: np.ndarray) -> None:
+        super().__init__()
+        own, edges, weights = network.split(parameters)
+        self.score, self.edges, self.bound = as_module(network.score, own), torch.from_numpy(edges), network.bound
+        self.weights, self.prices = torch.from_numpy(weights), torch.tensor(network.prices, dtype=torch.float64)
+
+    def forward(self, rows: Tensor, group: Tensor | None) -> Tensor:
+        score = self.score(rows, group)[:, 1:]
+        features = self._describe(rows, score)
+        chances = [(features @ own.T).softmax(dim=1) for own in self.weights]
+        costs = [each @ self.prices[:, label : label + 1] for label, each in enumerate(chances)]
+        cost = (1.0 - score) * costs[0] + score * costs[1]
+        return _both((score - 0.5 * cost).clamp(0.0, 1.0))
+
+    def _describe(self, rows: Tensor, score: Tensor) -> Tensor:
+        """Return rows with an intercept and the bin of their score, shortened; of one bin none is written."""
+        parts = [rows.double(), torch.full_like(score, SCORE_WEIGHT)]
+        if len(self.edges):
+            place = (score > self.edges).long().sum(dim=1, keepdim=True)
+            parts.append((place == torch.arange(len(self.edges) + 1)).double() * SCORE_WEIGHT)
+        stacked = torch.cat(parts, dim=1)
+        finite = (stacked - stacked == 0.0).double().amin(dim=1, keepdim=True) > 0.0
+        stacked = torch.where(finite, stacked, 0.0)
+        norms = (stacked * stacked).sum(dim=1, keepdim=True).sqrt()
+        return stacked * ((1.0 - MARGIN) / norms.clamp(min=self.bound))
+
+
+class _Joint(nn.Module):
+    """The share of positive weights in sum_c |w_c| chance_c; one half where that is 0."""
+
+    def __init__(self, network: Joint, parameters: np.ndarray) -> None:
+        super().__init__()
+        self.base = as_module(network.base, parameters)
+        self.weights = torch.tensor(network.weights, dtype=torch.float64)[:, None]
+
+    def forward(self, rows: Tensor, group: Tensor | None) -> Tensor:
+        chances = self.base(rows, group)
+        positive = chances @ self.weights.clamp(min=0.0)
+        total = positive + chances @ (-self.weights).clamp(min=0.0)
+        return _both(torch.where(total > 0.0, positive / total, 0.5))
+
+
+class _Thresholds(nn.Module):
+    """The score, moved by each group's threshold."""
+
+    def __init__(self, network: Thresholds, parameters: np.ndarray) -> None:
+        super().__init__()
+        self.score = as_module(network.score, parameters)
+        self.thresholds = torch.tensor(network.thresholds, dtype=torch.float64)[:, None]
+
+    def forward(self, rows: Tensor, group: Tensor) -> Tensor:
+        score = self.score(rows, group)[:, 1:]
+        return _both((THRESHOLD + (score - self.thresholds[group])).clamp(0.0, 1.0))
