@@ -27,6 +27,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.rates import TWO
 
 _DEEPEST = 8  # networks inside each other
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Mixture(Composed):
         if len(alike) != 1 or (self.randomised and self.labels > TWO):
             raise BadInput("a mixture needs members for the same columns and labels, two where it is randomised.")
         require_finite((len(self.members),), weights=self.weights)
+        if min(self.weights) < 0.0 or abs(sum(self.weights) - 1.0) > _ROUNDING:
+            raise BadInput(f"weights of a mixture must be at least 0 and sum to 1, got {sum(self.weights):g}.")
 
     @property
     def labels(self) -> int:
@@ -166,6 +169,6 @@ def read_network(network: Mapping[str, Any], *, depth: int = 0) -> Network:
             own[kind.holds] = read if several else read[0]
         found: Network = kind.from_json(own)
         checks.whole(low=1, inputs=found.inputs, parameters=found.size)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise BadInput(f"the description of the model cannot be read: {type(error).__name__}: {error}.") from error
     return found

@@ -9,7 +9,6 @@ import torch
 from fairpriv_core.engine import layers
 from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, Layer, LayeredShape, MaxPool, layer_from_json
 from fairpriv_core.engine.models import Mixture
-from fairpriv_core.engine.models import Mixture
 from fairpriv_core.engine.networks import build_cnn_small, build_image_network, build_mlp, build_vgg9
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.torch.kernel import LayeredKernel

@@ -9,8 +9,6 @@ import pytest
 
 from fairpriv_core.engine.models import Derived, Mixture, read_network
 from fairpriv_core.engine.networks import NetworkShape
-from fairpriv_core.engine.models import Derived, Mixture, read_network
-from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.predict import (
     decision_thresholds,
     decisions,

@@ -9,7 +9,6 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.networks import NetworkShape
-from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.predict import decisions, predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed

@@ -18,8 +18,6 @@ from fairpriv_core.data.roles import Groups
 from fairpriv_core.data.schema import write_schema
 from fairpriv_core.engine.models import Derived
 from fairpriv_core.engine.modules import ModuleShape, Trained
-from fairpriv_core.engine.models import Derived
-from fairpriv_core.engine.modules import ModuleShape, Trained
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
