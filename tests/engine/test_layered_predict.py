@@ -91,12 +91,6 @@ def test_what_does_not_fit_is_refused(layers: tuple[Layer, ...], says: str) -> N
         LayeredShape((1, 8, 8), layers)
 
 
-def test_other_rows_are_refused() -> None:
-    shape = NETWORKS["flat"]
-    with pytest.raises(BadInput, match=r"the model takes 72 encoded columns, got 5\."):
-        predict_proba(shape, shape.initial(0), np.zeros((2, 5)))
-
-
 @pytest.mark.parametrize("name", ["batch_norm", "BatchNorm2d"])
 def test_batch_norm_is_refused_with_the_reason(name: str) -> None:
     with pytest.raises(BadInput, match=r"mixes the records of a batch, so no record's part can be bounded; take group"):

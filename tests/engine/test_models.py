@@ -19,6 +19,7 @@ from fairpriv_core.engine.torch.as_module import as_module, export_onnx
 from fairpriv_core.errors import BadInput
 
 Json = dict[str, Any]
+EVERY_KIND = "mlp, layers, module, trees, corrected, thresholds, mixture, joint, derived"
 MLP: Json = {"kind": "mlp", "inputs": 4, "hidden_layers": 1, "width": 3}
 CNN: Json = {
     "kind": "layers",
@@ -133,7 +134,7 @@ def lists(depth: int) -> list[Any]:
     [
         ({}, "cannot be read: KeyError: 'kind'"),
         ([], "cannot be read"),
-        ({"kind": "forest"}, "network kind must be one of mlp, layers, .*, got 'forest'"),
+        ({"kind": "forest"}, f"network kind must be one of {EVERY_KIND}, got 'forest'"),
         ({"kind": ["mlp"]}, "network kind must be one of|cannot be read"),
         ({**MLP, "inputs": -4}, "inputs must be a whole number"),
         ({**MLP, "width": float("nan")}, "width must be a whole number"),

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from fairpriv_core.engine.models import Derived, Mixture, read_network
+from fairpriv_core.engine.models import Derived, Mixture
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.predict import (
     decision_thresholds,
@@ -98,12 +98,6 @@ def test_rows_are_scored_chunk_by_chunk(monkeypatch: pytest.MonkeyPatch, *, rand
     assert predict_proba(network, parameters(), rows[:0], group[:0]).shape == (0, 2)
     with pytest.raises(BadInput, match="takes 4 encoded columns, got 3"):
         predict_proba(LINEAR, parameters()[:5], np.zeros((0, 3), dtype=np.float32))
-
-
-def test_an_unknown_kind_is_refused() -> None:
-    kinds = "mlp, layers, module, trees, corrected, thresholds, mixture, joint, derived"
-    with pytest.raises(BadInput, match=f"network kind must be one of {kinds}, got 'forest'"):
-        read_network({"kind": "forest"})
 
 
 def test_metrics_are_those_of_the_decisions() -> None:

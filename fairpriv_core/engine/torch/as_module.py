@@ -81,7 +81,9 @@ def export_onnx(network: Network, parameters: np.ndarray, *, inputs: Sequence[st
                 dynamo=False,
             )
     except Exception as error:  # of PyTorch's exporter, or of the module's own code
-        raise BadInput(f"PyTorch cannot write the model as ONNX: {type(error).__name__}: {error}.") from error
+        raise BadInput(
+            f"PyTorch cannot write the model as ONNX: {type(error).__name__}: {error}.", field="format"
+        ) from error
     return bytes(content.getvalue())
 
 
@@ -106,7 +108,7 @@ class _Outputs(nn.Module):
         flat = torch.from_numpy(np.array(parameters, dtype=np.float32))
         vector_to_parameters(flat, [each for each in module.parameters() if each.requires_grad])
 
-    def forward(self, rows: Tensor, group: Tensor | None) -> Tensor:
+    def forward(self, rows: Tensor, group: Tensor | None = None) -> Tensor:
         found = self.module(rows.view(-1, *self.shape.size_in))
         outputs = (found.flatten(1) if found.dim() > 1 else found.unsqueeze(1)).double()
         if self.shape.outputs == 1 and outputs.shape[1] == self.shape.labels:
@@ -143,7 +145,7 @@ class _Boosted(nn.Module):
         super().__init__()
         self.trees = trees
 
-    def forward(self, rows: Tensor, group: Tensor | None) -> Tensor:
+    def forward(self, rows: Tensor, group: Tensor | None = None) -> Tensor:
         finite = torch.where(rows.isnan() | rows.isinf(), 0.0, rows)
         logit: Tensor = _Logit.apply(finite.double(), self.trees)  # type: ignore[no-untyped-call]
         return _both(logit.sigmoid())
@@ -193,7 +195,7 @@ class _Mean(nn.Module):
         each = zip(network.members, network.split(parameters), strict=True)
         self.members = nn.ModuleList(as_module(member, own) for member, own in each)
 
-    def forward(self, rows: Tensor, group: Tensor | None) -> Tensor:
+    def forward(self, rows: Tensor, group: Tensor | None = None) -> Tensor:
         parts = zip(self.members, self.weights, strict=True)
         total = torch.stack([weight * member(rows, group) for member, weight in parts]).sum(dim=0)
         return total if total.shape[1] > TWO else _both(total[:, 1:].clamp(max=1.0))
@@ -208,7 +210,7 @@ class _Corrected(nn.Module):
         self.score, self.edges, self.bound = as_module(network.score, own), torch.from_numpy(edges), network.bound
         self.weights, self.prices = torch.from_numpy(weights), torch.tensor(network.prices, dtype=torch.float64)
 
-    def forward(self, rows: Tensor, group: Tensor | None) -> Tensor:
+    def forward(self, rows: Tensor, group: Tensor | None = None) -> Tensor:
         score = self.score(rows, group)[:, 1:]
         features = self._describe(rows, score)
         chances = [(features @ own.T).softmax(dim=1) for own in self.weights]
@@ -237,7 +239,7 @@ class _Joint(nn.Module):
         self.base = as_module(network.base, parameters)
         self.weights = torch.tensor(network.weights, dtype=torch.float64)[:, None]
 
-    def forward(self, rows: Tensor, group: Tensor | None) -> Tensor:
+    def forward(self, rows: Tensor, group: Tensor | None = None) -> Tensor:
         chances = self.base(rows, group)
         positive = chances @ self.weights.clamp(min=0.0)
         total = positive + chances @ (-self.weights).clamp(min=0.0)

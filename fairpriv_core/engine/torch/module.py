@@ -31,7 +31,7 @@ from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.privacy.sums import BLOCK
 from fairpriv_core.seeds import public_generator
 
-_TOLD_BY = ("its package's sources are", "its frozen parameters and buffers are")
+_TOLD_BY = ("its package's sources are", "its frozen parameters and buffers are", "its tensors are")
 _WIDE = 512  # values whose squares are added in their own precision (privacy/sums.py counts on no more than 4,096)
 
 
@@ -79,9 +79,10 @@ class OpenModule:
 
     def require(self, expected: Trained | None) -> None:
         """Raise BadInput where a stored model was trained with another module, by its hashes."""
-        own = self.trained if expected is None else expected
-        for found, wanted, what in zip((self.code, self.fixed), (own.code, own.fixed), _TOLD_BY, strict=True):
-            if found != wanted:
+        own, other = self.trained, expected or self.trained
+        same = own.code == other.code, own.fixed == other.fixed, own == other
+        for held, what in zip(same, _TOLD_BY, strict=True):
+            if not held:
                 raise BadInput(_say_changed(self.shape.reference, what), field="network")
 
     def initial(self, seed: int) -> np.ndarray:
