@@ -138,7 +138,8 @@ def mix(members: Sequence[np.ndarray], weights: np.ndarray) -> tuple[Mixture, np
     """
     drawn = np.flatnonzero(weights > 0)
     shares = weights[drawn] / weights[drawn].sum()
-    network = Mixture((NetworkShape(len(members[0]) - 1),) * len(drawn), tuple(shares.tolist()), randomised=True)
+    rules = tuple(NetworkShape(len(members[0]) - 1) for _ in drawn)
+    network = Mixture(rules, tuple(shares.tolist()), randomised=True)
     return network, np.stack(members)[drawn].ravel().astype(np.float32)
 
 

@@ -130,7 +130,8 @@ class ByGroup(Composed):
 
 def _write(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_write(each) for each in value]
+        written = {id(each): _write(each) for each in value}  # once, so that a pickle of many copies is small
+        return [written[id(each)] for each in value]
     return value.to_json() if hasattr(value, "to_json") else value
 
 

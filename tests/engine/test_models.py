@@ -6,14 +6,16 @@ What a hostile file describes is refused in one sentence.
 from __future__ import annotations
 
 import json
+import pickle
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 import torch
 
-from fairpriv_core.engine.models import read_network
+from fairpriv_core.engine.models import Mixture, read_network
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.torch.as_module import as_module, export_onnx
 from fairpriv_core.errors import BadInput
@@ -101,8 +103,11 @@ def test_a_module_and_an_onnx_file_score_as_it_does(name: str) -> None:
     group = np.arange(40) % 2
     rows[0, 0], rows[1, 1], rows[2, 2] = (np.nan, np.inf, -np.inf) if "trees" in str(KINDS[name]) else (0.0, 0.0, 0.0)
     expected = predict_proba(network, flat, rows, group)
+    module = as_module(network, flat)
+    if name in ("mlp", "layers", "mixture", "joint"):
+        assert sum(each.numel() for each in module.parameters()) == network.size, "further training starts from them"
     with torch.no_grad():
-        found = as_module(network, flat)(torch.from_numpy(rows), torch.from_numpy(group)).numpy()
+        found = module(torch.from_numpy(rows), torch.from_numpy(group)).numpy()
     assert np.abs(found - expected).max() <= 1e-6
     inputs = ("rows", "group") if network.needs_group else ("rows",)
     content = export_onnx(network, flat, inputs=inputs, outputs=("scores", "decision"))
@@ -186,3 +191,14 @@ def test_parameters_that_are_not_the_networks_are_refused() -> None:
         wild[-15] = value
         with pytest.raises(BadInput, match="the trees name nodes or columns that are not there"):
             predict_proba(read_network(TREES), wild, ROWS)
+
+
+def test_copies_of_a_network_are_written_once() -> None:
+    network, copies = read_network(MLP), 100
+    mean = Mixture((network,) * copies, (1.0 / copies,) * copies, randomised=False)
+    assert len(pickle.dumps(mean.to_json())) < 2_000 and read_network(mean.to_json()) == mean
+    flat = np.random.default_rng(0).normal(size=mean.size).astype(np.float32)
+    content = export_onnx(mean, flat, inputs=("rows",), outputs=("scores", "decision"))
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    assert np.abs(session.run(["scores"], {"rows": ROWS})[0] - predict_proba(mean, flat, ROWS)).max() <= 1e-6
+    assert len(onnx.load_from_string(content).graph.node) < 40

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from io import BytesIO
 from typing import Any, cast
 
@@ -14,17 +15,17 @@ from torch.nn.utils import vector_to_parameters
 
 from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.corrected import SCORE_WEIGHT, Corrected
-from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, LayeredShape, MaxPool, MeanPool, Place, Relu
+from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, LayeredShape, MaxPool, MeanPool, Place
 from fairpriv_core.engine.models import Joint, Mixture, Thresholds
 from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.predict import THRESHOLD, Network
-from fairpriv_core.engine.torch.module import build_module, open_module
 from fairpriv_core.engine.training import CPU
 from fairpriv_core.engine.trees import Trees, TreesShape
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.rates import TWO
 
+_OWN = "fairpriv_core.engine.torch.module"  # it needs Opacus, which takes seconds to load
 _ROWS = 2  # that the exporter sees; how many come later is left open
 _OPSET, _TREES_DOMAIN, _TREES_OPSET = 17, "ai.onnx.ml", 3
 
@@ -37,13 +38,13 @@ def as_module(network: Network, parameters: np.ndarray) -> nn.Module:
     """
     match network:
         case NetworkShape():
-            hidden = (Dense(network.width), Relu()) * network.hidden_layers
-            return as_module(LayeredShape((network.inputs,), (*hidden, Dense(1))), parameters)
+            return _Copies(network, (1.0,), parameters)
         case LayeredShape():
             return _Outputs(nn.Sequential(*map(_build_layer, network.places)), network, parameters)
         case ModuleShape():
-            open_module(network, CPU)  # checks both hashes
-            return _Outputs(build_module(network, 0), network, parameters)
+            own = import_module(_OWN)
+            own.open_module(network, CPU)  # checks its hashes
+            return _Outputs(own.build_module(network, 0), network, parameters)
         case TreesShape():
             return _Boosted(network.open(parameters))
         case Corrected():
@@ -52,6 +53,8 @@ def as_module(network: Network, parameters: np.ndarray) -> nn.Module:
             return _Joint(network, parameters)
         case Thresholds():
             return _Thresholds(network, parameters)
+        case Mixture(randomised=False, members=(NetworkShape() as shape, *others)) if {shape, *others} == {shape}:
+            return _Copies(shape, network.weights, parameters)
         case Mixture(randomised=False):
             return _Mean(network, parameters)
         case _:
@@ -136,6 +139,24 @@ def _build_layer(place: Place) -> nn.Module:
         case MeanPool():
             return nn.AdaptiveAvgPool2d(1)
     return nn.ReLU()
+
+
+class _Copies(nn.Module):
+    """The mean of fully connected networks of one shape, all in one product: a graph of each takes PyTorch long."""
+
+    def __init__(self, shape: NetworkShape, weights: Sequence[float], parameters: np.ndarray) -> None:
+        super().__init__()
+        flat = np.array(parameters, dtype=np.float32).reshape(len(weights), -1)
+        self.layers = nn.ParameterList(torch.from_numpy(each) for layer in shape.views(flat) for each in layer)
+        self.weights = torch.tensor(weights, dtype=torch.float64)[:, None, None]
+
+    def forward(self, rows: Tensor, group: Tensor | None = None) -> Tensor:
+        *hidden, (own, biases) = zip(self.layers[::2], self.layers[1::2], strict=True)
+        below = rows[None]
+        for inner, offsets in hidden:
+            below = torch.relu(below @ inner.transpose(1, 2) + offsets)
+        chances = (below @ own.transpose(1, 2) + biases).double().sigmoid()
+        return _both((self.weights * chances).sum(dim=0).clamp(max=1.0))
 
 
 class _Boosted(nn.Module):
