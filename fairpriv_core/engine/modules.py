@@ -29,13 +29,13 @@ import numpy as np
 
 from fairpriv_core.engine.predict import as_chances
 from fairpriv_core.errors import BadInput
+from fairpriv_core.notions.rates import TWO
 
 IN_MEMORY = "in_memory"  # in place of a package
 ENTRY_POINTS = "fairpriv.networks"
 _OPENED = "fairpriv_core.engine.torch.module"  # it needs torch, which takes seconds to load
 _SCORED = "fairpriv_core.engine.torch.module_kernel"  # as does this
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-TWO = 2
 
 
 def is_module(network: str) -> bool:

@@ -29,32 +29,24 @@ _CHUNK = 16384
 
 
 class Network(Protocol):
-    """A trained network without its parameters."""
+    """A trained network without its parameters, of which it has `size`, P: from `inputs` columns to `labels` scores.
+
+    `needs_group` says whether it decides by group, `is_randomised` whether its scores are chances of a 1 and not a
+    confidence in it, `runs_code` whether scoring runs a person's own code.
+    """
 
     @property
-    def inputs(self) -> int:
-        """The number of encoded columns d of a row."""
-
+    def inputs(self) -> int: ...
     @property
-    def labels(self) -> int:
-        """The number of labels l that it tells apart."""
-
+    def labels(self) -> int: ...
     @property
-    def size(self) -> int:
-        """The number of parameters P."""
-
+    def size(self) -> int: ...
     @property
-    def needs_group(self) -> bool:
-        """Whether it decides by group."""
-
+    def needs_group(self) -> bool: ...
     @property
-    def is_randomised(self) -> bool:
-        """Whether its scores are chances of a 1 and not a confidence in it."""
-
+    def is_randomised(self) -> bool: ...
     @property
-    def runs_code(self) -> bool:
-        """Whether scoring runs a person's own code."""
-
+    def runs_code(self) -> bool: ...
     def scores(self, parameters: np.ndarray, rows: np.ndarray, group: np.ndarray | None) -> np.ndarray:
         """Return the scores (n, l) of `rows` (n, d), float64, with `group` (n,) where it is needed."""
 

@@ -29,12 +29,6 @@ def write_onnx(model: Model, about: Mapping[str, str]) -> bytes:
     """
     if find_spec("onnx") is None:
         raise BadInput(NO_ONNX, field="format")
-    if model.network.is_randomised:
-        raise BadInput(
-            "the model decides by a coin that follows from the row's bytes, which ONNX cannot toss: take the model's "
-            "own files and fairpriv predict.",
-            field="format",
-        )
     import onnx
 
     inputs = (FEATURES, GROUP) if model.network.needs_group else (FEATURES,)

@@ -119,7 +119,7 @@ def test_a_module_and_an_onnx_file_score_as_it_does(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["lots", "derived"])
 def test_what_draws_lots_is_no_module(name: str) -> None:
-    with pytest.raises(BadInput, match="draws lots"):
+    with pytest.raises(BadInput, match="decides by a coin that follows from the row's bytes"):
         as_module(read_network(KINDS[name]), draw(KINDS[name]))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from io import BytesIO
 from typing import Any, cast
@@ -46,19 +47,25 @@ def as_module(network: Network, parameters: np.ndarray) -> nn.Module:
             own.open_module(network, CPU)  # checks its hashes
             return _Outputs(own.build_module(network, 0), network, parameters)
         case TreesShape():
-            return _Boosted(network.open(parameters))
+            return _Composed(partial(_boost, network.open(parameters)))
         case Corrected():
-            return _Corrected(network, parameters)
+            inner, *correction = network.split(parameters)
+            return _Composed(partial(_correct, network, correction), (network.score, inner))
         case Joint():
-            return _Joint(network, parameters)
+            return _Composed(partial(_weigh, network.weights), (network.base, parameters))
         case Thresholds():
-            return _Thresholds(network, parameters)
+            return _Composed(partial(_move, network.thresholds), (network.score, parameters))
         case Mixture(randomised=False, members=(NetworkShape() as shape, *others)) if {shape, *others} == {shape}:
             return _Copies(shape, network.weights, parameters)
         case Mixture(randomised=False):
-            return _Mean(network, parameters)
+            parts = zip(network.members, network.split(parameters), strict=True)
+            return _Composed(partial(_average, network.weights), *parts)
         case _:
-            raise BadInput("a model that draws lots is no PyTorch module.")
+            raise BadInput(
+                "the model decides by a coin that follows from the row's bytes, which neither PyTorch nor ONNX can "
+                "toss: take the model's own files and fairpriv predict.",
+                field="format",
+            )
 
 
 def export_onnx(network: Network, parameters: np.ndarray, *, inputs: Sequence[str], outputs: Sequence[str]) -> bytes:
@@ -67,7 +74,7 @@ def export_onnx(network: Network, parameters: np.ndarray, *, inputs: Sequence[st
     BadInput as `as_module`, and where a person's own module has an operation that PyTorch cannot write.
     """
     module, content = _Deciding(as_module(network, parameters)), cast(Any, BytesIO())
-    boosted = any(isinstance(each, _Boosted) for each in module.modules())
+    rules = [each.rule.func for each in module.modules() if isinstance(each, _Composed)]
     rows, group = torch.zeros(_ROWS, network.inputs), torch.zeros(_ROWS, dtype=torch.int64)
     try:
         with warnings.catch_warnings():
@@ -80,7 +87,7 @@ def export_onnx(network: Network, parameters: np.ndarray, *, inputs: Sequence[st
                 output_names=list(outputs),
                 dynamic_axes={name: {0: "n"} for name in (*inputs, *outputs)},
                 opset_version=_OPSET,
-                custom_opsets={_TREES_DOMAIN: _TREES_OPSET} if boosted else None,
+                custom_opsets={_TREES_DOMAIN: _TREES_OPSET} if _boost in rules else None,
                 dynamo=False,
             )
     except Exception as error:  # of PyTorch's exporter, or of the module's own code
@@ -148,7 +155,7 @@ class _Copies(nn.Module):
         super().__init__()
         flat = np.array(parameters, dtype=np.float32).reshape(len(weights), -1)
         self.layers = nn.ParameterList(torch.from_numpy(each) for layer in shape.views(flat) for each in layer)
-        self.weights = torch.tensor(weights, dtype=torch.float64)[:, None, None]
+        self.weights = weights
 
     def forward(self, rows: Tensor, group: Tensor | None = None) -> Tensor:
         *hidden, (own, biases) = zip(self.layers[::2], self.layers[1::2], strict=True)
@@ -156,20 +163,25 @@ class _Copies(nn.Module):
         for inner, offsets in hidden:
             below = torch.relu(below @ inner.transpose(1, 2) + offsets)
         chances = (below @ own.transpose(1, 2) + biases).double().sigmoid()
-        return _both((self.weights * chances).sum(dim=0).clamp(max=1.0))
+        return _both((chances.new_tensor(self.weights)[:, None, None] * chances).sum(dim=0).clamp(max=1.0))
 
 
-class _Boosted(nn.Module):
-    """Boosted trees, in NumPy; what is not finite in a row is read as 0."""
+class _Composed(nn.Module):
+    """What `rule` makes of rows, groups and the scores of other networks, each of `parts` with its parameters."""
 
-    def __init__(self, trees: Trees) -> None:
+    def __init__(self, rule: partial[Tensor], *parts: tuple[Network, np.ndarray]) -> None:
         super().__init__()
-        self.trees = trees
+        self.rule, self.parts = rule, nn.ModuleList(as_module(*part) for part in parts)
 
     def forward(self, rows: Tensor, group: Tensor | None = None) -> Tensor:
-        finite = torch.where(rows.isnan() | rows.isinf(), 0.0, rows)
-        logit: Tensor = _Logit.apply(finite.double(), self.trees)  # type: ignore[no-untyped-call]
-        return _both(logit.sigmoid())
+        return self.rule(rows, group, *(part(rows, group) for part in self.parts))
+
+
+def _boost(trees: Trees, rows: Tensor, group: Tensor | None) -> Tensor:
+    """Return the scores of boosted trees; what is not finite in a row is read as 0."""
+    finite = torch.where(rows.isnan() | rows.isinf(), 0.0, rows)
+    logit: Tensor = _Logit.apply(finite.double(), trees)  # type: ignore[no-untyped-call]
+    return _both(logit.sigmoid())
 
 
 class _Logit(torch.autograd.Function):
@@ -177,8 +189,8 @@ class _Logit(torch.autograd.Function):
 
     @staticmethod
     def forward(context: Any, rows: Tensor, trees: Trees) -> Tensor:
-        sums = [logits[:, -1:] for _, logits in trees.add_up(rows.numpy())]
-        return torch.from_numpy(np.concatenate(sums))
+        sums = [logits[:, -1:] for _, logits in trees.add_up(rows.cpu().numpy())]
+        return rows.new_tensor(np.concatenate(sums))
 
     @staticmethod
     def symbolic(graph: Any, rows: Any, trees: Trees) -> Any:
@@ -207,74 +219,44 @@ class _Logit(torch.autograd.Function):
         return graph.op("Cast", logit, to_i=torch.onnx.TensorProtoDataType.DOUBLE)
 
 
-class _Mean(nn.Module):
-    """The weighted mean of members."""
-
-    def __init__(self, network: Mixture, parameters: np.ndarray) -> None:
-        super().__init__()
-        self.weights = network.weights
-        each = zip(network.members, network.split(parameters), strict=True)
-        self.members = nn.ModuleList(as_module(member, own) for member, own in each)
-
-    def forward(self, rows: Tensor, group: Tensor | None = None) -> Tensor:
-        parts = zip(self.members, self.weights, strict=True)
-        total = torch.stack([weight * member(rows, group) for member, weight in parts]).sum(dim=0)
-        return total if total.shape[1] > TWO else _both(total[:, 1:].clamp(max=1.0))
+def _average(weights: Sequence[float], rows: Tensor, group: Tensor | None, *scores: Tensor) -> Tensor:
+    total = torch.stack([weight * each for weight, each in zip(weights, scores, strict=True)]).sum(dim=0)
+    return total if total.shape[1] > TWO else _both(total[:, 1:].clamp(max=1.0))
 
 
-class _Corrected(nn.Module):
-    """The score less half of what a decision is expected to cost: engine/corrected.py."""
-
-    def __init__(self, network: Corrected, parameters: np.ndarray) -> None:
-        super().__init__()
-        own, edges, weights = network.split(parameters)
-        self.score, self.edges, self.bound = as_module(network.score, own), torch.from_numpy(edges), network.bound
-        self.weights, self.prices = torch.from_numpy(weights), torch.tensor(network.prices, dtype=torch.float64)
-
-    def forward(self, rows: Tensor, group: Tensor | None = None) -> Tensor:
-        score = self.score(rows, group)[:, 1:]
-        features = self._describe(rows, score)
-        chances = [(features @ own.T).softmax(dim=1) for own in self.weights]
-        costs = [each @ self.prices[:, label : label + 1] for label, each in enumerate(chances)]
-        cost = (1.0 - score) * costs[0] + score * costs[1]
-        return _both((score - 0.5 * cost).clamp(0.0, 1.0))
-
-    def _describe(self, rows: Tensor, score: Tensor) -> Tensor:
-        """Return rows with an intercept and the bin of their score, shortened; of one bin none is written."""
-        parts = [rows.double(), torch.full_like(score, SCORE_WEIGHT)]
-        if len(self.edges):
-            place = (score > self.edges).long().sum(dim=1, keepdim=True)
-            parts.append((place == torch.arange(len(self.edges) + 1)).double() * SCORE_WEIGHT)
-        stacked = torch.cat(parts, dim=1)
-        finite = (stacked - stacked == 0.0).double().amin(dim=1, keepdim=True) > 0.0
-        stacked = torch.where(finite, stacked, 0.0)
-        norms = (stacked * stacked).sum(dim=1, keepdim=True).sqrt()
-        return stacked * ((1.0 - MARGIN) / norms.clamp(min=self.bound))
+def _weigh(weights: Sequence[float], rows: Tensor, group: Tensor | None, chances: Tensor) -> Tensor:
+    """Return the share of positive weights in sum_c |w_c| chance_c; one half where that is 0."""
+    column = chances.new_tensor(weights)[:, None]
+    positive = chances @ column.clamp(min=0.0)
+    total = positive + chances @ (-column).clamp(min=0.0)
+    return _both(torch.where(total > 0.0, positive / total, 0.5))
 
 
-class _Joint(nn.Module):
-    """The share of positive weights in sum_c |w_c| chance_c; one half where that is 0."""
-
-    def __init__(self, network: Joint, parameters: np.ndarray) -> None:
-        super().__init__()
-        self.base = as_module(network.base, parameters)
-        self.weights = torch.tensor(network.weights, dtype=torch.float64)[:, None]
-
-    def forward(self, rows: Tensor, group: Tensor | None = None) -> Tensor:
-        chances = self.base(rows, group)
-        positive = chances @ self.weights.clamp(min=0.0)
-        total = positive + chances @ (-self.weights).clamp(min=0.0)
-        return _both(torch.where(total > 0.0, positive / total, 0.5))
+def _move(thresholds: Sequence[float], rows: Tensor, group: Tensor, scores: Tensor) -> Tensor:
+    return _both((THRESHOLD + (scores[:, 1:] - scores.new_tensor(thresholds)[group][:, None])).clamp(0.0, 1.0))
 
 
-class _Thresholds(nn.Module):
-    """The score, moved by each group's threshold."""
+def _correct(
+    network: Corrected, correction: Sequence[np.ndarray], rows: Tensor, group: Tensor | None, scores: Tensor
+) -> Tensor:
+    """Return the score less half of what a decision is expected to cost: engine/corrected.py."""
+    score, prices = scores[:, 1:], scores.new_tensor(network.prices)
+    edges, weights = map(scores.new_tensor, correction)
+    features = _describe(rows, score, edges, network.bound)
+    chances = [(features @ own.T).softmax(dim=1) for own in weights]
+    costs = [each @ prices[:, label : label + 1] for label, each in enumerate(chances)]
+    cost = (1.0 - score) * costs[0] + score * costs[1]
+    return _both((score - 0.5 * cost).clamp(0.0, 1.0))
 
-    def __init__(self, network: Thresholds, parameters: np.ndarray) -> None:
-        super().__init__()
-        self.score = as_module(network.score, parameters)
-        self.thresholds = torch.tensor(network.thresholds, dtype=torch.float64)[:, None]
 
-    def forward(self, rows: Tensor, group: Tensor) -> Tensor:
-        score = self.score(rows, group)[:, 1:]
-        return _both((THRESHOLD + (score - self.thresholds[group])).clamp(0.0, 1.0))
+def _describe(rows: Tensor, score: Tensor, edges: Tensor, bound: float) -> Tensor:
+    """Return rows with an intercept and the bin of their score, shortened; of one bin none is written."""
+    parts = [rows.double(), torch.full_like(score, SCORE_WEIGHT)]
+    if len(edges):
+        place = (score > edges).long().sum(dim=1, keepdim=True)
+        parts.append((place == torch.arange(len(edges) + 1, device=rows.device)).double() * SCORE_WEIGHT)
+    stacked = torch.cat(parts, dim=1)
+    finite = (stacked - stacked == 0.0).double().amin(dim=1, keepdim=True) > 0.0
+    stacked = torch.where(finite, stacked, 0.0)
+    norms = (stacked * stacked).sum(dim=1, keepdim=True).sqrt()
+    return stacked * ((1.0 - MARGIN) / norms.clamp(min=bound))
