@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.files.column import number
 from fairpriv_core.files.read import read_table
 from fairpriv_core.records import model as predict
+from fairpriv_core.records.archive import read_archive, write_archive
 from fairpriv_core.records.model import Model
 
 TABLE = ((0.0, 0.0), (1.0, 1.0), (0.0, 1.0))
@@ -164,3 +166,29 @@ def test_a_persons_module_is_stored_as_tensors_that_load_by_name(tmp_path: Path)
         assert {name: stored.metadata()[name] for name in told} == told
     assert found["dense.weight"].tolist() == [[0.0, 1.0], [2.0, 3.0]] and found["dense.bias"].tolist() == [4.0]
     assert np.array_equal(Model.read(files.__getitem__).parameters, parameters)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("model.json", b"[]"),
+        ("model.json", b"{}"),
+        ("model.json", b"[" * 5_000 + b"]" * 5_000),
+        ("model.json", b'{"format": 2, "network": {"kind": "forest"}}'),
+        ("model.json", b'{"format": 2, "network": null}'),
+        ("model.safetensors", b""),
+        ("model.safetensors", b"\xff" * 8),
+        ("model.safetensors", b"\x00" * 11),
+    ],
+)
+def test_a_file_of_a_persons_own_that_is_no_model_gets_one_sentence(name: str, content: bytes, tmp_path: Path) -> None:
+    shape, path = NetworkShape(2), tmp_path / "own.zip"
+    write_archive(path, Model(shape, shape.initial(0), "", None, ("no", "yes"), ("x", "y")), {})
+    assert read_archive(path)[0].network == shape
+    with zipfile.ZipFile(path) as archive:
+        files = {each: archive.read(each) for each in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for each, own in {**files, name: content}.items():
+            archive.writestr(each, own)
+    with pytest.raises(BadInput, match=r"own\.zip' is no model that fairpriv saved|cannot be read|must be one of"):
+        read_archive(path)
