@@ -8,7 +8,6 @@ import torch
 
 from fairpriv_core.engine import layers
 from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, Layer, LayeredShape, MaxPool, layer_from_json
-from fairpriv_core.engine.models import Mixture
 from fairpriv_core.engine.networks import build_cnn_small, build_image_network, build_mlp, build_vgg9
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.torch.kernel import LayeredKernel
@@ -57,16 +56,6 @@ def test_presets_have_the_sizes_that_are_stated() -> None:
     vgg = [layer for layer in build_vgg9((1, 48, 48), 9).layers if isinstance(layer, Convolution | Dense)]
     assert len(vgg) == 9
     assert not build_mlp(5, 0, 64, outputs=3).initial(0).any()
-
-
-def test_a_mixture_is_the_mean_of_its_members() -> None:
-    shape = NETWORKS["small"]
-    flat = start(shape, 3).astype(np.float32)
-    rows = np.random.default_rng(0).normal(size=(5, shape.inputs)).astype(np.float32)
-    network = Mixture((shape,) * 3, (0.5, 0.3, 0.2), randomised=False)
-    each = [predict_proba(shape, own, rows) for own in flat]
-    assert np.allclose(predict_proba(network, flat.ravel(), rows), np.tensordot([0.5, 0.3, 0.2], each, axes=1))
-    assert network.size == 3 * shape.size
 
 
 def test_no_rows_give_no_scores() -> None:

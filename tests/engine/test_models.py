@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from fairpriv_core.engine.models import Mixture, read_network
+from fairpriv_core.engine.modules import ModuleShape, Trained
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.torch.as_module import as_module, export_onnx
 from fairpriv_core.errors import BadInput
@@ -203,3 +204,10 @@ def test_copies_of_a_network_are_written_once() -> None:
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
     assert np.abs(session.run(["scores"], {"rows": ROWS})[0] - predict_proba(mean, flat, ROWS)).max() <= 1e-6
     assert len(onnx.load_from_string(content).graph.node) < 40
+
+
+def test_the_mean_of_a_persons_modules_runs_their_code() -> None:
+    shape = ModuleShape("gone_since:build", (4,), 2, Trained("a", "b", 3, {"weight": [3]}))
+    mean = Mixture((shape, shape), (0.5, 0.5), randomised=False)
+    assert mean.runs_code and mean.size == 6 and not read_network(TWICE).runs_code
+    assert read_network(mean.to_json()) == mean, "nothing of it is opened"

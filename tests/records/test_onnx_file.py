@@ -17,9 +17,7 @@ import pytest
 from fairpriv_core.audit.observe import RecordingMechanism
 from fairpriv_core.audit.trials import make_images, make_rows, make_three, train
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.networks import build_vgg9
 from fairpriv_core.engine.predict import decision_thresholds, predict_proba
-from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
 from fairpriv_core.notions.rates import decide
@@ -68,16 +66,6 @@ def test_it_decides_as_the_model_does_or_is_refused(method: Method, make: Callab
     assert np.allclose(scores, expected, atol=1e-6)
     assert np.array_equal(decision, decide(expected, decision_thresholds(model.network, rows.X)))
     assert 0 < len(np.unique(decision)) <= rows.labels
-
-
-def test_group_norm_and_means_over_an_image_are_the_same() -> None:
-    data = replace(make_rows(n=8, d=3 * 16 * 16), image=(3, 16, 16))
-    shape = build_vgg9((3, 16, 16), 1)
-    draw = np.random.default_rng(0)
-    parameters = shape.initial(0) + draw.normal(scale=0.01, size=shape.size).astype(np.float32)
-    model = Model.of(Fitted(shape, parameters, (), 1), data)
-    scores, _ = run(write_onnx(model, {}), data, group=False)
-    assert np.allclose(scores, predict_proba(model.network, parameters, data.X), atol=1e-5)
 
 
 def test_what_is_not_finite_is_read_as_here() -> None:
