@@ -66,7 +66,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "kaleido": ("fairpriv_core/figures/*",),
     "PIL": ("fairpriv_core/data/*", "examples/*"),
     "mlflow": ("fairpriv_core/documents/tracking.py",),
-    "onnx": ("fairpriv_core/records/onnx_graph.py",),
+    "onnx": ("fairpriv_core/records/onnx_file.py",),
     "opacus": ("fairpriv_core/engine/torch/*", "benchmarks/*", "examples/own_network.py"),
     "plotly": ("fairpriv_core/figures/draw.py",),
     "pptx": ("fairpriv_core/documents/slides.py",),

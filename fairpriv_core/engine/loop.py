@@ -232,7 +232,7 @@ class _Loop:
     def fitted(self) -> list[Fitted]:
         return [
             Fitted(
-                network=self._kernel.shape.to_json(),
+                network=self._kernel.shape,
                 parameters=self._returned(k).copy(),
                 events=training.mechanism.events,
                 steps=self.step,

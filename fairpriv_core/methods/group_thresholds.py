@@ -23,7 +23,7 @@ import numpy as np
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.predict import THRESHOLDS_KIND
+from fairpriv_core.engine.models import Thresholds
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter
@@ -158,7 +158,7 @@ def set_thresholds(
     tried = list_thresholds(score.held_out)
     thresholds, aimed = aim_thresholds(method, training.notion, estimate, score.held_out, tried)
     decided = score.held_out[:, None] > thresholds
-    network = {"kind": THRESHOLDS_KIND, "score": dict(score.network), "thresholds": thresholds.tolist()}
+    network = Thresholds(score.network, tuple(thresholds.tolist()))
     notes = {
         "thresholds": dict(zip(train.group_names, thresholds.tolist(), strict=True)),
         "gap_aimed_at": aimed,

@@ -16,7 +16,8 @@ import numpy as np
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.predict import THRESHOLDS_KIND, predict_proba
+from fairpriv_core.engine.models import Thresholds
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.rows import Feed
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
@@ -116,7 +117,7 @@ class ThresholdsRule(AveragedSumsRule):
         super().end_epoch(epoch, kernel, feed)
         if epoch + 1 < self.setting.methods[0].epochs:
             return
-        network = kernel.shape.to_json()
+        network = kernel.shape
         for k, (method, train) in enumerate(zip(self.setting.methods, self.setting.trains, strict=True)):
             score = predict_proba(network, kernel.parameters[k], train.X)[:, 1]
             counts = release_cumulative(
@@ -135,7 +136,7 @@ class ThresholdsRule(AveragedSumsRule):
         require_rows(count_ones(below)[1], training.notion, train.group_names)
         places = place_thresholds(below, training.notion, gap=method.gap_target)
         thresholds = np.where(places == 0, ALWAYS, places / PLACES).tolist()
-        network = {"kind": THRESHOLDS_KIND, "score": dict(fitted.network), "thresholds": thresholds}
+        network = Thresholds(fitted.network, tuple(thresholds))
         training.observer.show(Snapshot(method.epochs + 1, fitted.steps, network, fitted.parameters, {}, {}))
         notes = {"thresholds": dict(zip(train.group_names, thresholds, strict=True)), "counts": below.ravel().tolist()}
         return replace(fitted, network=network, notes=notes)

@@ -20,7 +20,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -28,7 +28,7 @@ from scipy.linalg import solve_triangular
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN
-from fairpriv_core.engine.predict import build_mixture
+from fairpriv_core.engine.models import Mixture, mix
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter, with_step_noise
@@ -235,9 +235,9 @@ class _Game:
             self._logarithms = self._logarithms + self._method.dual_step * (signed - self._bound)
         self._report()
 
-    def mixture(self) -> tuple[dict[str, Any], np.ndarray]:
+    def mixture(self) -> tuple[Mixture, np.ndarray]:
         """Return (network, parameters) of the classifier that draws one of the rules so far."""
-        return build_mixture(self.rules, np.ones(len(self.rules)))
+        return mix(self.rules, np.ones(len(self.rules)))
 
     def notes(self) -> dict[str, object]:
         """Return what else is exported, all of it from releases."""

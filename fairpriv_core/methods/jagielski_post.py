@@ -9,8 +9,9 @@ import numpy as np
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.models import Derived
 from fairpriv_core.engine.networks import NetworkShape
-from fairpriv_core.engine.predict import decisions
+from fairpriv_core.engine.predict import decisions, freeze
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style
@@ -103,7 +104,7 @@ class JagielskiPost(FitsAlone):
 
 def train_and_correct(method: JagielskiPost, train: Dataset, training: Training) -> Fitted:
     """Return the plain model with its decisions corrected; a resumed run has the counts of the first."""
-    held, base = training.checkpoint or {}, NetworkShape(train.d, method.hidden_layers, method.width).to_json()
+    held, base = training.checkpoint or {}, NetworkShape(train.d, method.hidden_layers, method.width)
     if "counts" in held:
         parameters, noisy = held["base"], held["counts"]
     else:
@@ -112,7 +113,7 @@ def train_and_correct(method: JagielskiPost, train: Dataset, training: Training)
     counts = noisy.reshape(train.groups, 2, 2)
     require_rows(counts.sum(axis=2), training.notion, train.group_names)
     table = equalise(counts.clip(min=0.0), training.notion, difference_bound=method.difference_bound)
-    network, steps = {"kind": "derived", "base": base, "table": table.tolist()}, method.steps(train.n)
+    network, steps = Derived(base, freeze(table.tolist())), method.steps(train.n)
     training.observer.show(Snapshot(method.epochs + 1, steps, network, parameters, {}, {}))
     return Fitted(network, parameters, training.mechanism.events, steps, {"counts": noisy.tolist()})
 
@@ -131,7 +132,7 @@ def _train_plain(method: JagielskiPost, train: Dataset, training: Training) -> n
 
 def _release_counts(method: JagielskiPost, train: Dataset, training: Training, *, parameters: np.ndarray) -> np.ndarray:
     """Release the numbers of rows by group, label and decision (4k,): one person moves them by MOVED in L1."""
-    base = NetworkShape(train.d, method.hidden_layers, method.width).to_json()
+    base = NetworkShape(train.d, method.hidden_layers, method.width)
     counts = count_cells(decisions(base, parameters, train), train.y, train.group, train.groups)
     mechanism = training.mechanism
     noisy = mechanism.laplace(

@@ -25,8 +25,9 @@ import numpy as np
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Kernel
+from fairpriv_core.engine.models import Joint
 from fairpriv_core.engine.networks import AnyShape, build_mlp
-from fairpriv_core.engine.predict import JOINT_KIND, predict_proba
+from fairpriv_core.engine.predict import Network, predict_proba
 from fairpriv_core.engine.rows import Feed
 from fairpriv_core.engine.training import Fitted, Observer, Snapshot, Training
 from fairpriv_core.errors import BadInput
@@ -232,7 +233,7 @@ def choose(method: OneReleaseRecord, train: Dataset, training: Training, *, told
         **told.to_json(),
         "shared_releases": {told.name(): events_of.to_json(method.event(train.n))},
     }
-    network = joint_network(method.joint().shape_on(train).to_json(), weights)
+    network = joint_network(method.joint().shape_on(train), weights)
     return Fitted(network, told.parameters, training.mechanism.events, method.steps(train.n), notes)
 
 
@@ -250,7 +251,7 @@ class JointRule(AveragedSumsRule):
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         super().end_epoch(epoch, kernel, feed)
         if epoch + 1 == self.setting.methods[0].epochs:
-            network = kernel.shape.to_json()
+            network = kernel.shape
             for k, one in enumerate(self._each):
                 self.arrays["counts"][k], self.arrays["flips"][k] = _release(*one, network, kernel.parameters[k])
             self.ended = True
@@ -261,11 +262,11 @@ class JointRule(AveragedSumsRule):
         counts, flips = self.arrays["counts"][model], self.arrays["flips"][model]
         return Told(parameters.copy(), counts.reshape(*shape, 2).copy(), flips.reshape(*shape, PLACES).copy())
 
-    def describe(self, model: int, snapshot: Snapshot) -> dict[str, Any]:
+    def describe(self, model: int, snapshot: Snapshot) -> Network:
         """Return the network of a snapshot as the classifier that it is, before any gap is closed or after."""
         if self.ended:
             told = self.told(model, snapshot.parameters)
-            return dict(choose(*self._each[model], told=told).network)
+            return choose(*self._each[model], told=told).network
         return joint_network(snapshot.network, np.tile(_FIRST, (self._each[model][1].groups, 1)))
 
 
@@ -275,9 +276,9 @@ def code_labels(train: Dataset) -> Dataset:
     return replace(train, y=LABELS * train.group + train.y, label_names=names)
 
 
-def joint_network(base: Mapping[str, Any], weights: np.ndarray) -> dict[str, Any]:
+def joint_network(base: Network, weights: np.ndarray) -> Joint:
     """Return the network that decides 1 where the chances weighted by `weights` (k, 2) are above 0."""
-    return {"kind": JOINT_KIND, "base": dict(base), "weights": weights.ravel().tolist()}
+    return Joint(base, tuple(weights.ravel().tolist()))
 
 
 def directions(counts: np.ndarray, notion: Notion) -> np.ndarray:
@@ -418,7 +419,7 @@ class _Named:
 
 
 def _release(
-    method: OneReleaseRecord, train: Dataset, training: Training, network: Mapping[str, Any], parameters: np.ndarray
+    method: OneReleaseRecord, train: Dataset, training: Training, network: Network, parameters: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Release counts (4k,) and flips (2k PLACES,); RunFailed where a cell has too few noisy rows."""
     chances = predict_proba(network, parameters, train.X)

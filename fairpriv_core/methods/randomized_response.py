@@ -10,7 +10,8 @@ import numpy as np
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.predict import predict_proba
+from fairpriv_core.engine.models import Derived
+from fairpriv_core.engine.predict import freeze, predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter
@@ -143,7 +144,7 @@ def learn_from_answers(method: ResponseReductions, train: Dataset, training: Tra
     base = _reduce(method, train.take(first), responses.take(first), training=training, answers=answers)
     bound = method.difference_bound
     table = derive(base, train.take(second), responses.take(second), notion=training.notion, difference_bound=bound)
-    network = {"kind": "derived", "base": base.network, "table": table.tolist()}
+    network = Derived(base.network, freeze(table.tolist()))
     return answers.finish(network, base.parameters, base.notes)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fairpriv_core.engine.predict import MIXTURE_KIND
+from fairpriv_core.engine.models import Mixture
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.methods.base import parameter
 from fairpriv_core.seeds import public_generator
@@ -34,10 +34,5 @@ def smooth(fitted: Fitted, *, deviation: float, samples: int, seed: int) -> Fitt
     """Return the mean of `samples` copies of the model, each with Gaussian noise of `deviation` on its parameters."""
     noise = public_generator(seed, "smoothing").standard_normal((samples, fitted.parameters.size))
     copies = (fitted.parameters + deviation * noise).astype(np.float32)
-    network = {
-        "kind": MIXTURE_KIND,
-        "members": [dict(fitted.network)] * samples,
-        "weights": [1.0 / samples] * samples,
-        "randomised": False,
-    }
+    network = Mixture((fitted.network,) * samples, (1.0 / samples,) * samples, randomised=False)
     return replace(fitted, network=network, parameters=copies.reshape(-1))

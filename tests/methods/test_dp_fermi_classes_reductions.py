@@ -44,7 +44,7 @@ def test_without_noise_it_descends_and_ascends_the_written_out_objective(
     data = make_three(n=1200, groups=3)
     method = dataclasses.replace(METHOD, variant=variant, hidden_layers=hidden_layers)
     (fitted,) = train(method, [data], [RecordingMechanism()], notion=notion)
-    shape = LayeredShape.from_json(fitted.network)
+    shape = fitted.network
     network = build_module(shape, shape.initial(0).astype(np.float64))
     theta, adversaries = write_out(method, data, notion, list(network.parameters()), network)
     assert np.abs(theta - shape.initial(0)).max() > 0.1

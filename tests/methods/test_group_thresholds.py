@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.predict import decisions, evaluate, needs_group, predict_proba
+from fairpriv_core.engine.predict import decisions, evaluate, predict_proba
 from fairpriv_core.engine.training import Training
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.group_estimate import Estimate, Redraws
@@ -69,7 +69,7 @@ def test_a_fit_releases_the_counts_once_and_says_that_it_needs_the_group() -> No
     (fitted,) = train(METHOD, [data], [recorder])
     (release,) = recorder.releases
     assert (release.kind, release.value.size) == ("gaussian", 2 * METHOD.score_bins)
-    assert METHOD.info.needs_group_at_prediction and needs_group(fitted.network)
+    assert METHOD.info.needs_group_at_prediction and fitted.network.needs_group
     with pytest.raises(BadInput, match="predicting needs the sensitive attribute of every row"):
         predict_proba(fitted.network, fitted.parameters, data.X)
 
