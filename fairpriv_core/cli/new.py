@@ -35,8 +35,8 @@ from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule, clipped_loss_weights
+from fairpriv_core.methods.releases import Release
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.privacy.event import Events, SampledGaussian
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class $kind(NoisySums):
 
     network: str = fields.network()
 
-    def event(self, n_train: int) -> Events:
-        """Return all that a fit will release: one noisy sum over a Poisson sample a step."""
-        return (SampledGaussian(self.noise(), self.rate(n_train), self.steps(n_train), "add_remove"),)
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """All that a fit releases: a step's noisy sum over a Poisson sample, to which a record adds at most C."""
+        return (self.step_sum(n_train, self.clip_primal),)
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:

@@ -121,19 +121,10 @@ class GlobalAdaptPublishedRule(GlobalAdaptRule):
         counts = super().statistics(sampled.records)
         assert counts is not None
         update = super().secret_update(sampled)
-        for k, (method, training) in enumerate(zip(self.setting.methods, self.setting.trainings, strict=True)):
-            noisy = training.mechanism.gaussian(
-                counts[k],
-                sensitivity=1.0,
-                noise_multiplier=method.count_noise(),
-                purpose="counts",
-                index=sampled.step,
-            )
-            self.move(
-                k,
-                float(noisy[0])
-                / max(float(np.broadcast_to(sampled.records.present, sampled.records.shape)[k].sum()), 1.0),
-            )
+        present = np.broadcast_to(sampled.records.present, sampled.records.shape)
+        for k, own in enumerate(counts):
+            noisy = self.setting.release(k, "counts", own, index=sampled.step)
+            self.move(k, float(noisy[0]) / max(float(present[k].sum()), 1.0))
         return update
 
     def statistics(self, records: Records) -> np.ndarray | None:

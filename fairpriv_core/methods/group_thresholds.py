@@ -15,9 +15,9 @@ the groups' ROC curves do not come near each other, only thresholds that give ne
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,12 +30,11 @@ from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter
 from fairpriv_core.methods.group_estimate import Estimate, name_by_metric
 from fairpriv_core.methods.group_statistic import statistic_sensitivity
 from fairpriv_core.methods.public_score import BOOSTED, LINEAR, PublicScore, fit_score
+from fairpriv_core.methods.releases import Private, Release, check_noises
 from fairpriv_core.methods.score_histogram import count_groups
 from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.notion import Notion
-from fairpriv_core.privacy.calibrate import calibrate
-from fairpriv_core.privacy.event import Events, Gaussian
 
 LEARNERS = (LINEAR, BOOSTED)
 _TRIED = 400  # thresholds, at equally many rows from each other, beside one half and the constant answers
@@ -45,7 +44,7 @@ _LEAST_WIDTH = 0.002  # of a box: thresholds that are tried come no nearer
 
 
 @dataclass(frozen=True)
-class GroupThresholds(FitsAlone):
+class GroupThresholds(Private, FitsAlone):
     """Hyper-parameters of thresholds by group."""
 
     info: ClassVar[MethodInfo] = MethodInfo(
@@ -92,48 +91,24 @@ class GroupThresholds(FitsAlone):
         checks.one_of(LEARNERS, learner=self.learner)
         checks.unit(gap_target=self.gap_target)
         checks.whole(low=2, high=200, score_bins=self.score_bins)
-        if self.noise_histogram is not None:
-            checks.not_negative(noise_histogram=self.noise_histogram)
+        check_noises(self)
 
     @property
     def clip(self) -> float | None:
         """One-hot rows need no clipping."""
         return None
 
-    def noise(self) -> float:
-        """The noise multiplier of the counts; BadInput before calibration."""
-        return fields.known_noise(noise_histogram=self.noise_histogram)
-
     def steps(self, n_train: int) -> int:
         """Return 1: the counts."""
         return 1
 
-    def event(self, n_train: int) -> Events:
-        """Return the one release of the counts."""
-        return (Gaussian(self.noise()),)
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """The one release of the counts, a statistic whose features are one-hot."""
+        return (Release("counts", statistic_sensitivity(groups), "noise_histogram", purpose="statistic"),)
 
     def count_deviation(self) -> float | None:
         """Sizes are estimated from the statistic."""
         return 0.0
-
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return how far one person moves the counts in L2."""
-        return {"counts": statistic_sensitivity(groups)}
-
-    def published_epsilon(self, n_train: int, delta: float) -> float | None:
-        """The paper protects other data: whole records."""
-        return None
-
-    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy whose noise meets `epsilon`."""
-        if self.noise_histogram is not None:
-            return self
-        noise = calibrate(lambda noise: (Gaussian(noise),), epsilon=epsilon, delta=delta)
-        return replace(self, noise_histogram=noise)
-
-    def unproved_reason(self) -> str | None:
-        """Epsilon is proved."""
-        return None
 
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given."""

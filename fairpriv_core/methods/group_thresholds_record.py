@@ -6,7 +6,6 @@ thresholds of fewest errors whose gaps are at most the one aimed at (docs/method
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -21,15 +20,14 @@ from fairpriv_core.engine.rows import Feed
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.averaged_sums import AveragedSums, AveragedSumsRule
-from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, with_step_noise
+from fairpriv_core.methods.base import FitsMany, MethodInfo, Style
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.cumulative import cumulative_sensitivity, release_cumulative
+from fairpriv_core.methods.releases import Release
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.methods.thresholds import count_ones, place_thresholds
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.privacy.accountants import rdp_epsilon
-from fairpriv_core.privacy.calibrate import gaussian_mu
-from fairpriv_core.privacy.event import Events, Gaussian
 
 ALWAYS = -1.0  # below every score
 PLACES = 100  # of the score, equally wide
@@ -62,32 +60,19 @@ class GroupThresholdsRecord(AveragedSums, FitsMany):
         super().__post_init__()
         checks.unit(gap_target=self.gap_target)
         checks.shares(share_counts=self.share_counts)
-        if self.noise_counts is not None:
-            checks.not_negative(noise_counts=self.noise_counts)
 
-    def event(self, n_train: int) -> Events:
-        """Return one sampled Gaussian a step, and one Gaussian for the counts."""
-        return (self.steps_event(n_train), Gaussian(fields.known_noise(noise_counts=self.noise_counts)))
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """The steps; and once the score's running counts (`cumulative.py` says how far one row moves them)."""
+        counts = Release("counts", cumulative_sensitivity(PLACES), "noise_counts", share="share_counts")
+        return (*super().releases(n_train, groups), counts)
 
     def count_deviation(self) -> float | None:
         """Sizes are sums of the running counts."""
         return 0.0
 
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return C, and how far one row moves the running counts' release."""
-        return {"gradients": self.clip_primal, "counts": cumulative_sensitivity(PLACES)}
-
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return the moments accountant's figure (RDP) for the same releases."""
         return rdp_epsilon(self.event(n_train), delta)
-
-    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy with every noise multiplier set that is not set by hand, so that `epsilon` holds."""
-        noise = self.noise_counts
-        if noise is None:
-            noise = 1.0 / (gaussian_mu(epsilon, delta) * math.sqrt(self.share_counts))
-        known = replace(self, noise_counts=noise)
-        return with_step_noise(known, epsilon=epsilon, delta=delta, n_train=n_train)
 
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given, and what predicting takes."""
@@ -122,7 +107,7 @@ class ThresholdsRule(AveragedSumsRule):
             counts = release_cumulative(
                 self.setting.trainings[k].mechanism,
                 count_scores(score, train),
-                noise_multiplier=fields.known_noise(noise_counts=method.noise_counts),
+                noise_multiplier=method.noise("noise_counts"),
                 purpose="counts",
             )
             self.arrays["counts"][k] = counts.ravel()

@@ -9,10 +9,11 @@ from fairpriv_core import checks
 from fairpriv_core.engine.loop import steps_per_epoch
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameter
+from fairpriv_core.methods.releases import Private, Release, Sample, check_noises
 
 
 @dataclass(frozen=True)
-class PoissonShares:
+class PoissonShares(Private):
     """Hyper-parameters. Small data get as many steps as large ones: about 1 / q an epoch."""
 
     info: ClassVar[MethodInfo]
@@ -39,6 +40,7 @@ class PoissonShares:
         checks.whole(low=1, epochs=self.epochs)
         checks.rate(sampling_rate=self.sampling_rate)
         checks.positive(clip_primal=self.clip_primal)
+        check_noises(self)
 
     def rate(self, n_train: int) -> float:
         """The chance of a row to be in a sample."""
@@ -55,3 +57,8 @@ class PoissonShares:
     def steps(self, n_train: int) -> int:
         """Return epochs times samples an epoch."""
         return self.epochs * self.steps_per_epoch(n_train)
+
+    def step_sum(self, n_train: int, **beside: float) -> Release:
+        """Return the release of each step: a noisy sum over a sample, to which a record adds at most C in length."""
+        sample, steps = Sample(self.sampling_rate), self.steps(n_train)
+        return Release("gradients", self.clip_primal, "noise_primal", "step", steps, sample=sample, beside=beside)
