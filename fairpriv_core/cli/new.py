@@ -59,7 +59,7 @@ class $kind(NoisySums):
         uses_groups=False,
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
 
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
         """All that a fit releases: a step's noisy sum over a Poisson sample, to which a record adds at most C."""

@@ -22,7 +22,7 @@ from fairpriv_core.methods.setting import Setting
 class AveragedSums(PoissonShares):
     """Hyper-parameters. `noise_primal` is the noise multiplier of a step's whole release."""
 
-    learning_rate: float = fields.learning_rate(0.05)
+    learning_rate: float = fields.shared("learning_rate", 0.05)
     averaged: float = fields.averaged("steps", 0.5)
     noise_primal: float | None = fields.noise_multiplier("Noise multiplier σ", "what a record adds to a step's sum")
 

@@ -36,7 +36,7 @@ class DpFedAvg(NoisySums):
         uses_groups=False,
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:

@@ -69,9 +69,9 @@ class DpFermi(Private, TrainsByRule):
         max_labels=None,
     )
 
-    variant: str = fields.variant()
-    epochs: int = fields.epochs(20)
-    batch_size: int = fields.batch_size(512)
+    variant: str = fields.shared("variant")
+    epochs: int = fields.shared("epochs")
+    batch_size: int = fields.shared("batch_size", 512)
     sampling_rate: float | None = parameter(
         None,
         "Sampling rate q",
@@ -81,12 +81,12 @@ class DpFermi(Private, TrainsByRule):
         log=True,
         expert=True,
     )
-    learning_rate: float = fields.learning_rate(0.008)
-    optimizer: str = fields.optimizer("adam")
-    hidden_layers: int = fields.hidden_layers(0)
-    width: int = fields.width(64)
-    network: str = fields.network()
-    multiplier: float = fields.fixed_multiplier(12.0)
+    learning_rate: float = fields.shared("learning_rate", 0.008)
+    optimizer: str = fields.shared("optimizer")
+    hidden_layers: int = fields.shared("hidden_layers")
+    width: int = fields.shared("width")
+    network: str = fields.shared("network")
+    multiplier: float = fields.shared("fixed_multiplier")
     gap_target: float | None = fields.penalty_gap_target()
     clip_primal: float = parameter(
         0.35,
@@ -97,16 +97,16 @@ class DpFermi(Private, TrainsByRule):
         log=True,
         paper="1 to 5",
     )
-    dual_step: float = fields.adversary_step(0.1)
-    dual_norm: float = fields.adversary_norm(5.0)
+    dual_step: float = fields.shared("adversary_step")
+    dual_norm: float = fields.shared("adversary_norm")
     noise_primal: float | None = fields.noise_multiplier("Noise σ of a step", "half the joint shift of θ and W")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift √2")
-    noise_gap: float | None = fields.noise_gap()
+    noise_gap: float | None = fields.shared("noise_gap")
     share_dual: float = parameter(
         0.1, "Budget share, W", "Share of a step's budget for W; θ has the rest.", low=0.01, high=0.99, expert=True
     )
-    share_counts: float = fields.share_counts(0.05)
-    share_gap: float = fields.share_gap()
+    share_counts: float = fields.shared("share_counts")
+    share_gap: float = fields.shared("share_gap")
     iterate: str = iterate()
 
     def __post_init__(self) -> None:

@@ -55,8 +55,8 @@ class DpFermiRecord(NoisySums):
         calibrates="noise_primal",
     )
 
-    batch_size: int = fields.batch_size(1024)
-    learning_rate: float = fields.learning_rate(0.0075)
+    batch_size: int = fields.shared("batch_size", 1024)
+    learning_rate: float = fields.shared("learning_rate", 0.0075)
     clip_primal: float = parameter(
         2.0,
         "Clipping bound C",
@@ -65,13 +65,13 @@ class DpFermiRecord(NoisySums):
         high=100.0,
         log=True,
     )
-    multiplier: float = fields.fixed_multiplier(5.0)
+    multiplier: float = fields.shared("fixed_multiplier", 5.0)
     gap_target: float | None = fields.penalty_gap_target()
-    dual_step: float = fields.adversary_step(0.1)
-    network: str = fields.network()
-    dual_norm: float = fields.adversary_norm(5.0)
+    dual_step: float = fields.shared("adversary_step")
+    network: str = fields.shared("network")
+    dual_norm: float = fields.shared("adversary_norm")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift 1")
-    noise_gap: float | None = fields.noise_gap()
+    noise_gap: float | None = fields.shared("noise_gap")
     share_dual: float = parameter(
         0.1,
         "Budget share, W",
@@ -80,8 +80,8 @@ class DpFermiRecord(NoisySums):
         high=0.99,
         expert=True,
     )
-    share_counts: float = fields.share_counts(0.02)
-    share_gap: float = fields.share_gap()
+    share_counts: float = fields.shared("share_counts", 0.02)
+    share_gap: float = fields.shared("share_gap")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -36,8 +36,8 @@ class DpIsSgd(NoisySums):
         max_labels=None,
     )
 
-    network: str = fields.network()
-    variant: str = fields.variant()
+    network: str = fields.shared("network")
+    variant: str = fields.shared("variant")
     rate_cap: float = parameter(
         1.6,
         "Largest rate q_max",
@@ -46,7 +46,7 @@ class DpIsSgd(NoisySums):
         high=100.0,
         log=True,
     )
-    share_counts: float = fields.share_counts(0.01)
+    share_counts: float = fields.shared("share_counts", 0.01)
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the sizes' shift 1")
 
     def __post_init__(self) -> None:

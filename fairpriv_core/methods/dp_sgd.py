@@ -30,7 +30,7 @@ class DpSgd(NoisySums):
         weighs_rows=True,
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:

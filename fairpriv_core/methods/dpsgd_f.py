@@ -41,7 +41,7 @@ class DpsgdF(SumsWithCounts):
         "had a sample of its own."
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
 
     def largest_bound(self, groups: int) -> float:
         """Return the largest bound that a group can have: C (1 + groups), as no share is more than their sum."""

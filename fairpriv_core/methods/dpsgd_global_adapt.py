@@ -45,7 +45,7 @@ class DpsgdGlobalAdapt(SumsWithCounts):
         "had a sample of its own, and the count is divided by that sample's exact size."
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
     strict_clip: float = parameter(
         5.0,
         "Strict bound Z",

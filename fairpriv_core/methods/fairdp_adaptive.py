@@ -66,7 +66,7 @@ class FairDpAdaptive(AdaptiveBounds):
         "sample's own gradients without noise, as the paper's footnote 1 says."
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
     clip_by: str = parameter(
         "class",
         "Bounds by",

@@ -82,11 +82,11 @@ class FairDpCertified(NoisySums):
         counts_groups=True,
     )
 
-    batch_size: int = fields.batch_size(1024)
-    learning_rate: float = fields.learning_rate(0.2)
-    hidden_layers: int = fields.hidden_layers(1)
-    width: int = fields.width(32)
-    network: str = fields.network()
+    batch_size: int = fields.shared("batch_size", 1024)
+    learning_rate: float = fields.shared("learning_rate", 0.2)
+    hidden_layers: int = fields.shared("hidden_layers", 1)
+    width: int = fields.shared("width", 32)
+    network: str = fields.shared("network")
     optimizer: str = parameter(
         "sgd",
         "Optimizer",
@@ -105,7 +105,7 @@ class FairDpCertified(NoisySums):
         paper="reduced half-way",
         expert=True,
     )
-    variant: str = fields.variant()
+    variant: str = fields.shared("variant")
     weight_bound: float = parameter(
         0.7,
         "Weight bound M",
@@ -131,7 +131,7 @@ class FairDpCertified(NoisySums):
     noise_certificate: float | None = fields.noise_multiplier(
         "Certificate noise", "the shift that the paper gives its certificate (published variant)"
     )
-    share_counts: float = fields.share_counts(0.02)
+    share_counts: float = fields.shared("share_counts", 0.02)
     certificate_target: float | None = certificate_looks.certificate_target()
     looks: int = certificate_looks.looks()
     share_looks: float = certificate_looks.share_looks()

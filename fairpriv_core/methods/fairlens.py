@@ -56,7 +56,7 @@ class FairLens(NoisySums):
         calibrates="noise_primal",
     )
 
-    variant: str = fields.variant()
+    variant: str = fields.shared("variant")
     multiplier_gradient: float = parameter(
         0.3,
         "Multiplier γ₁, clipping",

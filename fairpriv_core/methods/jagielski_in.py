@@ -110,7 +110,7 @@ class JagielskiIn(Private, FitsAlone):
     noise_dual: float | None = fields.laplace_scale("Auditor's noise", "the shift of the means")
     noise_counts: float | None = fields.laplace_scale("Count noise", "the counts' shift of 2")
     share_dual: float = fields.share_of_budget(0.1, "auditor", "the auditor")
-    share_counts: float = fields.share_counts(0.05)
+    share_counts: float = fields.shared("share_counts")
 
     def __post_init__(self) -> None:
         checks.whole(low=2, high=1000, rounds=self.count_rounds())

@@ -40,12 +40,12 @@ class JagielskiPost(Private, FitsAlone):
         needs_group_at_prediction=True,
     )
 
-    epochs: int = fields.epochs(20)
-    batch_size: int = fields.batch_size(256)
-    learning_rate: float = fields.learning_rate(0.002)
-    optimizer: str = fields.optimizer("adam")
-    hidden_layers: int = fields.hidden_layers(0)
-    width: int = fields.width(64)
+    epochs: int = fields.shared("epochs")
+    batch_size: int = fields.shared("batch_size")
+    learning_rate: float = fields.shared("learning_rate", 0.002)
+    optimizer: str = fields.shared("optimizer")
+    hidden_layers: int = fields.shared("hidden_layers")
+    width: int = fields.shared("width")
     difference_bound: float = fields.difference_bound(0.01, "any two groups")
     noise_counts: float | None = fields.laplace_scale("Count noise", "the counts' shift of 2")
 

@@ -43,12 +43,12 @@ class NoisySums(Private, TrainsByRule):
 
     info: ClassVar[MethodInfo]
 
-    epochs: int = fields.epochs(20)
-    batch_size: int | None = fields.fitting_sample_size()
-    learning_rate: float = fields.learning_rate(0.01)
-    optimizer: str = fields.optimizer("adam")
-    hidden_layers: int = fields.hidden_layers(0)
-    width: int = fields.width(64)
+    epochs: int = fields.shared("epochs")
+    batch_size: int | None = fields.shared("fitting_sample_size")
+    learning_rate: float = fields.shared("learning_rate")
+    optimizer: str = fields.shared("optimizer")
+    hidden_layers: int = fields.shared("hidden_layers")
+    width: int = fields.shared("width")
     clip_primal: float = parameter(
         1.0, "Clipping bound C", "Largest L2 norm that one record's gradient may have.", low=0.01, high=100.0, log=True
     )
@@ -106,7 +106,7 @@ class SumsWithCounts(NoisySums):
     COUNT_NOISE: ClassVar[float | None] = None
     UNPROVED: ClassVar[str]
 
-    variant: str = fields.variant()
+    variant: str = fields.shared("variant")
     share_counts: float = parameter(
         0.05,
         "Budget share, counts",

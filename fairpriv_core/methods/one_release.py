@@ -75,13 +75,13 @@ class OneRelease(Private, FitsMany):
         "decisions are moved afterwards; what sets a network does not apply.",
         choices=LEARNERS,
     )
-    epochs: int = fields.epochs(20)
-    batch_size: int = fields.batch_size(256)
-    learning_rate: float = fields.learning_rate(0.002)
-    optimizer: str = fields.optimizer("adam")
-    hidden_layers: int = fields.hidden_layers(0)
-    width: int = fields.width(64)
-    network: str = fields.network()
+    epochs: int = fields.shared("epochs")
+    batch_size: int = fields.shared("batch_size")
+    learning_rate: float = fields.shared("learning_rate", 0.002)
+    optimizer: str = fields.shared("optimizer")
+    hidden_layers: int = fields.shared("hidden_layers")
+    width: int = fields.shared("width")
+    network: str = fields.shared("network")
     gap_target: float = parameter(
         0.04,
         "Gap aimed at",
@@ -92,8 +92,8 @@ class OneRelease(Private, FitsMany):
         log=True,
         fairer="less",
     )
-    multiplier_max: float = fields.multiplier_max()
-    dual_step: float = fields.dual_step(2.0)
+    multiplier_max: float = fields.shared("multiplier_max")
+    dual_step: float = fields.shared("dual_step", 2.0)
     averaged: float = fields.averaged("epochs", 0.3)
     score_bins: int = parameter(
         10,

@@ -71,7 +71,7 @@ class OneReleaseRecord(AveragedSums, FitsMany):
     )
 
     gap_target: float = fields.gap_aimed_at("the smallest multiplier that meets it, as far as the release shows")
-    multiplier_max: float = fields.multiplier_max(1.0)
+    multiplier_max: float = fields.shared("multiplier_max", 1.0)
     share_counts: float = fields.share_of_budget(0.05, "counts", "rows by group, label and first decision")
     share_flips: float = fields.share_of_budget(0.1, "flips", "the points at which rows change their decision")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift 1")

@@ -48,7 +48,7 @@ class OptQ(AdaptiveBounds):
         "sample's own gradients, taken without noise."
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
     quantile: float | None = parameter(
         None,
         "Quantile",

@@ -63,9 +63,9 @@ class PfLd(Private, TrainsByRule):
         weighs_rows=True,
     )
 
-    variant: str = fields.variant()
-    epochs: int = fields.epochs(20)
-    batch_size: int | None = fields.fitting_batch_size()
+    variant: str = fields.shared("variant")
+    epochs: int = fields.shared("epochs")
+    batch_size: int | None = fields.shared("fitting_batch_size")
     sampling_rate: float | None = parameter(
         None,
         "Sampling rate q",
@@ -75,11 +75,11 @@ class PfLd(Private, TrainsByRule):
         log=True,
         expert=True,
     )
-    learning_rate: float = fields.learning_rate(0.002)
-    optimizer: str = fields.optimizer("adam")
-    hidden_layers: int = fields.hidden_layers(0)
-    width: int = fields.width(64)
-    network: str = fields.network()
+    learning_rate: float = fields.shared("learning_rate", 0.002)
+    optimizer: str = fields.shared("optimizer")
+    hidden_layers: int = fields.shared("hidden_layers")
+    width: int = fields.shared("width")
+    network: str = fields.shared("network")
     clip_primal: float | None = parameter(
         0.5,
         "Primal clipping bound C_p",
@@ -100,16 +100,16 @@ class PfLd(Private, TrainsByRule):
         log=True,
         paper="5",
     )
-    surrogate: str = fields.surrogate()
-    multiplier_max: float = fields.multiplier_max()
-    warmup_epochs: int = fields.warmup_epochs()
-    dual_step: float = fields.dual_step(0.5)
+    surrogate: str = fields.shared("surrogate")
+    multiplier_max: float = fields.shared("multiplier_max")
+    warmup_epochs: int = fields.shared("warmup_epochs")
+    dual_step: float = fields.shared("dual_step")
     gap_target: float | None = fields.gap_target(multiplier_max=2.0)
     noise_primal: float | None = fields.noise_multiplier("Primal noise σ_p", "half the primal shift r C_p")
     noise_dual: float | None = fields.noise_multiplier("Dual noise σ_d", "the dual shift")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift √2")
     share_dual: float = fields.share_of_budget(0.25, "dual", "the violations")
-    share_counts: float = fields.share_counts(0.05)
+    share_counts: float = fields.shared("share_counts")
 
     def __post_init__(self) -> None:
         fields.check_network(self)

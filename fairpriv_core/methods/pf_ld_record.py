@@ -56,7 +56,7 @@ class PfLdRecord(PoissonShares, TrainsByRule):
         calibrates="noise_primal",
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
     clip_dual: float = parameter(
         1.0,
         "Dual clipping bound C_d",
@@ -66,7 +66,7 @@ class PfLdRecord(PoissonShares, TrainsByRule):
         high=20.0,
         log=True,
     )
-    multiplier_max: float = fields.multiplier_max()
+    multiplier_max: float = fields.shared("multiplier_max")
     dual_step: float = parameter(
         3.0,
         "Dual step s",
@@ -81,7 +81,7 @@ class PfLdRecord(PoissonShares, TrainsByRule):
     noise_dual: float | None = fields.noise_multiplier("Dual noise σ_d", "the dual shift")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift 1")
     share_dual: float = fields.share_of_budget(0.1, "dual", "the violations")
-    share_counts: float = fields.share_counts(0.03)
+    share_counts: float = fields.shared("share_counts", 0.03)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -18,14 +18,14 @@ class PoissonShares(Private):
 
     info: ClassVar[MethodInfo]
 
-    epochs: int = fields.epochs(30)
+    epochs: int = fields.shared("epochs", 30)
     sampling_rate: float = parameter(
         0.05, "Sampling rate q", "Chance of each row to be in a step's secret sample.", low=1e-4, high=1.0, log=True
     )
-    learning_rate: float = fields.learning_rate(0.03)
-    optimizer: str = fields.optimizer("adam")
-    hidden_layers: int = fields.hidden_layers(0)
-    width: int = fields.width(64)
+    learning_rate: float = fields.shared("learning_rate", 0.03)
+    optimizer: str = fields.shared("optimizer")
+    hidden_layers: int = fields.shared("hidden_layers")
+    width: int = fields.shared("width")
     clip_primal: float = parameter(
         1.0,
         "Clipping bound C",

@@ -61,9 +61,9 @@ class RacoDp(AveragedSums, TrainsByRule):
         calibrates="noise_primal",
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
     gap_target: float = fields.gap_aimed_at("multipliers grow above it, up to λ_max, and shrink below")
-    multiplier_max: float = fields.multiplier_max()
+    multiplier_max: float = fields.shared("multiplier_max")
     share_counts: float = parameter(
         0.15,
         "Budget share, histogram",

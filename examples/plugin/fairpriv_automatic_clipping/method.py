@@ -38,7 +38,7 @@ class AutomaticClipping(NoisySums):
         uses_groups=False,
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
     stability: float = parameter(
         0.01, "Stability γ", "What is added to a gradient's length before dividing by it.", low=1e-6, high=1.0, log=True
     )
