@@ -35,6 +35,7 @@ class DpIsSgd(NoisySums):
         calibrates="noise_primal",
         max_labels=None,
     )
+    FOUND_ON: ClassVar[str] = "Adult"
 
     network: str = fields.shared("network")
     variant: str = fields.shared("variant")
@@ -75,10 +76,6 @@ class DpIsSgd(NoisySums):
         if self.proved:
             return None
         return "The published accounting leaves out the group sizes, which set the sampling rates without noise."
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (*super().assumptions(), fields.chosen_on("Adult"))
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:

@@ -81,6 +81,7 @@ class FairDpCertified(NoisySums):
         certifies=True,
         counts_groups=True,
     )
+    FOUND_ON: ClassVar[str] = "Adult, Bank, COMPAS, credit default and synthetic data"
 
     batch_size: int = fields.shared("batch_size", 1024)
     learning_rate: float = fields.shared("learning_rate", 0.2)
@@ -204,13 +205,9 @@ class FairDpCertified(NoisySums):
             "more record shifts the even split of the last step, and the certificate's noise ignores its divisors."
         )
 
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (
-            *super().assumptions(),
-            "The list of groups is public; a record zeroed out belongs to none of them.",
-            fields.chosen_on("Adult, Bank, COMPAS, credit default and synthetic data"),
-        )
+    def taken_as_given(self) -> tuple[str, ...]:
+        """What is public, and what a neighbour is."""
+        return (*super().taken_as_given(), "The list of groups is public; a record zeroed out belongs to none of them.")
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:

@@ -55,6 +55,7 @@ class FairLens(NoisySums):
         variants=fields.VARIANTS,
         calibrates="noise_primal",
     )
+    FOUND_ON: ClassVar[str] = "Adult"
 
     variant: str = fields.shared("variant")
     multiplier_gradient: float = parameter(
@@ -133,10 +134,6 @@ class FairLens(NoisySums):
             "The published accounting does not hold: each record's clipped gradient depends, by way of group "
             "statistics without noise, on all other records of the sample."
         )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (*super().assumptions(), fields.chosen_on("Adult"))
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:

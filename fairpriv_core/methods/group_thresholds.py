@@ -76,6 +76,7 @@ class GroupThresholds(Private, FitsAlone):
         needs_group_at_prediction=True,
         reuses=("learner", "score_bins", "noise_histogram"),
     )
+    FOUND_ON: ClassVar[str] = "splits of Adult and COMPAS"
 
     learner: str = parameter(
         BOOSTED,
@@ -124,10 +125,6 @@ class GroupThresholds(Private, FitsAlone):
     def count_deviation(self) -> float | None:
         """Sizes are estimated from the statistic."""
         return 0.0
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (*fields.ATTRIBUTE_ASSUMED, fields.GROUP_NEEDED, fields.chosen_on("splits of Adult and COMPAS"))
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; RunFailed where a group has too few estimated rows."""
@@ -237,6 +234,7 @@ class GroupThresholdsRecord(AveragedSums, FitsMany):
         calibrates="noise_primal",
         needs_group_at_prediction=True,
     )
+    FOUND_ON: ClassVar[str] = "Adult"
 
     gap_target: float = fields.gap_aimed_at("thresholds of fewest errors within it, as far as the noisy counts show")
     share_counts: float = fields.share_of_budget(0.15, "counts", "the score's counts by group and label")
@@ -259,10 +257,6 @@ class GroupThresholdsRecord(AveragedSums, FitsMany):
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return the moments accountant's figure (RDP) for the same releases."""
         return rdp_epsilon(self.event(n_train), delta)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given, and what predicting takes."""
-        return (*fields.RECORD_ASSUMED, fields.GROUP_NEEDED, fields.chosen_on("Adult"))
 
     @classmethod
     def fit_many(

@@ -62,6 +62,7 @@ class JagielskiIn(Private, FitsAlone):
         variants=("proved",),
         calibrates="noise_primal",
     )
+    FOUND_ON: ClassVar[str] = "Adult, Bank, COMPAS, credit default and synthetic data"
 
     rounds: int | None = parameter(
         None,
@@ -150,13 +151,6 @@ class JagielskiIn(Private, FitsAlone):
         rounds = max(round(_ROUNDS * min(epsilon, 1.0) ** _GROWTH), 2) if self.rounds is None else self.rounds
         known = replace(self, rounds=rounds)
         return super(JagielskiIn, known).calibrated(epsilon=epsilon, delta=delta, n_train=n_train)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (
-            *fields.ATTRIBUTE_ASSUMED,
-            fields.chosen_on("Adult, Bank, COMPAS, credit default and synthetic data"),
-        )
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; RunFailed where a group has too few noisy rows."""

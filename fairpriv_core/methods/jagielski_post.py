@@ -70,10 +70,6 @@ class JagielskiPost(Private, FitsAlone):
         """Return the paper's pure epsilon for the same noise; None without noise."""
         return 1.0 / self.noise() if self.noise() else None
 
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given; and that predictions need the group."""
-        return (*fields.ATTRIBUTE_ASSUMED, fields.GROUP_NEEDED)
-
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; RunFailed where a group has too few noisy rows or training diverges."""
         fields.check_labels(self.info, train)

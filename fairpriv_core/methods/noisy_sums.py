@@ -88,8 +88,8 @@ class NoisySums(Private, TrainsByRule):
         """Return what the paper's accounting claims for the same noise (RDP)."""
         return rdp_epsilon(self.published_event(n_train), delta)
 
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
+    def taken_as_given(self) -> tuple[str, ...]:
+        """What is public, and what a neighbour is."""
         return ("The number of training rows is public.", "A neighbouring data set has one record zeroed out.")
 
 
@@ -105,6 +105,7 @@ class SumsWithCounts(NoisySums):
 
     COUNT_NOISE: ClassVar[float | None] = None
     UNPROVED: ClassVar[str]
+    FOUND_ON: ClassVar[str] = "Adult"
 
     variant: str = fields.shared("variant")
     share_counts: float = parameter(
@@ -160,10 +161,6 @@ class SumsWithCounts(NoisySums):
     def unproved_reason(self) -> str | None:
         """Why the published variant has no epsilon; None for the proved variant."""
         return None if self.proved else self.UNPROVED
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (*super().assumptions(), fields.chosen_on("Adult"))
 
 
 @dataclass(frozen=True)

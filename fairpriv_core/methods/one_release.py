@@ -66,6 +66,7 @@ class OneRelease(Private, FitsMany):
         reuses=("learner", "score_bins", "clip", "noise_statistic"),
         weighs_rows=True,
     )
+    FOUND_ON: ClassVar[str] = "splits of Adult, Bank and Credit default"
 
     learner: str = parameter(
         NETWORK,
@@ -149,13 +150,6 @@ class OneRelease(Private, FitsMany):
     def count_deviation(self) -> float | None:
         """Sizes are estimated from the statistic."""
         return 0.0
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (
-            *fields.ATTRIBUTE_ASSUMED,
-            fields.chosen_on("splits of Adult, Bank and Credit default"),
-        )
 
     @classmethod
     def fit_many(

@@ -69,6 +69,7 @@ class OneReleaseRecord(AveragedSums, FitsMany):
             *("averaged", "noise_primal", "multiplier_max", "noise_counts", "noise_flips"),
         ),
     )
+    FOUND_ON: ClassVar[str] = "Adult"
 
     gap_target: float = fields.gap_aimed_at("the smallest multiplier that meets it, as far as the release shows")
     multiplier_max: float = fields.shared("multiplier_max", 1.0)
@@ -104,10 +105,6 @@ class OneReleaseRecord(AveragedSums, FitsMany):
     def count_deviation(self) -> float | None:
         """Sizes are sums of the counts."""
         return 0.0
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (*fields.RECORD_ASSUMED, fields.chosen_on("Adult"))
 
     @classmethod
     def fit_many(

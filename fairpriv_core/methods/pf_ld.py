@@ -62,6 +62,7 @@ class PfLd(Private, TrainsByRule):
         calibrates="noise_primal",
         weighs_rows=True,
     )
+    FOUND_ON: ClassVar[str] = "Adult and Bank"
 
     variant: str = fields.shared("variant")
     epochs: int = fields.shared("epochs")
@@ -223,13 +224,6 @@ class PfLd(Private, TrainsByRule):
             "The published accounting does not hold: one changed attribute moves two group means and can flip a sign, "
             "the noise scale reads group sizes, and the same public batch undoes the amplification by sampling."
             f"{signed if self.surrogate == 'logit' else ''}"
-        )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (
-            *fields.ATTRIBUTE_ASSUMED,
-            fields.chosen_on("Adult and Bank"),
         )
 
     def clipping_curves(self, warmup: Warmup) -> dict[str, ClippingCurve]:

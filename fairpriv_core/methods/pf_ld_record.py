@@ -55,6 +55,7 @@ class PfLdRecord(PoissonShares, TrainsByRule):
         variants=("proved",),
         calibrates="noise_primal",
     )
+    FOUND_ON: ClassVar[str] = "Adult"
 
     network: str = fields.shared("network")
     clip_dual: float = parameter(
@@ -110,13 +111,6 @@ class PfLdRecord(PoissonShares, TrainsByRule):
     def count_deviation(self) -> float:
         """A record is counted once."""
         return self.noise("noise_counts")
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (
-            *fields.RECORD_ASSUMED,
-            fields.chosen_on("Adult"),
-        )
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:

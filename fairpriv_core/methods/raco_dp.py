@@ -60,6 +60,7 @@ class RacoDp(AveragedSums, TrainsByRule):
         variants=("proved",),
         calibrates="noise_primal",
     )
+    FOUND_ON: ClassVar[str] = "Adult"
 
     network: str = fields.shared("network")
     gap_target: float = fields.gap_aimed_at("multipliers grow above it, up to λ_max, and shrink below")
@@ -90,10 +91,6 @@ class RacoDp(AveragedSums, TrainsByRule):
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return the moments accountant's figure (RDP) for the same releases."""
         return rdp_epsilon(self.event(n_train), delta)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (*fields.RECORD_ASSUMED, fields.chosen_on("Adult"))
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:

@@ -19,8 +19,8 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Training
 from fairpriv_core.errors import FairprivError
+from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameters
-from fairpriv_core.methods.fields import known_noise
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Counted, Event, Events, Gaussian, Laplace, Parallel, Relation, SampledGaussian
 from fairpriv_core.privacy.gaussian import gaussian_mu
@@ -72,7 +72,7 @@ class Release:
 
     def level(self, method: Any) -> float:
         """Return its noise multiplier, or Laplace scale; BadInput before calibration."""
-        return self.multiple * known_noise(**{self.noise: getattr(method, self.noise)})
+        return self.multiple * fields.known_noise(**{self.noise: getattr(method, self.noise)})
 
     def at(self, noise: float) -> Counted:
         """Return what all of it releases with this noise, of a sum over parts each part's."""
@@ -98,6 +98,7 @@ class Private(ABC):
     """Mixin of a method that hides something: `releases` declares all that leaves it; `info.calibrates` is set last."""
 
     info: ClassVar[MethodInfo]
+    FOUND_ON: ClassVar[str] = ""  # the data sets that its defaults were chosen on
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @abstractmethod
@@ -107,7 +108,7 @@ class Private(ABC):
     def noise(self, name: str = "") -> float:
         """Return the noise in the field `name`, or the one that calibration sets last; BadInput before calibration."""
         name = name or str(self.info.calibrates)
-        return known_noise(**{name: getattr(self, name)})
+        return fields.known_noise(**{name: getattr(self, name)})
 
     def event(self, n_train: int) -> Events:
         """Return what `fit` will release on `n_train` rows; how many groups there are changes none of it."""
@@ -148,6 +149,15 @@ class Private(ABC):
     def unproved_reason(self) -> str | None:
         """Epsilon is proved."""
         return None
+
+    def taken_as_given(self) -> tuple[str, ...]:
+        """What is public, and what a neighbour is."""
+        return fields.RECORD_ASSUMED if self.info.threat_model == "record" else fields.ATTRIBUTE_ASSUMED
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What epsilon takes as given; what whoever uses the model takes on; which choice is not charged."""
+        needed = (fields.GROUP_NEEDED,) if self.info.needs_group_at_prediction else ()
+        return (*self.taken_as_given(), *needed, *((fields.chosen_on(self.FOUND_ON),) if self.FOUND_ON else ()))
 
     def release(
         self,
