@@ -34,9 +34,9 @@ import numpy as np
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style
-from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule, clipped_loss_weights
-from fairpriv_core.methods.releases import Release
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.noisy_sums import NoisySums, NoisySumsRule, clipped_loss_weights
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 
 
 @dataclass(frozen=True)

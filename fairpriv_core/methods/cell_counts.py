@@ -12,7 +12,7 @@ import numpy as np
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.base import Method
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.cells import NO_CELL, build_cells
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.text import epsilon_text

@@ -30,14 +30,15 @@ from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Keeping, OneSum, Rule, Sampled, Seeding, Stateful
 from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
 from fairpriv_core.errors import RunFailed
-from fairpriv_core.methods import fields, penalty
+from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import MOVED, release_counts
-from fairpriv_core.methods.iterates import ReturnedIterates, check_iterate, iterate
-from fairpriv_core.methods.penalty import ClassConditions, Directions, across, group_directions
-from fairpriv_core.methods.penalty_weight import CHOSEN_ON, PenaltyWeights, releases_of_decisions
-from fairpriv_core.methods.releases import Private, Release, Sample, check_noises
-from fairpriv_core.methods.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared import penalty
+from fairpriv_core.methods.shared.iterates import ReturnedIterates, check_iterate, iterate
+from fairpriv_core.methods.shared.penalty import ClassConditions, Directions, across, group_directions
+from fairpriv_core.methods.shared.penalty_weight import CHOSEN_ON, PenaltyWeights, releases_of_decisions
+from fairpriv_core.methods.shared.releases import Private, Release, Sample, check_noises
+from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
 from fairpriv_core.notions.cells import Cells
 from fairpriv_core.privacy.sums import sensitivity
 

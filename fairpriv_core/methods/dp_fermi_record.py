@@ -21,14 +21,15 @@ from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Feed, Records
-from fairpriv_core.methods import fields, penalty
+from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_fermi import claim_of_theorem
-from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
-from fairpriv_core.methods.penalty_weight import CHOSEN_ON, PenaltyWeights, releases_of_decisions
-from fairpriv_core.methods.releases import Release
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared import penalty
+from fairpriv_core.methods.shared.noisy_sums import NoisySums, NoisySumsRule
+from fairpriv_core.methods.shared.penalty_weight import CHOSEN_ON, PenaltyWeights, releases_of_decisions
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 
 _MEMORY = 0.9  # weight of the past in the centres m_c
 

@@ -11,9 +11,9 @@ from fairpriv_core import checks
 from fairpriv_core.engine.loop import Rule
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
-from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
-from fairpriv_core.methods.releases import Release
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.noisy_sums import NoisySums, NoisySumsRule
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 
 
 @dataclass(frozen=True)

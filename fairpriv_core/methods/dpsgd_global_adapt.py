@@ -14,9 +14,9 @@ from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
-from fairpriv_core.methods.noisy_sums import NoisySumsRule, SumsWithCounts, within_reach
 from fairpriv_core.methods.none import loss_gradient_norms
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.noisy_sums import NoisySumsRule, SumsWithCounts, within_reach
+from fairpriv_core.methods.shared.setting import Setting
 
 
 @dataclass(frozen=True)

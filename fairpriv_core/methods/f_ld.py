@@ -9,8 +9,8 @@ from fairpriv_core import checks
 from fairpriv_core.engine.loop import Rule
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, NotPrivate, Style
-from fairpriv_core.methods.lagrangian import LagrangianRule
-from fairpriv_core.methods.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared.lagrangian import LagrangianRule
+from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
 
 
 @dataclass(frozen=True)

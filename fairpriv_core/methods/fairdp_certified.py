@@ -37,10 +37,11 @@ from fairpriv_core.engine.networks import NETWORKS, AnyShape
 from fairpriv_core.engine.optimizers import SCHEDULES, rate_factor
 from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.methods import certificate_looks, fields
+from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import check_sizes
-from fairpriv_core.methods.certificates import (
+from fairpriv_core.methods.shared import certificate_looks
+from fairpriv_core.methods.shared.certificates import (
     OF_PAPER,
     CellSums,
     empirical_bound,
@@ -49,9 +50,9 @@ from fairpriv_core.methods.certificates import (
     spread,
     worst_case_bound,
 )
-from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule, clipped_loss_weights
-from fairpriv_core.methods.releases import Release
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.noisy_sums import NoisySums, NoisySumsRule, clipped_loss_weights
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.notion import Notion

@@ -33,16 +33,16 @@ from fairpriv_core.engine.predict import THRESHOLDS_KIND, predict_proba
 from fairpriv_core.engine.rows import Feed
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.averaged_sums import AveragedSums, AveragedSumsRule
 from fairpriv_core.methods.base import FitsAlone, FitsMany, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import require_rows
-from fairpriv_core.methods.cumulative import cumulative_sensitivity, release_cumulative
-from fairpriv_core.methods.group_estimate import Estimate, name_by_metric
-from fairpriv_core.methods.group_statistic import statistic_sensitivity
-from fairpriv_core.methods.public_score import BOOSTED, LINEAR, PublicScore, fit_score
-from fairpriv_core.methods.releases import Private, Release, check_noises
-from fairpriv_core.methods.score_histogram import count_groups
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.averaged_sums import AveragedSums, AveragedSumsRule
+from fairpriv_core.methods.shared.cumulative import cumulative_sensitivity, release_cumulative
+from fairpriv_core.methods.shared.group_estimate import Estimate, name_by_metric
+from fairpriv_core.methods.shared.group_statistic import statistic_sensitivity
+from fairpriv_core.methods.shared.public_score import BOOSTED, LINEAR, PublicScore, fit_score
+from fairpriv_core.methods.shared.releases import Private, Release, check_noises
+from fairpriv_core.methods.shared.score_histogram import count_groups
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.notion import Notion

@@ -32,7 +32,7 @@ from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import require_rows
-from fairpriv_core.methods.releases import Private, Release, check_noises
+from fairpriv_core.methods.shared.releases import Private, Release, check_noises
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells, build_cells
 from fairpriv_core.privacy.sums import on_grid
 

@@ -15,9 +15,9 @@ from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style
 from fairpriv_core.methods.cell_counts import require_rows
-from fairpriv_core.methods.equalise import equalise
 from fairpriv_core.methods.none import Plain
-from fairpriv_core.methods.releases import Private, Release, check_noises
+from fairpriv_core.methods.shared.equalise import equalise
+from fairpriv_core.methods.shared.releases import Private, Release, check_noises
 from fairpriv_core.notions.rates import count_cells
 
 MOVED = 2.0  # in L1: a person who changes group leaves one of the counts and joins another

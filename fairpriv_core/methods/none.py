@@ -13,7 +13,7 @@ from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, NotPrivate, Style
-from fairpriv_core.methods.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
 
 
 @dataclass(frozen=True)

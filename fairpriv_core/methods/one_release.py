@@ -33,14 +33,14 @@ from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
-from fairpriv_core.methods.corrected_score import fit_corrected
-from fairpriv_core.methods.group_estimate import SPENT, Estimate, known_statistic, name_by_metric, read_groups
-from fairpriv_core.methods.group_statistic import statistic_sensitivity
 from fairpriv_core.methods.none import PlainRule
-from fairpriv_core.methods.public_score import BOOSTED, LINEAR, fit_score
-from fairpriv_core.methods.releases import Private, Release, check_noises
-from fairpriv_core.methods.setting import Setting
-from fairpriv_core.methods.thumbnails import NAME
+from fairpriv_core.methods.shared.corrected_score import fit_corrected
+from fairpriv_core.methods.shared.group_estimate import SPENT, Estimate, known_statistic, name_by_metric, read_groups
+from fairpriv_core.methods.shared.group_statistic import statistic_sensitivity
+from fairpriv_core.methods.shared.public_score import BOOSTED, LINEAR, fit_score
+from fairpriv_core.methods.shared.releases import Private, Release, check_noises
+from fairpriv_core.methods.shared.setting import Setting
+from fairpriv_core.methods.shared.thumbnails import NAME
 from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.surrogates import derivative
 

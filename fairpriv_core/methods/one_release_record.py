@@ -30,13 +30,13 @@ from fairpriv_core.engine.rows import Feed
 from fairpriv_core.engine.training import Fitted, Observer, Snapshot, Training
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.averaged_sums import AveragedSums, AveragedSumsRule
 from fairpriv_core.methods.base import FitsMany, MethodInfo, Style
 from fairpriv_core.methods.cell_counts import require_rows
-from fairpriv_core.methods.cumulative import cumulative_sensitivity, release_cumulative, running_deviation
-from fairpriv_core.methods.group_estimate import name_by_metric
-from fairpriv_core.methods.releases import Release
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.averaged_sums import AveragedSums, AveragedSumsRule
+from fairpriv_core.methods.shared.cumulative import cumulative_sensitivity, release_cumulative, running_deviation
+from fairpriv_core.methods.shared.group_estimate import name_by_metric
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.cells import LABELS, NO_CELL, build_cells
 from fairpriv_core.notions.notion import Notion

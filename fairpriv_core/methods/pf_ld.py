@@ -28,10 +28,10 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import MOVED, release_counts
 from fairpriv_core.methods.clipping_choice import ClippingCurve, Warmup, best_bound, build_curve, proved_noise
-from fairpriv_core.methods.lagrangian import LagrangianRule, cell_means, constraint_norms, finite, outputs
-from fairpriv_core.methods.multipliers import dual_bound, measured, move_multipliers
-from fairpriv_core.methods.releases import Private, Release, Sample, check_noises
-from fairpriv_core.methods.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared.lagrangian import LagrangianRule, cell_means, constraint_norms, finite, outputs
+from fairpriv_core.methods.shared.multipliers import dual_bound, measured, move_multipliers
+from fairpriv_core.methods.shared.releases import Private, Release, Sample, check_noises
+from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.surrogates import derivative, output
 from fairpriv_core.privacy.accountants import rdp_epsilon

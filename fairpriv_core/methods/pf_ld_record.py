@@ -24,12 +24,12 @@ from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
-from fairpriv_core.methods.lagrangian import finite, outputs
-from fairpriv_core.methods.multipliers import dual_bound, measured, move_multipliers
-from fairpriv_core.methods.noisy_sums import NoisySumsRule
-from fairpriv_core.methods.poisson_shares import PoissonShares
-from fairpriv_core.methods.releases import Release
-from fairpriv_core.methods.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared.lagrangian import finite, outputs
+from fairpriv_core.methods.shared.multipliers import dual_bound, measured, move_multipliers
+from fairpriv_core.methods.shared.noisy_sums import NoisySumsRule
+from fairpriv_core.methods.shared.poisson_shares import PoissonShares
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
 from fairpriv_core.notions.cells import NO_CELL
 from fairpriv_core.notions.surrogates import derivative, output
 from fairpriv_core.privacy.sums import on_grid

@@ -27,12 +27,12 @@ from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.averaged_sums import AveragedSums, AveragedSumsRule
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
-from fairpriv_core.methods.multipliers import REACH, ascend, spread_steps
-from fairpriv_core.methods.noisy_sums import running_mean
-from fairpriv_core.methods.releases import Release
-from fairpriv_core.methods.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared.averaged_sums import AveragedSums, AveragedSumsRule
+from fairpriv_core.methods.shared.multipliers import REACH, ascend, spread_steps
+from fairpriv_core.methods.shared.noisy_sums import running_mean
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells, build_decided_cells
 from fairpriv_core.notions.surrogates import decided, derivative
 from fairpriv_core.privacy.accountants import rdp_epsilon

@@ -18,7 +18,7 @@ from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.none import Plain
-from fairpriv_core.methods.setting import TrainsByRule
+from fairpriv_core.methods.shared.setting import TrainsByRule
 from fairpriv_core.seeds import public_generator
 
 

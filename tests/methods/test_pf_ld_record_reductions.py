@@ -15,9 +15,9 @@ from fairpriv_core.engine.training import Fitted
 from fairpriv_core.methods import pf_ld_record
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_sgd import DpSgd
-from fairpriv_core.methods.noisy_sums import clipped_loss_weights
 from fairpriv_core.methods.pf_ld_record import PfLdRecord, PfLdRecordRule
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.noisy_sums import clipped_loss_weights
+from fairpriv_core.methods.shared.setting import Setting
 from tests.methods.harness import RecordingMechanism, make_data, with_group
 from tests.methods.test_pf_ld_record import METHOD, find_contributions, find_moves, measure_noise, ordinary, train
 from tests.methods.test_reductions import write_out

@@ -24,16 +24,13 @@ from fairpriv_core.methods import (
     fairdp_adaptive,
     fairdp_certified,
     jagielski_in,
-    multipliers,
-    noisy_sums,
     one_release_record,
     opt_q,
-    penalty_weight,
     pf_ld,
-    setting,
 )
 from fairpriv_core.methods.base import Method
-from fairpriv_core.methods.lagrangian import constraint_norms
+from fairpriv_core.methods.shared import multipliers, noisy_sums, penalty_weight, setting
+from fairpriv_core.methods.shared.lagrangian import constraint_norms
 from tests.methods.examples.catalog import CASES, EXAMPLES, in_two_epochs
 from tests.methods.harness import make_data, shrink_network
 

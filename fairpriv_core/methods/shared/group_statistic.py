@@ -17,8 +17,8 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.corrected import shorten, stack_features
 from fairpriv_core.engine.training import Training
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods.releases import Release
-from fairpriv_core.methods.thumbnails import shrink_images
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.thumbnails import shrink_images
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.privacy.sums import on_grid
 

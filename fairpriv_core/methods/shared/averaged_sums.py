@@ -12,10 +12,10 @@ from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.rows import Feed
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.noisy_sums import NoisySumsRule
-from fairpriv_core.methods.poisson_shares import PoissonShares
-from fairpriv_core.methods.releases import Release
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.noisy_sums import NoisySumsRule
+from fairpriv_core.methods.shared.poisson_shares import PoissonShares
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from fairpriv_core import checks
 from fairpriv_core.engine.loop import steps_per_epoch
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameter
-from fairpriv_core.methods.releases import Private, Release, Sample, check_noises
+from fairpriv_core.methods.shared.releases import Private, Release, Sample, check_noises
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ import numpy as np
 
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.rows import Feed
-from fairpriv_core.methods.releases import Release
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.cells import LABELS, NO_CELL
 
 CHOSEN_ON = "Adult, Bank, COMPAS and synthetic data"  # what the numbers below, and DP-FERMI's other defaults, fit

@@ -26,8 +26,8 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameter
 from fairpriv_core.methods.none import loss_gradient_norms
-from fairpriv_core.methods.releases import Private, Release, Sample, check_noises
-from fairpriv_core.methods.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared.releases import Private, Release, Sample, check_noises
+from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.privacy.sums import sensitivity

@@ -25,8 +25,8 @@ from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import parameter
 from fairpriv_core.methods.fields import known_noise, share_of_budget
-from fairpriv_core.methods.releases import Release
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.certified import certify_gaps
 from fairpriv_core.notions.notion import Notion

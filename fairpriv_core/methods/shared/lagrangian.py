@@ -15,8 +15,8 @@ import numpy as np
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import OneSum, Stateful
 from fairpriv_core.engine.rows import Feed, Indices, Records
-from fairpriv_core.methods.multipliers import Output, measured, move_multipliers
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.multipliers import Output, measured, move_multipliers
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.surrogates import Surrogate, derivative, output, sigmoid
 

@@ -27,8 +27,8 @@ from fairpriv_core.methods.fields import (
     network_of,
     surrogate_of,
 )
-from fairpriv_core.methods.poisson_shares import PoissonShares
-from fairpriv_core.methods.releases import Private, Release, Sample
+from fairpriv_core.methods.shared.poisson_shares import PoissonShares
+from fairpriv_core.methods.shared.releases import Private, Release, Sample
 from fairpriv_core.notions.cells import Cells, build_cells
 from fairpriv_core.notions.surrogates import Surrogate
 from fairpriv_core.privacy.mechanism import Mechanism
