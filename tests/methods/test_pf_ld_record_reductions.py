@@ -48,8 +48,8 @@ def _replay_on_other_records(notion: str) -> tuple[Fitted, Fitted]:
 
 
 def test_the_mutant_with_exact_sizes_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def exact(setting: Setting[Any], k: int, *, sensitivity: float) -> np.ndarray:
-        release_counts(setting, k, sensitivity=sensitivity)
+    def exact(setting: Setting[Any], k: int) -> np.ndarray:
+        release_counts(setting, k)
         return setting.cells.sizes(setting.trains[k].group, setting.trains[k].y)
 
     monkeypatch.setattr(pf_ld_record, "release_counts", exact)
