@@ -25,6 +25,9 @@ from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Counted, Event, Events, Gaussian, Laplace, Parallel, Relation, SampledGaussian
 from fairpriv_core.privacy.gaussian import gaussian_mu
 
+Often = Literal["step", "epoch", "once"]
+_OFTEN: tuple[Often, ...] = ("step", "epoch", "once")
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -55,7 +58,7 @@ class Release:
     name: str
     sensitivity: float | None
     noise: str
-    often: Literal["once", "epoch", "step"] = "once"
+    often: Often = "once"
     times: int = 1
     share: str | None = None
     needed: bool = True
@@ -115,9 +118,12 @@ class Private(ABC):
         return tuple(each.event(self) for each in self.releases(n_train, 2) if each.made)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return how far one person can move each kind of release, by what it is called; group sizes as if equal."""
+        """Return how far one person can move each kind of release, by what it is called; group sizes as if equal.
+
+        Those that are made most often come first.
+        """
         told: dict[str, float] = {}
-        for each in self.releases(n_train, groups):
+        for each in sorted(self.releases(n_train, groups), key=lambda each: _OFTEN.index(each.often)):
             told |= {} if each.sensitivity is None else {each.name: each.sensitivity}
             told |= each.beside
         return told
