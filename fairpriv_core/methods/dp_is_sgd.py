@@ -66,7 +66,10 @@ class DpIsSgd(NoisySums):
         return min(1.0, self.rate_cap * super().rate(n_train))
 
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
-        """The group sizes, which a record moves by at most 1 in L2, if they are noisy; and the steps, at q_max."""
+        """The group sizes, which a record moves by at most 1 in L2, if they are noisy; and the steps, at q_max.
+
+        The paper does not pay for the sizes: `published_event` has the steps alone.
+        """
         share = "share_counts" if self.proved else None
         counts = Release("counts", 1.0, "noise_counts", share=share, needed=self.proved)
         return (counts, *super().releases(n_train, groups))

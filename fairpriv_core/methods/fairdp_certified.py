@@ -161,7 +161,7 @@ class FairDpCertified(NoisySums):
         return self.learning_rate * rate_factor(self.schedule, steps - 1, steps)
 
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
-        """The group sizes, in which a record counts once; all planned looks; a step's sum for each group, in parallel.
+        """The group sizes, which a record zeroed out moves by 1; all planned looks; a step's sum a group, in parallel.
 
         As published: the steps, and the paper's certificate; sizes are read in clear.
         """

@@ -60,7 +60,7 @@ _WIDER = 0.005  # by what the gap is widened where no thresholds keep it
 
 @dataclass(frozen=True)
 class GroupThresholds(Private, FitsAlone):
-    """Hyper-parameters of thresholds by group."""
+    """Hyper-parameters of thresholds by group. The paper makes no claim of them: it protects whole records."""
 
     info: ClassVar[MethodInfo] = MethodInfo(
         name="group_thresholds",

@@ -49,6 +49,7 @@ class JagielskiIn(Private, FitsAlone):
 
     `share_dual` and `share_counts` split the budget: shares of mu^2, mu the Gaussian mechanism with the run's (epsilon,
     delta); a Laplace release of scale b counts as 1 / b^2 there. The learner gets what is left.
+    The paper's claim is for another learner; none is shown.
     """
 
     info: ClassVar[MethodInfo] = MethodInfo(
