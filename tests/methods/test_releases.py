@@ -79,6 +79,14 @@ def test_shares_of_the_budget_are_spent_as_declared(name: str) -> None:
             assert getattr(kept.calibrated(epsilon=1.0, delta=1e-5, n_train=20_000), each.noise) == 77.0
 
 
+@pytest.mark.parametrize("name", OF_PRIVATE)
+def test_how_many_groups_there_are_changes_no_event(name: str) -> None:
+    method: Any = methods()[name]()
+    ready = method.calibrated(epsilon=1.0, delta=1e-5, n_train=20_000)
+    of_five = tuple(each.event(ready) for each in ready.releases(20_000, 5) if each.made)
+    assert of_five == ready.event(20_000)
+
+
 def test_noise_of_what_is_never_released_is_not_set() -> None:
     once = FairLens(epochs=1).calibrated(epsilon=1.0, delta=1e-5, n_train=20_000)
     assert once.noise_statistics is None and len(once.event(20_000)) == 1
