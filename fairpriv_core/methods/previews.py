@@ -21,7 +21,7 @@ from fairpriv_core.engine.training import Training
 from fairpriv_core.methods.clipping_choice import Warmup, quantiles
 from fairpriv_core.methods.f_ld import FLd
 from fairpriv_core.methods.fields import SURROGATES, choose_surrogate
-from fairpriv_core.methods.lagrangian import constraint_norms, finite, outputs
+from fairpriv_core.methods.shared.lagrangian import constraint_norms, finite, outputs
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.surrogates import output
 from fairpriv_core.privacy.event import Events

@@ -13,10 +13,10 @@ from fairpriv_core.engine.corrected import Corrected, correct
 from fairpriv_core.engine.predict import evaluate, predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods import corrected_score
-from fairpriv_core.methods.group_estimate import Estimate, Redraws, known_statistic, read_groups
 from fairpriv_core.methods.one_release import OneRelease
-from fairpriv_core.methods.public_score import BOOSTED, LINEAR, fit_score
+from fairpriv_core.methods.shared import corrected_score
+from fairpriv_core.methods.shared.group_estimate import Estimate, Redraws, known_statistic, read_groups
+from fairpriv_core.methods.shared.public_score import BOOSTED, LINEAR, fit_score
 from fairpriv_core.notions.catalog import notions, notions_of_means
 from fairpriv_core.notions.cells import build_cells
 from fairpriv_core.records.model import Model

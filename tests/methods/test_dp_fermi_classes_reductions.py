@@ -11,7 +11,7 @@ import pytest
 from fairpriv_core.engine.layers import Dense, LayeredShape
 from fairpriv_core.methods.dp_fermi import DpFermi
 from fairpriv_core.methods.none import Plain
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.setting import Setting
 from tests.engine.reference import build_module
 from tests.methods.harness import RecordingMechanism, make_data, make_images, make_three, train
 from tests.methods.test_dp_fermi_reductions import write_out

@@ -12,15 +12,15 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import decisions, evaluate, predict_proba
 from fairpriv_core.engine.training import Training
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.methods.group_estimate import Estimate, Redraws
 from fairpriv_core.methods.group_thresholds import (
     GroupThresholds,
     choose_thresholds,
     describe_thresholds,
     list_thresholds,
 )
-from fairpriv_core.methods.public_score import LINEAR, fit_score
-from fairpriv_core.methods.score_histogram import count_groups
+from fairpriv_core.methods.shared.group_estimate import Estimate, Redraws
+from fairpriv_core.methods.shared.public_score import LINEAR, fit_score
+from fairpriv_core.methods.shared.score_histogram import count_groups
 from fairpriv_core.notions.catalog import notions, notions_of_means
 from fairpriv_core.records.model import Model
 from tests.methods.harness import RecordingMechanism, Watcher, make_data, train, with_group

@@ -13,8 +13,13 @@ import pytest
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.methods.group_thresholds_record import PLACES, GroupThresholdsRecord, count_scores
-from fairpriv_core.methods.thresholds import count_ones, place_thresholds
+from fairpriv_core.methods.group_thresholds import (
+    PLACES,
+    GroupThresholdsRecord,
+    count_ones,
+    count_scores,
+    place_thresholds,
+)
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, make_data, with_group
 from tests.methods.test_pf_ld_record import ordinary, train

@@ -33,8 +33,8 @@ from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.one_release import OneRelease
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.pf_ld_record import PfLdRecord
-from fairpriv_core.methods.setting import Setting
-from fairpriv_core.methods.thumbnails import NAME, SIDE
+from fairpriv_core.methods.shared.setting import Setting
+from fairpriv_core.methods.shared.thumbnails import NAME, SIDE
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness

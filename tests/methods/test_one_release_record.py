@@ -15,7 +15,6 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods.cumulative import release_cumulative, running_deviation
 from fairpriv_core.methods.one_release_record import (
     PLACES,
     OneReleaseRecord,
@@ -25,6 +24,7 @@ from fairpriv_core.methods.one_release_record import (
     tell_numbers,
     weigh,
 )
+from fairpriv_core.methods.shared.cumulative import release_cumulative, running_deviation
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness

@@ -11,8 +11,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.trees import Trees
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods import public_score
-from fairpriv_core.methods.public_score import BOOSTED, LINEAR, fit_score
+from fairpriv_core.methods.shared import public_score
+from fairpriv_core.methods.shared.public_score import BOOSTED, LINEAR, fit_score
 from tests.methods.harness import make_data, with_group
 
 LEARNERS = (LINEAR, BOOSTED)

@@ -15,9 +15,9 @@ from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods import randomized_response
-from fairpriv_core.methods.exponentiated_gradient import NotionMoment
 from fairpriv_core.methods.randomized_response import ResponseReductions, Responses, release_responses
 from fairpriv_core.methods.reductions import Reductions
+from fairpriv_core.methods.shared.exponentiated_gradient import NotionMoment
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group
 from tests.methods.spread import spread

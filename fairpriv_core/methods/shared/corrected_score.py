@@ -27,10 +27,10 @@ from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.fields import check_labels
-from fairpriv_core.methods.group_estimate import Estimate, Reading, name_by_metric, read_groups
-from fairpriv_core.methods.group_statistic import Releases
-from fairpriv_core.methods.multipliers import ascend
-from fairpriv_core.methods.public_score import PublicScore
+from fairpriv_core.methods.shared.group_estimate import Estimate, Reading, name_by_metric, read_groups
+from fairpriv_core.methods.shared.group_statistic import Releases
+from fairpriv_core.methods.shared.multipliers import ascend
+from fairpriv_core.methods.shared.public_score import PublicScore
 from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.cells import NO_CELL, Cells, build_cells
 from fairpriv_core.notions.notion import Notion
