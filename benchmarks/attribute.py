@@ -38,12 +38,12 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.errors import RunFailed
-from fairpriv_core.methods.corrected_score import move_decisions
-from fairpriv_core.methods.group_estimate import read_groups
 from fairpriv_core.methods.group_thresholds import GroupThresholds, set_thresholds
 from fairpriv_core.methods.one_release import OneRelease
-from fairpriv_core.methods.public_score import PublicScore, fit_score
-from fairpriv_core.methods.score_histogram import count_groups
+from fairpriv_core.methods.shared.corrected_score import move_decisions
+from fairpriv_core.methods.shared.group_estimate import read_groups
+from fairpriv_core.methods.shared.public_score import PublicScore, fit_score
+from fairpriv_core.methods.shared.score_histogram import count_groups
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness

@@ -29,8 +29,9 @@ from fairpriv_core.data.arrays import as_groups, find_column, name_group, read_v
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.roles import MOST_CLASSES, MOST_GROUPS
 from fairpriv_core.data.scaling import Scaling, find_scaling
+from fairpriv_core.engine.models import read_network
 from fairpriv_core.engine.modules import Held, hold, name_held
-from fairpriv_core.engine.predict import decision_thresholds, needs_group, predict_proba
+from fairpriv_core.engine.predict import decision_thresholds, predict_proba
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
@@ -220,7 +221,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             if weight is not None:
                 train = _weigh(train, weight)
             outcome = run_in_memory(config, train, watch=watch, ledger=self.ledger, doubts=doubts)
-        self.network_, self.parameters_ = dict(outcome.fitted.network), outcome.fitted.parameters
+            self.network_, self.parameters_ = outcome.fitted.network.to_json(), outcome.fitted.parameters
         self.epsilon_, self.epsilon_reason_ = outcome.record.epsilon, outcome.record.epsilon_reason
         self.record_ = outcome.record.to_json()
         return self
@@ -228,7 +229,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def predict(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray:
         """Return the labels (n,) of rows X; a method that decides by group needs `sensitive_features` here too."""
         rows, score = self._score_rows(X, sensitive_features)
-        labels: np.ndarray = self._in_order(self.classes_)[decide(score, decision_thresholds(self.network_, rows))]
+        decided = decide(score, decision_thresholds(read_network(self.network_), rows))
+        labels: np.ndarray = self._in_order(self.classes_)[decided]
         return labels
 
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray:
@@ -243,7 +245,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         rows, score = self._score_rows(X, sensitive_features)
         if len(self.classes_) > TWO:
             return score
-        margin: np.ndarray = score[:, 1] - decision_thresholds(self.network_, rows)
+        margin: np.ndarray = score[:, 1] - decision_thresholds(read_network(self.network_), rows)
         if self.pos_label_ == self.classes_[1]:
             return margin
         return np.where(margin == 0, np.finfo(float).tiny, -margin)  # a tie is decided as negative
@@ -271,7 +273,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             "scaling": None if self.scaling_ is None else asdict(self.scaling_),
             "record": self.record_,
         }
-        write_archive(path, Model(self.network_, self.parameters_, "", None, *names), _to_plain(fitted))
+        write_archive(path, Model(read_network(self.network_), self.parameters_, "", None, *names), _to_plain(fitted))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -283,7 +285,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         model, fitted = read_archive(path)
         loaded = cls(**fitted["parameters"])
         loaded._network, loaded._held = _read_module(loaded.module)
-        loaded.network_, loaded.parameters_ = dict(model.network), model.parameters
+        loaded.network_, loaded.parameters_ = model.network.to_json(), model.parameters
         loaded.classes_ = np.array(fitted["classes"], dtype=fitted["dtype"])
         loaded.pos_label_ = loaded._find_positive() if len(loaded.classes_) == TWO else None
         loaded.groups_ = as_groups(fitted["groups"])
@@ -495,16 +497,17 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def _score_rows(self, X: Any, given: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows as they are predicted (n, d) and their scores (n, l), of two labels the positive one last."""
         check_is_fitted(self)
+        network = read_network(self.network_)
         if self.sensitive_feature_ids is None:
             rows = validate_data(self, X, dtype=np.float64, reset=False)
             values = None if given is None or len(self.groups_) < 2 else read_values(given, rows)
         else:
             rest, values = self._take_sensitive(X, reset=False)
-            rows, values = check_array(rest, dtype=np.float64), values if needs_group(self.network_) else None
+            rows, values = check_array(rest, dtype=np.float64), values if network.needs_group else None
         rows = _apply(self.scaling_, rows)
         group = None if values is None else self._find_groups(values)
         with self._hold_module():
-            return rows, predict_proba(self.network_, self.parameters_, rows, group)
+            return rows, predict_proba(network, self.parameters_, rows, group)
 
     @contextmanager
     def _hold_module(self) -> Iterator[None]:

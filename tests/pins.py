@@ -3,6 +3,7 @@ sample figures draw, and which options commands take. Of sentences nothing is pi
 
 python -m tests.pins write     write tests/pins.json anew, after a change that is meant to change results; refused while
                                another road to these results, or to what they rest on, ends elsewhere
+python -m tests.pins bits      write what bits the examples have on machines like this one to tests/bits.json
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from typing import Any
 import click
 import numpy as np
 import pytest
+import scipy
+import sklearn
+from threadpoolctl import threadpool_info
 
 from fairpriv_core.cli.main import cli
 from fairpriv_core.data.problem import DataSpec
@@ -45,6 +49,7 @@ NAMED = "FAIRPRIV_PINS"  # names the file while what is to be written is tried
 PATH = Path(os.environ.get(NAMED, Path(__file__).with_suffix(".json")))
 DIGITS = 9  # on which two machines agree where nothing is trained
 _OF_FLOAT32 = 7
+BITS = Path(__file__).with_name("bits.json")  # of every example's parameters, to the last bit, by machine
 NEAR = {"rel": 1e-3, "abs": 1e-4}  # as well as two machines agree on what is trained
 APART = 1e-4  # relative distance of models that are the same but for the order of float32 sums
 #: the other roads: one model and several, resumed, without multipliers, by Opacus, by the written-out objective
@@ -102,6 +107,27 @@ def describe(method: Method, fitted: Fitted) -> Json:
         "norm": _round(float(np.linalg.norm(parameters)), _OF_FLOAT32),
         "notes": {name: _round(float(np.linalg.norm(each)), _OF_FLOAT32) for name, each in told.items()},
     }
+
+
+def digest_bits() -> dict[str, str]:
+    """Return a digest of the bits of each example's parameters, trained alone."""
+    each = {name: np.asarray(fit(method)[0].parameters) for name, method in examples()}
+    return {name: hashlib.sha256(str(bits.dtype).encode() + bits.tobytes()).hexdigest() for name, bits in each.items()}
+
+
+def name_machine() -> str:
+    """Return what two machines have in common that compute the same bits: how their libraries add and multiply."""
+    own = [each for each in threadpool_info() if each["user_api"] == "blas" and "numpy" in each["filepath"]]
+    chosen = [f"{each['internal_api']} {each['version']} {each.get('architecture')}" for each in own]
+    units = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
+    versions = f"numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
+    return "; ".join([versions, *chosen, " ".join(units)])
+
+
+def write_bits() -> None:
+    """Write the digests of machines like this one."""
+    known = json.loads(BITS.read_text("utf-8")) if BITS.exists() else {}
+    BITS.write_text(json.dumps({**known, name_machine(): digest_bits()}, indent=1) + "\n", "utf-8")
 
 
 def draw_bits(figure: FigureData) -> str:
@@ -220,4 +246,5 @@ def _round(value: Any, digits: int) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(write() if sys.argv[1:] == ["write"] else "say write.")
+    asked: dict[str, Callable[[], None]] = {"write": write, "bits": write_bits}
+    sys.exit(asked[sys.argv[1]]() if sys.argv[1:] and sys.argv[1] in asked else "say write, or bits.")

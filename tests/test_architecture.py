@@ -66,7 +66,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "kaleido": ("fairpriv_core/figures/*",),
     "PIL": ("fairpriv_core/data/*", "examples/*"),
     "mlflow": ("fairpriv_core/documents/tracking.py",),
-    "onnx": ("fairpriv_core/records/onnx_graph.py",),
+    "onnx": ("fairpriv_core/records/onnx_file.py",),
     "opacus": ("fairpriv_core/engine/torch/*", "benchmarks/*", "examples/own_network.py"),
     "plotly": ("fairpriv_core/figures/draw.py",),
     "pptx": ("fairpriv_core/documents/slides.py",),
@@ -90,7 +90,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     ),
     "sqlalchemy": ("fairpriv_core/store/*",),
     "streamlit": ("app.py", "pages/*", "benchmarks/soak.py", "benchmarks/viewing.py"),
-    "threadpoolctl": ("fairpriv_core/engine/loop.py", "fairpriv_core/methods/public_score.py"),
+    "threadpoolctl": ("fairpriv_core/engine/loop.py", "fairpriv_core/methods/shared/public_score.py"),
     "torch": (
         "fairpriv_core/engine/torch/*",
         "fairpriv_core/privacy/normals.py",
@@ -109,7 +109,7 @@ LATE = (
     "scipy.optimize",
     "scipy.stats",
     "sklearn",
-    "fairpriv_core.methods.exponentiated_gradient",
+    "fairpriv_core.methods.shared.exponentiated_gradient",
 )
 # Commands that train nothing.
 QUIET = (["methods"], ["account", "--method", "pf_ld", "--dataset-size", "9000", "--epsilon", "1"], ["runs"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from fairpriv_core.engine.predict import needs_group
+from fairpriv_core.engine.models import read_network
 from fairpriv_core.errors import BadInput
 from fairpriv_core.estimator import FairPrivateClassifier
 from fairpriv_core.methods.base import Method
@@ -122,7 +122,7 @@ def test_every_method_fits_and_predicts(method: Method) -> None:
     data = make_data(240)
     sex = np.array(data.group_names)[data.group]
     model = build_model(method).fit(data.X, data.y, sensitive_features=sex)
-    given = {"sensitive_features": sex} if needs_group(model.network_) else {}
+    given = {"sensitive_features": sex} if read_network(model.network_).needs_group else {}
     scores = model.predict_proba(data.X, **given)
     assert scores.shape == (240, 2) and np.allclose(scores.sum(axis=1), 1.0)
     assert set(model.predict(data.X, **given)) <= {0, 1}

@@ -11,7 +11,20 @@ import pytest
 
 from fairpriv_core.methods.base import Method
 from tests import pins
-from tests.pins import APART, PATH, RUNS, can_share, describe, examples, fit, list_unlike, measure_apart
+from tests.pins import (
+    APART,
+    BITS,
+    PATH,
+    RUNS,
+    can_share,
+    describe,
+    digest_bits,
+    examples,
+    fit,
+    list_unlike,
+    measure_apart,
+    name_machine,
+)
 from tests.report import samples
 
 PINS = json.loads(PATH.read_text("utf-8"))
@@ -39,6 +52,16 @@ def test_among_models_that_share_their_samples_it_is_the_one_that_is_pinned(meth
     pinned = PINS["examples"][name]
     assert measure_apart(fitted, pinned) <= APART
     _assert_pinned(describe(method, fitted), pinned)
+
+
+def test_parameters_have_the_bits_that_they_had_on_machines_like_this_one() -> None:
+    """Pins are compared as well as two machines agree; where one has written its bits, nothing may change them."""
+    pinned = json.loads(BITS.read_text("utf-8"))
+    assert pinned
+    for machine, digests in pinned.items():
+        if machine == name_machine():
+            found = digest_bits()
+            assert {name: found.get(name) for name in digests} == digests
 
 
 def test_what_is_pinned_is_there() -> None:

@@ -31,8 +31,8 @@ from fairpriv_core.audit.trials import (
     with_row,
 )
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.layers import LAYERED_KIND, LayeredShape
-from fairpriv_core.engine.predict import needs_group, predict_proba
+from fairpriv_core.engine.layers import LayeredShape
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.methods.base import FitsAlone, Method, MethodInfo, parameters
@@ -94,17 +94,16 @@ def check_releases(method: Method, recorded: Recorded) -> None:
     ask(counted == announced, f"event() announces {_list(announced)}, and the mechanism counted {_list(counted)}.")
     ask(fitted.steps > 0, f"Fitted.steps must be > 0, got {fitted.steps}.")
     ask(bool(np.isfinite(fitted.parameters).all()), "a parameter of the trained model is not finite.")
-    allowed = method.info.needs_group_at_prediction or not needs_group(fitted.network)
+    allowed = method.info.needs_group_at_prediction or not fitted.network.needs_group
     ask(allowed, "predictions need the group, and info.needs_group_at_prediction does not say so.")
-    told, needed = method.decides_by_group(), needs_group(fitted.network)
+    told, needed = method.decides_by_group(), fitted.network.needs_group
     ask(told == needed, f"decides_by_group() is {told}, and whether predictions need the group is {needed}.")
     chances = predict_proba(fitted.network, fitted.parameters, data.X, data.group)
     ask(
         chances.shape == (data.n, data.labels) and np.allclose(chances.sum(axis=1), 1.0),
         f"predictions must be a probability of each of {data.labels} labels; got an array of shape {chances.shape}.",
     )
-    if fitted.network["kind"] == LAYERED_KIND:
-        shape = LayeredShape.from_json(fitted.network)
+    if isinstance(shape := fitted.network, LayeredShape):
         outputs = 1 if method.info.max_labels == TWO else data.labels
         ask((shape.outputs, shape.labels) == (outputs, data.labels), f"the network must have {outputs} outputs.")
 

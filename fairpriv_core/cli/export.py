@@ -27,7 +27,7 @@ from fairpriv_core.figures.export import ImageFormat
 from fairpriv_core.ledger.choice import foresee_choice, refuse_choice, withdraw
 from fairpriv_core.paths import read_path
 from fairpriv_core.records.model import Model
-from fairpriv_core.records.onnx_graph import write_onnx
+from fairpriv_core.records.onnx_file import write_onnx
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.release import Kind
 from fairpriv_core.store.runs import RunStore, open_store

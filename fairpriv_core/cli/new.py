@@ -34,9 +34,9 @@ import numpy as np
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style
-from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule, clipped_loss_weights
-from fairpriv_core.methods.setting import Setting
-from fairpriv_core.privacy.event import Events, SampledGaussian
+from fairpriv_core.methods.shared.noisy_sums import NoisySums, NoisySumsRule, clipped_loss_weights
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class $kind(NoisySums):
         uses_groups=False,
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
 
-    def event(self, n_train: int) -> Events:
-        """Return all that a fit will release: one noisy sum over a Poisson sample a step."""
-        return (SampledGaussian(self.noise(), self.rate(n_train), self.steps(n_train), "add_remove"),)
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """All that a fit releases: a step's noisy sum over a Poisson sample, to which a record adds at most C."""
+        return (self.step_sum(n_train, self.clip_primal),)
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:

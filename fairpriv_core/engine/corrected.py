@@ -14,16 +14,15 @@ the bin of the score that x falls in, scaled down to norm `bound` and divided by
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
+from fairpriv_core import checks
 from fairpriv_core.engine.clipping import MARGIN
+from fairpriv_core.engine.predict import Composed, Network, as_both, require_finite
 
-CORRECTED_KIND = "corrected"
 SCORE_WEIGHT = 2.0  # of intercept and bins, beside features of about 1: what is counted there is what gaps rest on
 
 
@@ -61,44 +60,39 @@ def correct(score: np.ndarray, chances: np.ndarray, prices: np.ndarray) -> np.nd
 
 
 @dataclass(frozen=True)
-class Correction:
-    """What corrects a score: inner `edges` (bins - 1,) of its bins, `bound`, `weights` (2, k, D), `prices` (k, 2)."""
+class Corrected(Composed):
+    """The network `score`, corrected: `bins` of its score, `groups` k, D `features` of norm `bound`, `prices` (k, 2).
 
-    edges: np.ndarray
+    Its parameters are those of the score, the inner edges (bins - 1,) of the bins and the weights (2, k, D).
+    """
+
+    kind, holds = "corrected", "score"
+    score: Network
+    bins: int
+    features: int
+    groups: int
     bound: float
-    weights: np.ndarray
-    prices: np.ndarray
+    prices: tuple[tuple[float, float], ...]
 
-    def describe(self, score: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the description of the model that corrects the network `score`."""
-        groups, features = self.weights.shape[1:]
-        sizes = {"bins": len(self.edges) + 1, "features": features, "groups": groups}
-        return {
-            "kind": CORRECTED_KIND,
-            "score": dict(score),
-            **sizes,
-            "bound": self.bound,
-            "prices": self.prices.tolist(),
-        }
+    def __post_init__(self) -> None:
+        checks.whole(low=1, bins=self.bins, groups=self.groups)
+        checks.positive(bound=self.bound)
+        require_finite((self.groups, 2), prices=self.prices)
+        expected = self.score.inputs + 1 + (self.bins if self.bins > 1 else 0)
+        checks.whole(low=expected, high=expected, features=self.features)
 
-    def flat(self) -> np.ndarray:
-        """Return its numbers but the bound and the prices, (P,) float32, as they follow those of the score."""
-        return np.concatenate([self.edges, self.weights.ravel()]).astype(np.float32)
+    @property
+    def size(self) -> int:
+        return self.score.size + self.bins - 1 + 2 * self.groups * self.features
 
-    def apply(self, score: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the corrected scores (n,) of rows (n, d) whose scores are (n,)."""
-        bins = np.searchsorted(self.edges, score)
-        features = shorten(stack_features(rows, bins, len(self.edges) + 1), self.bound)
-        return correct(score, tell_groups(self.weights, features), self.prices)
+    def split(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the score's parameters, edges (bins - 1,) and weights (2, k, D), the latter two float64."""
+        own, edges, weights = np.split(parameters, [self.score.size, self.score.size + self.bins - 1])
+        shaped = weights.astype(np.float64).reshape(2, self.groups, self.features)
+        return own, edges.astype(np.float64), shaped
 
-
-def read_correction(network: Mapping[str, Any], parameters: np.ndarray) -> Correction:
-    """Return the correction that `describe` and `flat` described."""
-    edges, weights = np.split(parameters.astype(np.float64), [network["bins"] - 1])
-    shaped = weights.reshape(2, network["groups"], network["features"])
-    return Correction(edges, float(network["bound"]), shaped, np.asarray(network["prices"], dtype=np.float64))
-
-
-def count_correction(network: Mapping[str, Any]) -> int:
-    """Return how many parameters a correction has, the score's apart."""
-    return int(network["bins"] - 1 + 2 * network["groups"] * network["features"])
+    def scores(self, parameters: np.ndarray, rows: np.ndarray, group: np.ndarray | None) -> np.ndarray:
+        own, edges, weights = self.split(parameters)
+        score = self.score.scores(own, rows, group)[:, 1]
+        features = shorten(stack_features(rows, np.searchsorted(edges, score), self.bins), self.bound)
+        return as_both(correct(score, tell_groups(weights, features), np.array(self.prices)))

@@ -13,17 +13,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from functools import cached_property, reduce
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from fairpriv_core import checks
+from fairpriv_core.engine.predict import Described, as_chances
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
 Size = tuple[int, ...]
-LAYERED_KIND = "layers"
+_NUMBERS = 2**23  # that a chunk of rows may take at its largest layer
 
 
 class Layer(Protocol):
@@ -40,6 +41,9 @@ class Layer(Protocol):
 
     def initial(self, draw: np.random.Generator, size: Size) -> np.ndarray:
         """Return the parameters that training starts from, flat."""
+
+    def apply(self, below: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
+        """Return what it makes of `below`, (n, units) or (n, height, width, channels); weights (in, out) float32."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,15 @@ class Convolution:
     def initial(self, draw: np.random.Generator, size: Size) -> np.ndarray:
         return _uniform(draw, self.weights(size))
 
+    def apply(self, below: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
+        around = (self.padding, self.padding)
+        padded = np.pad(below, ((0, 0), around, around, (0, 0))) if self.padding else below
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (self.side, self.side), axis=(1, 2))
+        seen = windows[:, :: self.stride, :: self.stride].transpose(0, 1, 2, 4, 5, 3)
+        flat: np.ndarray = seen.reshape(-1, len(weights)) @ weights
+        flat += biases
+        return flat.reshape(*seen.shape[:3], -1)
+
 
 @dataclass(frozen=True)
 class Dense:
@@ -84,6 +97,11 @@ class Dense:
 
     def initial(self, draw: np.random.Generator, size: Size) -> np.ndarray:
         return _uniform(draw, self.weights(size))
+
+    def apply(self, below: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
+        flat = below.transpose(0, 3, 1, 2).reshape(len(below), -1) if below.ndim == 4 else below
+        out: np.ndarray = flat @ weights + biases
+        return out
 
 
 @dataclass(frozen=True)
@@ -108,6 +126,19 @@ class GroupNorm:
     def initial(self, draw: np.random.Generator, size: Size) -> np.ndarray:
         return np.concatenate([np.ones(size[0]), np.zeros(size[0])])
 
+    def apply(self, below: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
+        centred: np.ndarray = below - self._average(below.mean(axis=(1, 2)))[:, None, None]
+        places = below.shape[1] * below.shape[2]
+        spread = self._average(np.einsum("nhwc,nhwc->nc", centred, centred) / np.float32(places))
+        centred *= (weights[0] / np.sqrt(spread + np.float32(self.SMALL)))[:, None, None]
+        centred += biases
+        return centred
+
+    def _average(self, means: np.ndarray) -> np.ndarray:
+        """Return the mean over each group's channels, for every channel: (n, channels)."""
+        each = means.shape[1] // self.groups
+        return np.repeat(means.reshape(len(means), self.groups, each).mean(axis=2), each, axis=1)
+
 
 class _Fixed:
     """Mixin of a layer without parameters."""
@@ -128,6 +159,10 @@ class Relu(_Fixed):
     def resize(self, size: Size) -> Size:
         return size
 
+    def apply(self, below: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.maximum(below, 0.0)
+        return found
+
 
 @dataclass(frozen=True)
 class MaxPool(_Fixed):
@@ -143,6 +178,16 @@ class MaxPool(_Fixed):
     def resize(self, size: Size) -> Size:
         return (size[0], *_slide(size, self.side, self.stride))
 
+    def apply(self, below: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
+        return self._largest(self._largest(below, 1), 2)
+
+    def _largest(self, below: np.ndarray, axis: int) -> np.ndarray:
+        """Return the largest value of each window along one axis."""
+        last = below.shape[axis] - self.side
+        along = (slice(None),) * axis
+        places = [below[(*along, slice(place, place + last + 1, self.stride))] for place in range(self.side)]
+        return reduce(np.maximum, places)
+
 
 @dataclass(frozen=True)
 class MeanPool(_Fixed):
@@ -154,6 +199,10 @@ class MeanPool(_Fixed):
         if len(size) != 3:
             raise BadInput(f"mean_pool needs an image, got {size[0]} values.")
         return size[:1]
+
+    def apply(self, below: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
+        mean: np.ndarray = below.mean(axis=(1, 2))
+        return mean
 
 
 _KINDS: dict[str, type[Layer]] = {
@@ -201,14 +250,28 @@ class Place:
     size: Size
     parameters: slice
 
+    def arrange(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return weights (in, out), a filter's as it sees the image: (height, width, channels); and biases."""
+        outputs, inputs = self.layer.weights(self.size) or (0, 0)
+        weights, biases = own[: outputs * inputs].reshape(outputs, inputs), own[outputs * inputs :]
+        if isinstance(self.layer, Convolution):
+            weights = weights.reshape(outputs, self.size[0], -1).transpose(0, 2, 1).reshape(outputs, inputs)
+        return np.ascontiguousarray(weights.T), biases
+
+    def count_seen(self) -> int:
+        """Return how many numbers the layer takes of a record, windows written out."""
+        side = self.layer.side if isinstance(self.layer, Convolution) else 1
+        return math.prod(self.layer.resize(self.size)[1:]) * side * side * self.size[0]
+
 
 @dataclass(frozen=True)
-class LayeredShape:
+class LayeredShape(Described):
     """`layers` over rows of `size`: (channels, height, width), which a row holds row-major, or (columns,).
 
     The last layer is dense: one unit, the logit of label 1 of two, or a unit for each label.
     """
 
+    kind = "layers"
     size_in: Size
     layers: tuple[Layer, ...]
 
@@ -231,12 +294,10 @@ class LayeredShape:
 
     @property
     def labels(self) -> int:
-        """The number of labels l."""
         return max(self.outputs, 2)
 
     @property
     def size(self) -> int:
-        """The number of parameters P."""
         return int(self.places[-1].parameters.stop)
 
     @property
@@ -273,12 +334,25 @@ class LayeredShape:
         flat = np.concatenate([place.layer.initial(draw, place.size) for place in self.places]).astype(np.float32)
         return flat if len(self.layers) > 1 else np.zeros_like(flat)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the description that is stored with a trained model."""
-        layers = [layer_to_json(layer) for layer in self.layers]
-        return {"kind": LAYERED_KIND, "size": list(self.size_in), "layers": layers}
+    def scores(self, parameters: np.ndarray, rows: np.ndarray, group: np.ndarray | None) -> np.ndarray:
+        outputs = np.empty((len(rows), self.outputs))
+        own = [place.arrange(parameters[place.parameters]) for place in self.places]
+        chunk = max(_NUMBERS // max(place.count_seen() for place in self.places), 1)
+        for start in range(0, len(rows), chunk):
+            below = np.asarray(rows[start : start + chunk], dtype=np.float32).reshape(-1, *self.size_in)
+            if below.ndim == 4:
+                # channels last: what a filter sees lies together
+                below = np.ascontiguousarray(below.transpose(0, 2, 3, 1))
+            for place, (weights, biases) in zip(self.places, own, strict=True):
+                below = place.layer.apply(below, weights, biases)
+            outputs[start : start + chunk] = below
+        return as_chances(outputs)
 
-    @staticmethod
-    def from_json(network: Mapping[str, Any]) -> LayeredShape:
+    def to_json(self) -> dict[str, Any]:
+        layers = [layer_to_json(layer) for layer in self.layers]
+        return {"kind": self.kind, "size": list(self.size_in), "layers": layers}
+
+    @classmethod
+    def from_json(cls, network: Mapping[str, Any]) -> Self:
         """Return the shape that `to_json` described; BadInput for a layer that is not known."""
-        return LayeredShape(tuple(network["size"]), tuple(layer_from_json(layer) for layer in network["layers"]))
+        return cls(tuple(network["size"]), tuple(layer_from_json(layer) for layer in network["layers"]))

@@ -120,6 +120,28 @@ class Sampled:
         return replace(self, passed=records.passed, records=records)
 
 
+class Stateful:
+    """Mixin of a rule that goes on from `arrays`, by name, each array's first axis the model: all are checkpointed.
+
+    They are changed in place.
+    """
+
+    arrays: dict[str, np.ndarray]
+
+    def prepare(self) -> None:
+        """Derive what follows from the arrays, which no checkpoint holds."""
+
+    def state(self, model: int) -> dict[str, np.ndarray]:
+        """Return a copy of what is one model's."""
+        return {name: value[model].copy() for name, value in self.arrays.items()}
+
+    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `state` returned."""
+        for name, value in self.arrays.items():
+            value[model] = state[name]
+        self.prepare()
+
+
 class Seeding(ABC):
     """Mixin of a rule for networks with an output a label, that needs other gradients than the losses'.
 
@@ -232,7 +254,7 @@ class _Loop:
     def fitted(self) -> list[Fitted]:
         return [
             Fitted(
-                network=self._kernel.shape.to_json(),
+                network=self._kernel.shape,
                 parameters=self._returned(k).copy(),
                 events=training.mechanism.events,
                 steps=self.step,

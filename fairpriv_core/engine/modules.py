@@ -14,27 +14,28 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from importlib import import_module, metadata
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from fairpriv_core.engine.predict import as_chances
 from fairpriv_core.errors import BadInput
+from fairpriv_core.notions.rates import TWO
 
-MODULE_KIND = "module"
 IN_MEMORY = "in_memory"  # in place of a package
 ENTRY_POINTS = "fairpriv.networks"
 _OPENED = "fairpriv_core.engine.torch.module"  # it needs torch, which takes seconds to load
+_SCORED = "fairpriv_core.engine.torch.module_kernel"  # as does this
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-TWO = 2
 
 
 def is_module(network: str) -> bool:
@@ -172,17 +173,35 @@ def import_build(reference: str) -> Callable[[tuple[int, ...], int], Any]:
 
 
 @dataclass(frozen=True)
+class Trained:
+    """What tells the module of a stored model: `code` its package's sources, `fixed` what is not trained, by hashes.
+
+    `tensors` are the names and shapes of what is, in the order in which the `parameters` (P,) hold them.
+    """
+
+    code: str
+    fixed: str
+    parameters: int
+    tensors: Mapping[str, Sequence[int]]
+
+
+@dataclass(frozen=True)
 class ModuleShape:
     """A person's own network for rows of `size_in`, (columns,) or (channels, height, width), and so many labels.
 
-    What depends on the module itself (`size`, `initial`, `views`, `to_json`) opens it: that loads PyTorch and runs the
-    code that the reference names. `expected` are the hashes that a stored model was trained with, or None.
+    What depends on the module itself (`size`, `initial`, `views`, `to_json`) opens it: that loads PyTorch and
+    runs the code that the reference names. A stored model is `trained` with one, and its `size` and JSON open nothing.
     """
 
+    kind: ClassVar[str] = "module"
+    holds: ClassVar[str] = ""
+    needs_group: ClassVar[bool] = False
+    is_randomised: ClassVar[bool] = False
+    runs_code: ClassVar[bool] = True
     reference: str
     size_in: tuple[int, ...]
     labels: int
-    expected: tuple[str, str] | None = None
+    trained: Trained | None = None
 
     @property
     def inputs(self) -> int:
@@ -197,7 +216,7 @@ class ModuleShape:
     @property
     def size(self) -> int:
         """The number of trainable parameters P."""
-        return int(self._opened.size)
+        return int(self._opened.size if self.trained is None else self.trained.parameters)
 
     def initial(self, seed: int) -> np.ndarray:
         """Return the trainable parameters (P,) float32 that the module is built with, under the public `seed`."""
@@ -208,28 +227,22 @@ class ModuleShape:
         """Return each layer's parameters as a column (K, n, 1), and none beside them, as views into `flat` (K, P)."""
         return [(flat[:, part, None], flat[:, None, :0]) for part in self._opened.layers]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the description that is stored with a trained model: a reference and hashes, never code.
+    def scores(self, parameters: np.ndarray, rows: np.ndarray, group: np.ndarray | None) -> np.ndarray:
+        """Return the chances; BadInput where the module is not installed, or is not the one it was."""
+        outputs: np.ndarray = import_module(_SCORED).score_module(self, parameters, rows)
+        return as_chances(outputs)
 
-        `code` tells the package's sources, `fixed` all that is not trained: frozen parameters and buffers. `tensors`
-        are the names and shapes of what is, in the order in which the parameters (P,) hold them.
-        """
-        return {
-            "kind": MODULE_KIND,
-            "reference": self.reference,
-            "code": self._opened.code,
-            "fixed": self._opened.fixed,
-            "size": list(self.size_in),
-            "labels": self.labels,
-            "parameters": self.size,
-            "tensors": self._opened.tensors,
-        }
+    def to_json(self) -> dict[str, Any]:
+        """Return a reference and hashes, never code."""
+        known = asdict(self.trained or self._opened.trained)
+        told = {"kind": self.kind, "reference": self.reference, "code": known.pop("code"), "fixed": known.pop("fixed")}
+        return {**told, "size": list(self.size_in), "labels": self.labels, **known}
 
     @staticmethod
     def from_json(network: Mapping[str, Any]) -> ModuleShape:
         """Return the shape that `to_json` described."""
-        expected = network["code"], network["fixed"]
-        return ModuleShape(network["reference"], tuple(network["size"]), network["labels"], expected)
+        trained = Trained(**{each.name: network[each.name] for each in fields(Trained)})
+        return ModuleShape(network["reference"], tuple(network["size"]), network["labels"], trained)
 
     @property
     def doubt(self) -> str | None:

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from fairpriv_core import checks
 from fairpriv_core.engine.layers import (
-    LAYERED_KIND,
     Convolution,
     Dense,
     GroupNorm,
@@ -26,7 +24,8 @@ from fairpriv_core.engine.layers import (
     MeanPool,
     Relu,
 )
-from fairpriv_core.engine.modules import MODULE_KIND, ModuleShape, is_module
+from fairpriv_core.engine.modules import ModuleShape, is_module
+from fairpriv_core.engine.predict import Described, Network, as_both, to_chance
 from fairpriv_core.engine.products import multiply
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
@@ -44,25 +43,21 @@ _OF_PARAMETER = 70  # bytes: the parameter, its gradients and moments, its noise
 _OF_VALUE = 8  # bytes of a batch's value: as it is gathered and as it is passed through
 
 
-class Shape(Protocol):
-    """A network without its parameters, of which it has `size`, P."""
+class Shape(Network, Protocol):
+    """A network that gradients train."""
 
-    @property
-    def size(self) -> int: ...
     def views(self, flat: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return each layer's weights (K, out, in) and biases (K, 1, out) as views into `flat` (K, P)."""
 
     def initial(self, seed: int) -> np.ndarray:
         """Return initial parameters (P,) float32, which follow from the public `seed`."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the description that is stored with a trained model."""
-
 
 @dataclass(frozen=True)
-class NetworkShape:
+class NetworkShape(Described):
     """A fully connected ReLU network with one logit; 0 hidden layers is logistic regression."""
 
+    kind = MLP
     inputs: int
     hidden_layers: int = 0
     width: int = 64
@@ -84,7 +79,6 @@ class NetworkShape:
 
     @property
     def size(self) -> int:
-        """The number of parameters P."""
         return sum(rows * columns + rows for rows, columns in self.layers)
 
     @property
@@ -109,21 +103,9 @@ class NetworkShape:
         flat = np.concatenate(parts).astype(np.float32)
         return flat if self.hidden_layers else np.zeros_like(flat)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the description that is stored with a trained model."""
-        return {
-            "kind": MLP,
-            "inputs": self.inputs,
-            "hidden_layers": self.hidden_layers,
-            "width": self.width,
-        }
-
-    @staticmethod
-    def from_json(network: Mapping[str, Any]) -> NetworkShape:
-        """Return the shape that `to_json` described; BadInput for a kind that is not known."""
-        if network["kind"] != MLP:
-            raise BadInput(f"network kind must be {MLP}, got '{network['kind']}'.")
-        return NetworkShape(network["inputs"], network["hidden_layers"], network["width"])
+    def scores(self, parameters: np.ndarray, rows: np.ndarray, group: np.ndarray | None) -> np.ndarray:
+        found = logits(self, parameters[None], np.asarray(rows, dtype=np.float32))[0]
+        return as_both(to_chance(found.astype(np.float64)))
 
 
 def logits(shape: Shape, flat: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -250,10 +232,11 @@ def build_vgg9(image: Image, outputs: int) -> LayeredShape:
     return LayeredShape(image, (*layers, MeanPool(), *(Dense(_UNITS), Relu()) * 2, Dense(outputs)))
 
 
-def read_shape(network: Mapping[str, Any]) -> AnyShape:
-    """Return the network that is stored with a trained model."""
-    kinds: dict[str, type[LayeredShape | ModuleShape]] = {LAYERED_KIND: LayeredShape, MODULE_KIND: ModuleShape}
-    return kinds.get(network["kind"], NetworkShape).from_json(network)
+def require_shape(network: Network) -> AnyShape:
+    """Return a network that gradients train; BadInput for another."""
+    if not isinstance(network, AnyShape):
+        raise BadInput(f"the model must be a network that gradients train, got {type(network).__name__}.")
+    return network
 
 
 def count_known(shape: AnyShape) -> int | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from fairpriv_core.engine.predict import Network
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.event import Events
 
@@ -48,7 +49,7 @@ class Snapshot:
 
     epoch: int
     step: int
-    network: Mapping[str, Any]
+    network: Network
     parameters: np.ndarray
     scalars: Mapping[str, float]
     histograms: Mapping[str, Histogram]
@@ -109,12 +110,12 @@ class Training:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained classifier: the network's description (JSON; see predict.py), flat parameters (float32), releases.
+    """A trained classifier: the network's description (see predict.py), flat parameters (float32), releases.
 
     `notes` are further exported values (multipliers, noisy counts), JSON only.
     """
 
-    network: Mapping[str, Any]
+    network: Network
     parameters: np.ndarray
     events: Events
     steps: int

@@ -48,7 +48,7 @@ def build_snapshots(
         yield Snapshot(
             epoch=epoch + 1,
             step=step,
-            network=kernel.shape.to_json(),
+            network=kernel.shape,
             parameters=kernel.parameters[model].copy(),
             scalars={
                 "loss": float(records.loss[model].mean(where=present)),

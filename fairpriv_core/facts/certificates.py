@@ -7,7 +7,7 @@ from typing import Any
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.methods.certificates import OF_PAPER
+from fairpriv_core.methods.shared.certificates import OF_PAPER
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.record import RunRecord
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Compares, Notion
-from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events
 
 #: how a method may be drawn: colours by their names in figures/styles.py, dashes and markers as plotly has them
@@ -225,36 +224,6 @@ class Method(Protocol):
     @classmethod
     def fit_many(cls, methods: Sequence[Any], trains: Sequence[Dataset], trainings: Sequence[Training]) -> list[Fitted]:
         """Train K models, in one loop where the method can: training sets of one size, networks of one shape."""
-
-
-class NoisySteps(Protocol):
-    """A method whose steps have one noise multiplier."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-
-    @property
-    def noise_primal(self) -> float | None:
-        """None where epsilon is to set it."""
-
-    def event(self, n_train: int) -> Events:
-        """Return what `fit` will release on `n_train` rows."""
-
-
-N = TypeVar("N", bound=NoisySteps)
-
-
-def with_step_noise(known: N, *, epsilon: float, delta: float, n_train: int) -> N:
-    """Return `known` with the least `noise_primal` whose `event` costs at most `epsilon`; as it is where that is set.
-
-    `known` has all its other noise multipliers. BadInput where what they release costs more already.
-    """
-    if known.noise_primal is not None:
-        return known
-
-    def events_for(noise: float) -> Events:
-        return replace(known, noise_primal=noise).event(n_train)
-
-    return replace(known, noise_primal=calibrate(events_for, epsilon=epsilon, delta=delta))
 
 
 class Pursuing:

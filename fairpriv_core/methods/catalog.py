@@ -19,14 +19,11 @@ from fairpriv_core.methods.dp_is_sgd import DpIsSgd
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.dpsgd_f import DpsgdF
 from fairpriv_core.methods.dpsgd_global_adapt import DpsgdGlobalAdapt
-from fairpriv_core.methods.dpsgd_smooth import DpsgdSmooth
 from fairpriv_core.methods.f_ld import FLd
 from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.fairlens import FairLens
-from fairpriv_core.methods.fairsmooth import FairSmooth
-from fairpriv_core.methods.group_thresholds import GroupThresholds
-from fairpriv_core.methods.group_thresholds_record import GroupThresholdsRecord
+from fairpriv_core.methods.group_thresholds import GroupThresholds, GroupThresholdsRecord
 from fairpriv_core.methods.jagielski_in import JagielskiIn
 from fairpriv_core.methods.jagielski_post import JagielskiPost
 from fairpriv_core.methods.none import Plain
@@ -38,6 +35,7 @@ from fairpriv_core.methods.pf_ld_record import PfLdRecord
 from fairpriv_core.methods.raco_dp import RacoDp
 from fairpriv_core.methods.randomized_response import ResponseReductions
 from fairpriv_core.methods.reductions import Reductions
+from fairpriv_core.methods.smoothing import DpsgdSmooth, FairSmooth
 from fairpriv_core.methods.zafar import Zafar
 
 _METHODS: tuple[type[Method], ...] = (

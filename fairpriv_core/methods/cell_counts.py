@@ -12,7 +12,7 @@ import numpy as np
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.base import Method
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.cells import NO_CELL, build_cells
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.text import epsilon_text
@@ -25,19 +25,13 @@ _UNLIKELY = 0.005  # a chance that is not worth a warning
 MOVED = math.sqrt(2.0)  # how far a person who moves from one cell to another moves their sizes, in L2
 
 
-def release_counts(setting: Setting[Any], k: int, *, sensitivity: float = MOVED) -> np.ndarray:
-    """Release the cells' sizes of model k, (cells,): one person moves them by at most `sensitivity` in L2.
+def release_counts(setting: Setting[Any], k: int) -> np.ndarray:
+    """Release the cells' sizes of model k, (cells,), as its method declares its "counts".
 
     Raises RunFailed, naming the cell and its noisy size, where one is below FLOOR; that release is paid for too.
     """
     train, cells = setting.trains[k], setting.cells
-    noisy = setting.trainings[k].mechanism.gaussian(
-        cells.sizes(*train.members),
-        sensitivity=sensitivity,
-        noise_multiplier=setting.methods[k].noise("noise_counts"),
-        purpose="counts",
-        index=0,
-    )
+    noisy = setting.release(k, "counts", cells.sizes(*train.members))
     check_sizes(cells.names, noisy)
     return noisy
 

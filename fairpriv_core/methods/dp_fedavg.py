@@ -12,8 +12,8 @@ from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style
-from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.noisy_sums import NoisySums, NoisySumsRule
+from fairpriv_core.methods.shared.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class DpFedAvg(NoisySums):
         uses_groups=False,
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:

@@ -27,24 +27,19 @@ import numpy as np
 from fairpriv_core import checks
 from fairpriv_core.engine.clipping import clip_factors
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import Keeping, OneSum, Rule, Sampled, Seeding
+from fairpriv_core.engine.loop import Keeping, OneSum, Rule, Sampled, Seeding, Stateful
 from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
 from fairpriv_core.errors import RunFailed
-from fairpriv_core.methods import fields, penalty
-from fairpriv_core.methods.base import MethodInfo, Style, parameter, with_step_noise
+from fairpriv_core.methods import fields
+from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import MOVED, release_counts
-from fairpriv_core.methods.iterates import ReturnedIterates, check_iterate, iterate
-from fairpriv_core.methods.penalty import ClassConditions, Directions, across, group_directions
-from fairpriv_core.methods.penalty_weight import (
-    CHOSEN_ON,
-    PenaltyWeights,
-    count_gaps,
-    shift_of_decisions,
-    with_count_noise,
-)
-from fairpriv_core.methods.setting import Setting, TrainsByRule
-from fairpriv_core.notions.cells import LABELS, Cells
-from fairpriv_core.privacy.event import Events, Gaussian, Relation, SampledGaussian
+from fairpriv_core.methods.shared import penalty
+from fairpriv_core.methods.shared.iterates import ReturnedIterates, check_iterate, iterate
+from fairpriv_core.methods.shared.penalty import ClassConditions, Directions, across, group_directions
+from fairpriv_core.methods.shared.penalty_weight import CHOSEN_ON, PenaltyWeights, releases_of_decisions
+from fairpriv_core.methods.shared.releases import Private, Release, Sample, check_noises
+from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
+from fairpriv_core.notions.cells import Cells
 from fairpriv_core.privacy.sums import sensitivity
 
 _ROUNDING = 1.0 + 1e-12  # so that rounding never puts the claim above its target
@@ -52,7 +47,7 @@ JACOBIAN = math.sqrt(2.0)  # the rows of F's Jacobian are dh and -dh: its Froben
 
 
 @dataclass(frozen=True)
-class DpFermi(TrainsByRule):
+class DpFermi(Private, TrainsByRule):
     """Hyper-parameters of DP-FERMI.
 
     A step releases theta's sum and W's as one vector, each over the root of its share: `noise_primal` is the multiplier
@@ -75,9 +70,9 @@ class DpFermi(TrainsByRule):
         max_labels=None,
     )
 
-    variant: str = fields.variant()
-    epochs: int = fields.epochs(20)
-    batch_size: int = fields.batch_size(512)
+    variant: str = fields.shared("variant")
+    epochs: int = fields.shared("epochs")
+    batch_size: int = fields.shared("batch_size", 512)
     sampling_rate: float | None = parameter(
         None,
         "Sampling rate q",
@@ -87,12 +82,12 @@ class DpFermi(TrainsByRule):
         log=True,
         expert=True,
     )
-    learning_rate: float = fields.learning_rate(0.008)
-    optimizer: str = fields.optimizer("adam")
-    hidden_layers: int = fields.hidden_layers(0)
-    width: int = fields.width(64)
-    network: str = fields.network()
-    multiplier: float = fields.fixed_multiplier(12.0)
+    learning_rate: float = fields.shared("learning_rate", 0.008)
+    optimizer: str = fields.shared("optimizer")
+    hidden_layers: int = fields.shared("hidden_layers")
+    width: int = fields.shared("width")
+    network: str = fields.shared("network")
+    multiplier: float = fields.shared("fixed_multiplier")
     gap_target: float | None = fields.penalty_gap_target()
     clip_primal: float = parameter(
         0.35,
@@ -103,16 +98,16 @@ class DpFermi(TrainsByRule):
         log=True,
         paper="1 to 5",
     )
-    dual_step: float = fields.adversary_step(0.1)
-    dual_norm: float = fields.adversary_norm(5.0)
+    dual_step: float = fields.shared("adversary_step")
+    dual_norm: float = fields.shared("adversary_norm")
     noise_primal: float | None = fields.noise_multiplier("Noise σ of a step", "half the joint shift of θ and W")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift √2")
-    noise_gap: float | None = fields.noise_gap()
+    noise_gap: float | None = fields.shared("noise_gap")
     share_dual: float = parameter(
         0.1, "Budget share, W", "Share of a step's budget for W; θ has the rest.", low=0.01, high=0.99, expert=True
     )
-    share_counts: float = fields.share_counts(0.05)
-    share_gap: float = fields.share_gap()
+    share_counts: float = fields.shared("share_counts")
+    share_gap: float = fields.shared("share_gap")
     iterate: str = iterate()
 
     def __post_init__(self) -> None:
@@ -126,18 +121,12 @@ class DpFermi(TrainsByRule):
         fields.check_gap_target(self.gap_target, self.variant)
         checks.open_unit(share_dual=self.share_dual)
         checks.shares(share_counts=self.share_counts, share_gap=self.share_gap)
-        for name in ("noise_primal", "noise_counts", "noise_gap"):
-            if getattr(self, name) is not None:
-                checks.not_negative(**{name: getattr(self, name)})
+        check_noises(self)
 
     @property
     def share_of_w(self) -> float:
         """The share of 1 / noise_primal^2 that W's sum has; as published both sums have the same multiplier."""
         return 0.5 if self.variant == "published" else self.share_dual
-
-    def noise(self, name: str) -> float:
-        """The noise multiplier `name`; BadInput before calibration."""
-        return fields.known_noise(**{name: getattr(self, name)})
 
     def rate(self, n_train: int) -> float:
         """The chance of a row to be in a step's sample; |B| / n where it is not given, and as published."""
@@ -153,35 +142,35 @@ class DpFermi(TrainsByRule):
         """Return epochs times batches an epoch."""
         return fields.count_steps(self, n_train)
 
-    def event(self, n_train: int) -> Events:
-        """Return what `fit` releases; for the published variant what its accounting counts."""
-        if self.multiplier == 0:
-            return ()
-        relation: Relation = "add_remove" if self.variant == "published" else "replace"
-        steps = SampledGaussian(self.noise("noise_primal"), self.rate(n_train), self.steps(n_train), relation)
-        if self.variant == "published":
-            return (steps,)
-        return (Gaussian(self.noise("noise_counts")), *count_gaps(self), steps)
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """The group sizes, of which a person who moves changes two; decisions, if a gap is aimed at; and the steps.
+
+        A step's two sums lie in balls of half of how far one person moves them: theta's with W at its norm D, and W's,
+        groups of one size. As published sizes are read in clear, and the bounds are those in the proof of Theorem 3.3,
+        on means over a batch.
+        """
+        published, pursues = self.variant == "published", self.multiplier > 0
+        theta, w = math.sqrt(2.0 * groups) * self.dual_norm * self.clip_primal, math.sqrt(8.0 * max(groups - 1, 1))
+        if published:
+            w = math.sqrt(8.0 * groups) / self.batch_size
+            theta = w * self.dual_norm * self.clip_primal
+        sample = Sample(self.rate(n_train), "add_remove" if published else "replace")
+        steps = Release("primal", theta, "noise_primal", "step", self.steps(n_train), sample=sample, beside={"dual": w})
+        return (
+            Release(
+                "counts",
+                None if published else MOVED,
+                "noise_counts",
+                share="share_counts",
+                needed=pursues and not published,
+            ),
+            *releases_of_decisions(self, 2),
+            replace(steps, needed=pursues),
+        )
 
     def count_deviation(self) -> float | None:
         """That of the shift √2 of a person who moves; None of the published variant, which counts in clear."""
         return MOVED * self.noise("noise_counts") if self.variant == "proved" else None
-
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return half the sensitivity of theta's sum, W at its norm D, and of W's, groups of one size; and the counts'.
-
-        With a gap aimed at that of decisions too, of two labels. For the published variant the bounds in the proof of
-        Theorem 3.3, on means over a batch.
-        """
-        if self.variant == "published":
-            dual = math.sqrt(8.0 * groups) / self.batch_size
-            return {"primal": dual * self.dual_norm * self.clip_primal, "dual": dual}
-        return {
-            "primal": math.sqrt(2.0 * groups) * self.dual_norm * self.clip_primal,
-            "dual": math.sqrt(8.0 * max(groups - 1, 1)),
-            "counts": math.sqrt(2.0),
-            **({} if self.gap_target is None else {"decisions": shift_of_decisions(LABELS, 2)}),
-        }
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return what Theorem 3.3 claims for the same noise multipliers, q and T; it does not count the group sizes.
@@ -196,15 +185,13 @@ class DpFermi(TrainsByRule):
         return self._claim(n_train, delta) * math.sqrt(largest) / noise if noise else math.inf
 
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy with every noise multiplier set that is not set by hand, so that `epsilon` holds."""
-        known = with_count_noise(self, epsilon=epsilon, delta=delta)
-        if self.noise_primal is not None or self.multiplier == 0:
-            return known
-        if self.variant == "published":
+        """Return a copy with every noise set that is not set by hand; as published by Theorem 3.3, turned around."""
+        known = self
+        if self.variant == "published" and self.noise_primal is None and self.multiplier > 0:
             checks.positive(epsilon=epsilon)
             noise = self._claim(n_train, delta) * math.sqrt(self.share_of_w) / epsilon
-            return replace(known, noise_primal=noise * _ROUNDING)
-        return with_step_noise(known, epsilon=epsilon, delta=delta, n_train=n_train)
+            known = replace(self, noise_primal=noise * _ROUNDING)
+        return super(DpFermi, known).calibrated(epsilon=epsilon, delta=delta, n_train=n_train)
 
     def unproved_reason(self) -> str | None:
         """Why the published variant has no epsilon; None for the proved variant."""
@@ -258,14 +245,9 @@ class StepRelease:
     sigma on the whole is sigma / sqrt(share) on each part (docs/methods/dp_fermi.md).
     """
 
-    def __init__(self, setting: Setting[DpFermi], relation: Relation) -> None:
+    def __init__(self, setting: Setting[DpFermi]) -> None:
         self._setting = setting
-        self._relation: Relation = relation
-        pursued = [method.multiplier > 0 for method in setting.methods]
-        self._radii = [float(each) for each in pursued]
-        self._noises = [
-            method.noise("noise_primal") if each else 0.0 for method, each in zip(setting.methods, pursued, strict=True)
-        ]
+        self._radii = [float(method.multiplier > 0) for method in setting.methods]
         shares = np.array([method.share_of_w for method in setting.methods])
         self._of_w, self._of_theta = np.sqrt(shares), np.sqrt(1.0 - shares)
 
@@ -274,27 +256,20 @@ class StepRelease:
         theta_unit, w_unit = (pairs.theta_bound / self._of_theta)[:, None], (pairs.w_bound / self._of_w)[:, None]
         theta = pairs.theta / np.where(theta_unit > 0, theta_unit, np.inf)
         w = pairs.w.reshape(len(theta), -1) / w_unit
-        noisy = self._setting.release_sums(
-            np.concatenate([theta, w], axis=1),
-            radii=self._radii,
-            noise_multipliers=self._noises,
-            sampling_rates=self._setting.rates,
-            relation=self._relation,
-            step=step,
-        )
+        noisy = self._setting.release_sums(np.concatenate([theta, w], axis=1), radii=self._radii, step=step)
         size = theta.shape[1]
         return noisy[:, :size] * theta_unit, (noisy[:, size:] * w_unit).reshape(pairs.w.shape)
 
 
 @dataclass
-class FermiRule(Keeping, OneSum):
+class FermiRule(Stateful, Keeping, OneSum):
     """Public batch: loss, psi's first term, the public remainder. Secret sample: what depends on groups, noised."""
 
     setting: Setting[DpFermi]
-    relation: ClassVar[Relation] = "replace"
     jacobian: ClassVar[float] = JACOBIAN  # of F, over the gradient that `clip` bounds: with one logit, that of h
     samples_batches: ClassVar[bool] = False
     uses_batches: bool = True
+    arrays: dict[str, np.ndarray] = field(init=False, default_factory=dict)
     conditions: penalty.Conditions = field(init=False)
     pursued: list[int] = field(init=False)
     clip: np.ndarray = field(init=False)
@@ -317,7 +292,7 @@ class FermiRule(Keeping, OneSum):
         self.conditions = self.list_conditions(cells)
         self.pursued = [k for k, method in enumerate(methods) if method.multiplier > 0]
         self.clip = self.setting.column("clip_primal") / self.jacobian
-        self.weights = PenaltyWeights(self.setting, cells_moved=2)
+        self.weights = PenaltyWeights(self.setting, self.arrays, cells_moved=2)
         self.multiplier = self.weights.column
         counts = np.ones((len(methods), cells.count))
         for k in self.pursued:
@@ -328,9 +303,10 @@ class FermiRule(Keeping, OneSum):
         self._dual_step, self._dual_norm = (
             self.setting.column(name).astype(np.float64)[..., None, None] for name in ("dual_step", "dual_norm")
         )
-        self.step_release = StepRelease(self.setting, self.relation)
+        self.step_release = StepRelease(self.setting)
         self.shares = self.conditions.shares(counts)
         self.w = penalty.independent(self.shares, self.setting.trains[0].labels)
+        self.arrays |= {"adversary": self.w, "group_shares": self.shares}
         self.set_tables()
 
     def keep(self, parameters: np.ndarray, step: int) -> None:
@@ -390,7 +366,7 @@ class FermiRule(Keeping, OneSum):
         """Move W of the models that pursue the notion along `ascent` (K, conditions, k, l), and set what follows."""
         moved = self.w + self._dual_step * ascent
         pursued = np.isin(np.arange(len(self.w)), self.pursued)[:, None, None, None]
-        self.w = np.where(pursued, penalty.project(moved, self._dual_norm), self.w)
+        self.w[:] = np.where(pursued, penalty.project(moved, self._dual_norm), self.w)
         self.set_tables()
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
@@ -429,14 +405,13 @@ class FermiRule(Keeping, OneSum):
         }
 
     def state(self, model: int) -> dict[str, np.ndarray]:
-        own = {"adversary": self.w[model].copy(), "group_shares": self.shares[model].copy()}
-        return {**own, **self._returned.state(model), **self.weights.state(model)}
+        return {**super().state(model), **self._returned.state(model)}
 
     def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
-        self.w[model] = state["adversary"]
-        self.shares[model] = state["group_shares"]
         self._returned.load(model, state)
-        self.weights.load(model, state)
+        super().load(model, state)
+
+    def prepare(self) -> None:
         self.multiplier = self.weights.column
         self.set_tables()
 
@@ -468,7 +443,6 @@ class PublishedFermiRule(FermiRule):
     """
 
     samples_batches: ClassVar[bool] = True
-    relation: ClassVar[Relation] = "add_remove"
 
     def sizes(self, k: int) -> np.ndarray:
         """Return the cells' exact sizes (cells,); RunFailed, naming the cell, where one is empty."""

@@ -11,9 +11,8 @@ h - m_c over the cells are released: with the noisy sizes d they give P(r, yhat,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,21 +21,15 @@ from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Feed, Records
-from fairpriv_core.methods import fields, penalty
-from fairpriv_core.methods.base import MethodInfo, Style, parameter, with_step_noise
+from fairpriv_core.methods import fields
+from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_fermi import claim_of_theorem
-from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
-from fairpriv_core.methods.penalty_weight import (
-    CHOSEN_ON,
-    PenaltyWeights,
-    count_gaps,
-    shift_of_decisions,
-    with_count_noise,
-)
-from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.cells import LABELS
-from fairpriv_core.privacy.event import Events, Gaussian
+from fairpriv_core.methods.shared import penalty
+from fairpriv_core.methods.shared.noisy_sums import NoisySums, NoisySumsRule
+from fairpriv_core.methods.shared.penalty_weight import CHOSEN_ON, PenaltyWeights, releases_of_decisions
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 
 _MEMORY = 0.9  # weight of the past in the centres m_c
 
@@ -63,8 +56,8 @@ class DpFermiRecord(NoisySums):
         calibrates="noise_primal",
     )
 
-    batch_size: int = fields.batch_size(1024)
-    learning_rate: float = fields.learning_rate(0.0075)
+    batch_size: int = fields.shared("batch_size", 1024)
+    learning_rate: float = fields.shared("learning_rate", 0.0075)
     clip_primal: float = parameter(
         2.0,
         "Clipping bound C",
@@ -73,13 +66,13 @@ class DpFermiRecord(NoisySums):
         high=100.0,
         log=True,
     )
-    multiplier: float = fields.fixed_multiplier(5.0)
+    multiplier: float = fields.shared("fixed_multiplier", 5.0)
     gap_target: float | None = fields.penalty_gap_target()
-    dual_step: float = fields.adversary_step(0.1)
-    network: str = fields.network()
-    dual_norm: float = fields.adversary_norm(5.0)
+    dual_step: float = fields.shared("adversary_step")
+    network: str = fields.shared("network")
+    dual_norm: float = fields.shared("adversary_norm")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift 1")
-    noise_gap: float | None = fields.noise_gap()
+    noise_gap: float | None = fields.shared("noise_gap")
     share_dual: float = parameter(
         0.1,
         "Budget share, W",
@@ -88,8 +81,8 @@ class DpFermiRecord(NoisySums):
         high=0.99,
         expert=True,
     )
-    share_counts: float = fields.share_counts(0.02)
-    share_gap: float = fields.share_gap()
+    share_counts: float = fields.shared("share_counts", 0.02)
+    share_gap: float = fields.shared("share_gap")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -98,40 +91,28 @@ class DpFermiRecord(NoisySums):
         fields.check_gap_target(self.gap_target)
         checks.open_unit(share_dual=self.share_dual)
         checks.shares(share_counts=self.share_counts, share_gap=self.share_gap)
-        for name in ("noise_counts", "noise_gap"):
-            if getattr(self, name) is not None:
-                checks.not_negative(**{name: getattr(self, name)})
 
     @property
     def share_of_w(self) -> float:
         """The share of 1 / noise_primal^2 that the groups' sums have: none where there is no penalty."""
         return self.share_dual if self.multiplier > 0 else 0.0
 
-    def noise(self, name: str = "noise_primal") -> float:
-        """The noise multiplier `name`; BadInput before calibration."""
-        return fields.known_noise(**{name: getattr(self, name)})
-
     def idle_reason(self) -> str | None:
         """Why there is no penalty; None where there is one."""
         return fields.say_idle({"multiplier": self.multiplier})
 
-    def event(self, n_train: int) -> Events:
-        """Return one sampled Gaussian a step; with a penalty also the group sizes, with a gap aimed at decisions."""
-        if self.multiplier == 0:
-            return super().event(n_train)
-        return (Gaussian(self.noise("noise_counts")), *count_gaps(self), *super().event(n_train))
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """With a penalty the group sizes, in which a record counts once, and with a gap aimed at its decisions.
+
+        In any case the steps, and beside a step's gradients the groups' sums, to which a record adds at most 1.
+        """
+        counts = Release("counts", 1.0, "noise_counts", share="share_counts", needed=self.multiplier > 0)
+        steps = replace(self.step_sum(n_train, self.clip_primal, dual=1.0), name="primal")
+        return (counts, *releases_of_decisions(self, 1), steps)
 
     def count_deviation(self) -> float:
         """A record is counted once."""
         return self.noise("noise_counts")
-
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return C; 1, the most that a record adds to the groups' sums; and 1, as a record is counted once.
-
-        With a gap aimed at also what a record adds to the sums of decisions.
-        """
-        aimed = {} if self.gap_target is None else {"decisions": shift_of_decisions(LABELS, 1)}
-        return {"primal": self.clip_primal, "dual": 1.0, "counts": 1.0, **aimed}
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return what the second half of Theorem 3.3 claims for the same noise multipliers, q and T.
@@ -141,11 +122,6 @@ class DpFermiRecord(NoisySums):
         claim = claim_of_theorem(rate=self.rate(n_train), steps=self.steps(n_train), delta=delta)
         largest = max(self.share_of_w, 1.0 - self.share_of_w)
         return claim * math.sqrt(largest) / self.noise() if self.noise() else math.inf
-
-    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy with every noise multiplier set that is not set by hand, so that `epsilon` holds."""
-        known = with_count_noise(self, epsilon=epsilon, delta=delta)
-        return with_step_noise(known, epsilon=epsilon, delta=delta, n_train=n_train)
 
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given."""
@@ -167,12 +143,12 @@ class DpFermiRecordRule(NoisySumsRule):
         super().__init__(setting)
         self.conditions = penalty.Conditions(setting.cells)
         models, cells = len(setting.methods), setting.cells
-        self._weights = PenaltyWeights(setting, cells_moved=1)
+        self._weights = PenaltyWeights(setting, self.arrays, cells_moved=1)
         self.arrays["noisy_counts"] = np.ones((models, cells.count))
         self.arrays["centres"] = np.full((models, self.conditions.count), 0.5)
         for k, method in enumerate(setting.methods):
             if method.multiplier > 0 and setting.trainings[k].checkpoint is None:
-                self.arrays["noisy_counts"][k] = release_counts(setting, k, sensitivity=1.0)
+                self.arrays["noisy_counts"][k] = release_counts(setting, k)
         self.arrays["adversary"] = penalty.independent(self.conditions.shares(self.arrays["noisy_counts"]))
         self._set_table()
 
@@ -239,12 +215,7 @@ class DpFermiRecordRule(NoisySumsRule):
                 sizes = self.arrays["noisy_counts"][k]
                 self._weights.follow(k, sizes=sizes, epoch=epoch, kernel=kernel, feed=feed)
 
-    def state(self, model: int) -> dict[str, np.ndarray]:
-        return {**super().state(model), **self._weights.state(model)}
-
-    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
-        super().load(model, state)
-        self._weights.load(model, state)
+    def prepare(self) -> None:
         self._set_table()
 
     def _derivatives(self, records: Records) -> np.ndarray:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,10 +11,9 @@ from fairpriv_core import checks
 from fairpriv_core.engine.loop import Rule
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
-from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
-from fairpriv_core.methods.setting import Setting
-from fairpriv_core.privacy.calibrate import gaussian_mu
-from fairpriv_core.privacy.event import Events, Gaussian
+from fairpriv_core.methods.shared.noisy_sums import NoisySums, NoisySumsRule
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -37,9 +35,10 @@ class DpIsSgd(NoisySums):
         calibrates="noise_primal",
         max_labels=None,
     )
+    FOUND_ON: ClassVar[str] = "Adult"
 
-    network: str = fields.network()
-    variant: str = fields.variant()
+    network: str = fields.shared("network")
+    variant: str = fields.shared("variant")
     rate_cap: float = parameter(
         1.6,
         "Largest rate q_max",
@@ -48,7 +47,7 @@ class DpIsSgd(NoisySums):
         high=100.0,
         log=True,
     )
-    share_counts: float = fields.share_counts(0.01)
+    share_counts: float = fields.shared("share_counts", 0.01)
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the sizes' shift 1")
 
     def __post_init__(self) -> None:
@@ -56,8 +55,6 @@ class DpIsSgd(NoisySums):
         checks.one_of(fields.VARIANTS, variant=self.variant)
         checks.positive(rate_cap=self.rate_cap)
         checks.open_unit(share_counts=self.share_counts)
-        if self.noise_counts is not None:
-            checks.not_negative(noise_counts=self.noise_counts)
 
     @property
     def proved(self) -> bool:
@@ -68,39 +65,20 @@ class DpIsSgd(NoisySums):
         """The largest chance of a row to be in a sample, q_max: the one that is drawn at and counted."""
         return min(1.0, self.rate_cap * super().rate(n_train))
 
-    def count_noise(self) -> float:
-        """The noise multiplier of the group sizes; BadInput before calibration."""
-        return fields.known_noise(noise_counts=self.noise_counts)
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """The group sizes, which a record moves by at most 1 in L2, if they are noisy; and the steps, at q_max.
 
-    def event(self, n_train: int) -> Events:
-        """Return the group sizes' Gaussian, if they are noisy, and one sampled Gaussian a step at q_max."""
-        counts = (Gaussian(self.count_noise()),) if self.proved else ()
-        return (*counts, *super().event(n_train))
-
-    def published_event(self, n_train: int) -> Events:
-        """Return the steps alone: the paper does not pay for the group sizes."""
-        return super().event(n_train)
-
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return C for a step, and 1 for the group sizes."""
-        return {"gradients": self.clip_primal, "counts": 1.0}
-
-    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy whose noise multipliers together meet `epsilon`."""
-        if self.noise_counts is not None or not self.proved:
-            return super().calibrated(epsilon=epsilon, delta=delta, n_train=n_train)
-        noise = 1.0 / (gaussian_mu(epsilon, delta) * math.sqrt(self.share_counts))
-        return replace(self, noise_counts=noise).calibrated(epsilon=epsilon, delta=delta, n_train=n_train)
+        The paper does not pay for the sizes: `published_event` has the steps alone.
+        """
+        share = "share_counts" if self.proved else None
+        counts = Release("counts", 1.0, "noise_counts", share=share, needed=self.proved)
+        return (counts, *super().releases(n_train, groups))
 
     def unproved_reason(self) -> str | None:
         """Why the published variant has no epsilon; None for the proved variant."""
         if self.proved:
             return None
         return "The published accounting leaves out the group sizes, which set the sampling rates without noise."
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (*super().assumptions(), fields.chosen_on("Adult"))
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
@@ -150,12 +128,8 @@ class DpIsSgdRule(NoisySumsRule):
         return {"sampling_rates": self.scalars(model), "group_sizes": dict(zip(names, sizes, strict=True))}
 
     def _sizes(self, model: int) -> np.ndarray:
-        """Release the sizes of the groups (groups,), none below 0: a record moves them by at most 1 in L2."""
-        method, train = self.setting.methods[model], self.setting.trains[model]
-        exact = train.group_sizes
-        if not method.proved:
+        """Release the sizes of the groups (groups,), none below 0; as published they are exact."""
+        exact = self.setting.trains[model].group_sizes
+        if not self.setting.methods[model].proved:
             return exact
-        noisy = self.setting.trainings[model].mechanism.gaussian(
-            exact, sensitivity=1.0, noise_multiplier=method.count_noise(), purpose="counts", index=0
-        )
-        return noisy.clip(min=0.0)
+        return self.setting.release(model, "counts", exact).clip(min=0.0)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from fairpriv_core.engine.loop import Rule
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style
-from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.noisy_sums import NoisySums, NoisySumsRule
+from fairpriv_core.methods.shared.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class DpSgd(NoisySums):
         weighs_rows=True,
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:

@@ -11,9 +11,15 @@ from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style
-from fairpriv_core.methods.noisy_sums import NoisySumsRule, SumsWithCounts, clipped_loss_weights, count_by, running_mean
 from fairpriv_core.methods.none import loss_gradient_norms
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.noisy_sums import (
+    NoisySumsRule,
+    SumsWithCounts,
+    clipped_loss_weights,
+    count_by,
+    running_mean,
+)
+from fairpriv_core.methods.shared.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -41,11 +47,11 @@ class DpsgdF(SumsWithCounts):
         "had a sample of its own."
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
 
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return the largest bound that a group can have, C (1 + groups), and that a record is counted once."""
-        return {"gradients": self.clip_primal * (1.0 + groups), "counts": 1.0}
+    def largest_bound(self, groups: int) -> float:
+        """Return the largest bound that a group can have: C (1 + groups), as no share is more than their sum."""
+        return self.clip_primal * (1.0 + groups)
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
@@ -100,15 +106,8 @@ class DpsgdFPublishedRule(DpsgdFRule):
     def read_sample(self, sampled: Sampled) -> None:
         counts = super().statistics(sampled.records)
         assert counts is not None
-        for k, (method, training) in enumerate(zip(self.setting.methods, self.setting.trainings, strict=True)):
-            noisy = training.mechanism.gaussian(
-                counts[k],
-                sensitivity=1.0,
-                noise_multiplier=method.count_noise(),
-                purpose="counts",
-                index=sampled.step,
-            )
-            self._set_bounds(k, noisy)
+        for k, own in enumerate(counts):
+            self._set_bounds(k, self.setting.release(k, "counts", own, index=sampled.step))
 
     def statistics(self, records: Records) -> np.ndarray | None:
         return None

@@ -14,9 +14,9 @@ from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
-from fairpriv_core.methods.noisy_sums import NoisySumsRule, SumsWithCounts, within_reach
 from fairpriv_core.methods.none import loss_gradient_norms
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.noisy_sums import NoisySumsRule, SumsWithCounts, within_reach
+from fairpriv_core.methods.shared.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class DpsgdGlobalAdapt(SumsWithCounts):
         "had a sample of its own, and the count is divided by that sample's exact size."
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
     strict_clip: float = parameter(
         5.0,
         "Strict bound Z",
@@ -121,19 +121,10 @@ class GlobalAdaptPublishedRule(GlobalAdaptRule):
         counts = super().statistics(sampled.records)
         assert counts is not None
         update = super().secret_update(sampled)
-        for k, (method, training) in enumerate(zip(self.setting.methods, self.setting.trainings, strict=True)):
-            noisy = training.mechanism.gaussian(
-                counts[k],
-                sensitivity=1.0,
-                noise_multiplier=method.count_noise(),
-                purpose="counts",
-                index=sampled.step,
-            )
-            self.move(
-                k,
-                float(noisy[0])
-                / max(float(np.broadcast_to(sampled.records.present, sampled.records.shape)[k].sum()), 1.0),
-            )
+        present = np.broadcast_to(sampled.records.present, sampled.records.shape)
+        for k, own in enumerate(counts):
+            noisy = self.setting.release(k, "counts", own, index=sampled.step)
+            self.move(k, float(noisy[0]) / max(float(present[k].sum()), 1.0))
         return update
 
     def statistics(self, records: Records) -> np.ndarray | None:

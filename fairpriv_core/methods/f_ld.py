@@ -9,8 +9,8 @@ from fairpriv_core import checks
 from fairpriv_core.engine.loop import Rule
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, NotPrivate, Style
-from fairpriv_core.methods.lagrangian import LagrangianRule
-from fairpriv_core.methods.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared.lagrangian import LagrangianRule
+from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class FLd(NotPrivate, TrainsByRule):
         weighs_rows=True,
     )
 
-    epochs: int = fields.epochs(20)
-    batch_size: int | None = fields.fitting_batch_size()
-    learning_rate: float = fields.learning_rate(0.002)
-    optimizer: str = fields.optimizer("adam")
-    hidden_layers: int = fields.hidden_layers(0)
-    width: int = fields.width(64)
-    network: str = fields.network()
-    multiplier_max: float = fields.multiplier_max()
-    dual_step: float = fields.dual_step(0.5)
+    epochs: int = fields.shared("epochs")
+    batch_size: int | None = fields.shared("fitting_batch_size")
+    learning_rate: float = fields.shared("learning_rate", 0.002)
+    optimizer: str = fields.shared("optimizer")
+    hidden_layers: int = fields.shared("hidden_layers")
+    width: int = fields.shared("width")
+    network: str = fields.shared("network")
+    multiplier_max: float = fields.shared("multiplier_max")
+    dual_step: float = fields.shared("dual_step")
     gap_target: float | None = fields.gap_target(multiplier_max=2.0)
 
     def __post_init__(self) -> None:

@@ -21,7 +21,8 @@ from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
-from fairpriv_core.methods.noisy_sums import (
+from fairpriv_core.methods.none import loss_gradient_norms
+from fairpriv_core.methods.shared.noisy_sums import (
     AdaptiveBounds,
     NoisySumsRule,
     as_published,
@@ -32,8 +33,7 @@ from fairpriv_core.methods.noisy_sums import (
     running_noise,
     within_reach,
 )
-from fairpriv_core.methods.none import loss_gradient_norms
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.setting import Setting
 
 KINDS = ("class", "group")
 BINS = 16  # of a histogram of norms: half octaves, from C / 16 to 16 C, the outer ones open
@@ -66,7 +66,7 @@ class FairDpAdaptive(AdaptiveBounds):
         "sample's own gradients without noise, as the paper's footnote 1 says."
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
     clip_by: str = parameter(
         "class",
         "Bounds by",

@@ -37,10 +37,11 @@ from fairpriv_core.engine.networks import NETWORKS, AnyShape
 from fairpriv_core.engine.optimizers import SCHEDULES, rate_factor
 from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.methods import certificate_looks, fields
+from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import check_sizes
-from fairpriv_core.methods.certificates import (
+from fairpriv_core.methods.shared import certificate_looks
+from fairpriv_core.methods.shared.certificates import (
     OF_PAPER,
     CellSums,
     empirical_bound,
@@ -49,14 +50,12 @@ from fairpriv_core.methods.certificates import (
     spread,
     worst_case_bound,
 )
-from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule, clipped_loss_weights
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.noisy_sums import NoisySums, NoisySumsRule, clipped_loss_weights
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.notion import Notion
-from fairpriv_core.privacy.accountants import rdp_epsilon
-from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
-from fairpriv_core.privacy.event import Events, Gaussian, Laplace, Parallel
 from fairpriv_core.privacy.sums import on_grid, sensitivity
 from fairpriv_core.seeds import public_generator
 
@@ -83,12 +82,13 @@ class FairDpCertified(NoisySums):
         certifies=True,
         counts_groups=True,
     )
+    FOUND_ON: ClassVar[str] = "Adult, Bank, COMPAS, credit default and synthetic data"
 
-    batch_size: int = fields.batch_size(1024)
-    learning_rate: float = fields.learning_rate(0.2)
-    hidden_layers: int = fields.hidden_layers(1)
-    width: int = fields.width(32)
-    network: str = fields.network()
+    batch_size: int = fields.shared("batch_size", 1024)
+    learning_rate: float = fields.shared("learning_rate", 0.2)
+    hidden_layers: int = fields.shared("hidden_layers", 1)
+    width: int = fields.shared("width", 32)
+    network: str = fields.shared("network")
     optimizer: str = parameter(
         "sgd",
         "Optimizer",
@@ -107,7 +107,7 @@ class FairDpCertified(NoisySums):
         paper="reduced half-way",
         expert=True,
     )
-    variant: str = fields.variant()
+    variant: str = fields.shared("variant")
     weight_bound: float = parameter(
         0.7,
         "Weight bound M",
@@ -133,7 +133,7 @@ class FairDpCertified(NoisySums):
     noise_certificate: float | None = fields.noise_multiplier(
         "Certificate noise", "the shift that the paper gives its certificate (published variant)"
     )
-    share_counts: float = fields.share_counts(0.02)
+    share_counts: float = fields.shared("share_counts", 0.02)
     certificate_target: float | None = certificate_looks.certificate_target()
     looks: int = certificate_looks.looks()
     share_looks: float = certificate_looks.share_looks()
@@ -148,9 +148,6 @@ class FairDpCertified(NoisySums):
         checks.whole(low=2, ensemble=self.ensemble)
         checks.open_unit(failure=self.failure)
         checks.open_unit(share_counts=self.share_counts)
-        for name in ("noise_counts", "noise_certificate"):
-            if getattr(self, name) is not None:
-                checks.not_negative(**{name: getattr(self, name)})
         certificate_looks.check_looks(self)
 
     @property
@@ -158,66 +155,47 @@ class FairDpCertified(NoisySums):
         """Whether this is the proved variant."""
         return self.variant == "proved"
 
-    def noise_of(self, name: str) -> float:
-        """The noise multiplier `name`; BadInput before calibration."""
-        return fields.known_noise(**{name: getattr(self, name)})
-
     def last_rate(self, n_train: int) -> float:
         """Return the learning rate of the last step, a plain one, as the schedule leaves it."""
         steps = self.steps(n_train)
         return self.learning_rate * rate_factor(self.schedule, steps - 1, steps)
 
-    def event(self, n_train: int) -> Events:
-        """Return what `fit` releases: counts, all planned looks, a sampled Gaussian a step for each group in parallel.
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """The group sizes, which a record zeroed out moves by 1; all planned looks; a step's sum a group, in parallel.
 
-        As published: the steps, and the paper's certificate.
+        As published: the steps, and the paper's certificate; sizes are read in clear.
         """
-        steps = Parallel(((self._sampled(self.noise(), n_train),),))
-        if not self.proved:
-            return (steps, Laplace(self.noise_of("noise_certificate")))
-        return (Gaussian(self.noise_of("noise_counts")), *certificate_looks.looks_event(self), steps)
+        steps = self.step_sum(n_train, self.clip_primal)
+        assert steps.sample is not None
+        return (
+            Release("counts", 1.0, "noise_counts", share="share_counts", needed=self.proved),
+            *certificate_looks.releases_of_looks(self),
+            replace(steps, sample=replace(steps.sample, by_group=True)),
+            Release("certificate", None, "noise_certificate", needed=not self.proved, laplace=True),
+        )
 
     def count_deviation(self) -> float | None:
         """A record zeroed out leaves one size; the published variant needs none."""
-        return self.noise_of("noise_counts") if self.proved else None
+        return self.noise("noise_counts") if self.proved else None
 
     def require_possible(self, notion: Notion, *, n_train: int, groups: int) -> None:
         """Raise BadInput for a target that no look can be below."""
         certificate_looks.require_reachable(self, notion, n_train=n_train, groups=groups)
-
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return C, and what a record adds to counts, and to those of a look."""
-        looked = {} if self.certificate_target is None else {"looks": certificate_looks.ONE_CELL}
-        return {"gradients": self.clip_primal, "counts": 1.0, **looked}
 
     @property
     def certified_failure(self) -> float | None:
         """The chance that the exported model's certificate may fail with; None as published, where none is made."""
         return self.failure if self.proved else None
 
-    def published_epsilon(self, n_train: int, delta: float) -> float | None:
-        """Return Theorem 1's figure: the moments accountant on one group's steps; it counts nothing else."""
-        return rdp_epsilon((self._sampled(self.noise(), n_train),), delta)
-
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy with every noise set that is not set by hand, so that the variant's epsilon holds."""
-        known = replace(
-            self,
-            noise_counts=_or(self.noise_counts, 1.0 / (gaussian_mu(epsilon, delta) * math.sqrt(self.share_counts))),
-            noise_certificate=self.noise_certificate if self.proved else _or(self.noise_certificate, 1.0),
-            noise_looks=certificate_looks.calibrate_looks(self, epsilon=epsilon, delta=delta),
-        )
-        if self.noise_primal is not None:
-            return known
+        """Return a copy with every noise set that is not set by hand.
 
-        def events_for(noise: float) -> Events:
-            if not self.proved:
-                return (known._sampled(noise, n_train),)
-            return replace(known, noise_primal=noise).event(n_train)
-
-        accountant = "pld" if self.proved else "rdp"
-        noise = calibrate(events_for, epsilon=epsilon, delta=delta, accountant=accountant)
-        return replace(known, noise_primal=noise)
+        As published by Theorem 1: the moments accountant on one group's steps, which counts nothing else.
+        """
+        known = self
+        if not self.proved and self.noise_certificate is None:
+            known = replace(self, noise_certificate=1.0)
+        return super(FairDpCertified, known).calibrated(epsilon=epsilon, delta=delta, n_train=n_train)
 
     def unproved_reason(self) -> str | None:
         """Why the published variant has no epsilon; None for the proved variant."""
@@ -228,13 +206,9 @@ class FairDpCertified(NoisySums):
             "more record shifts the even split of the last step, and the certificate's noise ignores its divisors."
         )
 
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (
-            *super().assumptions(),
-            "The list of groups is public; a record zeroed out belongs to none of them.",
-            fields.chosen_on("Adult, Bank, COMPAS, credit default and synthetic data"),
-        )
+    def taken_as_given(self) -> tuple[str, ...]:
+        """What is public, and what a neighbour is."""
+        return (*super().taken_as_given(), "The list of groups is public; a record zeroed out belongs to none of them.")
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
@@ -249,10 +223,6 @@ class FairDpCertified(NoisySums):
             certificate_looks.as_planned(fitted, planned=method.event(n), steps_per_epoch=method.steps_per_epoch(n))
             for method, fitted in zip(methods, super().fit_many(methods, trains, trainings), strict=True)
         ]
-
-
-def _or(value: float | None, default: float) -> float:
-    return default if value is None else value
 
 
 @dataclass
@@ -353,13 +323,13 @@ class FairDpCertifiedRule(Bounding, Halting, PlainLast, NoisySumsRule):
         return sum_by_micro_batch(sampled, weights, micro, parts=self.setting.methods[0].ensemble, bound=reach)
 
     def _release_part(self, model: int, total: np.ndarray, sampled: Sampled, group: int) -> np.ndarray:
-        method = self.setting.methods[model]
+        sample = self.setting.sums[model][1]
         return self.setting.trainings[model].mechanism.sampled_gaussian(
             total.reshape(-1),
             radius=float(self.noise_bounds()[model]),
-            noise_multiplier=method.noise(),
-            sampling_rate=method.rate(self.setting.n),
-            relation="add_remove",
+            noise_multiplier=self._noises[model],
+            sampling_rate=sample.rate,
+            relation=sample.relation,
             step=sampled.step,
             part=str(group),
         )
@@ -383,18 +353,12 @@ class FairDpCertifiedRule(Bounding, Halting, PlainLast, NoisySumsRule):
 
 
 def release_sizes(setting: Setting[FairDpCertified], k: int) -> np.ndarray:
-    """Release the group sizes of model k, (groups,): a record zeroed out moves them by 1.
+    """Release the group sizes of model k, (groups,).
 
     Raises RunFailed, naming the group and its noisy size, where one is too small; that release is paid for too.
     """
     train = setting.trains[k]
-    noisy = setting.trainings[k].mechanism.gaussian(
-        train.group_sizes,
-        sensitivity=1.0,
-        noise_multiplier=setting.methods[k].noise_of("noise_counts"),
-        purpose="counts",
-        index=0,
-    )
+    noisy = setting.release(k, "counts", train.group_sizes)
     check_sizes(train.group_names, noisy)
     return noisy
 
@@ -421,13 +385,8 @@ def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Ker
     cells = _cell_sums(setting, k, deviation=deviation, kernel=kernel, feed=feed)
     asked = [notions()[name] for name in method.info.notions]
     bounds = [empirical_bound(cells, notion, failure=method.failure, samples=method.ensemble) for notion in asked]
-    noisy = setting.trainings[k].mechanism.laplace(
-        np.array([1.0 if bound is None else bound for bound in bounds]),
-        sensitivity=float(len(bounds) / sizes.min()),
-        scale=method.noise_of("noise_certificate"),
-        purpose="certificate",
-        index=0,
-    )
+    told = np.array([1.0 if bound is None else bound for bound in bounds])
+    noisy = setting.release(k, "certificate", told, sensitivity=float(len(bounds) / sizes.min()))
     worst = worst_case_bound(method.weight_bound + method.last_rate(setting.n) * method.clip_primal, deviation)
     return {
         "of": OF_PAPER,

@@ -14,10 +14,9 @@ r the mean of what clipping cuts off, u = sum_a s_a (g_a - g), k_a and l_a from 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,10 +27,9 @@ from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Drawn, Feed, Records
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
-from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
-from fairpriv_core.methods.setting import Setting
-from fairpriv_core.privacy.calibrate import gaussian_mu
-from fairpriv_core.privacy.event import Events, Gaussian
+from fairpriv_core.methods.shared.noisy_sums import NoisySums, NoisySumsRule
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.privacy.sums import sensitivity
 
 _CHUNK = 4096
@@ -57,8 +55,9 @@ class FairLens(NoisySums):
         variants=fields.VARIANTS,
         calibrates="noise_primal",
     )
+    FOUND_ON: ClassVar[str] = "Adult"
 
-    variant: str = fields.variant()
+    variant: str = fields.shared("variant")
     multiplier_gradient: float = parameter(
         0.3,
         "Multiplier γ₁, clipping",
@@ -99,8 +98,6 @@ class FairLens(NoisySums):
         checks.not_negative(multiplier_gradient=self.multiplier_gradient, multiplier_boundary=self.multiplier_boundary)
         checks.positive(reach=self.reach)
         checks.open_unit(share_statistics=self.share_statistics)
-        if self.noise_statistics is not None:
-            checks.not_negative(noise_statistics=self.noise_statistics)
 
     @property
     def proved(self) -> bool:
@@ -113,8 +110,8 @@ class FairLens(NoisySums):
         return self.multiplier_gradient > 0 or self.multiplier_boundary > 0
 
     @property
-    def releases(self) -> int:
-        """How often group statistics are released."""
+    def measured_epochs(self) -> int:
+        """After how many epochs group statistics are released."""
         return self.epochs - 1 if self.proved and self.regularises else 0
 
     def idle_reason(self) -> str | None:
@@ -122,29 +119,12 @@ class FairLens(NoisySums):
         weights = {"multiplier_gradient": self.multiplier_gradient, "multiplier_boundary": self.multiplier_boundary}
         return fields.say_idle(weights, self.epochs if self.proved else None)
 
-    def statistics_noise(self) -> float:
-        """The noise multiplier of the group statistics; BadInput before calibration."""
-        return fields.known_noise(noise_statistics=self.noise_statistics)
-
-    def event(self, n_train: int) -> Events:
-        """Return the statistics' Gaussians, if any, and one sampled Gaussian a step."""
-        statistics = (Gaussian(self.statistics_noise(), self.releases),) if self.releases else ()
-        return (*statistics, *super().event(n_train))
-
-    def published_event(self, n_train: int) -> Events:
-        """Return the steps alone: the paper's accounting is DP-SGD's."""
-        return super().event(n_train)
-
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return C for a step, and 1 for the group statistics, which are scaled to it."""
-        return {"gradients": self.clip_primal, "statistics": 1.0}
-
-    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy whose noise multipliers together meet `epsilon`."""
-        if self.noise_statistics is not None or not self.releases:
-            return super().calibrated(epsilon=epsilon, delta=delta, n_train=n_train)
-        noise = math.sqrt(self.releases / self.share_statistics) / gaussian_mu(epsilon, delta)
-        return replace(self, noise_statistics=noise).calibrated(epsilon=epsilon, delta=delta, n_train=n_train)
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """The group statistics, if any, of which a record's part has length 1 at most (`GroupSums.pack`); the steps."""
+        times = self.measured_epochs
+        share = "share_statistics" if times else None
+        statistics = Release("statistics", 1.0, "noise_statistics", "epoch", times, share)
+        return (statistics, *super().releases(n_train, groups))
 
     def unproved_reason(self) -> str | None:
         """Why the published variant has no epsilon; None for the proved variant."""
@@ -154,10 +134,6 @@ class FairLens(NoisySums):
             "The published accounting does not hold: each record's clipped gradient depends, by way of group "
             "statistics without noise, on all other records of the sample."
         )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (*super().assumptions(), fields.chosen_on("Adult"))
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
@@ -199,7 +175,7 @@ class FairLensRule(NoisySumsRule):
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         for k, method in enumerate(self.setting.methods):
-            if epoch < method.releases:
+            if epoch < method.measured_epochs:
                 self.set_factors(k, self._release_sums(k, epoch, kernel, feed))
 
     def set_factors(self, model: int, sums: GroupSums) -> None:
@@ -228,13 +204,8 @@ class FairLensRule(NoisySumsRule):
     def _release_sums(self, k: int, epoch: int, kernel: Kernel, feed: Feed) -> GroupSums:
         method, groups = self.setting.methods[k], self.setting.trains[k].groups
         sums = sum_everyone(k, kernel=kernel, feed=feed, groups=groups, bound=method.clip_primal, reach=method.reach)
-        noisy = self.setting.trainings[k].mechanism.gaussian(
-            sums.pack(method.clip_primal, method.reach),
-            sensitivity=sensitivity(1.0),
-            noise_multiplier=method.statistics_noise(),
-            purpose="statistics",
-            index=epoch,
-        )
+        packed = sums.pack(method.clip_primal, method.reach)
+        noisy = self.setting.release(k, "statistics", packed, sensitivity=sensitivity(1.0), index=epoch)
         return GroupSums.unpack(noisy, method.clip_primal, method.reach, groups)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import MISSING, field
 from typing import Any, ClassVar, Literal, Protocol
 
 from fairpriv_core import checks
@@ -36,91 +37,140 @@ LEAST_STEPS = 1500  # with fewer, training on a small table has not converged
 FEW_STEPS = 300  # with fewer, a model of a small table is hardly better than one answer for everybody
 ASKED_A_ROUND = 9  # fairlearn asks its learner for an answer, then up to 4 times to bound each of two duality gaps
 
-
-def chosen_on(data: str) -> str:
-    """Say on which data sets a method's defaults were found."""
-    return f"The shipped settings were chosen on {data}; that choice is not charged."
-
-
-def epochs(default: int) -> Any:
-    """Passes over the training rows."""
-    return parameter(default, "Epochs", "Passes over the training rows. Each one releases more.", low=1, high=1000)
-
-
-def batch_size(default: int) -> Any:
-    """Rows in a batch."""
-    return parameter(
-        default, "Batch size", "Rows in a batch; for a secret sample, its expected size.", low=1, high=65536, log=True
-    )
-
-
-def fitting_batch_size() -> Any:
-    """Rows in a batch, which may follow from the number of rows."""
-    return parameter(USUAL_BATCH, "Batch size", f"Rows in a batch. {_say_fitting(USUAL_BATCH)}", **_BATCH_RANGE)
-
-
-def fitting_sample_size() -> Any:
-    """Rows expected in a secret sample, which follow from the number of rows unless they are set."""
-    what = f"Rows expected in a secret sample. {_say_fitting(USUAL_SAMPLE)}"
-    return parameter(None, "Batch size", what, **_BATCH_RANGE)
-
-
 _BATCH_RANGE: dict[str, Any] = {"low": 1, "high": 65536, "log": True}
-
-
-def _say_fitting(usual: int) -> str:
-    return f"Empty: {usual:,}, or as few as make {LEAST_STEPS:,} steps of all epochs together."
-
-
-def learning_rate(default: float) -> Any:
-    """Step length."""
-    return parameter(default, "Learning rate", "Length of a step.", low=1e-5, high=10.0, log=True, expert=True)
-
-
-def optimizer(default: str) -> Any:
-    """How a step is taken."""
-    return parameter(default, "Optimizer", "How a step follows the gradient.", choices=OPTIMIZERS, expert=True)
-
-
-def network() -> Any:
-    """Kind of network."""
-    return parameter(
+_FITTING = f"Empty: {{:,}}, or as few as make {LEAST_STEPS:,} steps of all epochs together."
+#: hyper-parameters that several methods have: the usual default, and how a form shows them
+_SHARED: dict[str, Any] = {
+    "epochs": parameter(20, "Epochs", "Passes over the training rows. Each one releases more.", low=1, high=1000),
+    "batch_size": parameter(
+        256, "Batch size", "Rows in a batch; for a secret sample, its expected size.", low=1, high=65536, log=True
+    ),
+    "fitting_batch_size": parameter(
+        USUAL_BATCH, "Batch size", f"Rows in a batch. {_FITTING.format(USUAL_BATCH)}", **_BATCH_RANGE
+    ),
+    "fitting_sample_size": parameter(
+        None, "Batch size", f"Rows expected in a secret sample. {_FITTING.format(USUAL_SAMPLE)}", **_BATCH_RANGE
+    ),
+    "learning_rate": parameter(0.01, "Learning rate", "Length of a step.", low=1e-5, high=10.0, log=True, expert=True),
+    "optimizer": parameter("adam", "Optimizer", "How a step follows the gradient.", choices=OPTIMIZERS, expert=True),
+    "network": parameter(
         MLP,
         "Network",
         "mlp: hidden layers and width as set. For images: cnn_small, 2 convolutions and 2 dense layers; vgg9, 9. "
         "Your own: package:function of an installed package, which builds a PyTorch module.",
         choices=NETWORKS,
         open=True,
-    )
-
-
-def hidden_layers(default: int) -> Any:
-    """Depth."""
-    return parameter(
-        default,
+    ),
+    "hidden_layers": parameter(
+        0,
         "Hidden layers",
         "0 is logistic regression; more layers fit more and take more noise.",
         low=0,
         high=10,
         paper="2",
-    )
-
-
-def width(default: int) -> Any:
-    """Units in a hidden layer."""
-    return parameter(default, "Width", "Units in each hidden layer.", low=1, high=512, expert=True)
-
-
-def multiplier_max(default: float = 5.0) -> Any:
-    """Largest multiplier: towards a gap λ grows no further than the gap asks for, so it may be large."""
-    return parameter(
-        default,
+    ),
+    "width": parameter(64, "Width", "Units in each hidden layer.", low=1, high=512, expert=True),
+    "multiplier_max": parameter(
+        5.0,  # towards a gap λ grows no further than the gap asks for, so it may be large
         "Largest multiplier λ_max",
         "How hard the notion may be pursued; 0 trains for accuracy alone.",
         low=0.0,
         high=50.0,
         fairer="more",
-    )
+    ),
+    "share_counts": parameter(
+        0.05, "Budget share, counts", "Share of the budget for the group sizes.", low=0.001, high=0.9, expert=True
+    ),
+    "share_gap": parameter(
+        0.2,
+        "Budget share, decisions",
+        "Share of the budget for the groups' decisions, where a gap is aimed at.",
+        low=0.001,
+        high=0.9,
+        expert=True,
+    ),
+    "noise_gap": parameter(
+        None,
+        "Noise of decisions σ_g",
+        "Noise standard deviation over the shift of the groups' decisions, counted where a gap is aimed at; empty: "
+        "set from ε.",
+        low=0.0,
+        high=1e4,
+        expert=True,
+    ),
+    "fixed_multiplier": parameter(
+        12.0,
+        "Multiplier λ",
+        "Weight of the penalty on dependence; 0 trains for accuracy alone.",
+        low=0.0,
+        high=500.0,
+        log=True,
+        paper="0 to 2.5; on faces, 0 to 500",
+        fairer="more",
+    ),
+    "adversary_step": parameter(
+        0.1,
+        "Step of W",
+        "Length of a step of the maximising W.",
+        low=1e-4,
+        high=10.0,
+        log=True,
+        paper="0.005 to 0.01",
+        expert=True,
+    ),
+    "adversary_norm": parameter(
+        5.0,
+        "Largest norm D of W",
+        "W is scaled back to this norm.",
+        low=0.1,
+        high=100.0,
+        log=True,
+        paper="1 to 5",
+        expert=True,
+    ),
+    "surrogate": parameter(
+        SURROGATES[0],
+        "Surrogate h",
+        "What training takes for a decision: the positive label's probability, or its logit, of which C_p = 10 and "
+        "C_d = 5 are usual sizes.",
+        choices=SURROGATES,
+        expert=True,
+    ),
+    "warmup_epochs": parameter(
+        0,
+        "Epochs before fairness",
+        "So many epochs pass before multipliers move and anything is released; 0 and 1 are the paper's.",
+        low=0,
+        high=1000,
+        expert=True,
+    ),
+    "dual_step": parameter(
+        0.5,
+        "Dual step s",
+        "How far the multipliers move for a violation of 1, after each epoch.",
+        low=0.01,
+        high=50.0,
+        log=True,
+        expert=True,
+    ),
+    "variant": parameter(
+        "proved",
+        "Variant",
+        "Proved: epsilon holds for what the code releases. Published: the paper's algorithm and its claim.",
+        choices=VARIANTS,
+    ),
+}
+
+
+def shared(name: str, default: Any = MISSING) -> Any:
+    """Declare a hyper-parameter that others have too, with another default than the usual one where one is given."""
+    usual = _SHARED[name]
+    return field(default=usual.default if default is MISSING else default, metadata=usual.metadata)
+
+
+def chosen_on(data: str) -> str:
+    """Say on which data sets a method's defaults were found."""
+    return f"The shipped settings were chosen on {data}; that choice is not charged."
 
 
 def gap_target(
@@ -167,16 +217,6 @@ def share_of_budget(default: float, title: str, what: str, **shown: Any) -> Any:
     return parameter(default, f"Budget share, {title}", help, low=0.001, high=0.9, expert=True, **shown)
 
 
-def share_counts(default: float) -> Any:
-    """Share of the budget for the group sizes."""
-    return share_of_budget(default, "counts", "the group sizes")
-
-
-def share_gap() -> Any:
-    """Share of the budget for DP-FERMI's decisions."""
-    return share_of_budget(0.2, "decisions", "the groups' decisions, where a gap is aimed at")
-
-
 def check_gap_target(target: float | None, variant: str = "proved") -> None:
     """Raise BadInput for a gap that is none, or for any of a published variant."""
     if target is None:
@@ -200,19 +240,6 @@ def penalty_gap_target() -> Any:
     )
 
 
-def noise_gap() -> Any:
-    """Noise of DP-FERMI's decisions, which calibration sets where a gap is aimed at, unless a person does."""
-    return parameter(
-        None,
-        "Noise of decisions σ_g",
-        "Noise standard deviation over the shift of the groups' decisions, counted where a gap is aimed at; empty: set "
-        "from ε.",
-        low=0.0,
-        high=1e4,
-        expert=True,
-    )
-
-
 def say_idle(multipliers: Mapping[str, float], epochs: int | None = None, before: int = 0) -> str | None:
     """Return why multipliers with these largest values, which move after each of some `epochs`, pursue nothing.
 
@@ -228,85 +255,6 @@ def say_idle(multipliers: Mapping[str, float], epochs: int | None = None, before
             "one; take 2 epochs or more."
         )
     return None
-
-
-def fixed_multiplier(default: float) -> Any:
-    """Weight of DP-FERMI's penalty."""
-    return parameter(
-        default,
-        "Multiplier λ",
-        "Weight of the penalty on dependence; 0 trains for accuracy alone.",
-        low=0.0,
-        high=500.0,
-        log=True,
-        paper="0 to 2.5; on faces, 0 to 500",
-        fairer="more",
-    )
-
-
-def adversary_step(default: float) -> Any:
-    """Step of DP-FERMI's W."""
-    return parameter(
-        default,
-        "Step of W",
-        "Length of a step of the maximising W.",
-        low=1e-4,
-        high=10.0,
-        log=True,
-        paper="0.005 to 0.01",
-        expert=True,
-    )
-
-
-def adversary_norm(default: float) -> Any:
-    """Largest norm of DP-FERMI's W."""
-    return parameter(
-        default,
-        "Largest norm D of W",
-        "W is scaled back to this norm.",
-        low=0.1,
-        high=100.0,
-        log=True,
-        paper="1 to 5",
-        expert=True,
-    )
-
-
-def surrogate() -> Any:
-    """What training takes for a decision."""
-    return parameter(
-        SURROGATES[0],
-        "Surrogate h",
-        "What training takes for a decision: the positive label's probability, or its logit, of which C_p = 10 and "
-        "C_d = 5 are usual sizes.",
-        choices=SURROGATES,
-        expert=True,
-    )
-
-
-def warmup_epochs() -> Any:
-    """How long multipliers stay at 0 for certain."""
-    return parameter(
-        0,
-        "Epochs before fairness",
-        "So many epochs pass before multipliers move and anything is released; 0 and 1 are the paper's.",
-        low=0,
-        high=1000,
-        expert=True,
-    )
-
-
-def dual_step(default: float) -> Any:
-    """Step of the multipliers."""
-    return parameter(
-        default,
-        "Dual step s",
-        "How far the multipliers move for a violation of 1, after each epoch.",
-        low=0.01,
-        high=50.0,
-        log=True,
-        expert=True,
-    )
 
 
 def averaged(what: str, default: float) -> Any:
@@ -325,16 +273,6 @@ def noise_multiplier(title: str, over: str) -> Any:
     """A noise multiplier that calibration sets unless a person does."""
     return parameter(
         None, title, f"Noise standard deviation over {over}; empty: set from ε.", low=0.0, high=1e4, expert=True
-    )
-
-
-def variant() -> Any:
-    """Which statement of epsilon the noise is set for."""
-    return parameter(
-        "proved",
-        "Variant",
-        "Proved: epsilon holds for what the code releases. Published: the paper's algorithm and its claim.",
-        choices=VARIANTS,
     )
 
 

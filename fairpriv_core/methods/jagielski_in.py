@@ -16,7 +16,6 @@ are ours, and no printed number could be reproduced.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -28,18 +27,16 @@ from scipy.linalg import solve_triangular
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN
-from fairpriv_core.engine.predict import build_mixture
+from fairpriv_core.engine.models import Mixture, mix
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter, with_step_noise
+from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import require_rows
+from fairpriv_core.methods.shared.releases import Private, Release, check_noises
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells, build_cells
-from fairpriv_core.privacy.calibrate import gaussian_mu
-from fairpriv_core.privacy.event import Events, Gaussian, Laplace
 from fairpriv_core.privacy.sums import on_grid
 
 COUNTS_MOVED = 2.0  # in L1: a person who changes group leaves one of the counts and joins another
-_NOISES = ("noise_primal", "noise_dual", "noise_counts")
 _TRUTH = np.array([0.0, 1.0])  # a label's own value
 _ROUNDS, _GROWTH = 40, 0.6  # rounds from ε = 1 on; below it as this power of ε, by docs/methods/defaults.md
 _UNSHORTENED = 0.95  # the share of rows whose length stands; longer ones are shortened to theirs, which is public
@@ -47,11 +44,12 @@ _CHUNK = 16384
 
 
 @dataclass(frozen=True)
-class JagielskiIn(FitsAlone):
+class JagielskiIn(Private, FitsAlone):
     """Hyper-parameters of the game.
 
     `share_dual` and `share_counts` split the budget: shares of mu^2, mu the Gaussian mechanism with the run's (epsilon,
     delta); a Laplace release of scale b counts as 1 / b^2 there. The learner gets what is left.
+    The paper's claim is for another learner; none is shown.
     """
 
     info: ClassVar[MethodInfo] = MethodInfo(
@@ -65,6 +63,7 @@ class JagielskiIn(FitsAlone):
         variants=("proved",),
         calibrates="noise_primal",
     )
+    FOUND_ON: ClassVar[str] = "Adult, Bank, COMPAS, credit default and synthetic data"
 
     rounds: int | None = parameter(
         None,
@@ -113,7 +112,7 @@ class JagielskiIn(FitsAlone):
     noise_dual: float | None = fields.laplace_scale("Auditor's noise", "the shift of the means")
     noise_counts: float | None = fields.laplace_scale("Count noise", "the counts' shift of 2")
     share_dual: float = fields.share_of_budget(0.1, "auditor", "the auditor")
-    share_counts: float = fields.share_counts(0.05)
+    share_counts: float = fields.shared("share_counts")
 
     def __post_init__(self) -> None:
         checks.whole(low=2, high=1000, rounds=self.count_rounds())
@@ -121,13 +120,7 @@ class JagielskiIn(FitsAlone):
         fields.check_gap_target(self.gap_target)
         checks.positive(multiplier_max=self.multiplier_max, dual_step=self.dual_step, ridge=self.ridge)
         checks.shares(share_dual=self.share_dual, share_counts=self.share_counts)
-        for name in _NOISES:
-            if getattr(self, name) is not None:
-                checks.not_negative(**{name: getattr(self, name)})
-
-    def noise(self, name: str) -> float:
-        """The noise `name`; BadInput before calibration."""
-        return fields.known_noise(**{name: getattr(self, name)})
+        check_noises(self)
 
     def count_rounds(self) -> int:
         """Return the rounds; left empty and not calibrated, as many as from ε = 1 on."""
@@ -137,52 +130,28 @@ class JagielskiIn(FitsAlone):
         """Return the number of rounds."""
         return self.count_rounds()
 
-    def event(self, n_train: int) -> Events:
-        """Return the counts, and all rounds but one: the first answer and the last violations need no release."""
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """The counts, and all rounds but one: the first answer and the last violations need no release.
+
+        Counts and means move in L1, the means as the true group sizes are, which are protected: n / groups stands in.
+        The regression's vector moves as the cost of one's own decision does, by B at most.
+        """
+        times, each = self.count_rounds() - 1, groups / n_train
         return (
-            Laplace(self.noise("noise_counts")),
-            Laplace(self.noise("noise_dual"), self.count_rounds() - 1),
-            Gaussian(self.noise("noise_primal"), self.count_rounds() - 1),
+            Release("counts", COUNTS_MOVED, "noise_counts", share="share_counts", laplace=True),
+            Release("means", each, "noise_dual", "step", times, "share_dual", laplace=True, purpose="auditor"),
+            Release("cost of a decision", self.multiplier_max, "noise_primal", "step", times, purpose="learner"),
         )
 
     def count_deviation(self) -> float | None:
         """Sizes are read off the counts by label."""
         return 0.0
 
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return the counts' and the means' shift, in L1, and how far the cost of one's decision may move.
-
-        The true group sizes are protected: n / groups stands in.
-        """
-        return {"counts": COUNTS_MOVED, "means": groups / n_train, "cost of a decision": self.multiplier_max}
-
-    def published_epsilon(self, n_train: int, delta: float) -> float | None:
-        """Return None: the paper's claim is for another learner."""
-        return None
-
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
         """Return a copy with rounds and every noise set that are not set by hand, so that `epsilon` holds."""
         rounds = max(round(_ROUNDS * min(epsilon, 1.0) ** _GROWTH), 2) if self.rounds is None else self.rounds
-        mu, releases = gaussian_mu(epsilon, delta), rounds - 1
-        counts, dual = 1.0 / (mu * math.sqrt(self.share_counts)), math.sqrt(releases / self.share_dual) / mu
-        known = replace(
-            self,
-            rounds=rounds,
-            noise_counts=counts if self.noise_counts is None else self.noise_counts,
-            noise_dual=dual if self.noise_dual is None else self.noise_dual,
-        )
-        return with_step_noise(known, epsilon=epsilon, delta=delta, n_train=n_train)
-
-    def unproved_reason(self) -> str | None:
-        """Epsilon is proved."""
-        return None
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (
-            *fields.ATTRIBUTE_ASSUMED,
-            fields.chosen_on("Adult, Bank, COMPAS, credit default and synthetic data"),
-        )
+        known = replace(self, rounds=rounds)
+        return super(JagielskiIn, known).calibrated(epsilon=epsilon, delta=delta, n_train=n_train)
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; RunFailed where a group has too few noisy rows."""
@@ -235,9 +204,9 @@ class _Game:
             self._logarithms = self._logarithms + self._method.dual_step * (signed - self._bound)
         self._report()
 
-    def mixture(self) -> tuple[dict[str, Any], np.ndarray]:
+    def mixture(self) -> tuple[Mixture, np.ndarray]:
         """Return (network, parameters) of the classifier that draws one of the rules so far."""
-        return build_mixture(self.rules, np.ones(len(self.rules)))
+        return mix(self.rules, np.ones(len(self.rules)))
 
     def notes(self) -> dict[str, object]:
         """Return what else is exported, all of it from releases."""
@@ -277,13 +246,8 @@ class _Game:
         spread = float((centred.max(axis=0) - centred.min(axis=0)).max())
         released = np.zeros(self._train.d + 1)
         if spread > 0:
-            released = self._training.mechanism.gaussian(
-                self._oracle.group_term(centred),
-                sensitivity=self._oracle.radius * spread,
-                noise_multiplier=self._method.noise("noise_primal"),
-                purpose="learner",
-                index=index,
-            )
+            term, moved = self._oracle.group_term(centred), self._oracle.radius * spread
+            released = self._release("cost of a decision", term, sensitivity=moved, index=index)
         return self._oracle.answer(public, released)
 
     def _audit(self, rule: np.ndarray, index: int) -> np.ndarray:
@@ -293,13 +257,8 @@ class _Game:
             values = np.abs(values - self._train.y)
         inside = self._cell != NO_CELL
         sums = np.bincount(self._cell[inside], weights=values[inside] - 0.5, minlength=self._cells.count)
-        released = self._training.mechanism.laplace(
-            sums / self._sizes,
-            sensitivity=0.5 * self._largest_move(),
-            scale=self._method.noise("noise_dual"),
-            purpose="auditor",
-            index=index,
-        )
+        moved = 0.5 * self._largest_move()
+        released = self._release("means", sums / self._sizes, sensitivity=moved, index=index)
         by_label = np.bincount(self._train.y, weights=values, minlength=LABELS)
         everyone = (self._cells.conditions @ by_label) / self._people
         violations: np.ndarray = released + 0.5 - everyone
@@ -312,13 +271,10 @@ class _Game:
 
     def _release_counts(self) -> np.ndarray:
         code = self._train.group * LABELS + self._train.y
-        return self._training.mechanism.laplace(
-            np.bincount(code, minlength=self._train.groups * LABELS).astype(np.float64),
-            sensitivity=COUNTS_MOVED,
-            scale=self._method.noise("noise_counts"),
-            purpose="counts",
-            index=0,
-        )
+        return self._release("counts", np.bincount(code, minlength=self._train.groups * LABELS).astype(np.float64))
+
+    def _release(self, name: str, value: np.ndarray, **how: Any) -> np.ndarray:
+        return self._method.release(name, value, self._train, self._training, **how)
 
     def _report(self) -> None:
         """Show the game so far; commit where that is due."""

@@ -13,7 +13,7 @@ from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, NotPrivate, Style
-from fairpriv_core.methods.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Plain(NotPrivate, TrainsByRule):
         weighs_rows=True,
     )
 
-    epochs: int = fields.epochs(20)
-    batch_size: int | None = fields.fitting_batch_size()
-    learning_rate: float = fields.learning_rate(0.002)
-    optimizer: str = fields.optimizer("adam")
-    hidden_layers: int = fields.hidden_layers(0)
-    width: int = fields.width(64)
-    network: str = fields.network()
+    epochs: int = fields.shared("epochs")
+    batch_size: int | None = fields.shared("fitting_batch_size")
+    learning_rate: float = fields.shared("learning_rate", 0.002)
+    optimizer: str = fields.shared("optimizer")
+    hidden_layers: int = fields.shared("hidden_layers")
+    width: int = fields.shared("width")
+    network: str = fields.shared("network")
 
     def __post_init__(self) -> None:
         fields.check_network(self)

@@ -16,8 +16,8 @@ the means of hard decisions, so that what is reported is what is driven to the g
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import ClassVar, Self
 
@@ -26,30 +26,30 @@ import numpy as np
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Kernel
+from fairpriv_core.engine.loop import Stateful
 from fairpriv_core.engine.networks import MLP
 from fairpriv_core.engine.rows import Feed, Indices, Records, count_streams
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
-from fairpriv_core.methods.corrected_score import fit_corrected
-from fairpriv_core.methods.group_estimate import SPENT, Estimate, known_statistic, name_by_metric, read_groups
-from fairpriv_core.methods.group_statistic import statistic_sensitivity
 from fairpriv_core.methods.none import PlainRule
-from fairpriv_core.methods.public_score import BOOSTED, LINEAR, fit_score
-from fairpriv_core.methods.setting import Setting
-from fairpriv_core.methods.thumbnails import NAME
+from fairpriv_core.methods.shared.corrected_score import fit_corrected
+from fairpriv_core.methods.shared.group_estimate import SPENT, Estimate, known_statistic, name_by_metric, read_groups
+from fairpriv_core.methods.shared.group_statistic import statistic_sensitivity
+from fairpriv_core.methods.shared.public_score import BOOSTED, LINEAR, fit_score
+from fairpriv_core.methods.shared.releases import Private, Release, check_noises
+from fairpriv_core.methods.shared.setting import Setting
+from fairpriv_core.methods.shared.thumbnails import NAME
 from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.surrogates import derivative
-from fairpriv_core.privacy.calibrate import calibrate
-from fairpriv_core.privacy.event import Events, Gaussian
 
 NETWORK = "network"
 LEARNERS = (NETWORK, LINEAR, BOOSTED)
 
 
 @dataclass(frozen=True)
-class OneRelease(FitsMany):
+class OneRelease(Private, FitsMany):
     """Hyper-parameters of OneRelease."""
 
     info: ClassVar[MethodInfo] = MethodInfo(
@@ -66,6 +66,7 @@ class OneRelease(FitsMany):
         reuses=("learner", "score_bins", "clip", "noise_statistic"),
         weighs_rows=True,
     )
+    FOUND_ON: ClassVar[str] = "splits of Adult, Bank and Credit default"
 
     learner: str = parameter(
         NETWORK,
@@ -75,13 +76,13 @@ class OneRelease(FitsMany):
         "decisions are moved afterwards; what sets a network does not apply.",
         choices=LEARNERS,
     )
-    epochs: int = fields.epochs(20)
-    batch_size: int = fields.batch_size(256)
-    learning_rate: float = fields.learning_rate(0.002)
-    optimizer: str = fields.optimizer("adam")
-    hidden_layers: int = fields.hidden_layers(0)
-    width: int = fields.width(64)
-    network: str = fields.network()
+    epochs: int = fields.shared("epochs")
+    batch_size: int = fields.shared("batch_size")
+    learning_rate: float = fields.shared("learning_rate", 0.002)
+    optimizer: str = fields.shared("optimizer")
+    hidden_layers: int = fields.shared("hidden_layers")
+    width: int = fields.shared("width")
+    network: str = fields.shared("network")
     gap_target: float = parameter(
         0.04,
         "Gap aimed at",
@@ -92,8 +93,8 @@ class OneRelease(FitsMany):
         log=True,
         fairer="less",
     )
-    multiplier_max: float = fields.multiplier_max()
-    dual_step: float = fields.dual_step(2.0)
+    multiplier_max: float = fields.shared("multiplier_max")
+    dual_step: float = fields.shared("dual_step", 2.0)
     averaged: float = fields.averaged("epochs", 0.3)
     score_bins: int = parameter(
         10,
@@ -128,12 +129,7 @@ class OneRelease(FitsMany):
         checks.whole(low=1, high=100, score_bins=self.score_bins)
         if self.clip is not None:
             checks.positive(clip=self.clip)
-        if self.noise_statistic is not None:
-            checks.not_negative(noise_statistic=self.noise_statistic)
-
-    def noise(self) -> float:
-        """The noise multiplier of the statistic; BadInput before calibration."""
-        return fields.known_noise(noise_statistic=self.noise_statistic)
+        check_noises(self)
 
     def first_averaged(self) -> int:
         """The first epoch, from 0, whose parameters count in the model."""
@@ -147,39 +143,13 @@ class OneRelease(FitsMany):
         """Return epochs times batches an epoch; a score's decisions are moved in one step."""
         return 1 if self.learner != NETWORK else fields.count_steps(self, n_train)
 
-    def event(self, n_train: int) -> Events:
-        """Return the one release, whatever the training after it."""
-        return (Gaussian(self.noise()),)
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """The one release, whatever the training after it: features are divided by C before they are summed."""
+        return (Release("statistic", statistic_sensitivity(groups), "noise_statistic"),)
 
     def count_deviation(self) -> float | None:
         """Sizes are estimated from the statistic."""
         return 0.0
-
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return the statistic's shift over C: features are divided by C before they are summed."""
-        return {"statistic": statistic_sensitivity(groups)}
-
-    def published_epsilon(self, n_train: int, delta: float) -> float | None:
-        """No paper makes a claim."""
-        return None
-
-    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy whose noise meets `epsilon`."""
-        if self.noise_statistic is not None:
-            return self
-        noise = calibrate(lambda noise: (Gaussian(noise),), epsilon=epsilon, delta=delta)
-        return replace(self, noise_statistic=noise)
-
-    def unproved_reason(self) -> str | None:
-        """Epsilon is proved."""
-        return None
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (
-            *fields.ATTRIBUTE_ASSUMED,
-            fields.chosen_on("splits of Adult, Bank and Credit default"),
-        )
 
     @classmethod
     def fit_many(
@@ -249,7 +219,7 @@ class _Tables:
     factors: np.ndarray
 
 
-class OneReleaseRule(PlainRule):
+class OneReleaseRule(Stateful, PlainRule):
     """Public batches alone, weighted by what was estimated for each of the K models."""
 
     def __init__(self, setting: Setting[OneRelease], estimates: Sequence[Estimate]) -> None:
@@ -264,15 +234,17 @@ class OneReleaseRule(PlainRule):
         self._errors = self._gaps.copy()
         self._means = np.zeros((len(estimates), setting.shape.size))
         self._batches: list[Indices] = []
-        self._step = 0
+        self._steps = np.zeros(len(estimates), dtype=np.int64)
+        self.arrays = {"multipliers": self._multipliers, "mean_parameters": self._means, "taken": self._steps}
+        self.arrays |= {"gaps": self._gaps, "gap_errors": self._errors}
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         self._batches = batches
         return None
 
     def public_weights(self, records: Records) -> np.ndarray:
-        drawn = self._batches[self._step % len(self._batches)]
-        self._step += 1
+        drawn = self._batches[int(self._steps[0]) % len(self._batches)]
+        self._steps += 1
         weights = derivative("score", records.probability, records.label)
         weights *= self._factors(drawn)
         weights += records.deviation
@@ -340,21 +312,7 @@ class OneReleaseRule(PlainRule):
         }
 
     def state(self, model: int) -> dict[str, np.ndarray]:
-        return {
-            "multipliers": self._multipliers[model].copy(),
-            "mean_parameters": self._means[model].copy(),
-            "gaps": self._gaps[model].copy(),
-            "gap_errors": self._errors[model].copy(),
-            "statistic": self._estimates[model].statistic.copy(),
-            "taken": np.array(self._step),
-        }
-
-    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
-        self._multipliers[model] = state["multipliers"]
-        self._means[model] = state["mean_parameters"]
-        self._gaps[model] = state["gaps"]
-        self._errors[model] = state["gap_errors"]
-        self._step = int(state["taken"])
+        return {**super().state(model), "statistic": self._estimates[model].statistic.copy()}
 
     def _take_dual_step(self, k: int, decided: np.ndarray) -> None:
         wrong = decided != (self._estimates[k].y == 1)

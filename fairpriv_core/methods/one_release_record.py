@@ -14,7 +14,6 @@ between the largest and the smallest r among the same people, over the largest s
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import fields as fields_of
@@ -25,25 +24,25 @@ import numpy as np
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Kernel
+from fairpriv_core.engine.models import Joint
 from fairpriv_core.engine.networks import AnyShape, build_mlp
-from fairpriv_core.engine.predict import JOINT_KIND, predict_proba
+from fairpriv_core.engine.predict import Network, predict_proba
 from fairpriv_core.engine.rows import Feed
 from fairpriv_core.engine.training import Fitted, Observer, Snapshot, Training
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.averaged_sums import AveragedSums, AveragedSumsRule
-from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, with_step_noise
+from fairpriv_core.methods.base import FitsMany, MethodInfo, Style
 from fairpriv_core.methods.cell_counts import require_rows
-from fairpriv_core.methods.cumulative import cumulative_sensitivity, release_cumulative, running_deviation
-from fairpriv_core.methods.group_estimate import name_by_metric
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.averaged_sums import AveragedSums, AveragedSumsRule
+from fairpriv_core.methods.shared.cumulative import cumulative_sensitivity, release_cumulative, running_deviation
+from fairpriv_core.methods.shared.group_estimate import name_by_metric
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.cells import LABELS, NO_CELL, build_cells
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.notions.rates import count_cells, divide, rates_of, sum_rate
 from fairpriv_core.privacy import event as events_of
-from fairpriv_core.privacy.calibrate import gaussian_mu
-from fairpriv_core.privacy.event import Events, Gaussian
 
 PLACES = 128  # of the line, denser near 0: place j ends at lambda_max (j / PLACES)^2
 _REDRAWS = 200  # of the releases' noise, for standard errors
@@ -71,9 +70,10 @@ class OneReleaseRecord(AveragedSums, FitsMany):
             *("averaged", "noise_primal", "multiplier_max", "noise_counts", "noise_flips"),
         ),
     )
+    FOUND_ON: ClassVar[str] = "Adult"
 
     gap_target: float = fields.gap_aimed_at("the smallest multiplier that meets it, as far as the release shows")
-    multiplier_max: float = fields.multiplier_max(1.0)
+    multiplier_max: float = fields.shared("multiplier_max", 1.0)
     share_counts: float = fields.share_of_budget(0.05, "counts", "rows by group, label and first decision")
     share_flips: float = fields.share_of_budget(0.1, "flips", "the points at which rows change their decision")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift 1")
@@ -84,9 +84,6 @@ class OneReleaseRecord(AveragedSums, FitsMany):
         checks.unit(gap_target=self.gap_target)
         checks.not_negative(multiplier_max=self.multiplier_max)
         checks.shares(share_counts=self.share_counts, share_flips=self.share_flips)
-        for name in ("noise_counts", "noise_flips"):
-            if getattr(self, name) is not None:
-                checks.not_negative(**{name: getattr(self, name)})
 
     def idle_reason(self) -> str | None:
         """Why decisions stay where they are; None where they move."""
@@ -100,37 +97,15 @@ class OneReleaseRecord(AveragedSums, FitsMany):
         """Return the softmax's steps; counts and flips are released after the last of them."""
         return self.joint().steps(n_train)
 
-    def event(self, n_train: int) -> Events:
-        """Return one sampled Gaussian a step, one Gaussian for the counts, one for the flips."""
-        counts = Gaussian(fields.known_noise(noise_counts=self.noise_counts))
-        return (self.joint().steps_event(n_train), counts, Gaussian(fields.known_noise(noise_flips=self.noise_flips)))
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """The softmax's steps; the counts, in which a record counts once; the flips' running sums (`cumulative.py`)."""
+        counts = Release("counts", 1.0, "noise_counts", share="share_counts")
+        flips = Release("flips", cumulative_sensitivity(PLACES), "noise_flips", share="share_flips")
+        return (*self.joint().releases(n_train, groups), counts, flips)
 
     def count_deviation(self) -> float | None:
         """Sizes are sums of the counts."""
         return 0.0
-
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return C; 1: a record counts once; and how far one flip moves the running sums' release."""
-        return {"gradients": self.clip_primal, "counts": 1.0, "flips": cumulative_sensitivity(PLACES)}
-
-    def published_epsilon(self, n_train: int, delta: float) -> float | None:
-        """No paper makes a claim."""
-        return None
-
-    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy with every noise multiplier set that is not set by hand, so that `epsilon` holds."""
-        mu = gaussian_mu(epsilon, delta)
-        counts, flips = (1.0 / (mu * math.sqrt(share)) for share in (self.share_counts, self.share_flips))
-        known = replace(
-            self,
-            noise_counts=counts if self.noise_counts is None else self.noise_counts,
-            noise_flips=flips if self.noise_flips is None else self.noise_flips,
-        )
-        return with_step_noise(known, epsilon=epsilon, delta=delta, n_train=n_train)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (*fields.RECORD_ASSUMED, fields.chosen_on("Adult"))
 
     @classmethod
     def fit_many(
@@ -232,7 +207,7 @@ def choose(method: OneReleaseRecord, train: Dataset, training: Training, *, told
         **told.to_json(),
         "shared_releases": {told.name(): events_of.to_json(method.event(train.n))},
     }
-    network = joint_network(method.joint().shape_on(train).to_json(), weights)
+    network = joint_network(method.joint().shape_on(train), weights)
     return Fitted(network, told.parameters, training.mechanism.events, method.steps(train.n), notes)
 
 
@@ -250,7 +225,7 @@ class JointRule(AveragedSumsRule):
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         super().end_epoch(epoch, kernel, feed)
         if epoch + 1 == self.setting.methods[0].epochs:
-            network = kernel.shape.to_json()
+            network = kernel.shape
             for k, one in enumerate(self._each):
                 self.arrays["counts"][k], self.arrays["flips"][k] = _release(*one, network, kernel.parameters[k])
             self.ended = True
@@ -261,11 +236,11 @@ class JointRule(AveragedSumsRule):
         counts, flips = self.arrays["counts"][model], self.arrays["flips"][model]
         return Told(parameters.copy(), counts.reshape(*shape, 2).copy(), flips.reshape(*shape, PLACES).copy())
 
-    def describe(self, model: int, snapshot: Snapshot) -> dict[str, Any]:
+    def describe(self, model: int, snapshot: Snapshot) -> Network:
         """Return the network of a snapshot as the classifier that it is, before any gap is closed or after."""
         if self.ended:
             told = self.told(model, snapshot.parameters)
-            return dict(choose(*self._each[model], told=told).network)
+            return choose(*self._each[model], told=told).network
         return joint_network(snapshot.network, np.tile(_FIRST, (self._each[model][1].groups, 1)))
 
 
@@ -275,9 +250,9 @@ def code_labels(train: Dataset) -> Dataset:
     return replace(train, y=LABELS * train.group + train.y, label_names=names)
 
 
-def joint_network(base: Mapping[str, Any], weights: np.ndarray) -> dict[str, Any]:
+def joint_network(base: Network, weights: np.ndarray) -> Joint:
     """Return the network that decides 1 where the chances weighted by `weights` (k, 2) are above 0."""
-    return {"kind": JOINT_KIND, "base": dict(base), "weights": weights.ravel().tolist()}
+    return Joint(base, tuple(weights.ravel().tolist()))
 
 
 def directions(counts: np.ndarray, notion: Notion) -> np.ndarray:
@@ -350,8 +325,8 @@ def tell_numbers(method: OneReleaseRecord, told: Told, place: int, answer: int |
     generator, shape = np.random.default_rng(0), told.totals.shape
     moved = told.flips[..., place - 1] if place else np.zeros(shape)
     first = decide_at(told.counts, moved, answer)
-    spread = fields.known_noise(noise_flips=method.noise_flips) * running_deviation(PLACES, place)
-    counted = generator.normal(scale=fields.known_noise(noise_counts=method.noise_counts), size=(_REDRAWS, *shape, 2))
+    spread = method.noise("noise_flips") * running_deviation(PLACES, place)
+    counted = generator.normal(scale=method.noise("noise_counts"), size=(_REDRAWS, *shape, 2))
     turned = generator.normal(scale=spread, size=(_REDRAWS, *shape))
     again = [decide_at(told.counts + one, moved + other, answer) for one, other in zip(counted, turned, strict=True)]
     found = [measure_furthest(notion, first, again) for notion in notions_of_means().values()]
@@ -418,7 +393,7 @@ class _Named:
 
 
 def _release(
-    method: OneReleaseRecord, train: Dataset, training: Training, network: Mapping[str, Any], parameters: np.ndarray
+    method: OneReleaseRecord, train: Dataset, training: Training, network: Network, parameters: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Release counts (4k,) and flips (2k PLACES,); RunFailed where a cell has too few noisy rows."""
     chances = predict_proba(network, parameters, train.X)
@@ -427,20 +402,15 @@ def _release(
         usable &= train.present
     chances = np.where(usable[:, None], chances, 0.0)
     first = (chances @ np.tile(_FIRST, train.groups) > 0)[usable].astype(np.int64)
-    counts = training.mechanism.gaussian(
-        count_cells(first, train.y[usable], train.group[usable], train.groups).ravel().astype(np.float64),
-        sensitivity=1.0,
-        noise_multiplier=fields.known_noise(noise_counts=method.noise_counts),
-        purpose="counts",
-        index=0,
-    )
+    exact = count_cells(first, train.y[usable], train.group[usable], train.groups).ravel().astype(np.float64)
+    counts = method.release("counts", exact, train, training)
     table = counts.reshape(train.groups, LABELS, 2)
     require_rows(table.sum(axis=2), training.notion, train.group_names)
     places, ones = find_flips(chances, directions(table, training.notion), method.multiplier_max)
     flips = release_cumulative(
         training.mechanism,
         _count_flips(train, places, ones),
-        noise_multiplier=fields.known_noise(noise_flips=method.noise_flips),
+        noise_multiplier=method.noise("noise_flips"),
         purpose="flips",
     )
     return counts, flips.ravel()

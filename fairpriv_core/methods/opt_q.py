@@ -17,9 +17,9 @@ from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
-from fairpriv_core.methods.noisy_sums import AdaptiveBounds, NoisySumsRule, as_published, raw_norms, within_reach
 from fairpriv_core.methods.none import loss_gradient_norms
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.noisy_sums import AdaptiveBounds, NoisySumsRule, as_published, raw_norms, within_reach
+from fairpriv_core.methods.shared.setting import Setting
 
 _LEAST, _MOST = 0.05, 0.999  # a quantile beyond these would leave next to nobody, or nothing to count
 
@@ -48,7 +48,7 @@ class OptQ(AdaptiveBounds):
         "sample's own gradients, taken without noise."
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
     quantile: float | None = parameter(
         None,
         "Quantile",

@@ -13,38 +13,36 @@ the sum. What remains of any record lies in the ball of radius r C_p, r = max |c
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fairpriv_core import checks
 from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import OneSum, Rule
+from fairpriv_core.engine.loop import OneSum, Rule, Stateful
 from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import MOVED, release_counts
 from fairpriv_core.methods.clipping_choice import ClippingCurve, Warmup, best_bound, build_curve, proved_noise
-from fairpriv_core.methods.lagrangian import LagrangianRule, cell_means, constraint_norms, finite, outputs
-from fairpriv_core.methods.multipliers import dual_bound, measured, move_multipliers
-from fairpriv_core.methods.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared.lagrangian import LagrangianRule, cell_means, constraint_norms, finite, outputs
+from fairpriv_core.methods.shared.multipliers import dual_bound, measured, move_multipliers
+from fairpriv_core.methods.shared.releases import Private, Release, Sample, check_noises
+from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.surrogates import derivative, output
 from fairpriv_core.privacy.accountants import rdp_epsilon
-from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
-from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian
+from fairpriv_core.privacy.event import Events
 from fairpriv_core.privacy.sums import on_grid, sensitivity
 
 _LEAST_RADIUS = 1e-30  # of steps whose multipliers are back at 0: counted, since a release has put them there
-_NOISES = ("noise_primal", "noise_dual", "noise_counts")
 
 
 @dataclass(frozen=True)
-class PfLd(TrainsByRule):
+class PfLd(Private, TrainsByRule):
     """Hyper-parameters of PF-LD.
 
     `share_dual` and `share_counts` split the budget of the proved variant: shares of mu^2, mu the Gaussian mechanism
@@ -64,10 +62,11 @@ class PfLd(TrainsByRule):
         calibrates="noise_primal",
         weighs_rows=True,
     )
+    FOUND_ON: ClassVar[str] = "Adult and Bank"
 
-    variant: str = fields.variant()
-    epochs: int = fields.epochs(20)
-    batch_size: int | None = fields.fitting_batch_size()
+    variant: str = fields.shared("variant")
+    epochs: int = fields.shared("epochs")
+    batch_size: int | None = fields.shared("fitting_batch_size")
     sampling_rate: float | None = parameter(
         None,
         "Sampling rate q",
@@ -77,11 +76,11 @@ class PfLd(TrainsByRule):
         log=True,
         expert=True,
     )
-    learning_rate: float = fields.learning_rate(0.002)
-    optimizer: str = fields.optimizer("adam")
-    hidden_layers: int = fields.hidden_layers(0)
-    width: int = fields.width(64)
-    network: str = fields.network()
+    learning_rate: float = fields.shared("learning_rate", 0.002)
+    optimizer: str = fields.shared("optimizer")
+    hidden_layers: int = fields.shared("hidden_layers")
+    width: int = fields.shared("width")
+    network: str = fields.shared("network")
     clip_primal: float | None = parameter(
         0.5,
         "Primal clipping bound C_p",
@@ -102,16 +101,16 @@ class PfLd(TrainsByRule):
         log=True,
         paper="5",
     )
-    surrogate: str = fields.surrogate()
-    multiplier_max: float = fields.multiplier_max()
-    warmup_epochs: int = fields.warmup_epochs()
-    dual_step: float = fields.dual_step(0.5)
+    surrogate: str = fields.shared("surrogate")
+    multiplier_max: float = fields.shared("multiplier_max")
+    warmup_epochs: int = fields.shared("warmup_epochs")
+    dual_step: float = fields.shared("dual_step")
     gap_target: float | None = fields.gap_target(multiplier_max=2.0)
     noise_primal: float | None = fields.noise_multiplier("Primal noise σ_p", "half the primal shift r C_p")
     noise_dual: float | None = fields.noise_multiplier("Dual noise σ_d", "the dual shift")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift √2")
     share_dual: float = fields.share_of_budget(0.25, "dual", "the violations")
-    share_counts: float = fields.share_counts(0.05)
+    share_counts: float = fields.shared("share_counts")
 
     def __post_init__(self) -> None:
         fields.check_network(self)
@@ -128,9 +127,7 @@ class PfLd(TrainsByRule):
         checks.whole(low=0, warmup_epochs=self.warmup_epochs)
         fields.check_gap_target(self.gap_target, self.variant)
         checks.shares(share_dual=self.share_dual, share_counts=self.share_counts)
-        for name in _NOISES:
-            if getattr(self, name) is not None:
-                checks.not_negative(**{name: getattr(self, name)})
+        check_noises(self)
 
     @property
     def pursues(self) -> bool:
@@ -153,10 +150,6 @@ class PfLd(TrainsByRule):
         """In how many epochs group gradients are released."""
         return self.epochs - (self.warmup_epochs if self.variant == "published" else max(self.warmup_epochs, 1))
 
-    def noise(self, name: str) -> float:
-        """The noise multiplier `name`; BadInput before calibration."""
-        return fields.known_noise(**{name: getattr(self, name)})
-
     def rate(self, n_train: int) -> float:
         """The chance of a row to be in a step's secret sample."""
         return self.published_rate(n_train) if self.sampling_rate is None else self.sampling_rate
@@ -173,57 +166,54 @@ class PfLd(TrainsByRule):
         """Return epochs times batches an epoch."""
         return fields.count_steps(self, n_train)
 
-    def event(self, n_train: int) -> Events:
-        """Return what `fit` releases; for the published variant what its accounting counts."""
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """The cells' sizes, of which a person who moves changes two; then a dual step after an epoch; then the steps.
+
+        A step's sum lies in the ball of r C_p, here with multipliers at +-lambda_max, half of how far one person moves
+        it. A dual step's mean loses h, centred, for one cell and gains it for another; of logits, for notions of the
+        decision, h is twice as wide. The true group sizes are protected: n / groups stands in.
+        """
         if self.variant == "published":
-            return self._published_event(n_train)
-        counts = (Gaussian(self.noise("noise_counts")),)
-        if not self.pursues:
-            return counts
+            return self._published_releases(n_train, groups)
+        rate, each = self.rate(n_train), n_train / groups
+        dual = dual_bound(self) / (math.sqrt(2.0) * each)
+        return (
+            Release("counts", MOVED, "noise_counts", share="share_counts"),
+            self._dual(dual * (2.0 if self.signed_dual else 1.0)),
+            self._primal(1.0 / (rate * each), Sample(rate, "replace"), n_train),
+        )
+
+    def _published_releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """As its accounting counts them, with the bounds of eq. 7 and 9; sizes are read in clear."""
+        primal = 2.0 / max(fields.count_batch(self, n_train) / groups - 1.0, 1.0)
+        dual = math.sqrt(2.0) * self.clip_dual / max(n_train / groups - 1.0, 1.0)
+        return (
+            self._primal(primal, Sample(self.published_rate(n_train)), n_train),
+            self._dual(dual),
+            Release("counts", None, "noise_counts", share="share_counts", needed=False),
+        )
+
+    def _primal(self, moved: float, sample: Sample, n_train: int) -> Release:
+        bound = None if self.clip_primal is None else moved * self.multiplier_max * self.clip_primal
         steps = self.steps(n_train) // self.epochs * self.noisy_epochs
-        primal = SampledGaussian(self.noise("noise_primal"), self.rate(n_train), steps, "replace")
-        return (*counts, Gaussian(self.noise("noise_dual"), self.dual_steps), primal)
+        return Release("primal", bound, "noise_primal", "step", steps, needed=self.pursues, sample=sample)
+
+    def _dual(self, moved: float) -> Release:
+        return Release("dual", moved, "noise_dual", "epoch", self.dual_steps, "share_dual", self.pursues)
+
+    def published_event(self, n_train: int) -> Events:
+        """Return what Theorem 3 counts: not the group sizes, and each step as under add/remove."""
+        rate = self.rate(n_train) if self.variant == "proved" else self.published_rate(n_train)
+        declared = (self._primal(1.0, Sample(rate), n_train), self._dual(1.0))
+        return tuple(each.event(self) for each in declared if each.made)
 
     def count_deviation(self) -> float | None:
         """That of the shift √2 of a person who moves; None of the published variant, which counts in clear."""
         return MOVED * self.noise("noise_counts") if self.variant == "proved" else None
 
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return r C_p, half the sensitivity of a step with multipliers at +-lambda_max, a dual step's and the counts'.
-
-        A dual step on logits is told for notions of the decision.
-        For the published variant the bounds of eq. 7 and 9. The true group sizes are protected: n / groups stands in.
-        """
-        each = n_train / groups
-        primal, dual = 1.0 / (self.rate(n_train) * each), dual_bound(self) / (math.sqrt(2.0) * each)
-        dual *= 2.0 if self.signed_dual else 1.0
-        if self.variant == "published":
-            primal = 2.0 / max(fields.count_batch(self, n_train) / groups - 1.0, 1.0)
-            dual = math.sqrt(2.0) * self.clip_dual / max(each - 1.0, 1.0)
-        bound = {} if self.clip_primal is None else {"primal": primal * self.multiplier_max * self.clip_primal}
-        return {**bound, "dual": dual, **({"counts": MOVED} if self.variant == "proved" else {})}
-
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return what Theorem 3 claims for the same noise multipliers, q and T; it does not count the group sizes."""
-        return rdp_epsilon(self._published_event(n_train), delta)
-
-    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy with every noise multiplier set that is not set by hand, so that `epsilon` holds."""
-        mu = gaussian_mu(epsilon, delta)
-        known = replace(
-            self,
-            noise_counts=_or(self.noise_counts, 1.0 / (mu * math.sqrt(self.share_counts))),
-            noise_dual=_or(self.noise_dual, math.sqrt(max(self.dual_steps, 1) / self.share_dual) / mu),
-        )
-        if self.noise_primal is not None or not self.pursues:
-            return known
-
-        def events_for(noise: float) -> Events:
-            return replace(known, noise_primal=noise).event(n_train)
-
-        accountant = "rdp" if self.variant == "published" else "pld"
-        noise = calibrate(events_for, epsilon=epsilon, delta=delta, accountant=accountant)
-        return replace(known, noise_primal=noise)
+        return rdp_epsilon(self.published_event(n_train), delta)
 
     def unproved_reason(self) -> str | None:
         """Why the published variant has no epsilon; None for the proved variant."""
@@ -234,13 +224,6 @@ class PfLd(TrainsByRule):
             "The published accounting does not hold: one changed attribute moves two group means and can flip a sign, "
             "the noise scale reads group sizes, and the same public batch undoes the amplification by sampling."
             f"{signed if self.surrogate == 'logit' else ''}"
-        )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (
-            *fields.ATTRIBUTE_ASSUMED,
-            fields.chosen_on("Adult and Bank"),
         )
 
     def clipping_curves(self, warmup: Warmup) -> dict[str, ClippingCurve]:
@@ -277,34 +260,21 @@ class PfLd(TrainsByRule):
         published = setting.methods[0].variant == "published"
         return LagrangianRule(setting, private=True) if published else PfLdRule(setting)
 
-    def _published_event(self, n_train: int) -> Events:
-        if not self.pursues:
-            return ()
-        proved = self.variant == "proved"
-        rate = self.rate(n_train) if proved else self.published_rate(n_train)
-        steps = self.steps(n_train) // self.epochs * self.noisy_epochs
-        primal = SampledGaussian(self.noise("noise_primal"), rate, steps, "add_remove")
-        return (primal, Gaussian(self.noise("noise_dual"), self.dual_steps))
-
-
-def _or(value: float | None, default: float) -> float:
-    return default if value is None else value
-
 
 @dataclass
-class PfLdRule(OneSum):
+class PfLdRule(Stateful, OneSum):
     """Public batch: loss, population terms and the public remainder. Secret sample: the group terms, noised."""
 
     setting: Setting[PfLd]
     samples_batches: ClassVar[bool] = False
     uses_batches: bool = True
+    arrays: dict[str, np.ndarray] = field(init=False)
     _cells: Cells = field(init=False)
     _counts: np.ndarray = field(init=False)
     _multipliers: np.ndarray = field(init=False)
     _violations: np.ndarray = field(init=False)
     _clip: np.ndarray = field(init=False)
     _everyone: bool = field(init=False)
-    _noises: list[float] = field(init=False)
     _multiplier_sum: np.ndarray = field(init=False)
     _remainder: np.ndarray = field(init=False)
     _centred: np.ndarray = field(init=False)
@@ -321,7 +291,8 @@ class PfLdRule(OneSum):
         for k, training in enumerate(self.setting.trainings):
             if training.checkpoint is None:
                 self._counts[k] = release_counts(self.setting, k)
-        self._noises = [method.noise("noise_primal") if method.pursues else 0.0 for method in self.setting.methods]
+        self.arrays = {"multipliers": self._multipliers, "violations": self._violations}
+        self.arrays |= {"noisy_counts": self._counts, "clip_primal": self._clip}
         self._set_tables()
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
@@ -359,14 +330,7 @@ class PfLdRule(OneSum):
         return records.keep(weights)
 
     def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
-        return self.setting.release_sums(
-            totals,
-            radii=self._reach,
-            noise_multipliers=self._noises,
-            sampling_rates=self.setting.rates,
-            relation="replace",
-            step=step,
-        )
+        return self.setting.release_sums(totals, radii=self._reach, step=step)
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         first = max(self.setting.methods[0].warmup_epochs, 1) - 1
@@ -409,19 +373,7 @@ class PfLdRule(OneSum):
             "clip_primal": float(self._clip[model, 0]) if np.isfinite(float(self._clip[model, 0])) else None,
         }
 
-    def state(self, model: int) -> dict[str, np.ndarray]:
-        return {
-            "multipliers": self._multipliers[model].copy(),
-            "violations": self._violations[model].copy(),
-            "noisy_counts": self._counts[model].copy(),
-            "clip_primal": self._clip[model].copy(),
-        }
-
-    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
-        self._multipliers[model] = state["multipliers"]
-        self._violations[model] = state["violations"]
-        self._counts[model] = state["noisy_counts"]
-        self._clip[model] = state["clip_primal"]
+    def prepare(self) -> None:
         self._set_tables()
 
     def _sample(self, k: int, epoch: int, steps: int) -> list[np.ndarray]:
@@ -466,13 +418,8 @@ def release_violations(
     lowest = -bound * (1.0 - MARGIN) if signed else bound * MARGIN
     centred = on_grid(values.clip(lowest, bound * (1.0 - MARGIN)) - centre, half)
     means = cell_means(k, cells=cells, values=values, group_values=centred, feed=feed)
-    released = setting.trainings[k].mechanism.gaussian(
-        means.sum / counts,
-        sensitivity=half * _largest_move(counts, cells.label),
-        noise_multiplier=method.noise("noise_dual"),
-        purpose="dual",
-        index=epoch,
-    )
+    moved = half * _largest_move(counts, cells.label)
+    released = setting.release(k, "dual", means.sum / counts, sensitivity=moved, index=epoch)
     violations: np.ndarray = means.population - (released + centre)
     return violations
 

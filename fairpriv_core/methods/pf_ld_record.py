@@ -11,10 +11,8 @@ gradient of the logit and are clipped as one.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,17 +22,16 @@ from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import MethodInfo, Style, parameter, with_step_noise
+from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
-from fairpriv_core.methods.lagrangian import finite, outputs
-from fairpriv_core.methods.multipliers import dual_bound, measured, move_multipliers
-from fairpriv_core.methods.noisy_sums import NoisySumsRule
-from fairpriv_core.methods.poisson_shares import PoissonShares
-from fairpriv_core.methods.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared.lagrangian import finite, outputs
+from fairpriv_core.methods.shared.multipliers import dual_bound, measured, move_multipliers
+from fairpriv_core.methods.shared.noisy_sums import NoisySumsRule
+from fairpriv_core.methods.shared.poisson_shares import PoissonShares
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
 from fairpriv_core.notions.cells import NO_CELL
 from fairpriv_core.notions.surrogates import derivative, output
-from fairpriv_core.privacy.calibrate import gaussian_mu
-from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian
 from fairpriv_core.privacy.sums import on_grid
 
 
@@ -58,8 +55,9 @@ class PfLdRecord(PoissonShares, TrainsByRule):
         variants=("proved",),
         calibrates="noise_primal",
     )
+    FOUND_ON: ClassVar[str] = "Adult"
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
     clip_dual: float = parameter(
         1.0,
         "Dual clipping bound C_d",
@@ -69,7 +67,7 @@ class PfLdRecord(PoissonShares, TrainsByRule):
         high=20.0,
         log=True,
     )
-    multiplier_max: float = fields.multiplier_max()
+    multiplier_max: float = fields.shared("multiplier_max")
     dual_step: float = parameter(
         3.0,
         "Dual step s",
@@ -84,7 +82,7 @@ class PfLdRecord(PoissonShares, TrainsByRule):
     noise_dual: float | None = fields.noise_multiplier("Dual noise σ_d", "the dual shift")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift 1")
     share_dual: float = fields.share_of_budget(0.1, "dual", "the violations")
-    share_counts: float = fields.share_counts(0.03)
+    share_counts: float = fields.shared("share_counts", 0.03)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -92,71 +90,32 @@ class PfLdRecord(PoissonShares, TrainsByRule):
         checks.not_negative(multiplier_max=self.multiplier_max)
         fields.check_gap_target(self.gap_target)
         checks.shares(share_dual=self.share_dual, share_counts=self.share_counts)
-        for name in ("noise_primal", "noise_dual", "noise_counts"):
-            if getattr(self, name) is not None:
-                checks.not_negative(**{name: getattr(self, name)})
 
     @property
     def pursues(self) -> bool:
         """Whether multipliers ever leave 0; otherwise the method is DP-SGD and releases nothing beside its steps."""
         return self.multiplier_max > 0 and self.epochs > 1
 
-    def noise(self, name: str = "noise_primal") -> float:
-        """The noise multiplier `name`; BadInput before calibration."""
-        return fields.known_noise(**{name: getattr(self, name)})
-
     def idle_reason(self) -> str | None:
         """Why multipliers stay 0; None where they move."""
         return fields.say_idle({"multiplier_max": self.multiplier_max}, self.epochs)
 
-    def event(self, n_train: int) -> Events:
-        """Return one sampled Gaussian a step; with multipliers also the counts and a Gaussian for each dual step."""
-        steps = (SampledGaussian(self.noise(), self.sampling_rate, self.steps(n_train), "add_remove"),)
-        if not self.pursues:
-            return steps
-        return (Gaussian(self.noise("noise_counts")), Gaussian(self.noise("noise_dual"), self.epochs - 1), *steps)
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """With multipliers the cells' sizes, in which a record counts once, and after each epoch but the last a dual
+        step's sums, to which it adds at most C_d, or 1 of decisions (`release_deviations`). In any case the steps.
+        """
+        counts = Release("counts", 1.0, "noise_counts", share="share_counts", needed=self.pursues)
+        dual = Release("dual", dual_bound(self), "noise_dual", "epoch", self.epochs - 1, "share_dual", self.pursues)
+        return (counts, dual, self.step_sum(n_train))
 
     def count_deviation(self) -> float:
         """A record is counted once."""
         return self.noise("noise_counts")
 
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return C; C_d, or 1 of decisions, the most that a dual step's shift can be; and 1: a record counts once."""
-        return {"gradients": self.clip_primal, "dual": dual_bound(self), "counts": 1.0}
-
-    def published_epsilon(self, n_train: int, delta: float) -> float | None:
-        """No paper makes a claim."""
-        return None
-
-    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy with every noise multiplier set that is not set by hand, so that `epsilon` holds."""
-        mu = gaussian_mu(epsilon, delta)
-        known = replace(
-            self,
-            noise_counts=_or(self.noise_counts, 1.0 / (mu * math.sqrt(self.share_counts))),
-            noise_dual=_or(self.noise_dual, math.sqrt(max(self.epochs - 1, 1) / self.share_dual) / mu),
-        )
-        return with_step_noise(known, epsilon=epsilon, delta=delta, n_train=n_train)
-
-    def unproved_reason(self) -> str | None:
-        """Epsilon is proved."""
-        return None
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (
-            *fields.RECORD_ASSUMED,
-            fields.chosen_on("Adult"),
-        )
-
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
         """Return what the models are trained by."""
         return PfLdRecordRule(setting)
-
-
-def _or(value: float | None, default: float) -> float:
-    return default if value is None else value
 
 
 class PfLdRecordRule(NoisySumsRule):
@@ -174,7 +133,7 @@ class PfLdRecordRule(NoisySumsRule):
         self.arrays["centres"] = np.array([[dual_bound(method)] for method in setting.methods]) / 2.0 * np.ones(shape)
         for k, (method, training) in enumerate(zip(setting.methods, setting.trainings, strict=True)):
             if method.pursues and training.checkpoint is None:
-                self.arrays["noisy_counts"][k] = release_counts(setting, k, sensitivity=1.0)
+                self.arrays["noisy_counts"][k] = release_counts(setting, k)
         self._set_factors()
 
     def weights(self, sampled: Sampled) -> np.ndarray:
@@ -211,8 +170,7 @@ class PfLdRecordRule(NoisySumsRule):
         exported = ("multipliers", "noisy_counts") if self.setting.methods[model].pursues else ()
         return {name: dict(zip(self._cells.names, self.arrays[name][model].tolist(), strict=True)) for name in exported}
 
-    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
-        super().load(model, state)
+    def prepare(self) -> None:
         self._set_factors()
 
     def _derivatives(self, records: Records) -> np.ndarray:
@@ -271,10 +229,6 @@ def release_deviations(
     inside = (cell != NO_CELL) & feed.columns[k].present
     values = outputs(k, h=measured(method), target=setting.target, kernel=kernel, feed=feed)[inside]
     deviations = finite(values.clip(bound * MARGIN, bound * (1.0 - MARGIN)) - centres[cell[inside]])
-    return setting.trainings[k].mechanism.gaussian(
-        np.bincount(cell[inside], weights=on_grid(deviations, bound), minlength=cells.count),
-        sensitivity=float(np.maximum(centres, bound - centres).max()),
-        noise_multiplier=method.noise("noise_dual"),
-        purpose="dual",
-        index=epoch,
-    )
+    sums = np.bincount(cell[inside], weights=on_grid(deviations, bound), minlength=cells.count)
+    moved = float(np.maximum(centres, bound - centres).max())
+    return setting.release(k, "dual", sums, sensitivity=moved, index=epoch)

@@ -15,13 +15,13 @@ from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.loop import open_kernel
-from fairpriv_core.engine.networks import MLP, read_shape
+from fairpriv_core.engine.networks import MLP, require_shape
 from fairpriv_core.engine.rows import Feed
 from fairpriv_core.engine.training import Training
 from fairpriv_core.methods.clipping_choice import Warmup, quantiles
 from fairpriv_core.methods.f_ld import FLd
 from fairpriv_core.methods.fields import SURROGATES, choose_surrogate
-from fairpriv_core.methods.lagrangian import constraint_norms, finite, outputs
+from fairpriv_core.methods.shared.lagrangian import constraint_norms, finite, outputs
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.surrogates import output
 from fairpriv_core.privacy.event import Events
@@ -57,7 +57,7 @@ def compute(request: Mapping[str, Any]) -> dict[str, Any]:
     notion = notions()[request["notion"]]
     training = Training(notion, request["seed"], Mechanism(Randomness.fresh()), _Silent())
     fitted = plain.fit(train, training)
-    shape = read_shape(fitted.network)
+    shape = require_shape(fitted.network)
     kernel, feed = open_kernel(shape, fitted.parameters.reshape(1, -1), "cpu"), Feed([train])
     target = choose_surrogate(request.get("surrogate", SURROGATES[0]), notion.target)
     norms = constraint_norms(0, target=target, kernel=kernel, feed=feed)

@@ -17,9 +17,8 @@ were of other decisions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,15 +27,15 @@ from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.averaged_sums import AveragedSums, AveragedSumsRule
-from fairpriv_core.methods.base import MethodInfo, Style, parameter, with_step_noise
-from fairpriv_core.methods.multipliers import REACH, ascend, spread_steps
-from fairpriv_core.methods.noisy_sums import running_mean
-from fairpriv_core.methods.setting import Setting, TrainsByRule
+from fairpriv_core.methods.base import MethodInfo, Style, parameter
+from fairpriv_core.methods.shared.averaged_sums import AveragedSums, AveragedSumsRule
+from fairpriv_core.methods.shared.multipliers import REACH, ascend, spread_steps
+from fairpriv_core.methods.shared.noisy_sums import running_mean
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells, build_decided_cells
 from fairpriv_core.notions.surrogates import decided, derivative
 from fairpriv_core.privacy.accountants import rdp_epsilon
-from fairpriv_core.privacy.event import Events
 
 _LEAST = 30.0  # rows that a cell is taken to have, so that one which noise empties does not take over
 
@@ -61,10 +60,11 @@ class RacoDp(AveragedSums, TrainsByRule):
         variants=("proved",),
         calibrates="noise_primal",
     )
+    FOUND_ON: ClassVar[str] = "Adult"
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
     gap_target: float = fields.gap_aimed_at("multipliers grow above it, up to λ_max, and shrink below")
-    multiplier_max: float = fields.multiplier_max()
+    multiplier_max: float = fields.shared("multiplier_max")
     share_counts: float = parameter(
         0.15,
         "Budget share, histogram",
@@ -84,25 +84,13 @@ class RacoDp(AveragedSums, TrainsByRule):
         """Why multipliers stay 0; None where they move."""
         return fields.say_idle({"multiplier_max": self.multiplier_max})
 
-    def event(self, n_train: int) -> Events:
-        """Return one sampled Gaussian a step: gradients and histogram together."""
-        return (self.steps_event(n_train),)
-
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return C, and that a record adds at most 1 to the histogram, in L2."""
-        return {"gradients": self.clip_primal, "counts": 1.0}
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """A step's gradients and histogram together: a record adds at most C to one, in L2 at most 1 to the other."""
+        return (self.step_sum(n_train, counts=1.0),)
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return the moments accountant's figure (RDP) for the same releases."""
         return rdp_epsilon(self.event(n_train), delta)
-
-    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy whose noise multiplier meets `epsilon`."""
-        return with_step_noise(self, epsilon=epsilon, delta=delta, n_train=n_train)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (*fields.RECORD_ASSUMED, fields.chosen_on("Adult"))
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
@@ -169,8 +157,7 @@ class RacoDpRule(AveragedSumsRule):
         told = {"multipliers": self.arrays["multipliers"][model], "noisy_counts": self._sizes(model)}
         return {name: dict(zip(self._cells.names, values.tolist(), strict=True)) for name, values in told.items()}
 
-    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
-        super().load(model, state)
+    def prepare(self) -> None:
         self._set_factors()
 
     def _derivatives(self, records: Records) -> np.ndarray:

@@ -10,19 +10,20 @@ import numpy as np
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.predict import predict_proba
+from fairpriv_core.engine.models import Derived
+from fairpriv_core.engine.predict import freeze, predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import require_rows
-from fairpriv_core.methods.equalise import equalise
+from fairpriv_core.methods.shared.equalise import equalise
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, RandomizedResponse
 from fairpriv_core.seeds import public_generator
 
 if TYPE_CHECKING:
-    from fairpriv_core.methods.exponentiated_gradient import Answers, Reduced
+    from fairpriv_core.methods.shared.exponentiated_gradient import Answers, Reduced
 
 PROCEDURES = ("one_step", "two_step")
 _LEAST = 1.0  # estimated rows of each cell in the half that this step has
@@ -130,7 +131,7 @@ class ResponseReductions(FitsAlone):
 
 def learn_from_answers(method: ResponseReductions, train: Dataset, training: Training) -> Fitted:
     """Return the model of one step, or of two; RunFailed where the answers leave a group of too few people."""
-    from fairpriv_core.methods.exponentiated_gradient import Answers
+    from fairpriv_core.methods.shared.exponentiated_gradient import Answers
 
     responses = release_responses(train, training, method.response())
     require_rows(responses.estimate(1.0 - train.y, train.y), training.notion, train.group_names)
@@ -143,7 +144,7 @@ def learn_from_answers(method: ResponseReductions, train: Dataset, training: Tra
     base = _reduce(method, train.take(first), responses.take(first), training=training, answers=answers)
     bound = method.difference_bound
     table = derive(base, train.take(second), responses.take(second), notion=training.notion, difference_bound=bound)
-    network = {"kind": "derived", "base": base.network, "table": table.tolist()}
+    network = Derived(base.network, freeze(table.tolist()))
     return answers.finish(network, base.parameters, base.notes)
 
 
@@ -151,7 +152,7 @@ def _reduce(
     method: ResponseReductions, part: Dataset, responses: Responses, *, training: Training, answers: Answers
 ) -> Reduced:
     """Step 1: the reduction on answers, its bounds corrected."""
-    from fairpriv_core.methods.exponentiated_gradient import NotionMoment, reduce
+    from fairpriv_core.methods.shared.exponentiated_gradient import NotionMoment, reduce
 
     moment = NotionMoment(training.notion, method.difference_bound, responses.misreport)
     return reduce(part, responses.answers, moment, iterations=method.iterations, answers=answers)

@@ -47,7 +47,7 @@ class Reductions(NotPrivate, FitsAlone):
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model."""
         fields.check_labels(self.info, train)
-        from fairpriv_core.methods.exponentiated_gradient import Answers, NotionMoment, PairMoment, reduce
+        from fairpriv_core.methods.shared.exponentiated_gradient import Answers, NotionMoment, PairMoment, reduce
 
         answers = Answers(training, {})
         moment: NotionMoment | PairMoment = NotionMoment(training.notion, self.difference_bound)

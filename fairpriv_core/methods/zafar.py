@@ -115,7 +115,7 @@ class _Search:
         curvature = self._rows.T @ self._rows / (4.0 * train.n) + np.diag(self._held_back + 1e-9)
         self._lower = np.linalg.cholesky(curvature)  # of the largest Hessian of the loss: the search's coordinates
         self.names = build_cells(training.notion, train.group_names).names
-        self.network = NetworkShape(train.d).to_json()
+        self.network = NetworkShape(train.d)
         held = training.checkpoint or {}
         sides = np.zeros(2 * len(self.names))
         self.iteration = int(held.get("iteration", 0))

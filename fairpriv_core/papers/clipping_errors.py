@@ -17,7 +17,7 @@ from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.fields import count_batch, surrogate_of
-from fairpriv_core.methods.lagrangian import BatchTerms, CellTable, batch_terms, cell_means, outputs
+from fairpriv_core.methods.shared.lagrangian import BatchTerms, CellTable, batch_terms, cell_means, outputs
 from fairpriv_core.notions.cells import Cells, build_cells
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.notions.surrogates import Surrogate, derivative, output

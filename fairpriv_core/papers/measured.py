@@ -20,12 +20,12 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import share_clipped
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import open_kernel
-from fairpriv_core.engine.networks import read_shape
+from fairpriv_core.engine.networks import require_shape
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.facts.measures import count_decisions
 from fairpriv_core.methods.fields import count_batch, surrogate_of
-from fairpriv_core.methods.lagrangian import constraint_norms
 from fairpriv_core.methods.none import loss_gradient_norms
+from fairpriv_core.methods.shared.lagrangian import constraint_norms
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.papers.clipping_errors import find_errors
 from fairpriv_core.papers.excess_risk import find_excess_risk
@@ -163,7 +163,7 @@ def measure_bias_variance(store: RunStore, key: str, datasets: DatasetCache) -> 
 
 
 def _open(model: Model) -> Kernel:
-    return open_kernel(read_shape(model.network), model.parameters.reshape(1, -1), "cpu")
+    return open_kernel(require_shape(model.network), model.parameters.reshape(1, -1), "cpu")
 
 
 def find_gradients(model: Model, train: Dataset) -> tuple[np.ndarray, np.ndarray]:

@@ -35,5 +35,5 @@ def read_archive(path: str | Path) -> tuple[Model, dict[str, Any]]:
     try:
         with zipfile.ZipFile(read_path(str(path))) as archive:
             return Model.read(archive.read), dict(json.loads(archive.read(ESTIMATOR)))
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError, zipfile.BadZipFile) as error:
         raise BadInput(f"'{path}' is no model that fairpriv saved ({error}).", field="path") from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import repeat
 from pathlib import Path
@@ -20,8 +20,9 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.own_images import read_images
 from fairpriv_core.data.roles import Groups
-from fairpriv_core.engine.modules import MODULE_KIND
-from fairpriv_core.engine.predict import THRESHOLD, decision_thresholds, is_randomised, needs_group, predict_proba
+from fairpriv_core.engine.models import read_network
+from fairpriv_core.engine.modules import ModuleShape
+from fairpriv_core.engine.predict import THRESHOLD, Network, decision_thresholds, predict_proba
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.forms import UNSTATED, Stated
@@ -43,7 +44,7 @@ class Model:
     size (channels, height, width) of images.
     """
 
-    network: Mapping[str, Any]
+    network: Network
     parameters: np.ndarray
     encoder: str
     grouping: str | None
@@ -54,9 +55,9 @@ class Model:
     @classmethod
     def of(cls, fitted: Fitted, train: Dataset) -> Model:
         """Return the model of a fit on `train`; of the data it holds what the parameters hold."""
-        grouping = train.grouping if needs_group(fitted.network) else None
+        grouping = train.grouping if fitted.network.needs_group else None
         names = train.label_names, train.feature_names
-        return cls(dict(fitted.network), fitted.parameters, train.encoder, grouping, *names, train.image)
+        return cls(fitted.network, fitted.parameters, train.encoder, grouping, *names, train.image)
 
     @classmethod
     def read(cls, find: Callable[[str], bytes]) -> Model:
@@ -64,19 +65,19 @@ class Model:
         described = json.loads(find(DESCRIPTION))
         if described["format"] != FORMAT:
             raise BadInput(f"the model has format {described['format']}; this version reads format {FORMAT}.")
-        parameters = _read_parameters(find(PARAMETERS))
+        network, parameters = read_network(described["network"]), _read_parameters(find(PARAMETERS))
         names = tuple(described["label_names"]), tuple(described["feature_names"])
         image = tuple(described["image"]) if described.get("image") is not None else None
-        return cls(described["network"], parameters, described["encoder"], described.get("grouping"), *names, image)
+        return cls(network, parameters, described["encoder"], described.get("grouping"), *names, image)
 
     def write(self) -> dict[str, bytes]:
         """Return the model's files by name."""
         description = {
             "format": FORMAT,
-            "network": self.network,
+            "network": self.network.to_json(),
             "encoder": self.encoder,
             "grouping": self.grouping,
-            "threshold": None if is_randomised(self.network) else THRESHOLD,
+            "threshold": None if self.network.is_randomised else THRESHOLD,
             "label_names": list(self.label_names),
             "feature_names": list(self.feature_names),
             **({} if self.image is None else {"image": list(self.image)}),
@@ -139,7 +140,7 @@ class Model:
         if self.image is not None:  # no network of layers decides by group
             return read_images(path, self.image).encode(), None, NextRows((), {}, ())
         encoder = Encoder.from_json(self.encoder)
-        groups = Groups.from_json(self.grouping) if needs_group(self.network) else None
+        groups = Groups.from_json(self.grouping) if self.network.needs_group else None
         columns = (*encoder.schema, *(() if groups is None else groups.read))
         read = read_next(path, columns, stated, limit_bytes=limit_bytes)
         return encoder.transform(read.table), None if groups is None else groups.assign(read.table), read
@@ -155,12 +156,13 @@ def _write_lines(target: str, told: Iterable[tuple[str, str]]) -> None:
         raise BadInput(f"out cannot be written: {target} ({error.strerror}).", field="out") from error
 
 
-def _write_parameters(network: Mapping[str, Any], parameters: np.ndarray) -> bytes:
+def _write_parameters(network: Network, parameters: np.ndarray) -> bytes:
     """Return the content of the file that holds the parameters (P,)."""
     flat = np.ascontiguousarray(parameters, dtype="<f4")
     told, tensors = {}, {"parameters": [len(flat)]}
-    if network["kind"] == MODULE_KIND:
-        told, tensors = {name: str(network[name]) for name in ("reference", "code", "fixed")}, network["tensors"]
+    if isinstance(network, ModuleShape):
+        described = network.to_json()
+        told, tensors = {name: described[name] for name in ("reference", "code", "fixed")}, described["tensors"]
     header: dict[str, Any] = {"__metadata__": {"format": "pt", **told}}
     end = 0
     for name, shape in tensors.items():

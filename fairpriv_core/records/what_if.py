@@ -10,8 +10,7 @@ import numpy as np
 
 from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.roles import Groups
-from fairpriv_core.engine.modules import MODULE_KIND
-from fairpriv_core.engine.predict import is_randomised, needs_group, predict_proba
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.files.column import Column
 from fairpriv_core.files.table import Cells, Codes, Numbers
 from fairpriv_core.notions.rates import TWO, decide
@@ -35,9 +34,9 @@ def list_columns(model: Model) -> tuple[Column, ...]:
 
     () for a model of images, and for one of a person's own PyTorch module, whose code only a worker runs.
     """
-    if model.image is not None or model.network["kind"] == MODULE_KIND:
+    if model.image is not None or model.network.runs_code:
         return ()
-    groups = Groups.from_json(model.grouping).read if needs_group(model.network) else ()
+    groups = Groups.from_json(model.grouping).read if model.network.needs_group else ()
     features = Encoder.from_json(model.encoder).schema
     named = {column.name for column in features}
     return (*features, *(column for column in groups if column.name not in named))
@@ -64,9 +63,9 @@ def answer(model: Model, person: Mapping[str, Value]) -> Answer:
     Raises BadInput where the model decides by group and knows no group of such a person.
     """
     table = {column.name: _write_cell(column, person.get(column.name)) for column in list_columns(model)}
-    group = Groups.from_json(model.grouping).assign(table) if needs_group(model.network) else None
+    group = Groups.from_json(model.grouping).assign(table) if model.network.needs_group else None
     scores = predict_proba(model.network, model.parameters, Encoder.from_json(model.encoder).transform(table), group)
-    if is_randomised(model.network):
+    if model.network.is_randomised:
         return Answer(model.label_names[1], float(scores[0, 1]), is_chance=True)
     label = int(decide(scores)[0])
     return Answer(model.label_names[label], float(scores[0, label]), is_chance=False)

@@ -101,7 +101,9 @@ def attack_dp_sgd(method: DpSgd, *, runs: int, network: str = "table") -> dict[s
 
 @pytest.mark.parametrize("network", NETWORK)
 def test_the_mutant_without_clipping_is_caught(network: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairpriv_core.methods.noisy_sums.clip_weights", lambda weights, norms, bound: weights.copy())
+    monkeypatch.setattr(
+        "fairpriv_core.methods.shared.noisy_sums.clip_weights", lambda weights, norms, bound: weights.copy()
+    )
     train = trainer_of(prepare("dp_sgd", network))
     (reach,) = measure_sensitivities(train, make_rows(network), changes=12, whole_record=True, seed=0)
     assert reach.largest > 2.0

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from fairpriv_core.engine import predict
+from fairpriv_core.engine import layers
 from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, Layer, LayeredShape, MaxPool, layer_from_json
 from fairpriv_core.engine.networks import build_cnn_small, build_image_network, build_mlp, build_vgg9
-from fairpriv_core.engine.predict import count_labels, count_parameters, predict_proba
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.torch.kernel import LayeredKernel
 from fairpriv_core.errors import BadInput
 from tests.engine.reference import LOGITS, SHAPES, score, start
@@ -30,22 +30,21 @@ def test_predictions_are_those_of_pytorch_and_of_the_kernel(
 ) -> None:
     flat = start(shape, 1).astype(np.float32)
     rows = np.random.default_rng(0).normal(size=(7, shape.inputs)).astype(np.float32)
-    network = shape.to_json()
-    ours = predict_proba(network, flat[0], rows)
+    ours = predict_proba(shape, flat[0], rows)
     theirs = _to_chances(score(shape, flat[0], rows).detach())
     kernel = _to_chances(torch.tensor(LayeredKernel(shape, flat).run(rows[None]).logits[0]).view(7, -1))
-    assert ours.shape == (7, max(shape.outputs, 2)) == (7, count_labels(network)) and ours.dtype == np.float64
+    assert ours.shape == (7, max(shape.outputs, 2)) == (7, shape.labels) and ours.dtype == np.float64
     assert np.allclose(ours.sum(axis=1), 1.0, atol=1e-12)
     assert np.abs(ours - theirs).max() <= 1e-5 and np.abs(ours - kernel).max() <= 1e-5
-    monkeypatch.setattr(predict, "_NUMBERS", 1)
-    assert np.allclose(predict_proba(network, flat[0], rows), ours, atol=1e-6)
+    monkeypatch.setattr(layers, "_NUMBERS", 1)
+    assert np.allclose(predict_proba(shape, flat[0], rows), ours, atol=1e-6)
 
 
 @pytest.mark.parametrize("shape", NETWORKS.values(), ids=NETWORKS)
 def test_a_network_is_what_its_description_says(shape: LayeredShape) -> None:
     network, flat = shape.to_json(), shape.initial(3)
     assert LayeredShape.from_json(network) == shape
-    assert count_parameters(network) == shape.size == flat.size
+    assert shape.size == flat.size
     assert flat.dtype == np.float32 and np.array_equal(flat, shape.initial(3))
     assert not np.array_equal(flat, shape.initial(4))
     assert sum(weights.size + biases.size for weights, biases in shape.views(flat[None])) == shape.size
@@ -59,19 +58,9 @@ def test_presets_have_the_sizes_that_are_stated() -> None:
     assert not build_mlp(5, 0, 64, outputs=3).initial(0).any()
 
 
-def test_a_mixture_is_the_mean_of_its_members() -> None:
-    shape = NETWORKS["small"]
-    flat = start(shape, 3).astype(np.float32)
-    rows = np.random.default_rng(0).normal(size=(5, shape.inputs)).astype(np.float32)
-    network = {"kind": "mixture", "members": [shape.to_json()] * 3, "weights": [0.5, 0.3, 0.2], "randomised": False}
-    each = [predict_proba(shape.to_json(), own, rows) for own in flat]
-    assert np.allclose(predict_proba(network, flat.ravel(), rows), np.tensordot([0.5, 0.3, 0.2], each, axes=1))
-    assert count_parameters(network) == 3 * shape.size
-
-
 def test_no_rows_give_no_scores() -> None:
     shape = NETWORKS["flat"]
-    assert predict_proba(shape.to_json(), shape.initial(0), np.empty((0, shape.inputs))).shape == (0, 4)
+    assert predict_proba(shape, shape.initial(0), np.empty((0, shape.inputs))).shape == (0, 4)
 
 
 @pytest.mark.parametrize(
@@ -89,12 +78,6 @@ def test_no_rows_give_no_scores() -> None:
 def test_what_does_not_fit_is_refused(layers: tuple[Layer, ...], says: str) -> None:
     with pytest.raises(BadInput, match=says):
         LayeredShape((1, 8, 8), layers)
-
-
-def test_other_rows_are_refused() -> None:
-    shape = NETWORKS["flat"]
-    with pytest.raises(BadInput, match=r"the model takes 72 encoded columns, got 5\."):
-        predict_proba(shape.to_json(), shape.initial(0), np.zeros((2, 5)))
 
 
 @pytest.mark.parametrize("name", ["batch_norm", "BatchNorm2d"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +166,7 @@ def test_two_outputs_for_two_labels_are_one_logit() -> None:
         rows = np.eye(3, dtype=np.float32)
         found = ModuleKernel(shape, shape.initial(0)[None]).score(slice(0, 1), rows)[0]
         described = shape.to_json()
-        assert np.array_equal(score_module(described, shape.initial(0), rows)[:, 0], found)
+        assert np.array_equal(score_module(shape, shape.initial(0), rows)[:, 0], found)
     chances = torch.softmax(both(torch.tensor(rows)), dim=1)[:, 1].detach().numpy()
     assert np.allclose(1 / (1 + np.exp(-found)), chances, atol=1e-6)
     assert (described["labels"], described["parameters"], described["code"]) == (2, 8, "")
@@ -396,13 +397,13 @@ def test_sources_are_told_apart_without_being_run(package: Path) -> None:
 
 def test_a_model_predicts_with_the_sources_that_it_was_trained_with_alone(package: Path) -> None:
     shape, rows = ModuleShape("ownnets.dense:build", (2,), 2), np.ones((3, 2), dtype=np.float32)
-    described, flat = shape.to_json(), shape.initial(0)
+    described, flat = ModuleShape.from_json(shape.to_json()), shape.initial(0)
     assert score_module(described, flat, rows).shape == (3, 1)
     (package / "dense.py").write_text((package / "dense.py").read_text() + "\n# another\n")
     with pytest.raises(BadInput, match="is not the one that this model was trained with: its package's sources"):
-        score_module({**described, "size": [2, 1]}, flat, rows)
+        score_module(replace(described, size_in=(2, 1)), flat, rows)
     with pytest.raises(BadInput, match="frozen parameters and buffers are others"):
-        score_module({**described, "fixed": "0"}, flat, rows)
+        score_module(replace(described, trained=replace(described.trained, fixed="0")), flat, rows)
 
 
 def test_what_is_not_there_is_said() -> None:

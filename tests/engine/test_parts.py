@@ -94,8 +94,8 @@ def test_initial_parameters_follow_the_seed_alone() -> None:
 def test_prediction_needs_the_encoded_columns() -> None:
     shape = NetworkShape(4)
     with pytest.raises(BadInput, match="takes 4 encoded columns, got 3"):
-        predict_proba(shape.to_json(), shape.initial(0), np.zeros((2, 3), dtype=np.float32))
-    proba = predict_proba(shape.to_json(), shape.initial(0), np.zeros((2, 4), dtype=np.float32))
+        predict_proba(shape, shape.initial(0), np.zeros((2, 3), dtype=np.float32))
+    proba = predict_proba(shape, shape.initial(0), np.zeros((2, 4), dtype=np.float32))
     assert proba.tolist() == [[0.5, 0.5], [0.5, 0.5]]
 
 
@@ -105,5 +105,5 @@ def test_prediction_equals_the_kernel(hidden_layers: int) -> None:
     draw = np.random.default_rng(0)
     flat, rows = draw.normal(size=shape.size).astype(np.float32), draw.normal(size=(50, 7)).astype(np.float32)
     scores = logits(shape, flat.reshape(1, -1), rows)[0]
-    predicted = predict_proba(shape.to_json(), flat, rows)[:, 1]
+    predicted = predict_proba(shape, flat, rows)[:, 1]
     assert np.allclose(predicted, sigmoid(scores), rtol=0, atol=2e-6)

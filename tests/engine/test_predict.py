@@ -7,21 +7,21 @@ import math
 import numpy as np
 import pytest
 
+from fairpriv_core.engine.models import Derived, Mixture
+from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.predict import (
-    count_parameters,
     decision_thresholds,
     decisions,
     evaluate,
-    needs_group,
     predict_proba,
     toss_coins,
 )
 from fairpriv_core.errors import BadInput
 from tests.methods.harness import make_data
 
-LINEAR = {"kind": "mlp", "inputs": 4, "hidden_layers": 0, "width": 1}
-DEEP = {"kind": "mlp", "inputs": 4, "hidden_layers": 1, "width": 3}
-WEIGHTS = [0.2, 0.5, 0.3]
+LINEAR = NetworkShape(4, 0, 1)
+DEEP = NetworkShape(4, 1, 3)
+WEIGHTS = (0.2, 0.5, 0.3)
 ROWS = np.random.default_rng(0).normal(size=(20_000, 4)).astype(np.float32)
 
 
@@ -29,8 +29,8 @@ def parameters() -> np.ndarray:
     return np.random.default_rng(1).normal(size=2 * 5 + 19).astype(np.float32)
 
 
-def mixture(*, randomised: bool) -> dict[str, object]:
-    return {"kind": "mixture", "members": [LINEAR, DEEP, LINEAR], "weights": WEIGHTS, "randomised": randomised}
+def mixture(*, randomised: bool) -> Mixture:
+    return Mixture((LINEAR, DEEP, LINEAR), WEIGHTS, randomised=randomised)
 
 
 def members(rows: np.ndarray) -> list[np.ndarray]:
@@ -42,7 +42,7 @@ def members(rows: np.ndarray) -> list[np.ndarray]:
 
 def test_a_mixture_is_the_mean_of_its_members() -> None:
     network = mixture(randomised=False)
-    assert count_parameters(network) == 29
+    assert network.size == 29
     expected = np.average(members(ROWS), axis=0, weights=WEIGHTS)
     assert np.allclose(predict_proba(network, parameters(), ROWS)[:, 1], expected, atol=1e-12)
     assert decision_thresholds(network, ROWS) == 0.5
@@ -73,7 +73,7 @@ def test_coins_are_even_fixed_by_the_row_and_independent_of_its_order() -> None:
 
 
 def test_a_derived_model_decides_by_group() -> None:
-    network = {"kind": "derived", "base": LINEAR, "table": [[0.0, 1.0], [0.25, 0.5]]}
+    network = Derived(LINEAR, ((0.0, 1.0), (0.25, 0.5)))
     flat, group = parameters()[:5], np.arange(len(ROWS)) % 2
     base = predict_proba(LINEAR, flat, ROWS)[:, 1] > 0.5
     chance = predict_proba(network, flat, ROWS, group)[:, 1]
@@ -81,15 +81,15 @@ def test_a_derived_model_decides_by_group() -> None:
     decided = chance > decision_thresholds(network, ROWS)
     assert np.array_equal(decided[group == 0], base[group == 0])
     assert abs(decided[(group == 1) & base].mean() - 0.5) < 6 * math.sqrt(0.25 / 4000)
-    assert needs_group(network)
-    assert not needs_group(LINEAR)
+    assert network.needs_group
+    assert not LINEAR.needs_group
     with pytest.raises(BadInput, match="needs the sensitive attribute of every row"):
         predict_proba(network, flat, ROWS)
 
 
 @pytest.mark.parametrize("randomised", [False, True])
 def test_rows_are_scored_chunk_by_chunk(monkeypatch: pytest.MonkeyPatch, *, randomised: bool) -> None:
-    network = {"kind": "derived", "base": mixture(randomised=randomised), "table": [[0.1, 1.0], [0.25, 0.5]]}
+    network = Derived(mixture(randomised=randomised), ((0.1, 1.0), (0.25, 0.5)))
     rows, group = ROWS[:100], np.arange(100) % 2
     chance, coins = predict_proba(network, parameters(), rows, group), toss_coins(rows)
     monkeypatch.setattr("fairpriv_core.engine.predict._CHUNK", 7)
@@ -98,12 +98,6 @@ def test_rows_are_scored_chunk_by_chunk(monkeypatch: pytest.MonkeyPatch, *, rand
     assert predict_proba(network, parameters(), rows[:0], group[:0]).shape == (0, 2)
     with pytest.raises(BadInput, match="takes 4 encoded columns, got 3"):
         predict_proba(LINEAR, parameters()[:5], np.zeros((0, 3), dtype=np.float32))
-
-
-def test_an_unknown_kind_is_refused() -> None:
-    kinds = "mlp, layers, module, trees, corrected, thresholds, mixture, joint, derived"
-    with pytest.raises(BadInput, match=f"network kind must be one of {kinds}, got 'forest'"):
-        count_parameters({"kind": "forest"})
 
 
 def test_metrics_are_those_of_the_decisions() -> None:

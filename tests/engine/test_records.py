@@ -15,7 +15,7 @@ from fairpriv_core.engine.rows import Columns, Feed, Records
 from fairpriv_core.engine.training import Training
 from fairpriv_core.methods.dpsgd_f import DpsgdF, DpsgdFRule
 from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive, FairDpRule
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, Watcher, make_data
 

@@ -11,8 +11,8 @@ import pytest
 from fairpriv_core.engine.predict import decisions
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods.certificate_looks import list_looks
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
+from fairpriv_core.methods.shared.certificate_looks import list_looks
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.certified import certify_gaps
 from fairpriv_core.notions.rates import count_cells

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from fairpriv_core.methods.certificates import (
+from fairpriv_core.methods.shared.certificates import (
     CellSums,
     empirical_bound,
     monte_carlo_error,

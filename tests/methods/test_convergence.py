@@ -20,9 +20,9 @@ from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.f_ld import FLd
 from fairpriv_core.methods.fields import LEAST_STEPS, USUAL_BATCH, USUAL_SAMPLE, fit_batch_size
-from fairpriv_core.methods.noisy_sums import NoisySums
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.pf_ld import PfLd
+from fairpriv_core.methods.shared.noisy_sums import NoisySums
 from tests.methods.harness import RecordingMechanism, make_data, train
 
 PLAIN, F_LD = Plain(batch_size=None), FLd(batch_size=None, multiplier_max=0.0, gap_target=None)

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.corrected import Correction, correct
-from fairpriv_core.engine.predict import count_parameters, evaluate, predict_proba
+from fairpriv_core.engine.corrected import Corrected, correct
+from fairpriv_core.engine.predict import evaluate, predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods import corrected_score
-from fairpriv_core.methods.group_estimate import Estimate, Redraws, known_statistic, read_groups
 from fairpriv_core.methods.one_release import OneRelease
-from fairpriv_core.methods.public_score import BOOSTED, LINEAR, fit_score
+from fairpriv_core.methods.shared import corrected_score
+from fairpriv_core.methods.shared.group_estimate import Estimate, Redraws, known_statistic, read_groups
+from fairpriv_core.methods.shared.public_score import BOOSTED, LINEAR, fit_score
 from fairpriv_core.notions.catalog import notions, notions_of_means
 from fairpriv_core.notions.cells import build_cells
 from fairpriv_core.records.model import Model
@@ -141,7 +141,7 @@ def test_errors_follow_the_noise() -> None:
 def test_what_is_exported_decides_as_what_was_trained(learner: str) -> None:
     data = _unfair(3)
     (fitted,) = train(_method(learner), [data], [RecordingMechanism()], notion="equalized_odds")
-    assert count_parameters(fitted.network) == len(fitted.parameters)
+    assert fitted.network.size == len(fitted.parameters)
     files = Model.of(fitted, dataclasses.replace(data, encoder="")).write()
     read = Model.read(files.__getitem__)
     rows = _unfair(3, rows=700)
@@ -172,15 +172,16 @@ def test_learners_of_one_data_set_may_be_mixed() -> None:
     mechanisms = [RecordingMechanism(seed=seed) for seed in range(3)]
     trainings = [Training(notions()["demographic_parity"], 0, each, Watcher()) for each in mechanisms]
     found = OneRelease.fit_many(methods, [data] * 3, trainings)
-    assert [each.network["kind"] for each in found] == ["mlp", "corrected", "mlp"]
+    assert [each.network.kind for each in found] == ["mlp", "corrected", "mlp"]
 
 
 def test_a_correction_without_prices_leaves_the_score() -> None:
     data = _unfair(2)
     score = fit_score(LINEAR, data, seed=0)
     weights = np.random.default_rng(0).normal(size=(2, 2, data.d + 1))
-    moved = Correction(np.empty(0), 1.0, weights, np.zeros((2, 2))).apply(score.held_out, data.X)
-    assert np.allclose(moved, score.held_out)
+    moved = Corrected(score.network, 1, data.d + 1, 2, 1.0, ((0.0, 0.0), (0.0, 0.0)))
+    parameters = np.concatenate([score.parameters, weights.ravel()])
+    assert np.allclose(predict_proba(moved, parameters, data.X)[:, 1], score.of(data.X))
 
 
 def test_networks_for_images_take_no_score() -> None:

@@ -18,10 +18,11 @@ from fairpriv_core.engine.loop import public_batches
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.engine.training import Training
 from fairpriv_core.errors import FairprivError, RunFailed
-from fairpriv_core.methods import dp_fermi, penalty
+from fairpriv_core.methods import dp_fermi
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_fermi import DpFermi, FermiRule, Pairs, StepRelease
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared import penalty
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.privacy.mechanism import Mechanism

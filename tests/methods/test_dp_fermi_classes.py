@@ -15,11 +15,12 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.methods import dp_fermi, penalty
+from fairpriv_core.methods import dp_fermi
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_fermi import DpFermi, FermiClassesRule
-from fairpriv_core.methods.penalty import ClassConditions, Directions
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared import penalty
+from fairpriv_core.methods.shared.penalty import ClassConditions, Directions
+from fairpriv_core.methods.shared.setting import Setting
 from tests.methods.harness import RecordingMechanism, Release, make_images, make_three, train, with_group
 
 METHOD = DpFermi(

@@ -11,7 +11,7 @@ import pytest
 from fairpriv_core.engine.layers import Dense, LayeredShape
 from fairpriv_core.methods.dp_fermi import DpFermi
 from fairpriv_core.methods.none import Plain
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.setting import Setting
 from tests.engine.reference import build_module
 from tests.methods.harness import RecordingMechanism, make_data, make_images, make_three, train
 from tests.methods.test_dp_fermi_reductions import write_out
@@ -44,7 +44,7 @@ def test_without_noise_it_descends_and_ascends_the_written_out_objective(
     data = make_three(n=1200, groups=3)
     method = dataclasses.replace(METHOD, variant=variant, hidden_layers=hidden_layers)
     (fitted,) = train(method, [data], [RecordingMechanism()], notion=notion)
-    shape = LayeredShape.from_json(fitted.network)
+    shape = fitted.network
     network = build_module(shape, shape.initial(0).astype(np.float64))
     theta, adversaries = write_out(method, data, notion, list(network.parameters()), network)
     assert np.abs(theta - shape.initial(0)).max() > 0.1

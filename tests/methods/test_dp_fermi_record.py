@@ -16,8 +16,8 @@ from fairpriv_core.methods import dp_fermi_record
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_fermi_record import DpFermiRecord, DpFermiRecordRule
 from fairpriv_core.methods.dp_sgd import DpSgd
-from fairpriv_core.methods.noisy_sums import clipped_loss_weights
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.noisy_sums import clipped_loss_weights
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import Gaussian
 from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
@@ -106,8 +106,8 @@ def _replay_on_other_records(notion: str) -> list[tuple[np.ndarray, object]]:
 
 
 def test_the_mutant_with_exact_sizes_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def exact(setting: Setting[Any], k: int, *, sensitivity: float) -> np.ndarray:
-        release_counts(setting, k, sensitivity=sensitivity)
+    def exact(setting: Setting[Any], k: int) -> np.ndarray:
+        release_counts(setting, k)
         return setting.cells.sizes(setting.trains[k].group, setting.trains[k].y)
 
     monkeypatch.setattr(dp_fermi_record, "release_counts", exact)

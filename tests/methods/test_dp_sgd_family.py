@@ -23,8 +23,8 @@ from fairpriv_core.methods.dpsgd_f import DpsgdF
 from fairpriv_core.methods.dpsgd_global_adapt import DpsgdGlobalAdapt
 from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
 from fairpriv_core.methods.fairlens import FairLens
-from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule, SumsWithCounts
 from fairpriv_core.methods.opt_q import OptQ
+from fairpriv_core.methods.shared.noisy_sums import NoisySums, NoisySumsRule, SumsWithCounts
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import SampledGaussian
 from tests.methods.harness import (

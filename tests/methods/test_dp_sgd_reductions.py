@@ -15,8 +15,8 @@ from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.dpsgd_f import DpsgdF
 from fairpriv_core.methods.dpsgd_global_adapt import DpsgdGlobalAdapt
 from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
-from fairpriv_core.methods.noisy_sums import SumsWithCounts
 from fairpriv_core.methods.opt_q import OptQ
+from fairpriv_core.methods.shared.noisy_sums import SumsWithCounts
 from tests.methods.harness import RecordingMechanism, make_data, train
 
 SHARED: dict[str, Any] = {"epochs": 3, "batch_size": 25, "learning_rate": 0.1, "optimizer": "sgd", "clip_primal": 0.4}

@@ -14,9 +14,9 @@ from fairpriv_core.engine.rows import Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods import fairdp_certified
-from fairpriv_core.methods.certificates import positive_probabilities, worst_case_bound
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.certificates import positive_probabilities, worst_case_bound
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.rates import count_cells
 from fairpriv_core.privacy.accountants import epsilon

@@ -24,8 +24,8 @@ from sklearn.linear_model import LogisticRegression
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods.exponentiated_gradient import Answers, Learner, NotionMoment, PairMoment
 from fairpriv_core.methods.reductions import Reductions
+from fairpriv_core.methods.shared.exponentiated_gradient import Answers, Learner, NotionMoment, PairMoment
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, make_data, train
 from tests.methods.spread import spread

@@ -27,7 +27,7 @@ from fairpriv_core.methods.fairlens import (
     derive_factors,
     directional,
 )
-from fairpriv_core.methods.noisy_sums import clipped_loss_weights
+from fairpriv_core.methods.shared.noisy_sums import clipped_loss_weights
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.privacy.sums import sensitivity
 from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.predict import decisions, evaluate, needs_group, predict_proba
+from fairpriv_core.engine.predict import decisions, evaluate, predict_proba
 from fairpriv_core.engine.training import Training
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.methods.group_estimate import Estimate, Redraws
 from fairpriv_core.methods.group_thresholds import (
     GroupThresholds,
     choose_thresholds,
     describe_thresholds,
     list_thresholds,
 )
-from fairpriv_core.methods.public_score import LINEAR, fit_score
-from fairpriv_core.methods.score_histogram import count_groups
+from fairpriv_core.methods.shared.group_estimate import Estimate, Redraws
+from fairpriv_core.methods.shared.public_score import LINEAR, fit_score
+from fairpriv_core.methods.shared.score_histogram import count_groups
 from fairpriv_core.notions.catalog import notions, notions_of_means
 from fairpriv_core.records.model import Model
 from tests.methods.harness import RecordingMechanism, Watcher, make_data, train, with_group
@@ -69,7 +69,7 @@ def test_a_fit_releases_the_counts_once_and_says_that_it_needs_the_group() -> No
     (fitted,) = train(METHOD, [data], [recorder])
     (release,) = recorder.releases
     assert (release.kind, release.value.size) == ("gaussian", 2 * METHOD.score_bins)
-    assert METHOD.info.needs_group_at_prediction and needs_group(fitted.network)
+    assert METHOD.info.needs_group_at_prediction and fitted.network.needs_group
     with pytest.raises(BadInput, match="predicting needs the sensitive attribute of every row"):
         predict_proba(fitted.network, fitted.parameters, data.X)
 

@@ -11,10 +11,15 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.predict import needs_group, predict_proba
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.methods.group_thresholds_record import PLACES, GroupThresholdsRecord, count_scores
-from fairpriv_core.methods.thresholds import count_ones, place_thresholds
+from fairpriv_core.methods.group_thresholds import (
+    PLACES,
+    GroupThresholdsRecord,
+    count_ones,
+    count_scores,
+    place_thresholds,
+)
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, make_data, with_group
 from tests.methods.test_pf_ld_record import ordinary, train
@@ -48,10 +53,10 @@ def test_decisions_are_those_that_were_counted(notion: str) -> None:
     data = ordinary(3)
     quiet = dataclasses.replace(METHOD, noise_counts=0.0, gap_target=0.05)
     (fitted,) = train(quiet, [data], [RecordingMechanism()], notion)
-    assert needs_group(fitted.network)
+    assert fitted.network.needs_group
     decided = predict_proba(fitted.network, fitted.parameters, data.X, data.group)[:, 1] > 0.5
-    base = predict_proba(fitted.network["score"], fitted.parameters, data.X)[:, 1]
-    assert (decided == (base > np.asarray(fitted.network["thresholds"])[data.group])).mean() >= 0.998
+    base = predict_proba(fitted.network.score, fitted.parameters, data.X)[:, 1]
+    assert (decided == (base > np.asarray(fitted.network.thresholds)[data.group])).mean() >= 0.998
     h = decided != (data.y == 1) if notions()[notion].target == "loss" else decided
     for labels in notions()[notion].populations:
         means = [h[(data.group == group) & np.isin(data.y, labels)].mean() for group in range(3)]

@@ -18,8 +18,8 @@ from torch.nn import functional
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine import loop
-from fairpriv_core.engine.layers import LAYERED_KIND, Dense, Layer, LayeredShape, Relu
-from fairpriv_core.engine.networks import MLP
+from fairpriv_core.engine.layers import Dense, Layer, LayeredShape, Relu
+from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput
@@ -33,8 +33,8 @@ from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.one_release import OneRelease
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.pf_ld_record import PfLdRecord
-from fairpriv_core.methods.setting import Setting
-from fairpriv_core.methods.thumbnails import NAME, SIDE
+from fairpriv_core.methods.shared.setting import Setting
+from fairpriv_core.methods.shared.thumbnails import NAME, SIDE
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
@@ -104,7 +104,7 @@ def test_a_step_equals_that_of_opacus() -> None:
     method = DpSgd(**{**SHARED, "epochs": 1, "batch_size": 30, "optimizer": "sgd", "learning_rate": 0.5})
     recorder = RecordingMechanism(forced=lambda epoch, step: sample)
     (fitted,) = train(method, [data], [recorder])
-    shape = LayeredShape.from_json(fitted.network)
+    shape = fitted.network
     module = GradSampleModule(build_module(shape, shape.initial(0)))
     optimizer = DPOptimizer(
         torch.optim.SGD(module.parameters(), lr=0.5), noise_multiplier=0.0, max_grad_norm=0.3, expected_batch_size=30
@@ -157,7 +157,7 @@ def test_a_network_of_layers_is_treated_as_the_numpy_kernel_treats_it(
     hidden: tuple[Layer, ...] = (Dense(5), Relu()) * 2
     monkeypatch.setattr(Setting, "shape", property(lambda self: LayeredShape((data.d,), (*hidden, Dense(1)))))
     layered = fit()
-    assert (plain.network["kind"], layered.network["kind"]) == (MLP, LAYERED_KIND)
+    assert (type(plain.network), type(layered.network)) == (NetworkShape, LayeredShape)
     assert np.allclose(layered.parameters, plain.parameters, rtol=1e-3, atol=1e-5)
     assert layered.events == plain.events
     assert _numbers(layered.notes) == pytest.approx(_numbers(plain.notes), rel=1e-3)
@@ -174,7 +174,7 @@ def test_another_network_trains_on_one_release() -> None:
     other = dataclasses.replace(PROVED["one_release"], network="mlp")
     silent = RecordingMechanism()
     again = other.fit(data, Training(notion, 0, silent, Watcher(), given=first.notes))
-    assert not silent.releases and again.network["kind"] == MLP
+    assert not silent.releases and isinstance(again.network, NetworkShape)
     assert again.notes["shared_releases"] == first.notes["shared_releases"]
 
 
@@ -185,7 +185,7 @@ def test_the_curves_of_clipping_are_those_of_the_network_that_is_trained(monkeyp
     spec = dataclasses.asdict(DataSpec(dataset="synthetic", sensitive="group"))
     request = {"data": spec, "notion": "demographic_parity", "hidden_layers": 0, "width": 64, "seed": 0}
     warmup = Warmup(**previews.compute({**request, "network": "cnn_small"}))
-    assert warmup.parameters == LayeredShape.from_json(train(PLAIN, [data], [RecordingMechanism()])[0].network).size
+    assert warmup.parameters == train(PLAIN, [data], [RecordingMechanism()])[0].network.size
     assert Warmup(**previews.compute(request)).parameters == data.d + 1
 
 

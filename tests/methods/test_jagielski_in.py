@@ -53,7 +53,7 @@ def test_without_noise_the_game_is_as_written_out(notion: str, gap: float | None
     (fitted,) = train(method, [data], [RecordingMechanism()], notion=notion)
     rules = fitted.parameters.reshape(NOISELESS.rounds, data.d + 1)
     assert np.allclose(rules, _written_out(data, notion, gap), rtol=1e-4, atol=1e-5)
-    assert fitted.network["weights"] == pytest.approx([1 / NOISELESS.rounds] * NOISELESS.rounds)
+    assert fitted.network.weights == pytest.approx([1 / NOISELESS.rounds] * NOISELESS.rounds)
 
 
 def _written_out(data: Dataset, name: str, gap: float | None) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.predict import decisions, predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
@@ -52,7 +53,7 @@ def test_exact_counts_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def exact(method: JagielskiPost, data: Dataset, training: Training, *, parameters: np.ndarray) -> np.ndarray:
         released(method, data, training, parameters=parameters)
-        base = {"kind": "mlp", "inputs": data.d, "hidden_layers": 0, "width": 64}
+        base = NetworkShape(data.d)
         return count_cells(decisions(base, parameters, data), data.y, data.group, data.groups).ravel().astype(float)
 
     released = jagielski_post._release_counts

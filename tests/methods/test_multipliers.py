@@ -20,11 +20,11 @@ from fairpriv_core.methods.dp_fermi import DpFermi
 from fairpriv_core.methods.dp_fermi_record import DpFermiRecord
 from fairpriv_core.methods.f_ld import FLd
 from fairpriv_core.methods.jagielski_in import JagielskiIn
-from fairpriv_core.methods.multipliers import REACH, move_multipliers
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.pf_ld_record import PfLdRecord
 from fairpriv_core.methods.reductions import Reductions
+from fairpriv_core.methods.shared.multipliers import REACH, move_multipliers
 from fairpriv_core.methods.zafar import Zafar
 from fairpriv_core.notions.surrogates import decided
 from fairpriv_core.privacy.event import merge

@@ -14,10 +14,10 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.methods import group_estimate as estimates
-from fairpriv_core.methods import group_statistic as statistics
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.one_release import OneRelease, move_multipliers
+from fairpriv_core.methods.shared import group_estimate as estimates
+from fairpriv_core.methods.shared import group_statistic as statistics
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL
 from tests.methods.harness import RecordingMechanism, Watcher, make_data, train, with_group

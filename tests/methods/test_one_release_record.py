@@ -15,7 +15,6 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods.cumulative import release_cumulative, running_deviation
 from fairpriv_core.methods.one_release_record import (
     PLACES,
     OneReleaseRecord,
@@ -25,6 +24,7 @@ from fairpriv_core.methods.one_release_record import (
     tell_numbers,
     weigh,
 )
+from fairpriv_core.methods.shared.cumulative import release_cumulative, running_deviation
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
@@ -83,12 +83,12 @@ def test_flips_are_where_the_model_that_leaves_changes_its_decisions(notion: str
     counts = np.asarray(fitted.notes["counts"]).reshape(3, 2, 2)
     line = directions(counts, notions()[notion])
     assert line.any()
-    chances = predict_proba(fitted.network["base"], fitted.parameters, data.X)
+    chances = predict_proba(fitted.network.base, fitted.parameters, data.X)
     places, ones = find_flips(chances, line, METHOD.multiplier_max)
     assert (places < PLACES).any()
     for place in (0, 1, 20, 64, PLACES):
         weights = weigh(line, METHOD.multiplier_max * (place / PLACES) ** 2)
-        network = {**fitted.network, "weights": weights.ravel().tolist()}
+        network = dataclasses.replace(fitted.network, weights=tuple(weights.ravel().tolist()))
         decided = predict_proba(network, fitted.parameters, data.X)[:, 1] > 0.5
         told = np.where(places < place, ~ones, ones)
         assert (decided != told).mean() <= 0.002  # rounding where a chance is all but at the threshold

@@ -13,7 +13,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.dp_fermi import DpFermi
 from fairpriv_core.methods.dp_fermi_record import DpFermiRecord
-from fairpriv_core.methods.penalty_weight import LARGEST, largest_difference, shift_of_decisions
+from fairpriv_core.methods.shared.penalty_weight import LARGEST, largest_difference, shift_of_decisions
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import Gaussian, merge
 from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group

@@ -15,9 +15,9 @@ from fairpriv_core.engine.training import Fitted
 from fairpriv_core.methods import pf_ld_record
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_sgd import DpSgd
-from fairpriv_core.methods.noisy_sums import clipped_loss_weights
 from fairpriv_core.methods.pf_ld_record import PfLdRecord, PfLdRecordRule
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.noisy_sums import clipped_loss_weights
+from fairpriv_core.methods.shared.setting import Setting
 from tests.methods.harness import RecordingMechanism, make_data, with_group
 from tests.methods.test_pf_ld_record import METHOD, find_contributions, find_moves, measure_noise, ordinary, train
 from tests.methods.test_reductions import write_out
@@ -48,8 +48,8 @@ def _replay_on_other_records(notion: str) -> tuple[Fitted, Fitted]:
 
 
 def test_the_mutant_with_exact_sizes_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def exact(setting: Setting[Any], k: int, *, sensitivity: float) -> np.ndarray:
-        release_counts(setting, k, sensitivity=sensitivity)
+    def exact(setting: Setting[Any], k: int) -> np.ndarray:
+        release_counts(setting, k)
         return setting.cells.sizes(setting.trains[k].group, setting.trains[k].y)
 
     monkeypatch.setattr(pf_ld_record, "release_counts", exact)

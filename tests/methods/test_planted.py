@@ -6,7 +6,7 @@ Without it the same examples keep the contract: test_contract.py.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,20 +20,18 @@ from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.torch.module import OpenModule
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods import (
+    dp_is_sgd,
     dpsgd_f,
     fairdp_adaptive,
     fairdp_certified,
     jagielski_in,
-    multipliers,
-    noisy_sums,
     one_release_record,
     opt_q,
-    penalty_weight,
     pf_ld,
-    setting,
 )
 from fairpriv_core.methods.base import Method
-from fairpriv_core.methods.lagrangian import constraint_norms
+from fairpriv_core.methods.shared import multipliers, noisy_sums, penalty_weight, releases, setting
+from fairpriv_core.methods.shared.lagrangian import constraint_norms
 from tests.methods.examples.catalog import CASES, EXAMPLES, in_two_epochs
 from tests.methods.harness import make_data, shrink_network
 
@@ -103,7 +101,14 @@ def narrowed(honest: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     return lambda mechanism, total, *, radius, **how: honest(mechanism, total, radius=radius * np.sqrt(0.7), **how)
 
 
+def declared_short(honest: Callable[..., Any]) -> Callable[..., Any]:
+    """What is declared of a release is half of how far one person moves it."""
+    return lambda name, sensitivity, *rest, **how: honest(name, sensitivity / 2.0, *rest, **how)
+
+
 MOVES: dict[str, Fault] = {
+    "sizes that are declared to move by half": Fault(replacing(dp_is_sgd, "Release", declared_short), "dp_is_sgd-0"),
+    "sizes of which one is declared to move": Fault(replacing(pf_ld, "MOVED", lambda _: 1.0), "pf_ld-0"),
     "pf_ld without clipping": Fault(replacing(setting, "clip_positive", lambda _: unclipped), "pf_ld-0"),
     "pf_ld without centring": Fault(
         replacing(pf_ld.PfLdRule, "_set_tables", without_centring), "pf_ld-0", "a small group"
@@ -304,6 +309,17 @@ def test_a_second_release_on_one_sample_is_refused(fault: Fault, monkeypatch: py
     method, make = fault.find()
     with pytest.raises(FairprivError, match="every sample of this epoch is used"):
         contract.record(method, make, PARITY)
+
+
+@pytest.mark.parametrize("name", ["pf_ld", "dp_is_sgd", "jagielski_in"])
+def test_a_release_that_is_made_once_less_than_it_is_counted_is_told_of(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = releases.Release.at
+    monkeypatch.setattr(releases.Release, "at", lambda own, noise: replace(at(own, noise), count=own.times + 1))
+    method = EXAMPLES[name][0]
+    with pytest.raises(contract.ContractBroken, match=r"event\(\) announces"):
+        contract.check_releases(method, contract.record(method, make_data, PARITY))
 
 
 @pytest.mark.parametrize("name", ["pf_ld", "dp_sgd"])

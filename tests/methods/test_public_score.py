@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from fairpriv_core.engine.predict import count_parameters, predict_proba
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.trees import Trees
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods import public_score
-from fairpriv_core.methods.public_score import BOOSTED, LINEAR, fit_score
+from fairpriv_core.methods.shared import public_score
+from fairpriv_core.methods.shared.public_score import BOOSTED, LINEAR, fit_score
 from tests.methods.harness import make_data, with_group
 
 LEARNERS = (LINEAR, BOOSTED)
@@ -30,11 +30,11 @@ def test_trees_as_arrays_score_as_scikit_learns() -> None:
     trees, model = _boost_both(features, y)
     other = draw.normal(size=(500, 6)).astype(np.float32)
     for rows in (features, other):
-        stored = Trees.read(trees.to_json(), trees.flat())
+        stored = trees.shape.open(trees.flat())
         assert np.allclose(stored.score(rows), model.predict_proba(rows)[:, 1], atol=1e-5)
-        scores = predict_proba(trees.to_json(), trees.flat(), rows)
+        scores = predict_proba(trees.shape, trees.flat(), rows)
         assert np.array_equal(scores[:, 1], trees.score(rows))
-    assert count_parameters(trees.to_json()) == len(trees.flat())
+    assert trees.shape.size == len(trees.flat())
 
 
 def test_neighbouring_floats_stay_on_their_sides_of_a_threshold() -> None:
@@ -53,7 +53,7 @@ def test_trees_refuse_rows_and_parameters_of_another_size() -> None:
     score = fit_score(BOOSTED, data, seed=0)
     with pytest.raises(BadInput, match="takes 4 encoded columns, got 3"):
         score.of(data.X[:, :3])
-    with pytest.raises(BadInput, match="the trees need"):
+    with pytest.raises(BadInput, match=r"the model needs \d+ parameters, got \d+\."):
         predict_proba(score.network, score.parameters[:-1], data.X)
 
 

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.models import Derived
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods import randomized_response
-from fairpriv_core.methods.exponentiated_gradient import NotionMoment
 from fairpriv_core.methods.randomized_response import ResponseReductions, Responses, release_responses
 from fairpriv_core.methods.reductions import Reductions
+from fairpriv_core.methods.shared.exponentiated_gradient import NotionMoment
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group
 from tests.methods.spread import spread
@@ -120,14 +121,14 @@ def test_where_everyone_tells_the_truth_it_is_the_reduction(notion: str) -> None
 def test_the_second_step_closes_the_gap_on_its_half(notion: str) -> None:
     data = make_data(n=2000, groups=3)
     fitted = _fit(data, "two_step", TRUTHFUL, notion=notion)
-    assert fitted.network["kind"] == "derived"
+    assert isinstance(fitted.network, Derived)
     assert spread(notions()[notion], _chances(fitted, data), data) <= 0.02 + 0.08  # the other half was not seen
 
 
 def test_the_second_step_decides_from_a_fresh_answer() -> None:
     """The chances by group are mixed by the response: at epsilon 0.5 no two groups can be told far apart."""
     fitted = _fit(make_data(n=4000), "two_step", 0.5)
-    table = np.array(fitted.network["table"])
+    table = np.array(fitted.network.table)
     kept = (math.exp(0.5) - 1) / (math.exp(0.5) + 1)
     assert np.abs(table[0] - table[1]).max() <= kept + 1e-9
 

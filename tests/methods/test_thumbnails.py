@@ -7,10 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from fairpriv_core.methods import thumbnails
-from fairpriv_core.methods.group_statistic import build_features
 from fairpriv_core.methods.one_release import OneRelease
-from fairpriv_core.methods.thumbnails import SIDE, shrink_images
+from fairpriv_core.methods.shared import thumbnails
+from fairpriv_core.methods.shared.group_statistic import build_features
+from fairpriv_core.methods.shared.thumbnails import SIDE, shrink_images
 from tests.methods.harness import make_images
 
 

@@ -144,7 +144,7 @@ def test_the_excess_risk_of_a_run_is_below_its_bound(trained: Trained) -> None:
 def test_gradients_of_a_network_of_layers_are_those_of_its_losses() -> None:
     ages, shape = make_ages(20), build_mlp(4, 1, 6, outputs=3)
     data = replace(ages, X=np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32))
-    model = Model.of(Fitted(shape.to_json(), shape.initial(0), (), 0), data)
+    model = Model.of(Fitted(shape, shape.initial(0), (), 0), data)
     norms, mean = find_gradients(model, data)
     alone = [find_gradients(model, data.take(np.array([row])))[1] for row in range(data.n)]
     assert norms == pytest.approx(np.linalg.norm(alone, axis=1), rel=1e-4)

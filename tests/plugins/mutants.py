@@ -13,7 +13,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.base import MethodInfo
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.privacy.event import Events, SampledGaussian
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,15 +17,18 @@ from fairpriv_core.data.dataset import Dataset, load_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.roles import Groups
 from fairpriv_core.data.schema import write_schema
+from fairpriv_core.engine.models import Derived
+from fairpriv_core.engine.modules import ModuleShape, Trained
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.column import number
 from fairpriv_core.files.read import read_table
 from fairpriv_core.records import model as predict
+from fairpriv_core.records.archive import read_archive, write_archive
 from fairpriv_core.records.model import Model
 
-TABLE = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
+TABLE = ((0.0, 0.0), (1.0, 1.0), (0.0, 1.0))
 
 
 def _write(path: Path, *lines: str) -> str:
@@ -44,7 +48,7 @@ def _model(train: Dataset) -> Model:
     shape = NetworkShape(train.d)
     weights = [float(name == "score = 9") for name in train.feature_names]
     parameters = np.array([*weights, 0.0], dtype=np.float32)
-    network = {"kind": "derived", "base": shape.to_json(), "table": TABLE}
+    network = Derived(shape, TABLE)
     return Model.of(Fitted(network, parameters, (), 1), train)
 
 
@@ -120,7 +124,7 @@ def test_a_row_in_no_group_is_named(tmp_path: Path, sensitive: str, row: str, sa
 def test_a_model_that_does_not_decide_by_group_stores_no_groups(tmp_path: Path) -> None:
     train = _train(tmp_path)
     shape = NetworkShape(train.d)
-    model = Model.of(Fitted(shape.to_json(), shape.initial(0), (), 1), train)
+    model = Model.of(Fitted(shape, shape.initial(0), (), 1), train)
     assert b'"grouping": null' in model.write()["model.json"]
     new = _write(tmp_path / "new.csv", "age,score", "1,9")
     assert model.predict_file(new, str(tmp_path / "out.csv"))["rows"] == 1
@@ -138,7 +142,7 @@ def test_of_many_labels_the_largest_score_decides_and_each_is_counted(
     score = np.array([[0.2, 0.5, 0.3], [0.4, 0.2, 0.4], [0.1, 0.1, 0.8], [0.3, 0.4, 0.3]])
     monkeypatch.setattr(predict, "predict_proba", lambda *given: score)
     train, out = replace(_train(tmp_path), label_names=("young", "middle", "old")), tmp_path / "out.csv"
-    network = {**NetworkShape(train.d).to_json()}
+    network = NetworkShape(train.d)
     model = Model.of(Fitted(network, np.zeros(train.d + 1, dtype=np.float32), (), 1), train)
     new = _write(tmp_path / "new.csv", "age,score,side", *["1,9,left"] * 4)
     found = model.predict_file(new, str(out))
@@ -151,7 +155,8 @@ def test_of_many_labels_the_largest_score_decides_and_each_is_counted(
 def test_a_persons_module_is_stored_as_tensors_that_load_by_name(tmp_path: Path) -> None:
     parameters = np.arange(5, dtype=np.float32)
     told = {"reference": "my.nets:build", "code": "a" * 64, "fixed": "b" * 64}
-    network = {"kind": "module", **told, "tensors": {"dense.weight": [2, 2], "dense.bias": [1]}, "labels": 2}
+    trained = Trained(told["code"], told["fixed"], 5, {"dense.weight": [2, 2], "dense.bias": [1]})
+    network = ModuleShape(told["reference"], (1,), 2, trained)
     model = Model(network, parameters, "", None, ("no", "yes"), ("x",))
     files = model.write()
     assert set(files) == {"model.safetensors", "model.json"}
@@ -161,3 +166,29 @@ def test_a_persons_module_is_stored_as_tensors_that_load_by_name(tmp_path: Path)
         assert {name: stored.metadata()[name] for name in told} == told
     assert found["dense.weight"].tolist() == [[0.0, 1.0], [2.0, 3.0]] and found["dense.bias"].tolist() == [4.0]
     assert np.array_equal(Model.read(files.__getitem__).parameters, parameters)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("model.json", b"[]"),
+        ("model.json", b"{}"),
+        ("model.json", b"[" * 5_000 + b"]" * 5_000),
+        ("model.json", b'{"format": 2, "network": {"kind": "forest"}}'),
+        ("model.json", b'{"format": 2, "network": null}'),
+        ("model.safetensors", b""),
+        ("model.safetensors", b"\xff" * 8),
+        ("model.safetensors", b"\x00" * 11),
+    ],
+)
+def test_a_file_of_a_persons_own_that_is_no_model_gets_one_sentence(name: str, content: bytes, tmp_path: Path) -> None:
+    shape, path = NetworkShape(2), tmp_path / "own.zip"
+    write_archive(path, Model(shape, shape.initial(0), "", None, ("no", "yes"), ("x", "y")), {})
+    assert read_archive(path)[0].network == shape
+    with zipfile.ZipFile(path) as archive:
+        files = {each: archive.read(each) for each in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for each, own in {**files, name: content}.items():
+            archive.writestr(each, own)
+    with pytest.raises(BadInput, match=r"own\.zip' is no model that fairpriv saved|cannot be read|must be one of"):
+        read_archive(path)

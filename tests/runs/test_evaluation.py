@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,9 @@ import pytest
 
 from fairpriv_core.cli.request import read_request
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.models import Derived
+from fairpriv_core.engine.networks import NetworkShape
+from fairpriv_core.engine.predict import Network
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
 from fairpriv_core.plain import read_toml
@@ -31,9 +34,8 @@ from tests.methods.harness import RecordingMechanism, make_data
 
 Configure = Callable[..., RunConfig]
 PLANNED: Events = (Gaussian(2.0),)
-_BASE = {"kind": "mlp", "inputs": 4, "hidden_layers": 0, "width": 8}
-PLAIN: Mapping[str, Any] = {**_BASE}
-BY_GROUP: Mapping[str, Any] = {"kind": "derived", "base": _BASE, "table": [[0.1, 0.8], [0.4, 0.6]]}
+PLAIN = NetworkShape(4)
+BY_GROUP = Derived(PLAIN, ((0.1, 0.8), (0.4, 0.6)))
 
 
 def ask(config: RunConfig) -> RunConfig:
@@ -45,7 +47,7 @@ def finish(config: RunConfig) -> RunRecord:
 
 
 def release(
-    data: Dataset, threat_model: str, network: Mapping[str, Any] = PLAIN
+    data: Dataset, threat_model: str, network: Network = PLAIN
 ) -> tuple[RecordingMechanism, Events, dict[str, Any]]:
     """Evaluate a fixed model on `data` with fresh noise."""
     mechanism = RecordingMechanism()
@@ -86,7 +88,7 @@ def test_without_it_nothing_changes(configure: Configure) -> None:
 
 
 @pytest.mark.parametrize("network", [PLAIN, BY_GROUP])
-def test_one_person_moves_the_counts_by_no_more_than_is_accounted(network: Mapping[str, Any]) -> None:
+def test_one_person_moves_the_counts_by_no_more_than_is_accounted(network: Network) -> None:
     """Brute force at the mechanism's input: every row of a small test set, replaced to each group and removed."""
     data = make_data(120, groups=2)
     [before] = release(data, "attribute", network)[0].releases

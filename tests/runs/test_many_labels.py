@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from fairpriv_core.engine import predict
+from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.training import Fitted, Snapshot
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import Gaussian
@@ -20,7 +19,7 @@ from tests.methods.harness import RecordingMechanism
 
 DATA = make_ages()
 SCORE = draw_scores(DATA, skill=0.5, seed=0)
-NETWORK: dict[str, Any] = {"kind": "mlp"}
+NETWORK = NetworkShape(4)
 
 
 @pytest.fixture

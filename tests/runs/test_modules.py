@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -103,16 +104,17 @@ def test_a_model_predicts_where_its_network_is_and_says_where_it_is_not(local: R
     key, out, rows = local.submit(ask("normed")).key, tmp_path / "out.csv", tmp_path / "rows.csv"
     finish(local, key)
     model = Model.read(partial(local.artifact, key))
-    assert (model.network["kind"], model.network["reference"]) == ("module", "tests.modules:normed")
+    assert (model.network.kind, model.network.reference) == ("module", "tests.modules:normed")
     assert b"class" not in local.artifact(key, "model.json")
     data = _read_synthetic()
     rows.write_text("\n".join([",".join(data), *(",".join(map(str, row)) for row in zip(*data.values(), strict=True))]))
     assert answer_prediction(key, str(rows), str(out)).document["rows"] == 3
-    network = {**model.network, "reference": "gone_since:build"}
+    network = replace(model.network, reference="gone_since:build")
+    others = replace(model.network, trained=replace(model.network.trained, code="0"))
     with pytest.raises(BadInput, match="network 'gone_since:build' is not installed here"):
-        predict.predict_proba(network, model.parameters, np.zeros((2, network["size"][0])))
+        predict.predict_proba(network, model.parameters, np.zeros((2, network.inputs)))
     with pytest.raises(BadInput, match="is not the one that this model was trained with"):
-        predict.predict_proba({**model.network, "code": "0"}, model.parameters, np.zeros((2, network["size"][0])))
+        predict.predict_proba(others, model.parameters, np.zeros((2, network.inputs)))
     with pytest.raises(BadInput, match=r"the model takes .* encoded columns, got 3"):
         predict.predict_proba(model.network, model.parameters, np.zeros((2, 3)))
 

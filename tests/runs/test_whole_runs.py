@@ -422,7 +422,8 @@ def plant_in_model(patch: pytest.MonkeyPatch) -> None:
         @classmethod
         def of(cls, fitted: Fitted, train: Dataset) -> Model:
             sizes = np.bincount(train.group).tolist()
-            return super().of(replace(fitted, network={**fitted.network, "group_sizes": sizes}), train)
+            own = super().of(fitted, train)
+            return replace(own, feature_names=(*own.feature_names, str(sizes)))
 
     patch.setattr(worker, "Model", Telling)
 

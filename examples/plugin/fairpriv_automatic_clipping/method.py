@@ -17,8 +17,8 @@ from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
-from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.noisy_sums import NoisySums, NoisySumsRule
+from fairpriv_core.methods.shared.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class AutomaticClipping(NoisySums):
         uses_groups=False,
     )
 
-    network: str = fields.network()
+    network: str = fields.shared("network")
     stability: float = parameter(
         0.01, "Stability γ", "What is added to a gradient's length before dividing by it.", low=1e-6, high=1.0, log=True
     )

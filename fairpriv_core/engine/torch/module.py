@@ -23,7 +23,7 @@ import torch
 from opacus import GradSampleModule
 from torch import Tensor, nn
 
-from fairpriv_core.engine.modules import ModuleShape, find_held, hash_sources, import_build
+from fairpriv_core.engine.modules import ModuleShape, Trained, find_held, hash_sources, import_build
 from fairpriv_core.engine.torch.device import open_device
 from fairpriv_core.engine.torch.model import Learnt, Seed
 from fairpriv_core.engine.torch.module_checks import check_layers, check_module, find_doubt
@@ -31,7 +31,7 @@ from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.privacy.sums import BLOCK
 from fairpriv_core.seeds import public_generator
 
-_TOLD_BY = ("its package's sources are", "its frozen parameters and buffers are")
+_TOLD_BY = ("its package's sources are", "its frozen parameters and buffers are", "its tensors are")
 _WIDE = 512  # values whose squares are added in their own precision (privacy/sums.py counts on no more than 4,096)
 
 
@@ -41,14 +41,14 @@ def open_module(shape: ModuleShape, device: str) -> OpenModule:
     BadInput, in a sentence, where it is not installed, cannot be built for these rows, gives something else than one
     output a record and label, is not what a stored model was trained with, or where no record has a part of its own.
     """
-    held, bare = find_held(shape.reference), replace(shape, expected=None)
+    held, bare = find_held(shape.reference), replace(shape, trained=None)
     cache = OPENED if held is None else held.opened
     if (bare, device) not in cache:
-        if shape.expected is not None and hash_sources(shape.reference) != shape.expected[0]:
+        if shape.trained is not None and hash_sources(shape.reference) != shape.trained.code:
             raise BadInput(_say_changed(shape.reference, _TOLD_BY[0]), field="network")
         cache[bare, device] = OpenModule(bare, device)
     opened: OpenModule = cache[bare, device]
-    opened.require(shape.expected)
+    opened.require(shape.trained)
     return opened
 
 
@@ -63,10 +63,11 @@ class OpenModule:
         self.code = hash_sources(shape.reference)
         module = build_module(shape, 0)
         self.fixed = hash_fixed(module)
-        self.trained = [(name, each) for name, each in module.named_parameters() if each.requires_grad]
-        self.size = sum(each.numel() for _, each in self.trained)
-        self.tensors = {name: list(each.shape) for name, each in self.trained}
-        self.layers = _divide(self.trained)
+        self.weights = [(name, each) for name, each in module.named_parameters() if each.requires_grad]
+        self.size = sum(each.numel() for _, each in self.weights)
+        tensors = {name: list(each.shape) for name, each in self.weights}
+        self.trained = Trained(self.code, self.fixed, self.size, tensors)
+        self.layers = _divide(self.weights)
         with _unwarned():
             self._gradients = GradSampleModule(module.to(self.place), loss_reduction="sum", strict=False)
         self._module = module
@@ -76,10 +77,12 @@ class OpenModule:
         check_module(self)
         self.doubt = find_doubt(self)
 
-    def require(self, expected: tuple[str, str] | None) -> None:
+    def require(self, expected: Trained | None) -> None:
         """Raise BadInput where a stored model was trained with another module, by its hashes."""
-        for found, wanted, what in zip((self.code, self.fixed), expected or (), _TOLD_BY, strict=False):
-            if found != wanted:
+        own, other = self.trained, expected or self.trained
+        same = own.code == other.code, own.fixed == other.fixed, own == other
+        for held, what in zip(same, _TOLD_BY, strict=True):
+            if not held:
                 raise BadInput(_say_changed(self.shape.reference, what), field="network")
 
     def initial(self, seed: int) -> np.ndarray:
@@ -100,14 +103,14 @@ class OpenModule:
         if owner is self._owner:
             return
         self._owner, start = owner, 0
-        for _, each in self.trained:
+        for _, each in self.weights:
             each.copy_(flat[start : start + each.numel()].view(each.shape))
             start += each.numel()
         self._kept = read_kept(self._module)
 
     def read(self) -> Tensor:
         """Return the parameters (P,) that are in the module."""
-        return torch.cat([each.detach().reshape(-1).clone() for _, each in self.trained])
+        return torch.cat([each.detach().reshape(-1).clone() for _, each in self.weights])
 
     def hash_state(self) -> str:
         """Return a SHA-256 of all that the module holds."""
@@ -138,7 +141,7 @@ class OpenModule:
         try:
             with torch.inference_mode(False), torch.enable_grad(), _unwarned():
                 total = (delta * self._forward(row.clone())).sum()
-                wanted = [each for _, each in self.trained]
+                wanted = [each for _, each in self.weights]
                 found = torch.autograd.grad(total, wanted, allow_unused=True, materialize_grads=True)
         finally:
             self._gradients.enable_hooks()
@@ -151,7 +154,7 @@ class OpenModule:
             delta, values = seed(scores.detach())
             try:
                 torch.autograd.backward(scores, delta)
-                gradients = [self._take(name, each, len(rows)) for name, each in self.trained]
+                gradients = [self._take(name, each, len(rows)) for name, each in self.weights]
             finally:
                 self._clear()
         self._require_unchanged()
@@ -162,7 +165,7 @@ class OpenModule:
     def _places(self) -> Iterator[tuple[int, int]]:
         """Yield which of the trained parameters each layer has."""
         first = 0
-        for _, group in groupby(self.trained, key=_name_layer):
+        for _, group in groupby(self.weights, key=_name_layer):
             count = len(list(group))
             yield first, first + count
             first += count
@@ -187,7 +190,7 @@ class OpenModule:
 
     def _clear(self) -> None:
         each: Any
-        for _, each in self.trained:
+        for _, each in self.weights:
             each.grad = each.grad_sample = None
 
     def _require_unchanged(self) -> None:

@@ -6,9 +6,9 @@ taken some at a time; of these BLOCK are added in float32, and all else in float
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 from torch import Tensor
@@ -36,6 +36,7 @@ class ModuleKernel(LayeredKernel):
 
     def __post_init__(self) -> None:
         self._opened = open_module(self.shape, self.device)
+        self.shape = replace(self.shape, trained=self._opened.trained)
         super().__post_init__()
         needed, there = (_OF_PARAMETER + _OF_GRADIENT * self._length) * self.parameters.size, find_memory()
         if self._place.type == "cpu" and there is not None and needed > there:
@@ -98,8 +99,8 @@ class ModuleModel:
             ) from None
 
 
-def score_module(network: Mapping[str, Any], parameters: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def score_module(shape: ModuleShape, parameters: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the outputs (n, outputs) of a stored model on `rows` (n, d), float64; BadInput as `open_module`."""
-    kernel = ModuleKernel(ModuleShape.from_json(network), parameters[None].astype(np.float32))
+    kernel = ModuleKernel(shape, parameters[None].astype(np.float32))
     scores: np.ndarray = kernel.score(slice(0, 1), np.asarray(rows, dtype=np.float32))[0]
     return scores.reshape(len(rows), -1).astype(np.float64)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fairpriv_core.methods.iterates import LAST, UNIFORM
+from fairpriv_core.methods.shared.iterates import LAST, UNIFORM
 from fairpriv_core.papers.dp_fermi import runs
 from fairpriv_core.papers.dp_fermi.authors import CAUTION, released
 from fairpriv_core.papers.dp_fermi.faces import FIGURE_5, FIGURE_5_AGES

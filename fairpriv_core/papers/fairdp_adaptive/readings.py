@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fairpriv_core.methods.noisy_sums import NOISE_BOUNDS
+from fairpriv_core.methods.shared.noisy_sums import NOISE_BOUNDS
 from fairpriv_core.papers.preset import ACCURACY, Claim, Compare, Part, Printed, Quantity, Value, of_method, published
 
 _READING = "config/method/bound_of_noise"

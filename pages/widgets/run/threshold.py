@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from fairpriv_core.engine.modules import MODULE_KIND
-from fairpriv_core.engine.predict import THRESHOLD, is_randomised, needs_group
+from fairpriv_core.engine.predict import THRESHOLD
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.notions.rates import TWO, count_cells
@@ -27,7 +26,7 @@ Scored = tuple[np.ndarray, np.ndarray, np.ndarray]  # of each test row: score of
 
 def offer_threshold(store: RunStore, run: RunFacts[Kind], model: Model) -> None:
     """Draw the slider and what it comes to; nothing of a model that has no single threshold, or that a worker runs."""
-    fixed = is_randomised(model.network) or needs_group(model.network) or model.network["kind"] == MODULE_KIND
+    fixed = model.network.is_randomised or model.network.needs_group or model.network.runs_code
     if fixed or model.image is not None or len(model.label_names) != TWO:
         return
     box = st.expander("Move the threshold", key="threshold", icon=":material/tune:", on_change="rerun")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from fairpriv_core.methods.base import Method
-from fairpriv_core.methods.dpsgd_smooth import DpsgdSmooth
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
-from fairpriv_core.methods.fairsmooth import FairSmooth
+from fairpriv_core.methods.smoothing import DpsgdSmooth, FairSmooth
 
 _NOISE = {"noise_primal": 1.5}
 EXAMPLES: dict[str, tuple[Method, ...]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairpriv_core.methods.base import Method
-from fairpriv_core.methods.group_thresholds_record import GroupThresholdsRecord
+from fairpriv_core.methods.group_thresholds import GroupThresholdsRecord
 from fairpriv_core.methods.one_release_record import OneReleaseRecord
 from fairpriv_core.methods.pf_ld_record import PfLdRecord
 from fairpriv_core.methods.raco_dp import RacoDp

@@ -17,7 +17,8 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.corrected import shorten, stack_features
 from fairpriv_core.engine.training import Training
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods.thumbnails import shrink_images
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.thumbnails import shrink_images
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.privacy.sums import on_grid
 
@@ -27,7 +28,7 @@ _LEAST_SPREAD = 1e-12  # of a feature that varies
 
 
 class Releases(Protocol):
-    """The hyper-parameters of a release."""
+    """A method that declares one release, the statistic, and its hyper-parameters."""
 
     @property
     def score_bins(self) -> int: ...
@@ -35,6 +36,12 @@ class Releases(Protocol):
     def clip(self) -> float | None: ...
     def noise(self) -> float:
         """Return the noise multiplier of the statistic."""
+
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """Return what is released."""
+
+    def release(self, name: str, value: np.ndarray, train: Dataset, training: Training) -> np.ndarray:
+        """Release `value` as what is declared as `name`."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +79,8 @@ def release_statistic(method: Releases, train: Dataset, training: Training, *, f
     """Release T, flat: the one thing that is read of the sensitive attribute."""
     codes = np.eye(train.groups)[:, first_counted(train.groups) :][train.group]
     sums = [codes[train.y == label].T @ features.rows[train.y == label] for label in range(LABELS)]
-    return training.mechanism.gaussian(
-        np.stack(sums).ravel(),
-        sensitivity=statistic_sensitivity(train.groups),
-        noise_multiplier=method.noise(),
-        purpose="statistic",
-        index=0,
-    )
+    (only,) = method.releases(train.n, train.groups)
+    return method.release(only.name, np.stack(sums).ravel(), train, training)
 
 
 def first_counted(groups: int) -> int:

@@ -12,37 +12,27 @@ from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.rows import Feed
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.noisy_sums import NoisySumsRule
-from fairpriv_core.methods.poisson_shares import PoissonShares
-from fairpriv_core.methods.setting import Setting
-from fairpriv_core.privacy.event import SampledGaussian
+from fairpriv_core.methods.shared.noisy_sums import NoisySumsRule
+from fairpriv_core.methods.shared.poisson_shares import PoissonShares
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 
 
 @dataclass(frozen=True)
 class AveragedSums(PoissonShares):
     """Hyper-parameters. `noise_primal` is the noise multiplier of a step's whole release."""
 
-    learning_rate: float = fields.learning_rate(0.05)
+    learning_rate: float = fields.shared("learning_rate", 0.05)
     averaged: float = fields.averaged("steps", 0.5)
     noise_primal: float | None = fields.noise_multiplier("Noise multiplier σ", "what a record adds to a step's sum")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.unit(averaged=self.averaged)
-        if self.noise_primal is not None:
-            checks.not_negative(noise_primal=self.noise_primal)
 
-    def noise(self) -> float:
-        """The noise multiplier of a step's whole release; BadInput before calibration."""
-        return fields.known_noise(noise_primal=self.noise_primal)
-
-    def steps_event(self, n_train: int) -> SampledGaussian:
-        """Return one sampled Gaussian a step."""
-        return SampledGaussian(self.noise(), self.sampling_rate, self.steps(n_train), "add_remove")
-
-    def unproved_reason(self) -> str | None:
-        """Epsilon is proved."""
-        return None
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """A step's sum, to which a record adds its gradient, clipped to C."""
+        return (self.step_sum(n_train),)
 
 
 class AveragedSumsRule(NoisySumsRule):

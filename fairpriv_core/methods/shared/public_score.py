@@ -7,17 +7,16 @@ row has the score of a model that was trained on the other folds; new rows have 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.networks import NetworkShape
-from fairpriv_core.engine.predict import predict_proba
-from fairpriv_core.engine.trees import Trees, to_chance
+from fairpriv_core.engine.predict import Network, predict_proba, to_chance
+from fairpriv_core.engine.trees import Trees, TreesShape
 from fairpriv_core.seeds import public_generator
 
 LINEAR, BOOSTED = "linear", "boosted"
@@ -41,7 +40,7 @@ _RIDGE = 1.0  # of the logistic regression, in rows; its features have variance 
 class PublicScore:
     """A model of the label (see engine/predict.py), and `held_out` (n,): each training row's score by the others."""
 
-    network: Mapping[str, Any]
+    network: Network
     parameters: np.ndarray
     held_out: np.ndarray
 
@@ -101,11 +100,11 @@ def _hold_out(folds: np.ndarray, score: Callable[[np.ndarray, np.ndarray], np.nd
 def _constant(train: Dataset) -> PublicScore:
     share = float(np.clip(train.y.mean(), _LEAST_CHANCE, 1.0 - _LEAST_CHANCE))
     parameters = np.append(np.zeros(train.d), np.log(share / (1.0 - share))).astype(np.float32)
-    return PublicScore(NetworkShape(train.d).to_json(), parameters, np.full(train.n, share))
+    return PublicScore(NetworkShape(train.d), parameters, np.full(train.n, share))
 
 
 def _fit_linear(features: np.ndarray, y: np.ndarray, folds: np.ndarray) -> PublicScore:
-    network = NetworkShape(features.shape[1]).to_json()
+    network = NetworkShape(features.shape[1])
 
     def score(rows: np.ndarray, scored: np.ndarray) -> np.ndarray:
         return predict_proba(network, _solve(features[rows], y[rows]), features[scored])[:, 1]
@@ -137,7 +136,7 @@ def _fit_boosted(features: np.ndarray, y: np.ndarray, folds: np.ndarray) -> Publ
         for part, logits in trees.add_up(features[rows]):
             held_out[rows[part]] = to_chance(logits[:, count - 1])
     trees = _boost(features, y, count)
-    return PublicScore(trees.to_json(), trees.flat(), held_out)
+    return PublicScore(trees.shape, trees.flat(), held_out)
 
 
 def _sum_losses(trees: Trees, features: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -162,8 +161,7 @@ def _boost(features: np.ndarray, y: np.ndarray, count: int) -> Trees:
     leaf = nodes["is_leaf"] == 1
     offset = np.repeat(roots, sizes)
     return Trees(
-        inputs=features.shape[1],
-        depth=max(int(nodes["depth"].max()), 1),
+        shape=TreesShape(features.shape[1], len(roots), len(nodes), depth=max(int(nodes["depth"].max()), 1)),
         base=float(np.float32(model._baseline_prediction.item())),
         roots=roots,
         feature=np.where(leaf, 0, nodes["feature_idx"]).astype(np.int64),

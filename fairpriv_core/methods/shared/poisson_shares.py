@@ -9,22 +9,23 @@ from fairpriv_core import checks
 from fairpriv_core.engine.loop import steps_per_epoch
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameter
+from fairpriv_core.methods.shared.releases import Private, Release, Sample, check_noises
 
 
 @dataclass(frozen=True)
-class PoissonShares:
+class PoissonShares(Private):
     """Hyper-parameters. Small data get as many steps as large ones: about 1 / q an epoch."""
 
     info: ClassVar[MethodInfo]
 
-    epochs: int = fields.epochs(30)
+    epochs: int = fields.shared("epochs", 30)
     sampling_rate: float = parameter(
         0.05, "Sampling rate q", "Chance of each row to be in a step's secret sample.", low=1e-4, high=1.0, log=True
     )
-    learning_rate: float = fields.learning_rate(0.03)
-    optimizer: str = fields.optimizer("adam")
-    hidden_layers: int = fields.hidden_layers(0)
-    width: int = fields.width(64)
+    learning_rate: float = fields.shared("learning_rate", 0.03)
+    optimizer: str = fields.shared("optimizer")
+    hidden_layers: int = fields.shared("hidden_layers")
+    width: int = fields.shared("width")
     clip_primal: float = parameter(
         1.0,
         "Clipping bound C",
@@ -39,6 +40,7 @@ class PoissonShares:
         checks.whole(low=1, epochs=self.epochs)
         checks.rate(sampling_rate=self.sampling_rate)
         checks.positive(clip_primal=self.clip_primal)
+        check_noises(self)
 
     def rate(self, n_train: int) -> float:
         """The chance of a row to be in a sample."""
@@ -55,3 +57,8 @@ class PoissonShares:
     def steps(self, n_train: int) -> int:
         """Return epochs times samples an epoch."""
         return self.epochs * self.steps_per_epoch(n_train)
+
+    def step_sum(self, n_train: int, **beside: float) -> Release:
+        """Return the release of each step: a noisy sum over a sample, to which a record adds at most C in length."""
+        sample, steps = Sample(self.sampling_rate), self.steps(n_train)
+        return Release("gradients", self.clip_primal, "noise_primal", "step", steps, sample=sample, beside=beside)

@@ -12,19 +12,15 @@ where groups are small, and what noise alone would add to a squared difference i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.rows import Feed
-from fairpriv_core.methods.fields import known_noise
-from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.cells import NO_CELL
-from fairpriv_core.privacy.calibrate import gaussian_mu
-from fairpriv_core.privacy.event import Events, Gaussian
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
+from fairpriv_core.notions.cells import LABELS, NO_CELL
 
 CHOSEN_ON = "Adult, Bank, COMPAS and synthetic data"  # what the numbers below, and DP-FERMI's other defaults, fit
 LARGEST = 50.0  # of lambda: more than any setting that was of use where groups are small
@@ -35,16 +31,17 @@ _MEMORY = 0.5  # weight of the past in the shares
 class PenaltyWeights:
     """Lambda of K models (K,), and of each the shares of decisions (cells, l) that were released, with their variances.
 
-    `cells_moved` is how many cells one person's change touches: 2 where a value is replaced, 1 where a row is zeroed
-    out.
+    They stand in the rule's `arrays`. `cells_moved` is how many cells one person's change touches: 2 where a value is
+    replaced, 1 where a row is zeroed out.
     """
 
-    def __init__(self, setting: Setting[Any], *, cells_moved: int) -> None:
+    def __init__(self, setting: Setting[Any], arrays: dict[str, np.ndarray], *, cells_moved: int) -> None:
         self._setting, self._moved = setting, cells_moved
         models, labels = len(setting.methods), setting.cells.of.shape[1]
         self.values = np.array([method.multiplier for method in setting.methods], dtype=np.float64)
         self._shares = np.zeros((models, setting.cells.count, labels))
         self._variances = np.full((models, setting.cells.count), np.inf)
+        arrays |= {"penalty_weight": self.values, "decided": self._shares, "decided_variance": self._variances}
 
     @property
     def column(self) -> np.ndarray:
@@ -65,19 +62,6 @@ class PenaltyWeights:
         moved = self.values[k] + _REACH / method.epochs * (gap - method.gap_target)
         self.values[k] = min(max(moved, 0.0), LARGEST)
 
-    def state(self, model: int) -> dict[str, np.ndarray]:
-        """Return what a checkpoint needs of one model."""
-        return {
-            "penalty_weight": self.values[model].copy(),
-            "decided": self._shares[model].copy(),
-            "decided_variance": self._variances[model].copy(),
-        }
-
-    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
-        """Go on from a checkpoint."""
-        self.values[model] = state["penalty_weight"]
-        self._shares[model], self._variances[model] = state["decided"], state["decided_variance"]
-
     def _release(self, k: int, epoch: int, kernel: Kernel, feed: Feed) -> tuple[np.ndarray, float]:
         """Return the cells' noisy sums of l e_d - 1, (cells, l), and the deviation of the noise in each.
 
@@ -93,17 +77,8 @@ class PenaltyWeights:
         table = np.bincount(cell[inside] * labels + decided[inside], minlength=cells.count * labels)
         table = table.reshape(cells.count, labels)
         shift, noise = shift_of_decisions(labels, self._moved), method.noise("noise_gap")
-        released = (
-            self._setting.trainings[k]
-            .mechanism.gaussian(
-                (labels * table - table.sum(axis=1, keepdims=True)).ravel().astype(np.float64),
-                sensitivity=shift,
-                noise_multiplier=noise,
-                purpose="decisions",
-                index=epoch,
-            )
-            .reshape(table.shape)
-        )
+        sums = (labels * table - table.sum(axis=1, keepdims=True)).ravel().astype(np.float64)
+        released = self._setting.release(k, "decisions", sums, sensitivity=shift, index=epoch).reshape(table.shape)
         centred = released - released.mean(axis=1, keepdims=True)
         return centred, shift * noise * math.sqrt(1.0 - 1.0 / labels)
 
@@ -124,40 +99,23 @@ def largest_difference(shares: np.ndarray, variances: np.ndarray, among: np.ndar
     return math.sqrt(max(float(squares[alike].max()), 0.0))
 
 
-class CountsWithNoise(Protocol):
-    """The hyper-parameters that `with_count_noise` reads and sets; a dataclass."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
+class AimsAtGap(Protocol):
+    """The hyper-parameters that say whether decisions are released, and how often."""
 
     @property
     def epochs(self) -> int: ...
     @property
+    def multiplier(self) -> float: ...
+    @property
     def gap_target(self) -> float | None: ...
-    @property
-    def noise_counts(self) -> float | None: ...
-    @property
-    def noise_gap(self) -> float | None: ...
-    @property
-    def share_counts(self) -> float: ...
-    @property
-    def share_gap(self) -> float: ...
 
 
-C = TypeVar("C", bound=CountsWithNoise)
+def releases_of_decisions(method: AimsAtGap, cells_moved: int) -> tuple[Release, ...]:
+    """Return the releases of decisions, after each epoch but the last; () where no gap is aimed at.
 
-
-def with_count_noise(method: C, *, epsilon: float, delta: float) -> C:
-    """Return a copy with the noise of sizes set, and that of decisions where a gap is aimed at, unless set by hand."""
-    mu, found = gaussian_mu(epsilon, delta), {}
-    if method.noise_counts is None:
-        found["noise_counts"] = 1.0 / (mu * math.sqrt(method.share_counts))
-    if method.noise_gap is None and method.gap_target is not None:
-        found["noise_gap"] = math.sqrt(max(method.epochs - 1, 1) / method.share_gap) / mu
-    return replace(method, **found)
-
-
-def count_gaps(method: CountsWithNoise) -> Events:
-    """Return the releases of decisions: one after each epoch but the last, where a gap is aimed at."""
-    if method.gap_target is None or method.epochs == 1:
+    How far one person moves them is told of two labels.
+    """
+    if method.gap_target is None:
         return ()
-    return (Gaussian(known_noise(noise_gap=method.noise_gap), method.epochs - 1),)
+    moved, needed = shift_of_decisions(LABELS, cells_moved), method.multiplier > 0
+    return (Release("decisions", moved, "noise_gap", "epoch", method.epochs - 1, "share_gap", needed),)

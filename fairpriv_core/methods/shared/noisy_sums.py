@@ -11,25 +11,25 @@ variants); published variants read the step's own sample first (`read_sample`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fairpriv_core import checks
 from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.loop import Sampled, Stateful
 from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameter
 from fairpriv_core.methods.none import loss_gradient_norms
-from fairpriv_core.methods.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared.releases import Private, Release, Sample, check_noises
+from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
 from fairpriv_core.privacy.accountants import rdp_epsilon
-from fairpriv_core.privacy.calibrate import calibrate
-from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian
+from fairpriv_core.privacy.event import Events
 from fairpriv_core.privacy.sums import sensitivity
 
 NOISE_BOUNDS = ("adaptive", "set")  # what an adaptive method's noise is scaled to
@@ -38,17 +38,17 @@ _MEMORY = 0.9  # weight of the past in a running mean of released counts
 
 
 @dataclass(frozen=True)
-class NoisySums(TrainsByRule):
+class NoisySums(Private, TrainsByRule):
     """Poisson samples at rate q = batch_size / n; contributions lie in a ball that the noise multiplier is over."""
 
     info: ClassVar[MethodInfo]
 
-    epochs: int = fields.epochs(20)
-    batch_size: int | None = fields.fitting_sample_size()
-    learning_rate: float = fields.learning_rate(0.01)
-    optimizer: str = fields.optimizer("adam")
-    hidden_layers: int = fields.hidden_layers(0)
-    width: int = fields.width(64)
+    epochs: int = fields.shared("epochs")
+    batch_size: int | None = fields.shared("fitting_sample_size")
+    learning_rate: float = fields.shared("learning_rate")
+    optimizer: str = fields.shared("optimizer")
+    hidden_layers: int = fields.shared("hidden_layers")
+    width: int = fields.shared("width")
     clip_primal: float = parameter(
         1.0, "Clipping bound C", "Largest L2 norm that one record's gradient may have.", low=0.01, high=100.0, log=True
     )
@@ -57,8 +57,7 @@ class NoisySums(TrainsByRule):
     def __post_init__(self) -> None:
         fields.check_network(self)
         checks.positive(clip_primal=self.clip_primal)
-        if self.noise_primal is not None:
-            checks.not_negative(noise_primal=self.noise_primal)
+        check_noises(self)
 
     def rate(self, n_train: int) -> float:
         """The chance of a row to be in a sample."""
@@ -68,53 +67,30 @@ class NoisySums(TrainsByRule):
         """The number of samples in an epoch."""
         return self.steps(n_train) // self.epochs
 
-    def noise(self) -> float:
-        """The noise multiplier; BadInput before calibration."""
-        return fields.known_noise(noise_primal=self.noise_primal)
-
     def steps(self, n_train: int) -> int:
         """Return epochs times batches an epoch."""
         return fields.count_steps(self, n_train)
 
-    def event(self, n_train: int) -> Events:
-        """Return one sampled Gaussian a step."""
-        return (self._sampled(self.noise(), n_train),)
+    def step_sum(self, n_train: int, sensitivity: float, **beside: float) -> Release:
+        """Return the release of each step: a noisy sum over a sample, to which a record adds at most `sensitivity`."""
+        sample, steps = Sample(self.rate(n_train)), self.steps(n_train)
+        return Release("gradients", sensitivity, "noise_primal", "step", steps, sample=sample, beside=beside)
 
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return C: a record adds at most that to a step's sum."""
-        return {"gradients": self.clip_primal}
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """A step's sum, to which a record adds its gradient, clipped to C."""
+        return (self.step_sum(n_train, self.clip_primal),)
 
     def published_event(self, n_train: int) -> Events:
-        """Return what the paper's accounting counts."""
-        return self.event(n_train)
+        """Return what papers count: the steps' sums alone, and not what chooses rates or weights in them."""
+        return (self.step_sum(n_train, self.clip_primal).at(self.noise()),)
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return what the paper's accounting claims for the same noise (RDP)."""
         return rdp_epsilon(self.published_event(n_train), delta)
 
-    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy whose noise multiplier meets `epsilon`, by the variant's own accounting."""
-        if self.noise_primal is not None:
-            return self
-        proved = self.unproved_reason() is None
-
-        def events_for(noise: float) -> Events:
-            ready = replace(self, noise_primal=noise)
-            return ready.event(n_train) if proved else ready.published_event(n_train)
-
-        noise = calibrate(events_for, epsilon=epsilon, delta=delta, accountant="pld" if proved else "rdp")
-        return replace(self, noise_primal=noise)
-
-    def unproved_reason(self) -> str | None:
-        """Epsilon is proved."""
-        return None
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
+    def taken_as_given(self) -> tuple[str, ...]:
+        """What is public, and what a neighbour is."""
         return ("The number of training rows is public.", "A neighbouring data set has one record zeroed out.")
-
-    def _sampled(self, noise: float, n_train: int) -> SampledGaussian:
-        return SampledGaussian(noise, self.rate(n_train), self.steps(n_train), "add_remove")
 
 
 @dataclass(frozen=True)
@@ -129,8 +105,9 @@ class SumsWithCounts(NoisySums):
 
     COUNT_NOISE: ClassVar[float | None] = None
     UNPROVED: ClassVar[str]
+    FOUND_ON: ClassVar[str] = "Adult"
 
-    variant: str = fields.variant()
+    variant: str = fields.shared("variant")
     share_counts: float = parameter(
         0.05,
         "Budget share, counts",
@@ -160,31 +137,30 @@ class SumsWithCounts(NoisySums):
             return self.noise() / math.sqrt(self.share_counts)
         return None if self.COUNT_NOISE is None else self.COUNT_NOISE * self.noise()
 
-    def event(self, n_train: int) -> Events:
-        """Return one sampled Gaussian a step; the published variant's noisy counts pass as Gaussians of their own."""
-        steps = (self._sampled(self.noise(), n_train),)
-        counts = self.count_noise()
-        if self.proved or counts is None:
-            return steps
-        return (*steps, Gaussian(counts, self.steps(n_train)))
+    def largest_bound(self, groups: int) -> float:
+        """Return how long a gradient may be: the first step's bound, unless more is known beforehand."""
+        return self.clip_primal
 
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return the first step's bound on gradients, and that a record adds at most 1 to its counts, in L2."""
-        return {"gradients": self.clip_primal, "counts": 1.0}
+    def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+        """A step's sum of gradients, and beside them its counts, to which a record adds at most 1 in L2.
+
+        The published variant's noisy counts, of the step's own sample, pass as releases of their own.
+        """
+        if self.proved or self.COUNT_NOISE is None:
+            return (self.step_sum(n_train, self.largest_bound(groups), counts=1.0),)
+        steps = self.steps(n_train)
+        counts = Release("counts", 1.0, "noise_primal", "step", steps, multiple=self.COUNT_NOISE)
+        return (self.step_sum(n_train, self.largest_bound(groups)), counts)
 
     def published_event(self, n_train: int) -> Events:
         """Return what the paper's accounting counts: gradients, and its noisy counts as if on samples of their own."""
         counts = self.count_noise() if self.COUNT_NOISE is not None else None
-        steps = (self._sampled(self.gradient_noise(), n_train),)
-        return steps if counts is None else (*steps, self._sampled(counts, n_train))
+        noises = [each for each in (self.gradient_noise(), counts) if each is not None]
+        return tuple(self.step_sum(n_train, self.clip_primal).at(each) for each in noises)
 
     def unproved_reason(self) -> str | None:
         """Why the published variant has no epsilon; None for the proved variant."""
         return None if self.proved else self.UNPROVED
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (*super().assumptions(), fields.chosen_on("Adult"))
 
 
 @dataclass(frozen=True)
@@ -217,11 +193,8 @@ class AdaptiveBounds(SumsWithCounts):
 
 
 @dataclass
-class NoisySumsRule:
-    """DP-SGD itself: gradients clipped to C, summed, noised at sigma C, divided by the expected batch size q n.
-
-    `arrays` holds what training goes on from, by name, each array's first axis the model: all of it is checkpointed.
-    """
+class NoisySumsRule(Stateful):
+    """DP-SGD itself: gradients clipped to C, summed, noised at sigma C, divided by the expected batch size q n."""
 
     setting: Setting[Any]
     samples_batches: ClassVar[bool] = False
@@ -231,7 +204,7 @@ class NoisySumsRule:
     _proved: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        self._noises = [method.noise() for method in self.setting.methods]
+        self._noises = list(self.setting.noises)
         self._proved = np.array([method.unproved_reason() is None for method in self.setting.methods])
 
     def read_sample(self, sampled: Sampled) -> None:
@@ -297,14 +270,7 @@ class NoisySumsRule:
         return gradients
 
     def _release(self, totals: np.ndarray, radii: np.ndarray, step: int) -> np.ndarray:
-        return self.setting.release_sums(
-            totals,
-            radii=radii.tolist(),
-            noise_multipliers=self._noises,
-            sampling_rates=self.setting.rates,
-            relation="add_remove",
-            step=step,
-        )
+        return self.setting.release_sums(totals, radii=radii.tolist(), noises=self._noises, step=step)
 
     def _release_both(
         self, totals: np.ndarray, counts: np.ndarray, bounds: np.ndarray, step: int
@@ -331,13 +297,6 @@ class NoisySumsRule:
 
     def notes(self, model: int) -> dict[str, object]:
         return {}
-
-    def state(self, model: int) -> dict[str, np.ndarray]:
-        return {name: value[model].copy() for name, value in self.arrays.items()}
-
-    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
-        for name, value in self.arrays.items():
-            value[model] = state[name]
 
 
 def as_published(methods: Sequence[AdaptiveBounds], bounds: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from fairpriv_core import checks
 from fairpriv_core.methods.base import parameter
 from fairpriv_core.methods.fields import TrainsNetwork
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.seeds import public_generator
 
 LAST, UNIFORM = "last", "uniform"

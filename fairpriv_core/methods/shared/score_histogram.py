@@ -14,7 +14,7 @@ import numpy as np
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Training
 from fairpriv_core.methods.cell_counts import require_rows
-from fairpriv_core.methods.group_estimate import (
+from fairpriv_core.methods.shared.group_estimate import (
     Estimate,
     Redraws,
     add_up_to,
@@ -22,7 +22,7 @@ from fairpriv_core.methods.group_estimate import (
     known_statistic,
     sample_rows,
 )
-from fairpriv_core.methods.group_statistic import (
+from fairpriv_core.methods.shared.group_statistic import (
     PublicFeatures,
     Releases,
     bin_score,

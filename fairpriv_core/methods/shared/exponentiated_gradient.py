@@ -18,7 +18,8 @@ from fairlearn.reductions import ClassificationMoment, ErrorRate, ExponentiatedG
 from sklearn.linear_model import LogisticRegression
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.predict import build_mixture
+from fairpriv_core.engine.models import mix
+from fairpriv_core.engine.predict import Network
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.notions.notion import Notion
 
@@ -32,7 +33,7 @@ _EVERYONE = "all"
 class Reduced:
     """The randomised classifier that a reduction ends in, and how it got there (JSON)."""
 
-    network: dict[str, Any]
+    network: Network
     parameters: np.ndarray
     notes: dict[str, float]
 
@@ -48,7 +49,7 @@ def reduce(
         reduction.fit(train.X, train.y, sensitive_features=group)
     weights = reduction.weights_.sort_index()
     members = [_parameters(reduction.predictors_[index], train.d) for index in weights.index]
-    network, parameters = build_mixture(members, weights.to_numpy())
+    network, parameters = mix(members, weights.to_numpy())
     gap = float(reduction.best_gap_)
     return Reduced(network, parameters, {"rounds": int(reduction.last_iter_) + 1, "duality_gap": gap})
 
@@ -81,7 +82,7 @@ class Answers:
             self._report()
         return self._known[self.count - 1]
 
-    def finish(self, network: dict[str, Any], parameters: np.ndarray, notes: Mapping[str, object]) -> Fitted:
+    def finish(self, network: Network, parameters: np.ndarray, notes: Mapping[str, object]) -> Fitted:
         """Show what the answers came to, as one more step, and return it."""
         steps = self.count + 1
         self._training.observer.show(Snapshot(steps, steps, network, parameters, {}, {}))
@@ -96,7 +97,7 @@ class Answers:
 
     def _report(self) -> None:
         """Show the mixture of all answers so far, each as likely, which is what the algorithm averages; commit."""
-        network, parameters = build_mixture(self._known, np.ones(len(self._known)))
+        network, parameters = mix(self._known, np.ones(len(self._known)))
         self._training.observer.show(Snapshot(self.count, self.count, network, parameters, {}, {}))
         if self._training.observer.due():
             self.commit()

@@ -17,15 +17,13 @@ import pytest
 from fairpriv_core.audit.observe import RecordingMechanism
 from fairpriv_core.audit.trials import make_images, make_rows, make_three, train
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.networks import build_vgg9
-from fairpriv_core.engine.predict import decision_thresholds, is_randomised, needs_group, predict_proba
-from fairpriv_core.engine.training import Fitted
+from fairpriv_core.engine.predict import decision_thresholds, predict_proba
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
 from fairpriv_core.notions.rates import decide
-from fairpriv_core.records import onnx_graph
+from fairpriv_core.records import onnx_file
 from fairpriv_core.records.model import Model
-from fairpriv_core.records.onnx_graph import DECISION, FEATURES, GROUP, SCORES, write_onnx
+from fairpriv_core.records.onnx_file import DECISION, FEATURES, GROUP, SCORES, write_onnx
 from tests.methods.examples import dp_sgd_family, fermi
 from tests.methods.examples.catalog import EXAMPLES, on_images, with_module
 
@@ -59,25 +57,15 @@ def run(content: bytes, data: Dataset, *, group: bool) -> tuple[np.ndarray, np.n
 @pytest.mark.parametrize(("method", "make"), [*ON_ROWS, *OTHERS])
 def test_it_decides_as_the_model_does_or_is_refused(method: Method, make: Callable[..., Dataset]) -> None:
     model, rows = fit(method, make)
-    if is_randomised(model.network):
+    if model.network.is_randomised:
         with pytest.raises(BadInput, match="decides by a coin that follows from the row's bytes"):
             write_onnx(model, {})
         return
-    scores, decision = run(write_onnx(model, {}), rows, group=needs_group(model.network))
+    scores, decision = run(write_onnx(model, {}), rows, group=model.network.needs_group)
     expected = predict_proba(model.network, model.parameters, rows.X, rows.group)
     assert np.allclose(scores, expected, atol=1e-6)
     assert np.array_equal(decision, decide(expected, decision_thresholds(model.network, rows.X)))
     assert 0 < len(np.unique(decision)) <= rows.labels
-
-
-def test_group_norm_and_means_over_an_image_are_the_same() -> None:
-    data = replace(make_rows(n=8, d=3 * 16 * 16), image=(3, 16, 16))
-    shape = build_vgg9((3, 16, 16), 1)
-    draw = np.random.default_rng(0)
-    parameters = shape.initial(0) + draw.normal(scale=0.01, size=shape.size).astype(np.float32)
-    model = Model.of(Fitted(shape.to_json(), parameters, (), 1), data)
-    scores, _ = run(write_onnx(model, {}), data, group=False)
-    assert np.allclose(scores, predict_proba(model.network, parameters, data.X), atol=1e-5)
 
 
 def test_what_is_not_finite_is_read_as_here() -> None:
@@ -99,7 +87,7 @@ def test_the_file_says_what_it_takes_and_what_holds_of_it() -> None:
 
 def test_without_onnx_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     model, _ = fit(EXAMPLES["none"][0], make_rows)
-    monkeypatch.setattr(onnx_graph, "find_spec", lambda name: None)
+    monkeypatch.setattr(onnx_file, "find_spec", lambda name: None)
     with pytest.raises(BadInput, match=r"needs onnx, which is not installed: pip install 'fairpriv\[onnx\]'\."):
         write_onnx(model, {})
 
@@ -119,6 +107,6 @@ def test_a_persons_module_is_written_by_pytorch(network: str, make: Callable[...
 
 def test_a_module_that_is_not_installed_is_named() -> None:
     model, _ = fit(with_module(EXAMPLES["dp_sgd"][0], "block"), make_rows)
-    gone = replace(model, network={**model.network, "reference": "gone_since:build"})
+    gone = replace(model, network=replace(model.network, reference="gone_since:build"))
     with pytest.raises(BadInput, match="network 'gone_since:build' is not installed here"):
         write_onnx(gone, {})

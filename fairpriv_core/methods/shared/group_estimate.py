@@ -26,7 +26,7 @@ from fairpriv_core.engine.networks import find_memory
 from fairpriv_core.engine.training import Training
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.cell_counts import require_rows
-from fairpriv_core.methods.group_statistic import (
+from fairpriv_core.methods.shared.group_statistic import (
     PublicFeatures,
     Releases,
     build_features,

@@ -25,12 +25,12 @@ from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import parameter
 from fairpriv_core.methods.fields import known_noise, share_of_budget
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.releases import Release
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.certified import certify_gaps
 from fairpriv_core.notions.notion import Notion
-from fairpriv_core.privacy.calibrate import gaussian_mu
-from fairpriv_core.privacy.event import Events, Gaussian
+from fairpriv_core.privacy.event import Events
 
 ONE_CELL = 1.0  # a record zeroed out leaves one count of (group, label, decision)
 
@@ -101,8 +101,6 @@ def check_looks(method: Looking) -> None:
     """Raise BadInput for a target that is none, or of a published variant, and for looks out of range."""
     checks.whole(low=1, looks=method.looks)
     checks.open_unit(share_looks=method.share_looks)
-    if method.noise_looks is not None:
-        checks.not_negative(noise_looks=method.noise_looks)
     if method.certificate_target is None:
         return
     checks.open_unit(certificate_target=method.certificate_target)
@@ -113,18 +111,12 @@ def check_looks(method: Looking) -> None:
         )
 
 
-def looks_event(method: Looking) -> Events:
-    """Return what all planned looks release: () where none is. BadInput before calibration."""
+def releases_of_looks(method: Looking) -> tuple[Release, ...]:
+    """Return the releases of all planned looks, made or not; () without a target."""
+    if method.certificate_target is None:
+        return ()
     planned = len(list_looks(method))
-    return (Gaussian(known_noise(noise_looks=method.noise_looks), planned),) if planned else ()
-
-
-def calibrate_looks(method: Looking, *, epsilon: float, delta: float) -> float | None:
-    """Return a look's noise: `share_looks` of mu^2 for all together; what is set already stays."""
-    planned = len(list_looks(method))
-    if not planned or method.noise_looks is not None:
-        return method.noise_looks
-    return math.sqrt(planned / method.share_looks) / gaussian_mu(epsilon, delta)
+    return (Release("looks", ONE_CELL, "noise_looks", "epoch", planned, "share_looks" if planned else None),)
 
 
 def list_looks(method: Looking) -> tuple[int, ...]:
@@ -215,13 +207,8 @@ class Looks:
         """Release model k's decisions; where the bound is too large it has ended, at the first look with this model."""
         method, notion = self._setting.methods[k], self._setting.trainings[k].notion
         noise = known_noise(noise_looks=method.noise_looks)
-        released = self._setting.trainings[k].mechanism.gaussian(
-            self._count(k, kernel, feed).ravel().astype(np.float64),
-            sensitivity=ONE_CELL,
-            noise_multiplier=noise,
-            purpose="looks",
-            index=place,
-        )
+        decided = self._count(k, kernel, feed).ravel().astype(np.float64)
+        released = self._setting.release(k, "looks", decided, index=place)
         counts = released.reshape(-1, LABELS, LABELS)
         bound = certify_gaps(counts, ONE_CELL * noise, failure=method.failure)["bounds"][notion.name]
         self._bounds[k].append(1.0 if bound is None else bound)

@@ -21,15 +21,16 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.corrected import Correction, correct, tell_groups
+from fairpriv_core.engine.corrected import Corrected, correct, tell_groups
+from fairpriv_core.engine.predict import freeze
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.fields import check_labels
-from fairpriv_core.methods.group_estimate import Estimate, Reading, name_by_metric, read_groups
-from fairpriv_core.methods.group_statistic import Releases
-from fairpriv_core.methods.multipliers import ascend
-from fairpriv_core.methods.public_score import PublicScore
+from fairpriv_core.methods.shared.group_estimate import Estimate, Reading, name_by_metric, read_groups
+from fairpriv_core.methods.shared.group_statistic import Releases
+from fairpriv_core.methods.shared.multipliers import ascend
+from fairpriv_core.methods.shared.public_score import PublicScore
 from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.cells import NO_CELL, Cells, build_cells
 from fairpriv_core.notions.notion import Notion
@@ -77,9 +78,10 @@ def move_decisions(
     multipliers, aimed = search.aim(method, training.notion)
     prices = search.price(multipliers)
     decided = correct(score.held_out, search.chances, prices) > 0.5
-    correction = Correction(reading.features.edges, reading.features.bound, weights, prices)
-    network = correction.describe(score.network)
-    parameters = np.concatenate([score.parameters, correction.flat()])
+    features, (groups, wide) = reading.features, weights.shape[1:]
+    network = Corrected(score.network, len(features.edges) + 1, wide, groups, features.bound, freeze(prices.tolist()))
+    after = np.concatenate([features.edges, weights.ravel()]).astype(np.float32)
+    parameters = np.concatenate([score.parameters, after])
     notes = {
         "multipliers": dict(zip(cells.names, multipliers.tolist(), strict=True)),
         "gap_aimed_at": aimed,

@@ -7,17 +7,16 @@ mu(B_P) - mu(B_G) (see multipliers.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import OneSum
+from fairpriv_core.engine.loop import OneSum, Stateful
 from fairpriv_core.engine.rows import Feed, Indices, Records
-from fairpriv_core.methods.multipliers import Output, measured, move_multipliers
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.shared.multipliers import Output, measured, move_multipliers
+from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.surrogates import Surrogate, derivative, output, sigmoid
 
@@ -26,7 +25,7 @@ _CHUNK = 4096
 
 
 @dataclass
-class LagrangianRule(OneSum):
+class LagrangianRule(Stateful, OneSum):
     """theta follows J(B) + sum_i lambda_i |mu(B_P,i) - mu(B_G,i)|; lambda rises with the violation after each epoch.
 
     Models that aim at a gap have signed multipliers, which take the place of lambda and its sign. With `private`, the
@@ -38,6 +37,7 @@ class LagrangianRule(OneSum):
     private: bool
     samples_batches: ClassVar[bool] = True
     uses_batches: bool = True
+    arrays: dict[str, np.ndarray] = field(init=False)
     _cells: Cells = field(init=False)
     _table: CellTable = field(init=False)
     _multipliers: np.ndarray = field(init=False)
@@ -47,8 +47,6 @@ class LagrangianRule(OneSum):
     _terms: BatchTerms = field(init=False)
     _clip: np.ndarray = field(init=False)
     _sensitivities: np.ndarray = field(init=False)
-    _noises: list[float] = field(init=False)
-    _rates: list[float] = field(init=False)
     _first: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
@@ -56,15 +54,13 @@ class LagrangianRule(OneSum):
         self._table = CellTable.of(self._cells)
         self._multipliers = np.zeros((len(self.setting.methods), self._cells.count))
         self._violations = np.zeros_like(self._multipliers)
+        self.arrays = {"multipliers": self._multipliers, "violations": self._violations}
         self._limits = np.array([method.multiplier_max for method in self.setting.methods])
         self._signed = np.array([[method.gap_target is not None] for method in self.setting.methods])
         if self.private and self._limits.any():
-            methods, n = self.setting.methods, self.setting.n
             self._clip = self.setting.column("clip_primal")
             self._sensitivities = 2.0 * self._clip[:, 0].astype(np.float64) * self._limits
-            self._noises = [method.noise("noise_primal") if method.pursues else 0.0 for method in methods]
-            self._rates = [method.published_rate(n) for method in methods]
-            self._first = methods[0].warmup_epochs
+            self._first = self.setting.methods[0].warmup_epochs
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         return batches if self.private and self._limits.any() and epoch >= self._first else None
@@ -91,14 +87,7 @@ class LagrangianRule(OneSum):
 
     def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
         radii = self._sensitivities / (self._terms.smallest - 1.0)  # eq. 7
-        noisy = self.setting.release_sums(
-            totals,
-            radii=radii.tolist(),
-            noise_multipliers=self._noises,
-            sampling_rates=self._rates,
-            relation="add_remove",
-            step=step,
-        )
+        noisy = self.setting.release_sums(totals, radii=radii.tolist(), step=step)
         if not self._limits.all():  # models without a multiplier release nothing
             noisy[self._limits == 0] = totals[self._limits == 0]
         return noisy
@@ -134,13 +123,6 @@ class LagrangianRule(OneSum):
     def notes(self, model: int) -> dict[str, object]:
         return {"multipliers": dict(zip(self._cells.names, self._multipliers[model].tolist(), strict=True))}
 
-    def state(self, model: int) -> dict[str, np.ndarray]:
-        return {"multipliers": self._multipliers[model].copy(), "violations": self._violations[model].copy()}
-
-    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
-        self._multipliers[model] = state["multipliers"]
-        self._violations[model] = state["violations"]
-
     def _batch_terms(self, records: Records) -> BatchTerms:
         target = self.setting.target
         values = records.probability if target == "score" else output(target, records.logits, records.label)
@@ -152,7 +134,7 @@ class LagrangianRule(OneSum):
         return derivative(self.setting.target, records.probability, records.label)
 
     def _violation(self, k: int, epoch: int, kernel: Kernel, feed: Feed) -> np.ndarray:
-        method, mechanism = self.setting.methods[k], self.setting.trainings[k].mechanism
+        method = self.setting.methods[k]
         values = finite(outputs(k, h=measured(method), target=self.setting.target, kernel=kernel, feed=feed))
         clipped = values.clip(-method.clip_dual, method.clip_dual) if self.private else values
         means = cell_means(k, cells=self._cells, values=values, group_values=clipped, feed=feed)
@@ -162,13 +144,8 @@ class LagrangianRule(OneSum):
         if not self.private:
             distance: np.ndarray = np.abs(violation)
             return distance
-        return mechanism.gaussian(
-            np.abs(violation),
-            sensitivity=float(np.sqrt(2.0)) * method.clip_dual / max(float(means.size.min()) - 1.0, 1.0),  # eq. 9
-            noise_multiplier=method.noise("noise_dual"),
-            purpose="dual",
-            index=epoch,
-        )
+        moved = float(np.sqrt(2.0)) * method.clip_dual / max(float(means.size.min()) - 1.0, 1.0)  # eq. 9
+        return self.setting.release(k, "dual", np.abs(violation), sensitivity=moved, index=epoch)
 
 
 @dataclass(frozen=True)

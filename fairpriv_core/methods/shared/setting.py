@@ -27,7 +27,8 @@ from fairpriv_core.methods.fields import (
     network_of,
     surrogate_of,
 )
-from fairpriv_core.methods.poisson_shares import PoissonShares
+from fairpriv_core.methods.shared.poisson_shares import PoissonShares
+from fairpriv_core.methods.shared.releases import Private, Release, Sample
 from fairpriv_core.notions.cells import Cells, build_cells
 from fairpriv_core.notions.surrogates import Surrogate
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -84,9 +85,39 @@ class Setting(Generic[M_co]):
         clip = clip_weights if self.target == "loss" else clip_positive
         return clip(derivatives, records.norms, bounds)
 
-    def release_sums(self, totals: np.ndarray, **how: Any) -> np.ndarray:
-        """Release the K sums (K, P) of a step, each with its own noise; see `Mechanism.sum_together`."""
-        return Mechanism.sum_together([training.mechanism for training in self.trainings], totals, **how)
+    @cached_property
+    def sums(self) -> list[tuple[Release, Sample]]:
+        """What each method declares of its steps' sums over secret samples."""
+        declared = [cast(Private, each).releases(self.n, self.trains[k].groups) for k, each in enumerate(self.methods)]
+        return [next((one, one.sample) for one in each if one.sample is not None) for each in declared]
+
+    @cached_property
+    def noises(self) -> list[float]:
+        """Each method's noise multiplier of these sums; 0 where it releases none."""
+        return [
+            own.level(method) if own.made else 0.0 for method, (own, _) in zip(self.methods, self.sums, strict=True)
+        ]
+
+    def release_sums(
+        self, totals: np.ndarray, *, radii: Sequence[float], step: int, noises: Sequence[float] | None = None
+    ) -> np.ndarray:
+        """Release the K sums (K, P) of a step as declared, each in the ball of its radius and with its own noise.
+
+        See `Mechanism.sum_together`.
+        """
+        return Mechanism.sum_together(
+            [training.mechanism for training in self.trainings],
+            totals,
+            radii=radii,
+            noise_multipliers=self.noises if noises is None else noises,
+            sampling_rates=[sample.rate for _, sample in self.sums],
+            relation=self.sums[0][1].relation,
+            step=step,
+        )
+
+    def release(self, k: int, name: str, value: np.ndarray, **how: Any) -> np.ndarray:
+        """Release a function of all rows of model k, as its method declares it; see `Private.release`."""
+        return cast(Private, self.methods[k]).release(name, value, self.trains[k], self.trainings[k], **how)
 
     def run(self, rule: Rule) -> list[Fitted]:
         """Train the K models under `rule`."""
