@@ -23,7 +23,7 @@ _NUMBERS = count()
 _METER = Meter()
 SLOW = frozenset({"e2e", "plugins"})  # folders whose tests take longest
 #: a page is looked at for seconds: to optimise its scripts and to collect their garbage often costs more than it gives
-CHROMIUM = ("--no-sandbox", "--disable-gpu", "--js-flags=--no-opt --no-maglev --min-semi-space-size=64")
+CHROMIUM = ("--no-sandbox", "--disable-gpu", "--js-flags=--no-opt --min-semi-space-size=64")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch loads; more threads than cores stall each other
 if "CI" not in os.environ:  # where it is set, hypothesis is patient, and repeatable too, by itself
     settings.register_profile("patient", deadline=None)
