@@ -22,6 +22,8 @@ pytest_plugins = ["tests.stores"]
 _NUMBERS = count()
 _METER = Meter()
 SLOW = frozenset({"e2e", "plugins"})  # folders whose tests take longest
+#: a page is looked at for seconds: to optimise its scripts and to collect their garbage often costs more than it gives
+CHROMIUM = ("--no-sandbox", "--disable-gpu", "--js-flags=--no-opt --min-semi-space-size=64")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch loads; more threads than cores stall each other
 if "CI" not in os.environ:  # where it is set, hypothesis is patient, and repeatable too, by itself
     settings.register_profile("patient", deadline=None)
@@ -61,7 +63,7 @@ def browser(chromium: str) -> Iterator[Browser]:
     """Start Chromium for all tests; there can be but one Playwright in a process."""
     expect.set_options(timeout=PATIENCE * 1000)
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        started = playwright.chromium.launch(executable_path=chromium, args=list(CHROMIUM))
         yield started
         started.close()
 

@@ -238,7 +238,7 @@ def check_replay(method: Method, make: Make, notion: str, recorded: Recorded) ->
     """
     whole, data = method.info.threat_model == "record", recorded.data
     column = np.random.default_rng(1).integers(0, data.groups, data.n)
-    garbage = make(n=data.n, seed=9) if whole else with_group(data, column)
+    garbage = with_group(make(n=data.n, seed=9) if whole else data, column)  # groups of other sizes too
     mechanism = RecordingMechanism(1, along=recorded.releases)
     (replayed,) = train(method, [garbage], [mechanism], notion=notion)
     what = "records" if whole else "the sensitive column"

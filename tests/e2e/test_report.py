@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,8 @@ from playwright.sync_api import Browser, Page, Route, expect
 from fairpriv_core.store.runs import open_store
 from tests.e2e.steps import assert_keeps_to_itself, keyed, open_page, save, settle, submit, wait_for_runs
 
+WIDTHS = (1280, 600, 390)
+FITS = "width => [...document.querySelectorAll('.plot')].every(plot => plot._fullLayout.width < width)"
 MEMBERS = [(row, "ABBA"[row % 4]) for row in range(800)]
 
 
@@ -31,9 +32,9 @@ def own_keys(site: Any, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return keys
 
 
-def read_offline(browser: Browser, path: Path, look: Callable[[Page], None], width: int = 1280) -> str:
-    """Open a file with every request but its own blocked, look at it, and return its text; it must ask for nothing."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, offline=True)
+def read_offline(browser: Browser, path: Path) -> str:
+    """Open a file with every request but its own blocked, look at it in three widths, and return its text."""
+    context = browser.new_context(viewport={"width": WIDTHS[0], "height": 900}, offline=True)
     asked: list[str] = []
     faults: list[str] = []
 
@@ -49,9 +50,10 @@ def read_offline(browser: Browser, path: Path, look: Callable[[Page], None], wid
     page.wait_for_selector("html[data-drawn=yes]")
     for details in page.locator(".more").all():
         details.locator("summary").first.click()
-    look(page)
-    page.set_viewport_size({"width": 600, "height": 900})
-    page.wait_for_function("() => [...document.querySelectorAll('.plot')].every(p => p._fullLayout.width < 600)")
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(FITS, arg=width)
+        check_figures(page)
     text = page.inner_text("body")
     context.close()
     assert (asked, faults) == ([], [])
@@ -82,8 +84,7 @@ def test_reports_open_without_a_network_and_policys_holds_no_raw_number(
     tab.get_by_text("How to repeat it").wait_for()
     keyed(tab, "report_download", "button").click()
     path = save(tab, "report_html", tmp_path)
-    for width in (1280, 390):
-        text = read_offline(browser, path, check_figures, width)
+    text = read_offline(browser, path)
     for said in (
         "For the analyst. Synthetic is public.",
         "What privacy promises",
@@ -97,7 +98,7 @@ def test_reports_open_without_a_network_and_policys_holds_no_raw_number(
     tab.get_by_text("In short").wait_for()
     keyed(tab, "report_download", "button").click()
     path = save(tab, "report_html", tmp_path)
-    text = read_offline(browser, path, check_figures)
+    text = read_offline(browser, path)
     for form in ("pdf", "figures"):  # made on a click, which a page that is still drawing may not take
         settle(tab)
         keyed(tab, f"report_{form}", "button").click()

@@ -16,35 +16,35 @@ STARTS = {"png": b"\x89PNG", "svg": b"<svg", "pdf": b"%PDF", "html": b"<!doctype
 MARKER = ".annotation-text:has-text('ε =')"
 
 
-def test_a_first_visit_from_the_chart_to_its_files(fresh_tab: Page, site: Any, tmp_path: Path) -> None:
-    open_page(fresh_tab, site)
-    chart, sentence = keyed(fresh_tab, "start_trade_off", CHART), keyed(fresh_tab, "epsilon_sentence")
+def test_a_first_visit_from_the_chart_to_its_files(tab: Page, site: Any, tmp_path: Path) -> None:
+    open_page(tab, site)
+    chart, sentence = keyed(tab, "start_trade_off", CHART), keyed(tab, "epsilon_sentence")
     chart.wait_for()
-    heading = fresh_tab.get_by_text("What it costs on Adult")
+    heading = tab.get_by_text("What it costs on Adult")
     expect(heading).to_contain_text("at ε = 1, ")
     expect(sentence).to_contain_text("at most 74 % certain")
     expect(chart.locator(MARKER)).to_contain_text("ε = 1")
     for _ in range(3):
-        nudge(fresh_tab, "epsilon")
+        nudge(tab, "epsilon")
     expect(sentence).to_contain_text("at most 89 % certain")
     expect(chart.locator(MARKER)).to_contain_text("ε = 2")
     expect(heading).to_contain_text("the nearest stored")
-    expect(fresh_tab.locator("[role=img][aria-label*='39 added']")).to_have_count(1)
-    expect(fresh_tab).to_have_url(re.compile("epsilon=2(&|$)"))
-    fresh_tab.reload()
+    expect(tab.locator("[role=img][aria-label*='39 added']")).to_have_count(1)
+    expect(tab).to_have_url(re.compile("epsilon=2(&|$)"))
+    tab.reload()
     expect(sentence).to_contain_text("at most 89 % certain")
     expect(sentence).to_contain_text("a person's sex")
-    expect(keyed(fresh_tab, "epsilon")).to_contain_text("1 in 100,000")
-    keyed(fresh_tab, "start_trade_off_save", "button").click()
+    expect(keyed(tab, "epsilon")).to_contain_text("1 in 100,000")
+    keyed(tab, "start_trade_off_save", "button").click()
     for form, start in STARTS.items():
-        path = save(fresh_tab, f"start_trade_off_{form}", tmp_path)
+        path = save(tab, f"start_trade_off_{form}", tmp_path)
         assert path.suffix == f".{form}" and path.read_bytes().startswith(start)
-    keyed(fresh_tab, "go_train", "button").click()
-    expect(keyed(fresh_tab, "launch", "button")).to_be_enabled()
-    expect(keyed(fresh_tab, "data", "input")).to_have_value(re.compile("Adult"))
-    expect(keyed(fresh_tab, "method", "input")).to_have_value(re.compile("PF-LD"))
+    keyed(tab, "go_train", "button").click()
+    expect(keyed(tab, "launch", "button")).to_be_enabled()
+    expect(keyed(tab, "data", "input")).to_have_value(re.compile("Adult"))
+    expect(keyed(tab, "method", "input")).to_have_value(re.compile("PF-LD"))
     for epsilon, caution in (("20", "almost no guarantee"), ("0.05", "little about fairness")):
-        open_page(fresh_tab, site, f"?epsilon={epsilon}")
+        open_page(tab, site, f"?epsilon={epsilon}")
         expect(sentence).to_contain_text(caution)
 
 

@@ -1,4 +1,6 @@
-"""DP-FERMI at the mechanism during the real fit: what a record adds, what follows from what, and what is caught.
+"""DP-FERMI at the mechanism during the real fit: what a record adds, and what the published variant does.
+
+What would add too much, or leave beside the releases, is in test_planted.py.
 
 A run is recorded, then replayed on other sensitive columns: all models see the same releases and take the same course,
 so what a record adds to a step's vector is the mechanism's input itself, relative to the record being absent.
@@ -7,7 +9,6 @@ so what a record adds to a step's vector is the mechanism's input itself, relati
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,14 +16,9 @@ import pytest
 from fairpriv_core.audit import contract
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import public_batches
-from fairpriv_core.engine.rows import Records
 from fairpriv_core.engine.training import Training
-from fairpriv_core.errors import FairprivError, RunFailed
-from fairpriv_core.methods import dp_fermi
-from fairpriv_core.methods.cell_counts import release_counts
-from fairpriv_core.methods.dp_fermi import DpFermi, FermiRule, Pairs, StepRelease
-from fairpriv_core.methods.shared import penalty
-from fairpriv_core.methods.shared.setting import Setting
+from fairpriv_core.errors import RunFailed
+from fairpriv_core.methods.dp_fermi import DpFermi, Pairs, StepRelease
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -107,69 +103,6 @@ def test_noise_has_the_scale_that_is_counted() -> None:
     train(dataclasses.replace(METHOD, epochs=40), [_ordinary(2)], [recorder])
     noise = np.concatenate([release.out - release.value for release in _sums(recorder)])
     assert float(noise.std()) == pytest.approx(1.0, abs=5 / np.sqrt(2 * noise.size))
-
-
-def test_the_mutant_that_does_not_centre_theta_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def raw(rule: FermiRule) -> None:
-        honest(rule)
-        derivatives = rule.conditions.by_code(penalty.group_derivatives(rule.w, rule.shares))
-        rule._centred = derivatives.astype(np.float32)
-
-    honest = FermiRule.set_tables
-    monkeypatch.setattr(FermiRule, "set_tables", raw)
-    assert _contributions(dataclasses.replace(METHOD, share_dual=0.01), _tiny_group()).max() > 1.2
-
-
-@pytest.mark.parametrize("part", ["midpoint", "mean"])
-def test_the_mutant_that_does_not_centre_w_is_caught(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def raw(sums: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        pull: np.ndarray = 2.0 * sums / np.sqrt(shares)[..., None]
-        return pull
-
-    honest = penalty.Conditions.group_sums
-    if part == "midpoint":
-        monkeypatch.setattr(penalty, "derivative_of_w", raw)
-    else:
-        monkeypatch.setattr(
-            penalty.Conditions, "group_sums", lambda self, records, centre: honest(self, records, centre=0 * centre)
-        )
-    assert _contributions(dataclasses.replace(METHOD, share_dual=0.99), _certain()).max() > 1.2
-
-
-def test_the_mutant_without_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(penalty, "clipped_derivatives", lambda records, bound: penalty.derivatives(records))
-    assert _contributions(METHOD, _ordinary(2)).max() > 1.5
-
-
-def test_the_mutant_that_samples_the_public_batch_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FermiRule, "samples", lambda rule, epoch, batches: [list(batch) for batch in batches])
-    recorder = RecordingMechanism(forced=lambda epoch, step: np.zeros(0, dtype=np.int64))
-    train(METHOD, [_ordinary(2)], [recorder])
-    assert any(release.value.any() for release in _sums(recorder))
-
-
-def test_the_mutant_with_exact_sizes_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def exact(setting: Setting[Any], k: int) -> np.ndarray:
-        release_counts(setting, k)
-        return setting.cells.sizes(setting.trains[k].group, setting.trains[k].y)
-
-    monkeypatch.setattr(dp_fermi, "release_counts", exact)
-    data, base = _ordinary(2), RecordingMechanism()
-    (honest,) = train(METHOD, [data], [base])
-    (other,) = train(METHOD, [_neighbour(data, 0)], [RecordingMechanism(replayed=base.releases)])
-    assert not np.array_equal(honest.parameters, other.parameters)
-
-
-def test_two_events_on_one_sample_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = FermiRule.release
-
-    def twice(rule: FermiRule, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
-        honest(rule, totals, records, 2 * step)
-        return honest(rule, totals, records, 2 * step + 1)
-
-    monkeypatch.setattr(FermiRule, "release", twice)
-    with pytest.raises(FairprivError, match="every sample of this epoch is used"):
-        train(METHOD, [_ordinary(2)], [RecordingMechanism()])
 
 
 def test_as_published_a_person_outside_the_batch_changes_what_the_batch_gives() -> None:

@@ -1,6 +1,6 @@
 """Group thresholds for whole records at the mechanism during the real fit, and the choice of thresholds.
 
-A run is recorded, then replayed on other data, as in test_pf_ld_record.py.
+A run is recorded, then replayed on other data: all models see the same releases and take the same course.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.group_thresholds import (
@@ -27,12 +26,6 @@ from tests.methods.test_pf_ld_record import ordinary, train
 METHOD = GroupThresholdsRecord(
     epochs=4, sampling_rate=0.2, clip_primal=0.3, gap_target=0.01, noise_primal=0.5, noise_counts=0.2
 )
-
-
-def _change(data: Dataset, row: int, value: float) -> Dataset:
-    rows = data.X.copy()
-    rows[row] = value
-    return dataclasses.replace(data, X=rows)
 
 
 @pytest.mark.parametrize("n", [256, 8_192, 65_536, 500_000])

@@ -1,6 +1,6 @@
 """OneRelease for whole records at the mechanism during the real fit, and what follows from its one release.
 
-A run is recorded, then replayed on other data, as in test_pf_ld_record.py.
+A run is recorded, then replayed on other data: all models see the same releases and take the same course.
 """
 
 from __future__ import annotations

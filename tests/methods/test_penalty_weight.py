@@ -16,7 +16,7 @@ from fairpriv_core.methods.dp_fermi_record import DpFermiRecord
 from fairpriv_core.methods.shared.penalty_weight import LARGEST, largest_difference, shift_of_decisions
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import Gaussian, merge
-from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
+from tests.methods.harness import RecordingMechanism, make_data, train, with_group
 
 SHORT: dict[str, Any] = {"epochs": 4, "batch_size": 50, "noise_primal": 0.5, "noise_counts": 0.5, "noise_gap": 0.7}
 ATTRIBUTE = DpFermi(**SHORT, gap_target=0.02)
@@ -29,10 +29,6 @@ def _ordinary(groups: int, labels: int = 2) -> Dataset:
     names = {} if labels == 2 else {"label_names": tuple(f"label {number}" for number in range(labels))}
     y = data.y if labels == 2 else np.digitize(data.X[:, 0], [-0.5, 0.5]).astype(np.int64)
     return dataclasses.replace(with_group(data, draw.integers(0, groups, data.n)), y=y, **names)
-
-
-def _decisions(mechanism: RecordingMechanism) -> list[Release]:
-    return [release for release in mechanism.releases if release.index[0] == "decisions"]
 
 
 def test_one_person_moves_decisions_among_three_labels_by_their_shift() -> None:

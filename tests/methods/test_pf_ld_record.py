@@ -1,7 +1,6 @@
 """PF-LD for whole records at the mechanism during the real fit: the noise, and who is counted.
 
-What a record adds is in test_contract.py. A run is recorded, then replayed on other data, so that all models take the
-same course: `find_contributions` and `find_moves` show what a record then adds on harder settings.
+What a record adds is in test_contract.py, and what would add too much in test_planted.py.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.privacy.mechanism import Mechanism
 from tests.methods.harness import RecordingMechanism, Release, make_data, with_group
 
-MODELS = 8
 METHOD = PfLdRecord(
     epochs=9,
     sampling_rate=0.2,
@@ -57,46 +55,6 @@ def train(
 
 def of_kind(mechanism: RecordingMechanism, kind: str) -> list[Release]:
     return [release for release in mechanism.releases if release.index[0] == kind]
-
-
-def find_contributions(method: Method, data: Dataset, notion: str) -> np.ndarray:
-    """Return the lengths of what single records of any label and group add to the sums, over the ball's radius."""
-    base = RecordingMechanism()
-    train(method, [data], [base], notion)
-    draw = np.random.default_rng(4)
-    order = draw.permutation(data.n)
-    mechanisms = [
-        RecordingMechanism(
-            forced=lambda epoch, step, k=k: order[[(epoch * 5 + step + 45 * k) % data.n]], replayed=base.releases
-        )
-        for k in range(MODELS)
-    ]
-    others = [
-        dataclasses.replace(data, y=draw.integers(0, 2, data.n), group=draw.integers(0, data.groups, data.n))
-        for _ in mechanisms
-    ]
-    train(method, others, mechanisms, notion)
-    sums = [release for mechanism in mechanisms for release in of_kind(mechanism, "")]
-    return np.array([float(np.linalg.norm(release.value)) / release.bound for release in sums])
-
-
-def find_moves(method: PfLdRecord, data: Dataset, notion: str) -> np.ndarray:
-    """Return how far single records move the dual sums, over their shift; a row that is not finite adds nothing."""
-    base = RecordingMechanism()
-    train(method, [data], [base], notion)
-    rows = np.random.default_rng(6).permutation(data.n)[: 3 * MODELS]
-    mechanisms = [RecordingMechanism(forced=lambda epoch, step: np.array([0]), replayed=base.releases) for _ in rows]
-    train(method, [_without(data, row) for row in rows], mechanisms, notion)
-    pairs = [
-        pair for mechanism in mechanisms for pair in zip(of_kind(base, "dual"), of_kind(mechanism, "dual"), strict=True)
-    ]
-    return np.array([float(np.linalg.norm(whole.value - rest.value)) / whole.bound for whole, rest in pairs])
-
-
-def _without(data: Dataset, row: int) -> Dataset:
-    rows = data.X.copy()
-    rows[row] = np.nan
-    return dataclasses.replace(data, X=rows)
 
 
 @pytest.mark.parametrize("notion", PfLdRecord.info.notions)

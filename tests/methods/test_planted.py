@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,22 +16,39 @@ import pytest
 from fairpriv_core.audit import contract
 from fairpriv_core.audit.observe import RecordingMechanism
 from fairpriv_core.audit.trials import HARD_ROWS, make_hard, strain
+from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine import kernel as kernel_module
+from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.torch.module import OpenModule
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods import (
+    dp_fedavg,
+    dp_fermi,
+    dp_fermi_record,
     dp_is_sgd,
     dpsgd_f,
     fairdp_adaptive,
     fairdp_certified,
+    fairlens,
     jagielski_in,
+    jagielski_post,
     one_release_record,
     opt_q,
     pf_ld,
+    pf_ld_record,
+    raco_dp,
 )
 from fairpriv_core.methods.base import Method
-from fairpriv_core.methods.shared import multipliers, noisy_sums, penalty_weight, releases, setting
+from fairpriv_core.methods.shared import (
+    group_estimate,
+    multipliers,
+    noisy_sums,
+    penalty,
+    penalty_weight,
+    releases,
+    setting,
+)
 from fairpriv_core.methods.shared.lagrangian import constraint_norms
 from tests.methods.examples.catalog import CASES, EXAMPLES, in_two_epochs
 from tests.methods.harness import make_data, shrink_network
@@ -106,6 +124,63 @@ def declared_short(honest: Callable[..., Any]) -> Callable[..., Any]:
     return lambda name, sensitivity, *rest, **how: honest(name, sensitivity / 2.0, *rest, **how)
 
 
+def clipped_early(_: object) -> Callable[..., np.ndarray]:
+    """The loss is clipped before the method adds to it what is fair."""
+
+    def weights(rule: Any, sampled: Sampled) -> np.ndarray:
+        records = sampled.records
+        of_records = hasattr(rule, "_derivatives")
+        derivatives = rule._derivatives(records) if of_records else rule.derivatives(sampled)
+        clipped = noisy_sums.clipped_loss_weights(records, rule.column_of(rule.bounds()).astype(np.float32))
+        return clipped + (derivatives - (records.probability - records.label)) * records.present
+
+    return weights
+
+
+def uncentred(honest: Callable[[Any], None]) -> Callable[[Any], None]:
+    def set_tables(rule: Any) -> None:
+        honest(rule)
+        rule._centred = rule.conditions.by_code(penalty.group_derivatives(rule.w, rule.shares)).astype(np.float32)
+
+    return set_tables
+
+
+def around_0(_: object) -> Callable[..., Any]:
+    return lambda sums, shares: 2.0 * sums / np.sqrt(shares)[..., None]
+
+
+def around_no_mean(honest: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda conditions, records, centre: honest(conditions, records, centre=0 * centre)
+
+
+def without_last(honest: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """The last layer is not clipped."""
+
+    def weights(rule: object, sampled: Sampled) -> np.ndarray:
+        found = honest(rule, sampled)
+        found[-1] = sampled.records.deviation * sampled.records.present
+        return found
+
+    return weights
+
+
+def longer(honest: Callable[..., Any]) -> Callable[..., Any]:
+    def build(*given: Any) -> Any:
+        features = honest(*given)
+        return replace(features, rows=2.0 * features.rows)
+
+    return build
+
+
+class LooksAtItsSample(fairlens.FairLensPublishedRule):
+    """Statistics are those of the sample that they weigh."""
+
+    def look(self, sampled: Sampled) -> None:
+        held = {name: value.copy() for name, value in self.arrays.items()}
+        super().read_sample(sampled)
+        self.arrays["clipping"], self.arrays["boundary"] = held["clipping"], held["boundary"]
+
+
 MOVES: dict[str, Fault] = {
     "sizes that are declared to move by half": Fault(replacing(dp_is_sgd, "Release", declared_short), "dp_is_sgd-0"),
     "sizes of which one is declared to move": Fault(replacing(pf_ld, "MOVED", lambda _: 1.0), "pf_ld-0"),
@@ -159,6 +234,56 @@ MOVES: dict[str, Fault] = {
     "a record that flips twice": Fault(
         replacing(one_release_record, "release_cumulative", double_flips), "one_release_record-0"
     ),
+    "features longer than their bound": Fault(replacing(group_estimate, "build_features", longer), "one_release-0"),
+    "dp_fermi without centring theta": Fault(
+        replacing(dp_fermi.FermiRule, "set_tables", uncentred), "dp_fermi-0", "a small group"
+    ),
+    "dp_fermi without the midpoint of w": Fault(replacing(penalty, "derivative_of_w", around_0), "dp_fermi-0"),
+    "dp_fermi without the mean of w": Fault(
+        replacing(penalty.Conditions, "group_sums", around_no_mean), "dp_fermi-0", "opposite gradients"
+    ),
+    "dp_fermi without clipping": Fault(
+        replacing(penalty, "clipped_derivatives", lambda _: lambda records, bound: penalty.derivatives(records)),
+        "dp_fermi-0",
+    ),
+    "dp_fermi with the public batch as sample": Fault(
+        replacing(dp_fermi.FermiRule, "samples", lambda _: lambda rule, epoch, batches: batches), "dp_fermi-0"
+    ),
+    "a penalty behind the clipping": Fault(
+        replacing(dp_fermi_record.DpFermiRecordRule, "weights", clipped_early), "dp_fermi_record-0"
+    ),
+    "a reach that is too short": Fault(
+        replacing(dp_fermi_record, "_reach", lambda _: lambda centres: 1.0 - centres),
+        "dp_fermi_record-0",
+        "four groups",
+    ),
+    "constraints behind the clipping": Fault(
+        replacing(pf_ld_record.PfLdRecordRule, "weights", clipped_early), "pf_ld_record-0"
+    ),
+    "constraints of outputs that are not clipped": Fault(
+        replacing(pf_ld_record, "MARGIN", lambda _: -1e9), "pf_ld_record-0"
+    ),
+    "raco_dp without clipping": Fault(replacing(raco_dp, "clip_weights", lambda _: unclipped), "raco_dp-0"),
+    "statistics that are not clipped": Fault(
+        replacing(fairlens, "clip_factors", lambda _: lambda norms, bound: np.ones_like(norms)), "fairlens-0"
+    ),
+    "regularisers behind the clipping": Fault(
+        replacing(fairlens.FairLensRule, "weights", clipped_early), "fairlens-0", "equal gradients"
+    ),
+    "statistics of the sample itself": Fault(
+        lambda patch: patch.setattr(fairlens, "FairLensRule", LooksAtItsSample), "fairlens-0"
+    ),
+    "each layer clipped to all of C": Fault(
+        replacing(
+            dp_fedavg.DpFedAvgRule,
+            "column_of",
+            lambda _: lambda rule, values: np.sqrt(3.0) * dp_fedavg.DpFedAvgRule.bounds(rule)[:, None],
+        ),
+        "dp_fedavg-1",
+    ),
+    "a last layer that is not clipped": Fault(
+        replacing(dp_fedavg.DpFedAvgRule, "weights", without_last), "dp_fedavg-1"
+    ),
     "decisions that one cell less is told of": Fault(
         replacing(penalty_weight, "shift_of_decisions", lambda honest: lambda labels, cells: honest(labels, 1) / 1.1),
         "dp_fermi-4",
@@ -171,8 +296,8 @@ MOVES: dict[str, Fault] = {
 
 
 def exact_sizes(honest: Callable[..., Any]) -> Callable[..., Any]:
-    def release(of: Any, k: int) -> np.ndarray:
-        honest(of, k)
+    def release(of: Any, k: int, **how: Any) -> np.ndarray:
+        honest(of, k, **how)
         sizes: np.ndarray = of.cells.sizes(of.trains[k].group, of.trains[k].y)
         return sizes
 
@@ -232,8 +357,62 @@ def exact_decisions(honest: Callable[..., Any]) -> Callable[..., Any]:
     return release
 
 
+def exact_certified_sizes(honest: Callable[..., Any]) -> Callable[..., Any]:
+    def release(of: Any, k: int) -> np.ndarray:
+        honest(of, k)
+        return np.bincount(of.trains[k].group).astype(float)
+
+    return release
+
+
+def exact_decisions_of_groups(honest: Callable[..., Any]) -> Callable[..., Any]:
+    def release(method: Any, data: Dataset, training: Any, *, parameters: np.ndarray) -> np.ndarray:
+        honest(method, data, training, parameters=parameters)
+        return np.asarray(training.mechanism.releases[-1].value)
+
+    return release
+
+
+def exact_histogram(patch: pytest.MonkeyPatch) -> None:
+    """Multipliers follow the sample's own counts."""
+    count, learn = raco_dp.RacoDpRule.statistics, raco_dp.RacoDpRule.learn
+
+    def statistics(rule: Any, records: Records) -> Any:
+        rule.exact = count(rule, records)
+        return rule.exact
+
+    def follow(rule: Any, model: int, released: np.ndarray, gradient: np.ndarray) -> None:
+        learn(rule, model, rule.exact[model].astype(float), gradient)
+
+    patch.setattr(raco_dp.RacoDpRule, "statistics", statistics)
+    patch.setattr(raco_dp.RacoDpRule, "learn", follow)
+
+
+def exact_statistics(honest: Callable[..., Any]) -> Callable[..., Any]:
+    def release(rule: Any, k: int, epoch: int, kernel: Any, feed: Feed) -> Any:
+        honest(rule, k, epoch, kernel, feed)
+        method = rule.setting.methods[k]
+        exact = partial(fairlens.sum_everyone, groups=2, bound=method.clip_primal, reach=method.reach)
+        return exact(k, kernel=kernel, feed=feed)
+
+    return release
+
+
 LEAKS: dict[str, Fault] = {
     "exact sizes of groups": Fault(replacing(pf_ld, "release_counts", exact_sizes), "pf_ld-0"),
+    "exact counts of a certificate": Fault(
+        replacing(fairdp_certified, "release_sizes", exact_certified_sizes), "fairdp_certified-0"
+    ),
+    "exact decisions of groups": Fault(
+        replacing(jagielski_post, "_release_counts", exact_decisions_of_groups), "jagielski_post-0"
+    ),
+    "dp_fermi with exact sizes": Fault(replacing(dp_fermi, "release_counts", exact_sizes), "dp_fermi-0"),
+    "dp_fermi_record with exact sizes": Fault(
+        replacing(dp_fermi_record, "release_counts", exact_sizes), "dp_fermi_record-0"
+    ),
+    "pf_ld_record with exact sizes": Fault(replacing(pf_ld_record, "release_counts", exact_sizes), "pf_ld_record-0"),
+    "multipliers of exact counts": Fault(exact_histogram, "raco_dp-0"),
+    "exact statistics": Fault(replacing(fairlens.FairLensRule, "_release_sums", exact_statistics), "fairlens-0"),
     "a clipping bound from one group": Fault(replacing(pf_ld, "choose_clip", clip_of_one_group), "pf_ld-1"),
     "opt_q with exact counts": Fault(replacing(Rule, "_release_both", exact_counts), "opt_q-0"),
     "fairdp_adaptive with exact counts": Fault(replacing(Rule, "_release_both", exact_counts), "fairdp_adaptive-0"),
@@ -261,7 +440,7 @@ def test_what_a_person_moves_too_far_is_told_of(fault: Fault, monkeypatch: pytes
     method, make = fault.find()
     data = make_hard(fault.shape, make, HARD_ROWS if make is make_data else 240)
     with pytest.raises(
-        contract.ContractBroken, match=r"times as much to|what bounds a release|nobody is in the sample"
+        contract.ContractBroken, match=r"times as much to|what bounds a release|nobody is in the sample|is not the sum"
     ):
         contract.check_bounds(strain(in_two_epochs(method)), data, PARITY)
 
@@ -300,9 +479,10 @@ def released_apart(_: object) -> Callable[..., Any]:
     "fault",
     [
         Fault(replacing(pf_ld.PfLdRule, "release", released_twice), "pf_ld-0"),
+        Fault(replacing(dp_fermi.FermiRule, "release", released_twice), "dp_fermi-0"),
         Fault(replacing(Rule, "_release_both", released_apart), "opt_q-0"),
     ],
-    ids=["pf_ld", "opt_q"],
+    ids=["pf_ld", "dp_fermi", "opt_q"],
 )
 def test_a_second_release_on_one_sample_is_refused(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
     fault.plant(monkeypatch)

@@ -6,6 +6,7 @@ import functools
 import shutil
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demogr
 FEW = {"epochs": 3}
 FIRST = state.DEFAULTS["data"]
 _scan_once = functools.cache(manifest_scanner.scan_component_manifests)
+_list_once = functools.cache(metadata.entry_points)
 
 
 @pytest.fixture(autouse=True)
@@ -68,8 +70,9 @@ def data_at_first(small_data: None, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 @pytest.fixture(autouse=True)
 def packages_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Streamlit look once for components in installed packages: each page tried would read them all again."""
+    """Look once for what installed packages offer: each page tried would read them all again."""
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", _scan_once)
+    monkeypatch.setattr(metadata, "entry_points", _list_once)
 
 
 @pytest.fixture(autouse=True)

@@ -148,7 +148,7 @@ def attempt(place: Path, verb: Verb, folder: Folder | None) -> str:
     return ""
 
 
-@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every", [16, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("times", [1, ALWAYS], ids=["once", "for good"])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_verb_at_a_failing_disk_is_done_or_says_that_it_is_not(
@@ -175,12 +175,13 @@ def test_a_verb_at_a_failing_disk_is_done_or_says_that_it_is_not(
     assert fired >= len(VERBS) / 2
 
 
+@pytest.mark.parametrize("every", [16, pytest.param(4, marks=pytest.mark.long)])
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_first_opening_at_a_failing_disk_is_made_by_the_next_one(fault: str, tmp_path: Path) -> None:
+def test_a_first_opening_at_a_failing_disk_is_made_by_the_next_one(fault: str, every: int, tmp_path: Path) -> None:
     """Whatever fails, and where the process is killed by it too."""
     disk, fired = FaultyDisk(), 0
     with disk.use():
-        for at in range(0, 10**6, 4):
+        for at in range(0, 10**6, every):
             folder, killed = tmp_path / str(at), tmp_path / f"{at} killed"
             with disk.fail(FAULTS[fault], after=at, times=ALWAYS):
                 said = attempt(folder / "runs.db", VERBS["open"], None)

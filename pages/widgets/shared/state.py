@@ -288,10 +288,11 @@ def _told(name: str) -> bool:
 
 
 def _memory() -> dict[str, Any]:
-    if "memory" not in st.session_state:
+    try:  # a page asks thousands of times, and each look into the session's state takes its time
+        memory: dict[str, Any] = st.session_state["memory"]
+    except KeyError:
         empty: dict[str, Any] = {"choices": {}, "defaults": {}, "linked": {}, "refused": {}}
-        st.session_state["memory"] = {**empty, "mounted": set(), "page": "", "shown": ()}
-    memory: dict[str, Any] = st.session_state["memory"]
+        memory = st.session_state["memory"] = {**empty, "mounted": set(), "page": "", "shown": ()}
     return memory
 
 

@@ -40,8 +40,8 @@ def settle_defaults(reference: str, dataset: Dataset) -> None:
 def choose_method(dataset: Dataset | None) -> str:
     """Draw the list of methods that the data can be used with and return the chosen one."""
     infos = {name: kind.info for name, kind in methods().items()}
-    unsuited = {} if dataset is None else {name: why for name in infos if (why := _refuse(name, dataset))}
-    able = list_methods(dataset)
+    unsuited = {name: why for name, info in infos.items() if (why := _refuse(info, dataset))}
+    able = [name for name in infos if name not in unsuited]
     wanted = settle("method", able, DEFAULT_METHOD if DEFAULT_METHOD in able else DEFAULT_METHOD_OF_CLASSES)
     mounted = mount_index("method", able)
     info = infos[able[mounted["index"]]]
@@ -65,7 +65,7 @@ def choose_method(dataset: Dataset | None) -> str:
 
 def list_methods(dataset: Dataset | None) -> list[str]:
     """Return the methods that the data can be used with, in the catalogue's order."""
-    return [name for name in methods() if dataset is None or not _refuse(name, dataset)]
+    return [name for name, kind in methods().items() if not _refuse(kind.info, dataset)]
 
 
 def title_method(name: str) -> str:
@@ -116,10 +116,12 @@ def _format_unsuited(infos: Sequence[MethodInfo], dataset: Dataset) -> str:
     return f"Not in the list: methods {' and methods '.join(kinds)}."
 
 
-def _refuse(name: str, dataset: Dataset) -> str:
-    """Return why a method cannot be used on the data; "" where it can."""
+def _refuse(info: MethodInfo, dataset: Dataset | None) -> str:
+    """Return why a method cannot be used on the data; "" where it can, or where no data are known yet."""
+    if dataset is None:
+        return ""
     try:
-        check_method(methods()[name].info, dataset)
+        check_method(info, dataset)
     except BadInput as error:
         return str(error)
     return ""
