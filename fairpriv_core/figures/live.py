@@ -168,7 +168,7 @@ def _place_expected(panel: FigureData, mean: Mean, x: Axis) -> FigureData:
     return replace(
         panel,
         name=panel.name.replace("live", "expected"),
-        title=f"{panel.title}: {spread(mean)} expected",
+        title=f"Expected {axis.title.lower()}: {spread(mean)}",
         panels=(Panel(replace(axis, range=whole)),),
         series=(drawn,),
         caption=f"Band: where one more run falls with 95 %, from {mean.n} runs a setting that ship with fairpriv.",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from fairpriv_core.estimator import FairPrivateClassifier
 from fairpriv_core.methods import previews
 from fairpriv_core.methods.base import list_sliders, parameters
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
+from fairpriv_core.methods.clipping_choice import ClippingCurve
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.plan import DatasetCache, fit_batch
@@ -22,6 +25,7 @@ from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.spec import build_sweep, expand
 from fairpriv_core.text import Reporter
 from pages.widgets.run import panels
+from pages.widgets.train.clipping import write_sparkline
 from pages.widgets.train.clone import write_settings
 from tests.pages.shown import Open, buttons, charts, keys_of, said, whole
 
@@ -343,3 +347,31 @@ def test_a_bound_that_cuts_nothing_is_said_and_a_smaller_one_offered_where_every
         page.button("try_bound").click().run()
         assert page.select_slider("p.clip_primal").value == bound < 100 and not page.button("launch").disabled
         assert f"Primal clipping bound C_p {bound:g}, was 100" in said(page, "caption")
+
+
+def test_before_launch_stands_what_to_expect_and_where_the_error_of_the_bound_is_least(
+    own_store: Path, data_at_first: str, open_page: Open
+) -> None:
+    page = whole(open_page("train", data=data_at_first))
+    drawn = charts(page)
+    accuracy, gap = drawn["expected_accuracy"], drawn["expected_gap"]
+    assert re.match(r"Accuracy: 84\.\d ± \d\.\d % expected", accuracy["alt"]) and "points expected" in gap["alt"]
+    assert "where one more run falls with 95 %" in said(page, "caption")
+    held = [each.proto.body for each in page.get("html") if "position:relative" in each.proto.body]
+    assert len(held) == 1 and "<img" not in held[0], "its place is held until a worker has made the curve"
+    with open_store(str(own_store)) as store:
+        key = store.previews.claim()
+        assert key is not None
+        store.previews.finish(key, result=previews.compute(store.previews.request(key)))
+    page.run()
+    [line] = [each.proto.body for each in page.get("html") if "least near" in each.proto.body]
+    assert "data:image/svg+xml;base64," in line and "expected_accuracy" in charts(page)
+    page.button("launch").click().run()
+    assert not page.exception and "expected_accuracy" not in charts(page)
+
+
+def test_the_line_under_a_bound_has_its_dot_where_the_error_is_least() -> None:
+    curve = ClippingCurve((0.01, 0.1, 1.0, 10.0), (2.0, 1.0, 0.0, 0.0), (0.0, 0.1, 1.5, 15.0), 0.1)
+    assert 'left:50.0%"' in write_sparkline(curve, 0.01, 1.0) and "least near 0.1" in write_sparkline(curve, 0.01, 1.0)
+    for other, low in ((replace(curve, minimiser=None), 0.01), (curve, 0.5)):
+        assert "it only rises" in write_sparkline(other, low, 1.0) and "left:5" not in write_sparkline(other, low, 1.0)

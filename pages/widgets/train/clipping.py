@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from base64 import b64encode
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
 
 import streamlit as st
 
 from fairpriv_core.figures.figures import bias_variance
-from fairpriv_core.methods.base import Method
-from fairpriv_core.methods.clipping_choice import ChoosesClipping, Warmup
+from fairpriv_core.methods.base import Method, parameters
+from fairpriv_core.methods.clipping_choice import ChoosesClipping, ClippingCurve, Warmup
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
@@ -20,7 +24,20 @@ from pages.widgets.train.plan import Plan
 
 _POLL_SECONDS = 0.5
 _ASKED = "clipping_asked"
-_SYMBOLS = {"clip_primal": "C_p", "clip_dual": "C_d"}
+_PRIMAL = "clip_primal"
+_SYMBOLS = {_PRIMAL: "C_p", "clip_dual": "C_d"}
+_HIGH = 22  # pixels
+_STRIP = f"position:relative;height:{_HIGH}px;margin:0 7px;"
+_WHOLE = "position:absolute;top:0;left:0;width:100%;height:100%;"
+_LINE = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 {high}" preserveAspectRatio="none">'
+    '<polyline points="{points}" fill="none" stroke="#2E79B0" stroke-width="1.5" vector-effect="non-scaling-stroke"/>'
+    "</svg>"
+)
+_DOT = (
+    f"position:absolute;top:{_HIGH - 6}px;width:6px;height:6px;margin-left:-3px;border-radius:50%;background:#2E79B0;"
+)
+Draw = Callable[[Warmup | None], None]
 _SOURCE = (
     "At a warm-up model of three epochs, not private, on public features and labels; no group is looked at: "
     "groups count as equally large, since their sizes are protected."
@@ -39,8 +56,19 @@ _RISES = (
 def show_clipping(store: RunStore, config: RunConfig, plan: Plan) -> None:
     """Draw the curves of a method that has them, with the chosen bounds marked; until they are there, wait for them."""
     method = plan.method
-    if not isinstance(method, ChoosesClipping):
-        return
+    if isinstance(method, ChoosesClipping):
+        _follow(store, config, partial(_draw_curves, config=config, method=method))
+
+
+def show_sparkline(store: RunStore, config: RunConfig, plan: Plan) -> None:
+    """Draw the error over C_p as a line as long as its slider, with a dot where it is least."""
+    method = plan.method
+    if isinstance(method, ChoosesClipping):
+        _follow(store, config, partial(_draw_sparkline, method=method))
+
+
+def _follow(store: RunStore, config: RunConfig, draw: Draw) -> None:
+    """Ask for the warm-up model's values, and let `draw` draw with them, with None until they are there."""
     stated = config.to_json()["method"]
     request = {
         "data": config.data.to_json(),
@@ -54,8 +82,7 @@ def show_clipping(store: RunStore, config: RunConfig, plan: Plan) -> None:
     if key is None:
         return
     ready = _is_ready(store, key)
-    draw = st.fragment(_draw, run_every=None if ready else _POLL_SECONDS)
-    draw(store, key, config=config, method=method, ready=ready)
+    st.fragment(_draw, run_every=None if ready else _POLL_SECONDS)(store, key, draw, ready=ready)
 
 
 def _ask(store: RunStore, request: dict[str, Any]) -> str:
@@ -67,17 +94,53 @@ def _ask(store: RunStore, request: dict[str, Any]) -> str:
     return store.request_preview(request)
 
 
-def _draw(store: RunStore, key: str, *, config: RunConfig, method: ChoosesClipping, ready: bool) -> None:
+def _draw(store: RunStore, key: str, draw: Draw, *, ready: bool) -> None:
     if not ready and _is_ready(store, key):
         st.rerun()
     stored = attempt(lambda: store.preview(key)) or {}
     if stored.get("error"):
         st.warning(plain(f"The clipping curves cannot be drawn: {stored['error']}"), icon=":material/warning:")
-    if not stored.get("result"):
-        if not ready:
-            st.caption("A worker is making the curves over C_p and C_d …")
         return
-    curves = attempt(lambda: method.clipping_curves(Warmup(**stored["result"])))
+    draw(Warmup(**stored["result"]) if stored.get("result") else None)
+
+
+def _draw_sparkline(warmup: Warmup | None, *, method: ChoosesClipping) -> None:
+    curves = {} if warmup is None else attempt(lambda: method.clipping_curves(warmup)) or {}
+    shown = parameters(type(cast(Method, method)))[_PRIMAL][0]
+    st.html(write_sparkline(curves.get(_PRIMAL), shown.low or 1.0, shown.high or 1.0))
+
+
+def write_sparkline(curve: ClippingCurve | None, low: float, high: float) -> str:
+    """Return the sum of a curve from `low` to `high`, both > 0, as HTML; without one its place is held."""
+    if curve is None:
+        return f'<div style="{_STRIP}"></div>'
+    total = [bias + variance for bias, variance in zip(curve.bias, curve.variance, strict=True)]
+    least = max(min(total), 1e-12)
+
+    def along(bound: float) -> float:
+        return 100 * math.log(bound / low) / math.log(high / low)
+
+    inside = [(bound, value) for bound, value in zip(curve.bounds, total, strict=True) if low <= bound <= high]
+    points = " ".join(f"{along(bound):.1f},{_fall(value / least):.1f}" for bound, value in inside)
+    drawn = _LINE.format(high=_HIGH, points=points)
+    line = f'<img alt="" style="{_WHOLE}" src="data:image/svg+xml;base64,{b64encode(drawn.encode()).decode()}">'
+    best, said, dot = curve.minimiser, "it only rises", ""
+    if best is not None and low <= best <= high:
+        said, dot = f"least near {best:.3g}", f'<div style="{_DOT}left:{along(best):.1f}%"></div>'
+    told = f"Error of clipping and noise over C_p: {said}"
+    return f'<div style="{_STRIP}" role="img" aria-label="{told}" title="{told}">{line}{dot}</div>'
+
+
+def _fall(times: float) -> float:
+    """Return how far from the top a value of so many times the least one stands: a tenfold one is at the top."""
+    return _HIGH - 3 - (_HIGH - 6) * min(math.log10(max(times, 1.0)), 1.0)
+
+
+def _draw_curves(warmup: Warmup | None, *, config: RunConfig, method: ChoosesClipping) -> None:
+    if warmup is None:
+        st.caption("A worker is making the curves over C_p and C_d …")
+        return
+    curves = attempt(lambda: method.clipping_curves(warmup))
     for name, curve in (curves or {}).items():
         figure = bias_variance(
             curve.bounds,

@@ -24,7 +24,7 @@ from pages.widgets.shared.margins import find_no_gap
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import identify_file
 from pages.widgets.shared.state import choose
-from pages.widgets.train.clipping import show_clipping
+from pages.widgets.train.clipping import show_clipping, show_sparkline
 from pages.widgets.train.clone import say_cloned
 from pages.widgets.train.costs import (
     accept_risk,
@@ -78,6 +78,9 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         show_effect(store, config, plan, dataset, runs_already=exists)
     if store is not None and expert:
         show_clipping(store, config, plan)
+    if store is not None and not expert and "clip_primal" in slots:
+        with slots["clip_primal"]:
+            show_sparkline(store, config, plan)
 
 
 def offer_launch(
