@@ -55,16 +55,26 @@ def train_plain_beside(store: RunStore, config: RunConfig) -> RunRow | None:
     Of a person's own rows it would be one more run that protects nothing, which nobody asked for.
     """
     asked = config.to_json()
-    if _is_plain(asked) or not is_published(asked["data"]) or find_stored_plain_run(asked) is not None:
+    if not is_published(asked["data"]) or not lacks_plain_run(store, asked):
         return None
-    wanted, rows = name_rows(asked), store.rows(limit=_MOST_RUNS)
-    if any(_is_plain(row.config) and row.status in GOING_ON and name_rows(row.config) == wanted for row in rows):
-        return None
-    shape = {name: asked["method"][name] for name in _SHAPE if name in asked["method"]}
-    same = {name: asked[name] for name in ("data", "notion", "split", "seed")}
     with suppress(BadInput):  # a quota, say: nobody has asked for this run
-        return store.submit(build_config({**same, "method": {"name": REFERENCE_METHOD, **shape}}))
+        return store.submit(make_plain(asked))
     return None
+
+
+def lacks_plain_run(store: RunStore, config: Config) -> bool:
+    """Return whether `config`, JSON, is of a method to which plain training is still to be done on the same rows."""
+    if _is_plain(config) or find_stored_plain_run(config) is not None:
+        return False
+    wanted, rows = name_rows(config), store.rows(limit=_MOST_RUNS)
+    return not any(_is_plain(row.config) and row.status in GOING_ON and name_rows(row.config) == wanted for row in rows)
+
+
+def make_plain(config: Config) -> RunConfig:
+    """Return plain training on the rows of `config`, JSON, with a network of its shape."""
+    shape = {name: config["method"][name] for name in _SHAPE if name in config["method"]}
+    same = {name: config[name] for name in ("data", "notion", "split", "seed")}
+    return build_config({**same, "method": {"name": REFERENCE_METHOD, **shape}})
 
 
 def name_rows(config: Config) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,8 +14,10 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.cli.runs import answer_prediction
 from fairpriv_core.facts import measures, run_facts
 from fairpriv_core.figures import origin
+from fairpriv_core.ledger.launch import foresee_launch, read_page
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.records.config import build_config
+from fairpriv_core.records.ledger_entry import identify_data
 from fairpriv_core.records.stored import read_stored_runs
 from fairpriv_core.runs.plain_run import train_plain_beside
 from fairpriv_core.runs.preview import run_preview
@@ -25,6 +28,7 @@ from fairpriv_core.store.work import WorkStore
 from fairpriv_core.text import epsilon_text
 from pages.widgets.run.outcome import offer_files
 from pages.widgets.shared import charts as shared_charts
+from pages.widgets.shared import margins
 from pages.widgets.train import launch
 from tests.launched import config, finish, measured
 from tests.pages.shown import Open, address_of, charts, find_key, make_csv, said, upload, whole
@@ -307,3 +311,30 @@ def test_a_new_file_is_decided_on_taken_away_and_deleted(own_store: Path, open_p
     assert later.selectbox("next.decimal").value == "," and list(later.dataframe[-1].value["age"]) == ["20.5", "70.5"]
     again.button("decide_done").click().run()
     assert not list((own_store.parent / "decisions").glob("*/*")) and "next.csv" not in said(whole(again))
+
+
+def test_on_rows_of_ones_own_plain_training_is_done_when_it_is_asked_for(
+    own_store: Path, open_page: Open, tmp_path: Path
+) -> None:
+    file = tmp_path / "people.csv"
+    file.write_bytes(make_csv())
+    data = {"file": str(file), "label": "income", "positive": "granted", "sensitive": "sex"}
+    asked = {"data": data, "notion": "demographic_parity", "method": {"name": "pf_ld", "epochs": 2}, "epsilon": 2.0}
+    with open_store() as store:
+        work, row = WorkStore(store.database), store.submit(build_config(asked))
+        work_on(work, work.claim(row.key))
+        page = whole(open_page("run", run=row.key))
+        assert "counts it for whole records, without an ε" in said(page, "caption")
+        whole(page.button("train_plain").click().run())
+        assert "train_plain" not in {each.key for each in page.button}, "one is enough"
+        [plain] = [each for each in store.rows() if each.config["method"]["name"] == "none"]
+        assert plain.config["data"] == row.config["data"] and plain.config["split"] == row.config["split"]
+        work_on(work, work.claim(plain.key))
+        margins._find_plain.clear()
+        page = whole(open_page("run", run=row.key))
+        assert "plain training" in charts(page)["live_accuracy"]["alt"]
+        ledger = read_page(store, identify_data(row.config["data"], row.config["file_id"]))
+        told = {effect.column: effect for effect in foresee_launch(ledger, None, delta=1e-5)}
+        assert told[None].runs == 2 and told[None].spent == math.inf and told["sex"].runs == 1, (
+            "it never sees the column"
+        )

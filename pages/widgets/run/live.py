@@ -27,6 +27,7 @@ from pages.widgets.run.panels import (
     UseBound,
     choose_along,
     hold_panels,
+    offer_plain,
     show_diagnosis,
     show_pairs,
     show_panels,
@@ -84,6 +85,7 @@ def draw_frame(store: RunStore, seen: Seen, *, small: bool, use_bound: UseBound 
     if row.chunk is not None:
         st.caption(f"Runs of a sweep that train in one loop keep at most {SWEPT_POINTS} points of a curve.")
     show_panels(store, row, history, along=along, small=small)
+    offer_plain(store, row)
     return headline
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -17,6 +18,7 @@ from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_published
+from fairpriv_core.runs.plain_run import lacks_plain_run, make_plain
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
@@ -26,6 +28,10 @@ from pages.widgets.shared.state import keep, mount_default
 
 #: what bounds a quantity that is clipped, by the name of its parameter
 BOUNDS = {"gradient_norm": "clip_primal", "output": "clip_dual"}
+_PLAIN = (
+    "Plain training protects nobody. Its numbers are raw, for your eyes alone. Your ledger counts it for whole records, "
+    "without an ε, and it stays there."
+)
 UseBound = Callable[[float], None]
 _OVER = ("accuracy", "gap")  # are drawn over what was chosen: a zoom is of one axis
 _HELD = 220  # pixels
@@ -74,6 +80,21 @@ def show_expected(store: RunStore, config: Mapping[str, Any], steps: int) -> Non
     )
     show_pairs({f"expected_{name}": figure for name, figure in figures.items()}, small=True)
     st.caption(figures["accuracy"].caption)
+
+
+def offer_plain(store: RunStore, row: RunRow) -> None:
+    """Draw the way to have plain training done on a person's own rows too, and what that makes of their ledger."""
+    mine = store.database.writable and store.payer == row.owner and not is_published(row.config["data"])
+    if not mine or not attempt(lambda: lacks_plain_run(store, row.config)):
+        return
+    with st.popover("Compare with plain training …", icon=":material/compare_arrows:", key="plain_ways"):
+        st.caption(plain(_PLAIN))
+        ask = partial(_train_plain, store, row.config)
+        st.button("Train it", key="train_plain", on_click=ask)
+
+
+def _train_plain(store: RunStore, config: Mapping[str, Any]) -> None:
+    attempt(lambda: store.submit(make_plain(config)))
 
 
 def hold_panels() -> None:
