@@ -29,8 +29,8 @@ from pages.widgets.shared.state import keep, mount_default
 #: what bounds a quantity that is clipped, by the name of its parameter
 BOUNDS = {"gradient_norm": "clip_primal", "output": "clip_dual"}
 _PLAIN = (
-    "Plain training protects nobody. Its numbers are raw, for your eyes alone. Your ledger counts it for whole records, "
-    "without an ε, and it stays there."
+    "Plain training protects nobody. Its numbers are raw, for your eyes alone. Your ledger counts it for whole "
+    "records, without an ε, and it stays there."
 )
 UseBound = Callable[[float], None]
 _OVER = ("accuracy", "gap")  # are drawn over what was chosen: a zoom is of one axis
