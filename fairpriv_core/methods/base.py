@@ -128,8 +128,8 @@ class Parameter:
     def symbol(self) -> str | None:
         """The symbol that its title ends with, a λ without its index; None where the title has none.
 
-        >>> [Parameter(title, "").symbol for title in ("Clipping bound C_p", "Largest multiplier λ_max", "Epochs")]
-        ['C_p', 'λ', None]
+        >>> tuple(Parameter(title, "").symbol for title in ("Clipping bound C_p", "Largest multiplier λ_max", "Epochs"))
+        ('C_p', 'λ', None)
         """
         found = re.search(r"λ|\b[A-Z](_\w)?$", self.title)
         return found[0] if found else None
