@@ -26,7 +26,7 @@ from fairpriv_core.figures.export import (
 from fairpriv_core.figures.figure import FigureData
 from fairpriv_core.figures.sheet import SHEETS, Sheet
 from fairpriv_core.figures.styles import ThemeName
-from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.session import theme_name
 
@@ -70,11 +70,18 @@ def offer_set(figures: Sequence[FigureData], key: str, *, cited: Sequence[str] =
             for form, mime in _IMAGES.items():
                 make = partial(to_sheet, figures, cast(ImageFormat, form), columns=int(columns), sheet=sheet)
                 _offer(form.upper(), make, f"{figures[0].name}-panels.{form}", mime, f"{key}_{form}")
-        texts = [f"({letter}) {figure.text}" for letter, figure in zip(ascii_lowercase, figures, strict=False)]
-        st.code("\n".join(texts), language=None, wrap_lines=True)
+        st.code(_join_captions(figures), language=None, wrap_lines=True)
         citations = [*cited, *(citation for figure in figures for citation in _list_citations(figure))]
         if citations:
             show_bibtex(citations, figures[0].name, key)
+
+
+def _join_captions(figures: Sequence[FigureData]) -> str:
+    """Return the captions of panels a, b, c …; one that several share stands once."""
+    letters: dict[str, list[str]] = {}
+    for letter, figure in zip(ascii_lowercase, figures, strict=False):
+        letters.setdefault(figure.text, []).append(letter)
+    return "\n".join(f"({', '.join(named)}) {text}" for text, named in letters.items())
 
 
 def show_bibtex(citations: Iterable[str], name: str, key: str) -> None:
@@ -86,10 +93,9 @@ def show_bibtex(citations: Iterable[str], name: str, key: str) -> None:
 
 
 def _list_citations(figure: FigureData) -> list[str]:
-    """Return how the methods that a figure draws are cited."""
-    return [
-        methods()[name].info.citation for name in {series.style: None for series in figure.series} if name in methods()
-    ]
+    """Return how the methods that a figure draws are cited; the plain reference is nobody's."""
+    named = {series.style for series in figure.series} - {REFERENCE_METHOD}
+    return [method.info.citation for name, method in methods().items() if name in named]
 
 
 def _offer_images(figure: FigureData, key: str) -> None:
