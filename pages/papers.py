@@ -40,7 +40,7 @@ def show() -> None:
     if preset.waits_for:
         st.info(plain(preset.waits_for), icon=":material/hourglass_empty:")
     if store and found:
-        show_results(preset, found, rows)
+        show_results(paper, preset, found, rows)
         offer_runs(store, preset)
 
 

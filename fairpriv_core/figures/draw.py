@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import plotly.io
 
@@ -21,6 +21,7 @@ from fairpriv_core.figures.layout import (
     build_shapes,
     goes_across,
     name_directly,
+    name_lines_at_ends,
     name_lines_below,
     panel_size,
     plot_height,
@@ -34,11 +35,15 @@ WIDTH = 900
 TITLE_CHARACTERS = 40  # a row of the title fits a phone
 #: What Plotly is told wherever it draws for a browser. Its own default offers to upload the chart and all its numbers.
 CONFIG = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["lasso2d", "select2d", "toImage"]}
+#: where names of lines stand: in a legend, or at the lines' ends where all of them are apart there
+Place = Literal["below", "right", "ends"]
 #: Plotly's JSON of a figure: "data" and "layout"
 Drawing = dict[str, Any]
-_TOP, _BOTTOM, _LEGEND_ROW, _TITLE_ROW = 46, 54, 21, 19
+_TOP, _BOTTOM, _LEGEND_LINE, _TITLE_ROW = 46, 54, 17, 19
 _LETTER, _TITLE_LETTER = 7, 8  # pixels, on average
 _MOST_LETTERS = 22  # of a name on a line beside lying bars: more would leave these no room on a phone
+_LEGEND_PART = 3  # a legend beside the plot takes one part in so many of a drawing's width at most
+_LEGEND_LEGEND_PART = {"orientation": "v", "x": 1.02, "y": 1.0, "yanchor": "top"}
 _SQUEEZED = 0.6  # of a plot's own height, at least, where a sheet has less room
 
 
@@ -50,16 +55,22 @@ def draw(
     width: int = WIDTH,
     height: int | None = None,
     across: bool = False,
+    legend: Place | None = None,
 ) -> Drawing:
     """Return `figure` drawn in `theme`, as Plotly's JSON; with `caption` its caption stands below the plot.
 
     The drawing takes any width; `width` in pixels only guides line breaks. It has a height of its own, or is `height`
-    pixels high, but for what `least_height` leaves to what is drawn; `across` sets two panels beside each other. Zoom
-    stays over redraws: `uirevision` is the figure's name. `plotly.graph_objects.Figure(drawing)` is the same; its
-    checks of every property take far longer than the drawing and are left to the tests.
+    pixels high, but for what `least_height` leaves to what is drawn; `across` sets two panels beside each other;
+    `legend` is another place of names. Zoom stays over redraws: `uirevision` is the figure's name.
+    `plotly.graph_objects.Figure(drawing)` is the same; its checks of every property take far longer than the drawing
+    and are left to the tests.
     """
     colors = THEMES[theme]
-    measure = partial(_measure, colors=colors, caption=caption, width=width, height=height, across=across)
+    measure = partial(
+        _measure, colors=colors, caption=caption, width=width, height=height, across=across, legend=legend
+    )
+    if legend is not None:
+        figure = name_lines_at_ends(figure) if legend == "ends" else name_lines_below(figure)
     room = measure(figure)
     named = name_directly(figure, panel_size(figure, room.wide, room.plot, across=room.across))
     if named is not figure:
@@ -78,9 +89,12 @@ def draw(
     return {"data": _to_json(traces), "layout": _to_json(layout)}
 
 
-def least_height(figure: FigureData, *, caption: bool, width: int, across: bool = False) -> int:
+def least_height(
+    figure: FigureData, *, caption: bool, width: int, across: bool = False, legend: Place | None = None
+) -> int:
     """Return how many pixels high a drawing has to be for nothing in it to lie on something else."""
-    room = _measure(figure, THEMES["light"], caption=caption, width=width, height=0, across=across)
+    figure = figure if legend in (None, "ends") else name_lines_below(figure)
+    room = _measure(figure, THEMES["light"], caption=caption, width=width, height=0, across=across, legend=legend)
     return room.top + room.plot + room.bottom
 
 
@@ -111,26 +125,41 @@ class _Room:
     wide: int
     plot: int
     across: bool
+    beside: bool
+    letters: int
     note: list[dict[str, Any]]
 
 
 def _measure(
-    figure: FigureData, colors: Theme, *, caption: bool, width: int, height: int | None, across: bool
+    figure: FigureData,
+    colors: Theme,
+    *,
+    caption: bool,
+    width: int,
+    height: int | None,
+    across: bool,
+    legend: Place | None,
 ) -> _Room:
     across = across and goes_across(figure)
     title = tuple(textwrap.wrap(figure.title, min(TITLE_CHARACTERS, (width - 24) // _TITLE_LETTER)))
-    left, right = _left_margin(figure, width), 18
+    names = _legend_names(figure)
+    beside = legend == "right" and len(names) > 1
+    left, right = _left_margin(figure, width), 18 + min(width // _LEGEND_PART, _legend_entry(names)) * beside
     wide = width - left - right
-    legend = _legend_names(figure)
+    letters = _legend_letters(right - 18 if beside else wide)
+    below, aside = _BOTTOM, 0
+    if beside:
+        aside = _legend_height(names, letters, 1)
+    elif len(names) > 1:
+        below += _legend_height(names, letters, wide) + 10
     header = bool(figure.panels[0].title) + sum(reference.axis == "x" for reference in figure.references)
     top = _TOP + _TITLE_ROW * (len(title) - 1) + HEADER_ROW * header
-    below = _BOTTOM + (_LEGEND_ROW * _legend_rows(legend, wide) + 10 if len(legend) > 1 else 0)
     note = build_caption(figure, colors, below=below, width=wide) if caption else []
     bottom = below + sum(LINE_HEIGHT * (1 + each["text"].count("<br>")) + 12 for each in note)
     own = _own_height(figure, width, across=across)
     if height is not None:
         own = max(height - top - bottom, own if figure.horizontal else round(_SQUEEZED * own))
-    return _Room(title, left, right, top, bottom, wide, own, across, note)
+    return _Room(title, left, right, top, bottom, wide, max(own, aside), across, beside, letters, note)
 
 
 def _own_height(figure: FigureData, width: int, *, across: bool) -> int:
@@ -152,7 +181,7 @@ def _frame(figure: FigureData, colors: Theme, room: _Room) -> dict[str, Any]:
         "height": room.top + room.plot + room.bottom,
         "margin": {"l": room.left, "r": room.right, "t": room.top, "b": room.bottom},
         "showlegend": legend,
-        "legend": {"y": -(_BOTTOM - 4) / room.plot},
+        "legend": _LEGEND_LEGEND_PART if room.beside else {"y": -(_BOTTOM - 4) / room.plot},
         "shapes": build_shapes(figure, colors),
         "annotations": [*notes, *room.note],
         "meta": {"alt": figure.alt},
@@ -163,7 +192,7 @@ def _frame(figure: FigureData, colors: Theme, room: _Room) -> dict[str, Any]:
 def _wrap_names(traces: Iterable[dict[str, Any]], room: _Room, *, horizontal: bool) -> None:
     """Break names that are longer than there is room for, in the legend and beside lying bars."""
     for trace in traces:
-        trace["name"] = _break(trace["name"], _legend_letters(room.wide))
+        trace["name"] = _break(trace["name"], room.letters)
         if horizontal and trace["type"] == "bar":
             trace["y"] = [_break(name, _category_letters(room.left + room.wide + room.right)) for name in trace["y"]]
 
@@ -180,6 +209,21 @@ def _name_once(traces: list[dict[str, Any]]) -> list[dict[str, Any]]:
             trace["showlegend"] = trace["name"] not in named
             named.add(trace["name"])
     return traces
+
+
+def list_places(figure: FigureData, width: int) -> tuple[Place, ...]:
+    """Return where names of what a figure draws can stand, first where they do; () where there is nothing to choose.
+
+    At lines' ends only names are put that leave most of a drawing, `width` pixels wide, to the lines.
+    """
+    names = _legend_names(name_lines_below(figure))
+    if len(names) < 2 or figure.horizontal:
+        return ()
+    if len(_legend_names(figure)) < len(names):
+        return "ends", "below", "right"
+    lines = all(each.kind == "line" for each in figure.series if each.name in names)
+    short = _LETTER * max(map(len, names)) < width / _LEGEND_PART
+    return ("below", "right", "ends") if lines and short and figure.x.range is None else ("below", "right")
 
 
 def _legend_names(figure: FigureData) -> list[str]:
@@ -228,11 +272,16 @@ def _template(colors: Theme) -> dict[str, Any]:
     return {"layout": layout}
 
 
-def _legend_rows(names: list[str], wide: int) -> int:
-    most = _legend_letters(wide)
-    entry = 48 + _LETTER * min(most, max((len(name) for name in names), default=0))
-    lines = max((len(textwrap.wrap(name, most, break_long_words=False)) for name in names), default=1)
-    return math.ceil(len(names) / max(1, wide // entry)) * max(1, lines)
+def _legend_height(names: list[str], letters: int, wide: int) -> int:
+    """Return how high a legend is whose rows are `wide` pixels, and whose names break after so many letters."""
+    lines = [len(textwrap.wrap(name, letters, break_long_words=False)) for name in names]
+    a_row = max(1, wide // min(_legend_entry(names), 48 + _LETTER * letters))
+    return sum(_LEGEND_LINE * max(lines[first : first + a_row]) + 4 for first in range(0, len(lines), a_row))
+
+
+def _legend_entry(names: list[str]) -> int:
+    """Return how many pixels the longest name takes in a legend with its line."""
+    return 48 + _LETTER * max(map(len, names), default=0)
 
 
 def _legend_letters(wide: int) -> int:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import atexit
 import codecs
+import math
 import os
 import re
 import shutil
 import struct
 import threading
 import zlib
-from collections.abc import Callable, Coroutine, Mapping
+from base64 import b64encode
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import TimeoutError as Overdue
 from dataclasses import replace
+from string import ascii_lowercase
 from typing import Any, Literal
 
 import kaleido
@@ -22,7 +25,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.figures.draw import Drawing, draw, least_height, write_html
 from fairpriv_core.figures.figure import FigureData, write_csv
 from fairpriv_core.figures.page import write_page
-from fairpriv_core.figures.sheet import PIXELS_AN_INCH, SHEETS, Sheet, make_room
+from fairpriv_core.figures.sheet import PIXELS_AN_INCH, POINTS_AN_INCH, SHEETS, TEXT_PIXELS, Sheet, make_room
 from fairpriv_core.figures.styles import ThemeName
 
 START_SECONDS = 30.0
@@ -33,6 +36,8 @@ ImageFormat = Literal["png", "svg", "pdf"]
 _HEADER_END = 33  # of a PNG: its signature and the chunk with its size
 #: Kaleido prints a PDF with margins of 0.1 inch, for which the browser shrinks the drawing and its text
 _NO_MARGINS = "<style>@page { margin: 0 } img { display: block }</style></head>"
+_NO_GROUND = dict.fromkeys(("paper_bgcolor", "plot_bgcolor"), "rgba(0,0,0,0)")
+_ONE_TO_ONE = TEXT_PIXELS * POINTS_AN_INCH / PIXELS_AN_INCH  # points of a text whose pixels are the sheet's
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
@@ -149,17 +154,89 @@ def to_image(
     """
     if image_format not in ("png", "svg", "pdf"):
         raise BadInput(f"format must be one of png, svg, pdf, got '{image_format}'.", field="format")
-    shown, sheet = _write_below(figure, sheet), fit_sheet(figure, sheet)
-    width, height = sheet.pixels
-    drawing = draw(shown, theme=theme, caption=True, width=width, height=height, across=sheet.across)
+    sheet = fit_sheet(figure, sheet)
+    drawing = _lay_out(figure, sheet, theme)
     if sheet.transparent:
         _take_ground(drawing)
+    return _print(drawing, image_format, sheet, figure.title)
+
+
+def to_sheet(figures: Sequence[FigureData], image_format: ImageFormat, *, columns: int, sheet: Sheet) -> bytes:
+    """Return figures as panels a, b, c … of one image: `columns` of them in a row, each as on a `sheet` of its own.
+
+    Panels of a row are as high as the highest needs.
+    """
+    panels, down = [], 0.0
+    for first in range(0, len(figures), columns):
+        row = figures[first : first + columns]
+        height = max(find_heights(figure, sheet)[1] for figure in row)
+        for place, figure in enumerate(row):
+            named = replace(figure, title=f"{ascii_lowercase[first + place]}   {figure.title}")
+            panels.append((place * sheet.width, down, to_image(named, "svg", sheet=replace(sheet, height=height))))
+        down += height
+    whole = replace(sheet, width=columns * sheet.width, height=down, points=_ONE_TO_ONE)
+    svg = _join(panels, whole)
+    if image_format == "svg":
+        return svg.encode()
+    return _print(_hold(svg, whole), image_format, whole, figures[0].title)
+
+
+def _join(panels: Iterable[tuple[float, float, bytes]], sheet: Sheet) -> str:
+    """Return SVGs as one: each from so many inches from the left and from above."""
+    place = '<svg x="{0}" y="{1}" '.format
+    inner = [
+        svg.decode().replace("<svg ", place(left * PIXELS_AN_INCH, down * PIXELS_AN_INCH), 1)
+        for left, down, svg in panels
+    ]
+    width, height = sheet.pixels
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+    ground = "" if sheet.transparent else '<rect width="100%" height="100%" fill="white"/>'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{ground}{"".join(inner)}</svg>'
+
+
+def _hold(svg: str, sheet: Sheet) -> Drawing:
+    """Return a drawing that is filled by an SVG, for the browser to print."""
+    source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
+    place = {"x": 0, "y": 1, "sizex": 1, "sizey": 1, "xref": "paper", "yref": "paper", "sizing": "stretch"}
+    hidden = {"visible": False}
+    layout = {"images": [{"source": source, **place}], "margin": dict.fromkeys("lrtb", 0), "height": sheet.pixels[1]}
+    return {"data": [], "layout": {**layout, "xaxis": hidden, "yaxis": hidden, **_NO_GROUND}}
+
+
+def find_heights(figure: FigureData, sheet: Sheet) -> tuple[float, float]:
+    """Return the least height of a figure on a sheet, and the one that it has where nobody chooses, in inches.
+
+    Both are rounded up to a tenth of an inch.
+    """
+    sheet = fit_sheet(figure, sheet)
+    usual = _lay_out(figure, sheet, "light")["layout"]["height"]
+    an_inch = sheet.pixels[0] / sheet.width
+    least, own = (math.ceil(10 * pixels / an_inch - 0.01) / 10 for pixels in (_find_least(figure, sheet), usual))
+    return least, own
+
+
+def _lay_out(figure: FigureData, sheet: Sheet, theme: ThemeName) -> Drawing:
+    width, height = sheet.pixels
+    return draw(
+        _write_below(figure, sheet),
+        theme=theme,
+        caption=True,
+        width=width,
+        height=height,
+        across=sheet.across,
+        legend=sheet.legend,
+    )
+
+
+def _print(drawing: Drawing, image_format: ImageFormat, sheet: Sheet, title: str) -> bytes:
+    """Return a drawing as an image as wide as a `sheet`."""
+    width, height = sheet.pixels[0], drawing["layout"]["height"]
     dense = sheet.dots / PIXELS_AN_INCH if image_format == "png" else 1
     zoom = sheet.width * PIXELS_AN_INCH / width  # the sheet's own, but for what the width in whole pixels leaves
-    size = {"width": width, "height": drawing["layout"]["height"], "scale": zoom * dense}
+    size = {"width": width, "height": height, "scale": zoom * dense}
     image = _PAINTER.paint(drawing, {"format": image_format, **size}, browser=find_browser())
     if image_format == "pdf":
-        return sign_pdf(image, figure.title)
+        return sign_pdf(image, title)
     return _say_density(image, sheet.dots) if image_format == "png" else image
 
 
@@ -187,8 +264,13 @@ def _say_density(png: bytes, dots: int) -> bytes:
 
 def fit_sheet(figure: FigureData, sheet: Sheet) -> Sheet:
     """Return the sheet with text as small as the figure needs; BadInput where it could not be read."""
-    shown, (width, _) = _write_below(figure, sheet), sheet.pixels
-    return make_room(sheet, least_height(shown, caption=True, width=width, across=sheet.across))
+    return make_room(sheet, _find_least(figure, sheet))
+
+
+def _find_least(figure: FigureData, sheet: Sheet) -> int:
+    """Return how many pixels high the figure has to be on a sheet."""
+    shown, width = _write_below(figure, sheet), sheet.pixels[0]
+    return least_height(shown, caption=True, width=width, across=sheet.across, legend=sheet.legend)
 
 
 def _write_below(figure: FigureData, sheet: Sheet) -> FigureData:
@@ -200,7 +282,7 @@ def _write_below(figure: FigureData, sheet: Sheet) -> FigureData:
 
 def _take_ground(drawing: Drawing) -> None:
     """Make a drawing's ground transparent, and that of its texts."""
-    drawing["layout"] |= dict.fromkeys(("paper_bgcolor", "plot_bgcolor"), "rgba(0,0,0,0)")
+    drawing["layout"] |= _NO_GROUND
     for note in drawing["layout"].get("annotations", []):
         note.pop("bgcolor", None)
 

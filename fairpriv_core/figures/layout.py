@@ -205,6 +205,12 @@ def name_lines_below(figure: FigureData) -> FigureData:
     return replace(figure, series=tuple(below))
 
 
+def name_lines_at_ends(figure: FigureData) -> FigureData:
+    """Return the figure with the names of its lines at their ends."""
+    ended = [replace(each, labelled=True) if each.kind == "line" else each for each in figure.series]
+    return replace(figure, series=tuple(ended))
+
+
 def _without_texts(series: Series) -> Series:
     return replace(series, text=()) if series.kind == "points" and not series.labelled else series
 

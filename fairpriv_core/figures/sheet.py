@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.figures.draw import Place
 
 PIXELS_AN_INCH, POINTS_AN_INCH = 96, 72
 #: the smallest text of a drawing, in its own pixels, but for subscripts
@@ -27,6 +28,8 @@ class Sheet:
         height: in inches; None where the figure has a height of its own.
         points: size of the smallest text, in points of 1/72 inch.
         dots: an inch, of a PNG.
+        across: whether two panels stand beside each other: it is wide and low.
+        legend: where names of lines stand; None where they do on screen.
         caption: whether the figure's caption stands below it, in the picture.
         transparent: whether the ground is left out.
     """
@@ -36,6 +39,8 @@ class Sheet:
     height: float | None = None
     points: float = 9.0
     dots: int = 192
+    across: bool = False
+    legend: Place | None = None
     caption: bool = False
     transparent: bool = False
 
@@ -51,11 +56,6 @@ class Sheet:
         return round(self.width * an_inch), None if self.height is None else round(self.height * an_inch)
 
     @property
-    def across(self) -> bool:
-        """Whether panels stand beside each other: the sheet is wide and low."""
-        return self.height is not None and self.width > self.height
-
-    @property
     def range(self) -> tuple[float, float]:
         """The smallest and the largest size of text that a person may ask for, in points."""
         return LEAST_POINTS, float(round(_LARGER * self.points))
@@ -65,7 +65,7 @@ class Sheet:
 SHEETS = {
     "screen": Sheet("As on screen", 9.375, caption=True),
     "paper": Sheet("Paper column (3.3 in)", 3.3, points=8.0, dots=300),
-    "slide": Sheet("Slide 16:9", 40 / 3, 7.5, points=16.0),
+    "slide": Sheet("Slide 16:9", 40 / 3, 7.5, points=16.0, across=True),
 }
 
 

@@ -23,6 +23,11 @@ def test_a_figure_from_its_verdict_to_its_numbers_and_to_another_one(tab: Page, 
     assert lines[0].startswith("figure,panel,series,x")
     assert len(lines) > 6 and not any("Do not publish" in line for line in lines)
     tab.keyboard.press("Escape")
+    keyed(tab, "paper_set_save", "button").click()
+    assert save(tab, "paper_set_svg", tmp_path).read_text(encoding="utf-8").count("<svg ") == 5
+    keyed(tab, "paper_set_bibtex").click()
+    assert "@misc{fairpriv," in save(tab, "paper_set_bib", tmp_path).read_text(encoding="utf-8")
+    tab.keyboard.press("Escape")
     choose(tab, "preset", "Figure 1: accuracy and fairness")
     heading = tab.get_by_role("heading", name="Figure 1: accuracy and fairness")
     expect(heading).to_be_visible()

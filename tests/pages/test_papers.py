@@ -71,6 +71,22 @@ def test_results_made_earlier_are_shown_with_their_day(open_page: Open) -> None:
     assert len([text for text in captions if text.startswith(("ε\\:", "PF-LD\\:", "Nearly the same answer"))]) == 3
 
 
+def test_a_papers_figure_leaves_as_panels_with_what_to_cite(
+    open_page: Open, chromium: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROWSER_PATH", chromium)
+    page = whole(open_page("papers", paper="pf_ld", preset="pf_ld.figure4"))
+    assert page.button_group("paper_set_columns").value == 2
+    assert {f"paper_set_{form}" for form in ("png", "svg", "pdf", "bib")} <= {
+        str(each.key) for each in page.get("download_button")
+    }
+    assert [code[:19] for code in codes(page) if code.startswith("(a")] == ["(a, b, c, d) Data: "], "they share one"
+    cited = [code for code in codes(page) if "@misc{fairpriv," in code]
+    assert len(cited) == 5 and all(code.count("@inproceedings{tran2021pfld,") == 1 for code in cited)
+    page.selectbox("preset").set_value("pf_ld.table1").run()
+    assert [code.count("@") for code in codes(whole(page)) if "@misc{fairpriv," in code] == [2]
+
+
 def test_gains_are_a_table_and_statements_are_filtered_by_paper_and_by_how_they_stand(open_page: Open) -> None:
     page = whole(open_page("papers", preset="dp_fermi.gains", claims_of="dp_fermi", claims_that="differs"))
     assert page.selectbox("preset").value == "dp_fermi.gains"

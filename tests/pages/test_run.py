@@ -64,6 +64,19 @@ def test_a_finished_run_shows_numbers_figures_its_log_and_its_gap_beside_that_wi
     assert "Without privacy" not in said(open_page("run", run=plain), "caption")
 
 
+def test_a_runs_figures_leave_as_panels_of_one_image_with_what_to_cite(
+    with_runs: Path, open_page: Open, chromium: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROWSER_PATH", chromium)
+    with open_store() as store:
+        keys = find_key(store, "pf_ld"), find_key(store, "none")
+    page, plain = (whole(open_page("run", run=key)) for key in keys)
+    offered = {str(each.key) for each in page.get("download_button")}
+    assert {f"run_{first}_set_pdf" for first in ("accuracy_steps", "gaps")} <= offered
+    assert {code.value.count("@") for code in page.code if "@misc{fairpriv," in code.value} == {2}
+    assert not any("@misc" in code.value for code in plain.code), "the plain reference is nobody's"
+
+
 @pytest.mark.parametrize("published", [True, False])
 def test_raw_numbers_are_marked_for_the_analyst_where_not_everybody_has_them(
     with_runs: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch, published: bool

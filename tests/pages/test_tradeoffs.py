@@ -81,6 +81,24 @@ def test_a_figure_leaves_for_a_paper_without_the_shaded_region_unless_it_is_want
     assert caption.endswith("Synthetic is public."), "readers of a paper have no data of their own here"
 
 
+@pytest.mark.usefixtures("with_runs")
+def test_height_and_legend_of_an_image_are_chosen(
+    open_page: Open, chromium: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROWSER_PATH", chromium)
+    page = open_page("tradeoffs")
+    assert not any(str(each.key).endswith(("_height", "_legend")) for each in (*page.slider, *page.button_group))
+    page.button_group("tradeoff_frontier_sheet").set_value("paper").run()
+    height = page.slider("tradeoff_frontier_paper_height")
+    assert height.min < height.value < height.max == pytest.approx(2 * height.min)
+    height.set_value(height.min).run()
+    page.button_group("tradeoff_frontier_paper_legend").set_value("right").run()
+    beside = page.slider("tradeoff_frontier_paper_height")
+    assert not page.exception and not page.error and beside.min < height.min, "no legend takes room below"
+    page.button_group("tradeoff_frontier_sheet").set_value("slide").run()
+    assert page.slider("tradeoff_frontier_slide_height").value == 7.5 and not page.error
+
+
 def test_runs_that_cannot_be_drawn_are_not_blamed_on_filters(own_store: Path, open_page: Open) -> None:
     with open_store(str(own_store)) as store:
         told = {"epsilon": None, "epsilon_reason": "Noise that can be repeated.", "metrics": measured((0.3, 0.2))}

@@ -13,8 +13,8 @@ import pytest
 from PIL import Image
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.figures.draw import draw, least_height
-from fairpriv_core.figures.export import ImageFormat, fit_sheet, to_image
+from fairpriv_core.figures.draw import draw, least_height, list_places
+from fairpriv_core.figures.export import ImageFormat, find_heights, fit_sheet, to_image, to_sheet
 from fairpriv_core.figures.figure import FigureData, Reference
 from fairpriv_core.figures.origin import PUBLIC
 from fairpriv_core.figures.sheet import LEAST_POINTS, SHEETS, TEXT_PIXELS, Sheet
@@ -173,3 +173,69 @@ def test_a_drawing_takes_the_height_that_it_is_given() -> None:
     figure = replace(FIGURES["trade_off"], references=(Reference(1.0, "ε = 1"),))
     assert draw(figure, height=700)["layout"]["height"] == 700
     assert draw(figure, height=10)["layout"]["height"] == least_height(figure, caption=False, width=900)
+
+
+def test_a_legend_takes_no_more_room_than_its_names_need() -> None:
+    """Every name counted as many lines as the longest one: six of seven short names left a band of a third of it."""
+    figure = FIGURES["trade_off"]
+    long = "Tran et al. 2021a, for whole records, as published"
+    names = (long, *"abcdef")
+    lines = tuple(replace(figure.series[0], name=name) for name in names)
+    width, _ = PAPER.pixels
+    drawing = draw(replace(figure, series=lines), width=width)
+    rows = [name.count("<br>") + 1 for name in {trace["name"] for trace in drawing["data"]}]
+    assert sorted(rows) == [1] * 6 + [2]
+    assert sum(rows) * 17 <= drawing["layout"]["margin"]["b"] - 54 <= sum(rows) * 21 + 10
+
+
+def test_a_legend_stands_where_it_is_asked_for() -> None:
+    figure = FIGURES["costs"]
+    width, _ = PAPER.pixels
+    below, right = (draw(figure, width=width, legend=place)["layout"] for place in ("below", "right"))
+    assert right["legend"]["orientation"] == "v" and right["legend"]["x"] > 1
+    assert right["margin"]["r"] > below["margin"]["r"] + 60 and right["margin"]["b"] < below["margin"]["b"]
+    assert list_places(figure, width) == ("ends", "below", "right"), "first as on screen"
+    figure = replace(figure, series=tuple(replace(each, labelled=False) for each in figure.series))
+    assert list_places(figure, width) == ("below", "right", "ends")
+    assert list_places(FIGURES["groups_positive_rate"], width) == ()
+    assert list_places(FIGURES["live_epsilon"], width) == (), "one line"
+    long = replace(figure, series=tuple(replace(each, name=5 * each.name) for each in figure.series))
+    assert list_places(long, width) == ("below", "right"), "names would leave the lines no room"
+    first, *_, last = (each for each in figure.series if each.panel == 0)
+    apart = replace(figure, panels=figure.panels[:1], series=(first, last))
+    ended, named = (draw(apart, width=width, legend=place) for place in ("ends", "below"))
+    assert named["layout"]["showlegend"] and not ended["layout"]["showlegend"]
+    assert draw(replace(apart, series=tuple(replace(each, labelled=True) for each in apart.series))) == draw(
+        apart, legend="ends"
+    )
+    assert {first.name, last.name} <= {each["text"] for each in ended["layout"]["annotations"]}
+
+
+@pytest.mark.parametrize("sheet", [PAPER, SLIDE], ids=lambda sheet: sheet.title)
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_height_is_offered_from_the_least_that_fits(name: str, sheet: Sheet) -> None:
+    figure = FIGURES[name]
+    least, usual = find_heights(figure, sheet)
+    assert 0 < least <= usual <= max(2 * least, sheet.height or 0)
+    for height in (least, usual, 2 * least):
+        chosen = replace(fit_sheet(figure, sheet), height=height)
+        assert fit_sheet(figure, chosen) == chosen, "its text stays as large"
+
+
+@pytest.mark.usefixtures("own_browser")
+def test_several_figures_are_panels_of_one_image() -> None:
+    figures = [FIGURES[name] for name in ("live_accuracy", "live_gap", "costs")]
+    svg, png, pdf = (to_sheet(figures, form, columns=2, sheet=PAPER) for form in ("svg", "png", "pdf"))
+    heights = [max(find_heights(figure, PAPER)[1] for figure in row) for row in (figures[:2], figures[2:])]
+    assert read_inches(pdf) == pytest.approx((6.6, sum(heights)), abs=0.02)
+    assert b"/Font" in pdf and b"/Subtype /Image" not in pdf, "its text is text"
+    picture = Image.open(io.BytesIO(png))
+    assert picture.width / picture.info["dpi"][0] == pytest.approx(6.6, abs=0.02)
+    panels = svg.decode().split("<svg ")[2:]
+    titles = [re.sub(r"<[^>]*>", "", re.findall(r'class="gtitle".*?</text>', panel)[0]) for panel in panels]
+    assert [title.split(">")[-1][:5] for title in titles] == ["a   A", "b   D", "c   W"]
+    assert [float(each) for panel in panels for each in re.findall(r'^x="([\d.]+)"', panel)] == [0, 3.3 * 96, 0]
+    assert min(read_points("<svg " + panels[0])) >= PAPER.points - 0.1
+    assert [figure.raw for figure in figures] == ["not publish" in panel for panel in panels] == [True, True, False]
+    edge = picture.convert("L").crop((0, 0, 20, 20)).getextrema()
+    assert edge == (255, 255) and picture.convert("L").getextrema()[0] < 100, "every panel is drawn"

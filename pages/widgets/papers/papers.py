@@ -13,6 +13,7 @@ import streamlit as st
 from fairpriv_core.documents.paper_methods import format_methods, list_methods
 from fairpriv_core.documents.paper_prose import list_beside, list_cases
 from fairpriv_core.figures.paper_figures import draw_preset, format_sentences, is_raw, list_cells
+from fairpriv_core.methods.catalog import methods
 from fairpriv_core.papers.catalog import find_preset
 from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import MEASURES, MethodTable, Paper, Preset
@@ -25,6 +26,7 @@ from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.papers.scoreboard import find_made
 from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.saving import offer_set, show_bibtex
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import keep, mount_default
 from pages.widgets.shared.sweeper import offer_sweep
@@ -118,6 +120,7 @@ def show_methods(paper: Paper, table: MethodTable) -> None:
     alt = "What each method takes and needs, as its code declares it."
     st.dataframe(list_methods(table), key="paper_methods", hide_index=True, alt=alt, column_config=widths)
     st.caption(plain(format_methods(paper)))
+    show_bibtex([cite(paper), *(methods()[name].info.citation for name in table.methods)], paper.id, "paper_methods")
 
 
 def offer_runs(store: RunStore, preset: Preset) -> None:
@@ -133,13 +136,13 @@ def offer_runs(store: RunStore, preset: Preset) -> None:
     st.code(f"fairpriv papers run {preset.id} --{size}", language="sh", wrap_lines=True)
 
 
-def show_results(preset: Preset, found: Found, rows: Sequence[ClaimRow]) -> None:
+def show_results(paper: Paper, preset: Preset, found: Found, rows: Sequence[ClaimRow]) -> None:
     """Draw our figure or table, the printed numbers beside ours, and what becomes of the paper's claims."""
     size = preset.versions[found.version].size
     st.caption(plain(f"{found.statement} {size[:1].upper()}{size[1:]}."))
     if not found.runs:
         return
-    _show_drawing(preset, found.runs)
+    _show_drawing(preset, found.runs, cited=[cite(paper)])
     if preset.privacy:
         st.info(plain(preset.privacy), icon=":material/lock:")
     _show_printed(preset, set_beside(preset, found.runs))
@@ -147,17 +150,25 @@ def show_results(preset: Preset, found: Found, rows: Sequence[ClaimRow]) -> None
         _show_cases(rows, found)
 
 
-def _show_drawing(preset: Preset, runs: Runs) -> None:
+def cite(paper: Paper) -> str:
+    """Return how a paper is cited, with its title."""
+    return f"{paper.title}, {paper.citation}"
+
+
+def _show_drawing(preset: Preset, runs: Runs, *, cited: Sequence[str]) -> None:
     figures = draw_preset(preset, runs)
     wide = 2 if len(figures) in (1, 2, 4) else _FIGURES_A_ROW
     for first in range(0, len(figures), wide):
         row = figures[first : first + wide]
         for number, (column, figure) in enumerate(zip(st.columns(wide), row, strict=False), start=first):
             with column:
-                show_figure(figure, f"paper_{number}", in_set=True)
+                show_figure(figure, f"paper_{number}", in_set=True, cited=cited)
+    if len(figures) > 1:
+        offer_set(figures, "paper_set", cited=cited)
     cells = list_cells(preset, runs)
     if cells:
         st.dataframe(cells, key="paper_table", hide_index=True, alt=f"{preset.title}, from our runs.")
+        show_bibtex(cited, preset.id, "paper_table")
     st.caption(plain(f"{format_sentences(preset, runs)} {RAW * is_raw(preset, runs)}".rstrip()))
 
 

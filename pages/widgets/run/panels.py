@@ -23,6 +23,7 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.margins import find_plain
+from pages.widgets.shared.saving import offer_set
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import keep, mount_default
 
@@ -110,6 +111,8 @@ def show_pairs(figures: Mapping[str, FigureData], *, small: bool = False) -> Non
         for column, name in zip(st.columns(2, gap="medium"), names[start : start + 2], strict=False):
             with column:
                 show_figure(figures[name], f"run_{name}", small=small)
+    if len(names) > 1 and not small:
+        offer_set([*figures.values()], f"run_{names[0]}_set")
 
 
 def _draw_measures(store: RunStore, row: RunRow, history: live.History, along: str) -> dict[str, FigureData]:

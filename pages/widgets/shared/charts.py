@@ -7,7 +7,7 @@ one key. The drawing library is the one that the plotly package brings, served b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import asdict, dataclass, replace
@@ -114,6 +114,7 @@ def show_figure(
     in_set: bool = False,
     headed: bool = False,
     small: bool = False,
+    cited: Sequence[str] = (),
     on_pick: Callable[[str], None] | None = None,
     on_drag: Callable[[Region], None] | None = None,
     glide: Glide | None = None,
@@ -122,7 +123,7 @@ def show_figure(
 
     `in_set`: the page says once what holds for several figures, so that here stands what is of this one alone; what
     is downloaded has the whole caption. `headed`: the title is a sentence, and stands above the figure as text.
-    `small`: one of several in a frame, with neither caption nor downloads.
+    `small`: one of several in a frame, with neither caption nor downloads. `cited`: works whose BibTeX stands beside.
     `on_pick` is called with what a clicked point stands for, by the `keys` of its series; `on_drag` with a region that
     was moved, as it is now. A point follows sliders as `glide` says.
     """
@@ -141,7 +142,7 @@ def show_figure(
         return
     with st.container(horizontal=True, vertical_alignment="top"):
         st.caption(plain(figure.own if in_set else _describe(figure)))
-        offer_downloads(figure, key)
+        offer_downloads(figure, key, cited=cited)
 
 
 def _describe(figure: FigureData) -> str:

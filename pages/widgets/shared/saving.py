@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from string import ascii_lowercase
 from typing import cast
 
 import streamlit as st
 
+from fairpriv_core.documents.bibtex import write_bibtex
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.figures.export import ImageFormat, find_browser, fit_sheet, to_csv, to_html, to_image
+from fairpriv_core.figures.draw import Place, list_places
+from fairpriv_core.figures.export import (
+    ImageFormat,
+    find_browser,
+    find_heights,
+    fit_sheet,
+    to_csv,
+    to_html,
+    to_image,
+    to_sheet,
+)
 from fairpriv_core.figures.figure import FigureData
 from fairpriv_core.figures.sheet import SHEETS, Sheet
 from fairpriv_core.figures.styles import ThemeName
+from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.session import theme_name
 
 _IMAGES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 _OTHERS = {"html": "text/html", "csv": "text/csv"}
 _WORDS = {"html": "HTML (one file, moves)", "csv": "CSV (the numbers)"}
-_SCREEN = next(iter(SHEETS))
+_SCREEN, _PAPER = list(SHEETS)[:2]
+_PLACES: dict[Place, str] = {"below": "Below", "right": "On the right", "ends": "None: names at lines' ends"}
+_MOST_COLUMNS = 3
 
 
-def offer_downloads(figure: FigureData, key: str) -> None:
-    """Draw a button that opens the ways to take `figure` away: what an image is for, and a button for each form."""
+def offer_downloads(figure: FigureData, key: str, *, cited: Sequence[str] = ()) -> None:
+    """Draw a button that opens the ways to take `figure` away: what an image is for, and a button for each form.
+
+    Beside them stands the BibTeX of the methods that it draws, and of what is `cited`.
+    """
     with st.popover("Save", icon=":material/download:", key=f"{key}_save", help="Download this figure or its numbers"):
         if _has_browser():
             _offer_images(figure, key)
@@ -31,6 +50,52 @@ def offer_downloads(figure: FigureData, key: str) -> None:
             for form, mime in _OTHERS.items():
                 make = partial(_write, figure, form, theme_name())
                 _offer(_WORDS[form], make, f"{figure.name}.{form}", mime, f"{key}_{form}")
+        citations = [*cited, *_list_citations(figure)]
+        if citations:
+            show_bibtex(citations, figure.name, key)
+
+
+def offer_set(figures: Sequence[FigureData], key: str, *, cited: Sequence[str] = ()) -> None:
+    """Draw a button that opens the ways to take figures away together: panels a, b, c … of one image for a paper."""
+    with st.popover("Save all as one image", icon=":material/download:", key=f"{key}_save"):
+        if not _has_browser():
+            return
+        sheet = SHEETS[_PAPER]
+        most = min(_MOST_COLUMNS, len(figures))
+        options = range(1, most + 1)
+        columns = st.segmented_control(
+            f"Columns of {sheet.width:g} in", options, default=min(2, most), required=True, key=f"{key}_columns"
+        )
+        with st.container(horizontal=True, key=f"{key}_images"):
+            for form, mime in _IMAGES.items():
+                make = partial(to_sheet, figures, cast(ImageFormat, form), columns=int(columns), sheet=sheet)
+                _offer(form.upper(), make, f"{figures[0].name}-panels.{form}", mime, f"{key}_{form}")
+        st.code(_join_captions(figures), language=None, wrap_lines=True)
+        citations = [*cited, *(citation for figure in figures for citation in _list_citations(figure))]
+        if citations:
+            show_bibtex(citations, figures[0].name, key)
+
+
+def _join_captions(figures: Sequence[FigureData]) -> str:
+    """Return the captions of panels a, b, c …; one that several share stands once."""
+    letters: dict[str, list[str]] = {}
+    for letter, figure in zip(ascii_lowercase, figures, strict=False):
+        letters.setdefault(figure.text, []).append(letter)
+    return "\n".join(f"({', '.join(named)}) {text}" for text, named in letters.items())
+
+
+def show_bibtex(citations: Iterable[str], name: str, key: str) -> None:
+    """Draw the BibTeX of works that are cited, and of this software, folded: to copy, or as a file."""
+    text = write_bibtex(citations)
+    with st.expander("BibTeX", icon=":material/format_quote:", key=f"{key}_bibtex"):
+        st.code(text, language="latex", wrap_lines=True)
+        _offer("BIB", partial(text.encode), f"{name}.bib", "text/x-bibtex", f"{key}_bib")
+
+
+def _list_citations(figure: FigureData) -> list[str]:
+    """Return how the methods that a figure draws are cited; the plain reference is nobody's."""
+    named = {series.style for series in figure.series} - {REFERENCE_METHOD}
+    return [method.info.citation for name, method in methods().items() if name in named]
 
 
 def _offer_images(figure: FigureData, key: str) -> None:
@@ -71,7 +136,30 @@ def _choose_look(figure: FigureData, name: str, key: str) -> tuple[FigureData, S
         if figure.regions and not st.toggle("Shaded region", sheet.caption, key=f"{key}_{name}_shaded"):
             figure = figure.without_regions()
     points = st.slider("Smallest text (points)", low, high, sheet.points, 0.5, key=f"{key}_{name}_points")
-    return figure, replace(sheet, caption=caption, transparent=transparent, points=points)
+    sheet = replace(sheet, caption=caption, transparent=transparent, points=points)
+    return figure, sheet if name == _SCREEN else _choose_shape(figure, sheet, f"{key}_{name}")
+
+
+def _choose_shape(figure: FigureData, sheet: Sheet, key: str) -> Sheet:
+    """Draw where the legend stands, if there is one, and how high the image is; return the sheet as it is to be."""
+    places = list_places(figure, sheet.pixels[0])
+    if places:
+        place = st.segmented_control(
+            "Legend",
+            places,
+            default=places[0],
+            required=True,
+            format_func=_PLACES.__getitem__,
+            key=f"{key}_legend",
+            help="Names whose lines end close together stay in the legend",
+        )
+        sheet = replace(sheet, legend=place)
+    try:
+        least, usual = find_heights(figure, sheet)
+    except FairprivError:
+        return sheet  # said where its forms would stand
+    height = st.slider("Height (inches)", least, max(2 * least, usual), usual, 0.1, key=f"{key}_height")
+    return replace(sheet, height=height)
 
 
 def _offer(label: str, make: partial[bytes], name: str, mime: str, key: str) -> None:
