@@ -11,6 +11,7 @@ from typing import Any
 from fairpriv_core.documents.chosen import choose_runs
 from fairpriv_core.documents.report_numbers import chosen_trade_off
 from fairpriv_core.facts.compare import Compared
+from fairpriv_core.facts.grid import Expected
 from fairpriv_core.facts.tables import Outcome, TableRow, fold_outcomes, run_table
 from fairpriv_core.figures import audits, figures, learn, learn_ideas, live
 from fairpriv_core.figures.comparison import compare_groups, compare_points
@@ -25,6 +26,7 @@ from fairpriv_core.figures.start import draw_costs, read_start_results
 from fairpriv_core.notions.notion import Compares
 from fairpriv_core.papers.preset import ACCURACY, EPSILON, ERROR, GAP, Part, Plot, of_method
 from fairpriv_core.records.record import RunRecord
+from fairpriv_core.stats import Mean
 from tests.facts.told import tell
 from tests.papers import tiny
 from tests.papers.records import make_runs
@@ -189,6 +191,15 @@ def _of_live(names: tuple[str, ...], about: str) -> dict[str, list[FigureData]]:
             live.live_accuracy(seen, method="pf_ld", plain=0.86),
             live.live_accuracy(seen, method="pf_ld", x=Axis("Epoch", range=(0.0, 20.0))),
         ],
+        "live.expected_measures": list(
+            live.expected_measures(
+                Expected(Mean(0.84, 0.83, 0.85, 5), Mean(0.04, 0.0, 0.08, 5), dict.fromkeys(names, 0.2), 0.75, True),
+                notion="demographic_parity",
+                plain={"accuracy": 0.86},
+                aim=0.04,
+                x=Axis("Step", range=(0.0, 600.0)),
+            ).values()
+        ),
         "live.live_gap": [live.live_gap(seen, method="pf_ld", notion="demographic_parity", plain=0.2, aim=0.04)],
         "live.live_gaps": [live.live_gaps(seen, method="pf_ld", notion="demographic_parity")],
         "live.live_groups": [live.live_groups(seen)],
