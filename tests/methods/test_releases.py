@@ -11,16 +11,18 @@ import pytest
 from fairpriv_core.engine.training import Training, Unwatched
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.fairlens import FairLens
 from fairpriv_core.methods.pf_ld import PfLd
-from fairpriv_core.methods.shared.releases import Private
+from fairpriv_core.methods.shared.releases import Private, Release
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import Gaussian, Laplace, Parallel, SampledGaussian
 from fairpriv_core.privacy.gaussian import gaussian_mu
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from tests.methods.harness import RecordingMechanism, make_data
+from fairpriv_core.privacy.sums import sensitivity
+from tests.methods.harness import RecordingMechanism, make_data, train
 
 PF_LD = PfLd(epochs=4, batch_size=50, noise_primal=2.0, noise_dual=3.0, noise_counts=5.0)
 OF_PRIVATE = [name for name, kind in methods().items() if issubclass(kind, Private)]
@@ -64,6 +66,16 @@ def test_the_mechanism_is_told_what_is_declared() -> None:
     PF_LD.release("counts", np.array([90.0, 110.0]), data, training_with(recorder))
     assert recorder.events == (Gaussian(5.0),)
     assert recorder.releases[0].bound == PF_LD.sensitivities(data.n, data.groups)["counts"] == np.sqrt(2.0)
+
+
+def test_a_step_is_clipped_and_noised_as_declared() -> None:
+    class Shorter(DpSgd):
+        def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+            return (self.step_sum(n_train, 0.25),)
+
+    recorder = RecordingMechanism()
+    train(Shorter(epochs=1, batch_size=50, noise_primal=1.0, clip_primal=2.0), [make_data()], [recorder])
+    assert {release.bound for release in recorder.releases} == {sensitivity(0.25)}
 
 
 @pytest.mark.parametrize("name", OF_PRIVATE)
