@@ -11,6 +11,8 @@ import pytest
 from fairpriv_core.engine.training import Training, Unwatched
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.dp_fermi_record import DpFermiRecord
+from fairpriv_core.methods.dp_is_sgd import DpIsSgd
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.fairlens import FairLens
@@ -102,3 +104,10 @@ def test_how_many_groups_there_are_changes_no_event(name: str) -> None:
 def test_noise_of_what_is_never_released_is_not_set() -> None:
     once = FairLens(epochs=1).calibrated(epsilon=1.0, delta=1e-5, n_train=20_000)
     assert once.noise_statistics is None and len(once.event(20_000)) == 1
+
+
+def test_what_is_never_released_has_no_sensitivity() -> None:
+    assert set(DpIsSgd().sensitivities(20_000, 2)) == {"gradients", "counts"}
+    assert set(DpIsSgd(variant="published").sensitivities(20_000, 2)) == {"gradients"}, "sizes are read in clear"
+    assert set(DpFermiRecord(multiplier=0.0).sensitivities(20_000, 2)) == {"primal"}
+    assert PfLd(multiplier_max=0.0).sensitivities(20_000, 2).keys() <= {"counts"}

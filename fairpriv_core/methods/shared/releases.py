@@ -120,10 +120,11 @@ class Private(ABC):
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return how far one person can move each kind of release, by what it is called; group sizes as if equal.
 
-        Those that are made most often come first.
+        Those that are made most often come first, those that are never made are left out.
         """
         told: dict[str, float] = {}
-        for each in sorted(self.releases(n_train, groups), key=lambda each: _OFTEN.index(each.often)):
+        made = [each for each in self.releases(n_train, groups) if each.made]
+        for each in sorted(made, key=lambda each: _OFTEN.index(each.often)):
             told |= {} if each.sensitivity is None else {each.name: each.sensitivity}
             told |= each.beside
         return told
