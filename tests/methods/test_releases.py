@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fairpriv_core.engine.training import Training, Unwatched
-from fairpriv_core.errors import FairprivError
+from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.dp_fermi_record import DpFermiRecord
 from fairpriv_core.methods.dp_is_sgd import DpIsSgd
@@ -111,3 +111,10 @@ def test_what_is_never_released_has_no_sensitivity() -> None:
     assert set(DpIsSgd(variant="published").sensitivities(20_000, 2)) == {"gradients"}, "sizes are read in clear"
     assert set(DpFermiRecord(multiplier=0.0).sensitivities(20_000, 2)) == {"primal"}
     assert PfLd(multiplier_max=0.0).sensitivities(20_000, 2).keys() <= {"counts"}
+
+
+def test_noise_that_is_set_by_hand_and_costs_more_than_epsilon_is_refused_where_no_other_noise_is_left_to_set() -> None:
+    idle = PfLd(multiplier_max=0.0, gap_target=None, noise_counts=2.0)
+    with pytest.raises(BadInput, match="already costs that much"):
+        idle.calibrated(epsilon=1.0, delta=1e-5, n_train=20_000)
+    assert idle.calibrated(epsilon=2.5, delta=1e-5, n_train=20_000).noise_primal is None
