@@ -107,7 +107,8 @@ class DpFermiRecord(NoisySums):
         In any case the steps, and beside a step's gradients the groups' sums, to which a record adds at most 1.
         """
         counts = Release("counts", 1.0, "noise_counts", share="share_counts", needed=self.multiplier > 0)
-        steps = replace(self.step_sum(n_train, self.clip_primal, dual=1.0), name="primal")
+        beside = {"dual": 1.0} if self.multiplier > 0 else {}
+        steps = replace(self.step_sum(n_train, self.clip_primal, **beside), name="primal")
         return (counts, *releases_of_decisions(self, 1), steps)
 
     def count_deviation(self) -> float:

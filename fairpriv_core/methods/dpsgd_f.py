@@ -65,7 +65,8 @@ class DpsgdFRule(NoisySumsRule):
     def __init__(self, setting: Setting[DpsgdF]) -> None:
         super().__init__(setting)
         groups = setting.trains[0].groups
-        self.arrays["clip_groups"] = np.repeat(2.0 * super().bounds()[:, None], groups, axis=1)  # equal shares
+        start = np.array([[2.0 * method.clip_primal] for method in setting.methods])  # equal shares
+        self.arrays["clip_groups"] = np.repeat(start, groups, axis=1)
         self.arrays["counts"] = np.full((len(setting.methods), 2 * groups), np.nan)
 
     def bounds(self) -> np.ndarray:

@@ -210,12 +210,14 @@ class FairLensRule(NoisySumsRule):
 
 
 class FairLensPublishedRule(FairLensRule):
-    """Published: the statistics are those of the step's own sample, without noise."""
+    """Published: the statistics are those of the step's own sample, without noise, read where they regularise."""
 
     LEAST: ClassVar[float] = 1.0
 
     def read_sample(self, sampled: Sampled) -> None:
         for k, method in enumerate(self.setting.methods):
+            if not method.regularises:  # epsilon is proved then, also of the notes
+                continue
             sums = sum_sample(
                 sampled.passed,
                 sampled.records,

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from fairpriv_core.audit import contract
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.networks import NetworkShape, logits
@@ -50,6 +51,15 @@ def test_noise_on_the_statistics_has_the_scale_that_is_counted() -> None:
     train(dataclasses.replace(METHOD, epochs=40, noise_statistics=2.0), [make_data()], [recorder])
     noise = np.concatenate([release.out - release.value for release in _statistics(recorder)])
     assert noise.std() == pytest.approx(2.0, rel=5.0 / np.sqrt(2.0 * noise.size))
+
+
+@pytest.mark.parametrize("variant", ["proved", "published"])
+def test_without_regularisers_nothing_leaves_beside_the_releases(variant: str) -> None:
+    """Epsilon is proved then, of the published variant too."""
+    method = FairLens(**SHORT, multiplier_gradient=0.0, multiplier_boundary=0.0, variant=variant)
+    recorded = contract.record(method, make_data, "demographic_parity")
+    assert method.unproved_reason() is None
+    contract.check_replay(method, make_data, "demographic_parity", recorded)
 
 
 @pytest.mark.parametrize("variant", ["proved", "published"])

@@ -9,18 +9,22 @@ import numpy as np
 import pytest
 
 from fairpriv_core.engine.training import Training, Unwatched
-from fairpriv_core.errors import FairprivError
+from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.dp_fermi_record import DpFermiRecord
+from fairpriv_core.methods.dp_is_sgd import DpIsSgd
+from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.fairlens import FairLens
 from fairpriv_core.methods.pf_ld import PfLd
-from fairpriv_core.methods.shared.releases import Private
+from fairpriv_core.methods.shared.releases import Private, Release
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import Gaussian, Laplace, Parallel, SampledGaussian
 from fairpriv_core.privacy.gaussian import gaussian_mu
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from tests.methods.harness import RecordingMechanism, make_data
+from fairpriv_core.privacy.sums import sensitivity
+from tests.methods.harness import RecordingMechanism, make_data, train
 
 PF_LD = PfLd(epochs=4, batch_size=50, noise_primal=2.0, noise_dual=3.0, noise_counts=5.0)
 OF_PRIVATE = [name for name, kind in methods().items() if issubclass(kind, Private)]
@@ -66,6 +70,16 @@ def test_the_mechanism_is_told_what_is_declared() -> None:
     assert recorder.releases[0].bound == PF_LD.sensitivities(data.n, data.groups)["counts"] == np.sqrt(2.0)
 
 
+def test_a_step_is_clipped_and_noised_as_declared() -> None:
+    class Shorter(DpSgd):
+        def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
+            return (self.step_sum(n_train, 0.25),)
+
+    recorder = RecordingMechanism()
+    train(Shorter(epochs=1, batch_size=50, noise_primal=1.0, clip_primal=2.0), [make_data()], [recorder])
+    assert {release.bound for release in recorder.releases} == {sensitivity(0.25)}
+
+
 @pytest.mark.parametrize("name", OF_PRIVATE)
 def test_shares_of_the_budget_are_spent_as_declared(name: str) -> None:
     """Each release that has a share has it of mu^2; what is set by hand stays."""
@@ -90,3 +104,17 @@ def test_how_many_groups_there_are_changes_no_event(name: str) -> None:
 def test_noise_of_what_is_never_released_is_not_set() -> None:
     once = FairLens(epochs=1).calibrated(epsilon=1.0, delta=1e-5, n_train=20_000)
     assert once.noise_statistics is None and len(once.event(20_000)) == 1
+
+
+def test_what_is_never_released_has_no_sensitivity() -> None:
+    assert set(DpIsSgd().sensitivities(20_000, 2)) == {"gradients", "counts"}
+    assert set(DpIsSgd(variant="published").sensitivities(20_000, 2)) == {"gradients"}, "sizes are read in clear"
+    assert set(DpFermiRecord(multiplier=0.0).sensitivities(20_000, 2)) == {"primal"}
+    assert PfLd(multiplier_max=0.0).sensitivities(20_000, 2).keys() <= {"counts"}
+
+
+def test_noise_that_is_set_by_hand_and_costs_more_than_epsilon_is_refused_where_no_other_noise_is_left_to_set() -> None:
+    idle = PfLd(multiplier_max=0.0, gap_target=None, noise_counts=2.0)
+    with pytest.raises(BadInput, match="already costs that much"):
+        idle.calibrated(epsilon=1.0, delta=1e-5, n_train=20_000)
+    assert idle.calibrated(epsilon=2.5, delta=1e-5, n_train=20_000).noise_primal is None

@@ -136,6 +136,7 @@ def test_compare_and_report_draw_all_runs_side_by_side(store: RunStore, open_pag
     """Of each run there is every form of a report too; its story, the same for every audience, tells of the first."""
     told = set[str | None]()
     for at, rows in enumerate(split(store.rows())):
+        rows.sort(key=lambda row: methods()[row.config["method"]["name"]].info.threat_model in told)
         keys, names = [row.key for row in rows], [row.config["method"]["name"] for row in rows]
         shown = [open_page("compare", runs=keys), open_page("report", runs=keys, audience="analyst")]
         if at == 0:  # the newest run has paid for an evaluation: what policy sees of others is less

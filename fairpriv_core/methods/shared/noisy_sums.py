@@ -211,8 +211,8 @@ class NoisySumsRule(Stateful):
         """Read the step's own sample; only a published variant does."""
 
     def bounds(self) -> np.ndarray:
-        """Return how long a record's gradient may be in this step's sum, for each model (K,)."""
-        return np.array([method.clip_primal for method in self.setting.methods])
+        """Return how long a record's gradient may be in this step's sum, for each model (K,): as declared, if fixed."""
+        return np.array([own.sensitivity for own, _ in self.setting.sums])
 
     def noise_bounds(self) -> np.ndarray:
         """Return what each model's noise is scaled to (K,): where epsilon is proved, what a record can move the sum."""

@@ -120,10 +120,11 @@ class Private(ABC):
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return how far one person can move each kind of release, by what it is called; group sizes as if equal.
 
-        Those that are made most often come first.
+        Those that are made most often come first, those that are never made are left out.
         """
         told: dict[str, float] = {}
-        for each in sorted(self.releases(n_train, groups), key=lambda each: _OFTEN.index(each.often)):
+        made = [each for each in self.releases(n_train, groups) if each.made]
+        for each in sorted(made, key=lambda each: _OFTEN.index(each.often)):
             told |= {} if each.sensitivity is None else {each.name: each.sensitivity}
             told |= each.beside
         return told
@@ -137,11 +138,14 @@ class Private(ABC):
         return None
 
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy with every noise set that is not set by hand, so that the variant's epsilon holds."""
+        """Return a copy with every noise set that is not set by hand, so that the variant's epsilon holds.
+
+        BadInput where what is set by hand costs more.
+        """
         declared, last = self.releases(n_train, 2), str(self.info.calibrates)
         mu = gaussian_mu(epsilon, delta) if any(each.share for each in declared) else math.nan
         known = replace(self, **{each.noise: each.divide(self, mu) for each in declared})
-        if getattr(self, last) is not None or not any(each.noise == last and each.made for each in declared):
+        if getattr(self, last) is not None:
             return known
         proved = self.unproved_reason() is None
 
@@ -150,7 +154,7 @@ class Private(ABC):
             return ready.event(n_train) if proved else ready.published_event(n_train)
 
         noise = calibrate(events_for, epsilon=epsilon, delta=delta, accountant="pld" if proved else "rdp")
-        return replace(known, **{last: noise})
+        return replace(known, **{last: noise}) if any(each.noise == last and each.made for each in declared) else known
 
     def unproved_reason(self) -> str | None:
         """Epsilon is proved."""
