@@ -107,6 +107,10 @@ class GlobalAdaptRule(NoisySumsRule):
         moved = strict[model] * math.exp(min(share - method.strict_step, 1.0))
         strict[model] = within_reach(moved, method.strict_clip)
 
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
+        """Return norms with Z: those beyond it are cut, the others scaled by C / Z."""
+        return {"gradient_norm": (loss_gradient_norms(records), float(self.arrays["strict_clip"][0]))}
+
     def scalars(self, model: int) -> dict[str, float]:
         return {"strict_clip": float(self.arrays["strict_clip"][model])}
 

@@ -16,6 +16,7 @@ import pytest
 
 from fairpriv_core.audit import contract
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.training import Training
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods.dp_fedavg import DpFedAvg
 from fairpriv_core.methods.dp_is_sgd import DpIsSgd
@@ -25,11 +26,13 @@ from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
 from fairpriv_core.methods.fairlens import FairLens
 from fairpriv_core.methods.opt_q import OptQ
 from fairpriv_core.methods.shared.noisy_sums import NoisySums, NoisySumsRule, SumsWithCounts
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import SampledGaussian
 from tests.methods.harness import (
     RecordingMechanism,
     Release,
+    Watcher,
     make_data,
     train,
 )
@@ -146,3 +149,10 @@ def test_noise_of_the_bound_that_is_set_does_not_cover_contributions(kind: type[
     assert str(fixed.unproved_reason()).endswith("contributions exceed it.")
     with pytest.raises(FairprivError, match="'set' adds too little noise for the proved variant"):
         kind(**SHORT, bound_of_noise="set")
+
+
+def test_norms_are_drawn_with_the_bound_that_cuts_them() -> None:
+    watcher, method = Watcher(), FAMILY["dpsgd_global_adapt"]
+    method.fit(make_data(), Training(notions()[PARITY], 0, RecordingMechanism(), watcher))
+    last = watcher.shown[-1]
+    assert last.histograms["gradient_norm"].bound == last.scalars["strict_clip"] != method.clip_primal

@@ -33,6 +33,7 @@ _PLAIN = (
     "Plain training protects nobody. Its numbers are raw, for your eyes alone. Your ledger counts it for whole "
     "records, without an ε, and it stays there."
 )
+_MOVED = "the bound"
 UseBound = Callable[[float], None]
 _OVER = ("accuracy", "gap")  # are drawn over what was chosen: a zoom is of one axis
 _HELD = 220  # pixels
@@ -142,7 +143,9 @@ def _draw_histograms(row: RunRow, histograms: Mapping[str, Any]) -> dict[str, Fi
     figures = {}
     for quantity, histogram in histograms.items():
         bound = known.get(BOUNDS.get(quantity, ""))
-        symbol = None if bound is None else bound[0].symbol
+        asked = row.config["method"].get(BOUNDS.get(quantity, ""))
+        moved = asked is not None and histogram.get("bound") not in (None, asked)  # a method has its own, or moves it
+        symbol = _MOVED if moved else None if bound is None else bound[0].symbol
         figures[quantity] = live.clipping_histogram(histogram, quantity=quantity, symbol=symbol, origin=origin)
     return figures
 
