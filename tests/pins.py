@@ -121,7 +121,15 @@ def name_machine() -> str:
     chosen = [f"{each['internal_api']} {each['version']} {each.get('architecture')}" for each in own]
     units = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
     versions = f"numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
-    return "; ".join([versions, *chosen, " ".join(units)])
+    return "; ".join([versions, *chosen, " ".join(units), _name_processor()])
+
+
+def _name_processor() -> str:
+    """Return which processor this is: how large its caches are decides how products are cut; "" where nothing says."""
+    said = Path("/proc/cpuinfo")
+    lines = said.read_text("utf-8").partition("\n\n")[0].splitlines() if said.exists() else []
+    parts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    return " ".join(parts[name] for name in ("model name", "cpu family", "model", "stepping") if name in parts)
 
 
 def write_bits() -> None:
