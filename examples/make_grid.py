@@ -2,8 +2,8 @@
 
     python -m examples.make_grid
 
-It takes about an hour of a core; a run that the file has already is not run again. Any can be repeated by hand: its
-settings give it the key that is stored.
+It takes about half an hour of a core; a run that the file has already is not run again. Any can be repeated by hand:
+its settings give it the key that is stored.
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ from typing import Any
 
 import pandas as pd
 
+from examples.make_start_results import train_loop
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.facts.grid import MOVED, PATH, name_setting
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.records.plan import DatasetCache, plan_run
+from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.runs.execute import train_together
-from fairpriv_core.runs.session import MemoryJournal
 
 DATA = ("adult", "bank")
 METHODS = ("pf_ld", "one_release", "raco_dp", "dp_sgd")
@@ -37,14 +36,14 @@ _REPEATED = ("setting", "groups")
 
 
 def main() -> None:
-    """Run every setting that the file has no run of, and write the file after each chunk."""
+    """Run every setting that the file has no run of, and write the file after each loop."""
     configs = [config for name in DATA for config in list_configs(name)]
     known = pd.read_parquet(PATH).to_dict("records") if PATH.exists() else []
     rows = {row["key"]: row for row in known}
     datasets = DatasetCache()
     missing = sorted((config for config in configs if config.key not in rows), key=name_loop)
     for _, loop in groupby(missing, name_loop):
-        rows |= {record.key: shorten(record) for record in train(list(loop), datasets)}
+        rows |= {record.key: shorten(record) for record in train_loop(list(loop), datasets)}
         print(len(rows), "of", len(configs), file=sys.stderr, flush=True)
         write_rows([rows[config.key] for config in configs if config.key in rows])
 
@@ -80,13 +79,6 @@ def list_configs(name: str) -> Iterator[RunConfig]:
             )
 
 
-def train(configs: Sequence[RunConfig], datasets: DatasetCache) -> list[RunRecord]:
-    """Train runs in one loop and return their records."""
-    journal = MemoryJournal()
-    plans = [plan_run(config, config.key, datasets=datasets, find_record=journal.find_record) for config in configs]
-    return [outcome.record for outcome in train_together(plans, journal.begin(plans), journal)]
-
-
 def shorten(record: RunRecord) -> dict[str, Any]:
     """Return what the file keeps of a record: its setting, what is moved, and its numbers."""
     config, metrics = record.config, record.metrics
@@ -100,6 +92,7 @@ def shorten(record: RunRecord) -> dict[str, Any]:
         "accuracy": metrics["accuracy"],
         "gap": metrics[f"{config['notion']}_gap"],
         "constant": metrics["constant_accuracy"],
+        "tested": record.data["n_test"],
         "groups": json.dumps([group["name"] for group in metrics["groups"]]),
         "rates": [group["positive_rate"] for group in metrics["groups"]],
     }

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
@@ -21,6 +22,7 @@ from fairpriv_core.figures.start import PATH
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.plan import DatasetCache, plan_run
+from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs.execute import train_together
 from fairpriv_core.runs.session import MemoryJournal
 
@@ -85,9 +87,14 @@ def list_configs(wanted: argparse.Namespace) -> list[RunConfig]:
 
 def train(config: RunConfig, datasets: DatasetCache) -> dict[str, Any]:
     """Train one model and return its record."""
+    return train_loop([config], datasets)[0].to_json()
+
+
+def train_loop(configs: Sequence[RunConfig], datasets: DatasetCache) -> list[RunRecord]:
+    """Train runs of one method in one loop and return their records."""
     journal = MemoryJournal()
-    plan = plan_run(config, config.key, datasets=datasets, find_record=journal.find_record)
-    return train_together([plan], journal.begin([plan]), journal)[0].record.to_json()
+    plans = [plan_run(config, config.key, datasets=datasets, find_record=journal.find_record) for config in configs]
+    return [outcome.record for outcome in train_together(plans, journal.begin(plans), journal)]
 
 
 def shorten(record: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -7,6 +7,7 @@ asked for, and the clipping bound of gradients. `examples/make_grid.py` makes th
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -21,6 +22,7 @@ from fairpriv_core.stats import Mean, prediction_interval
 PATH = Path(__file__).with_name("grid.parquet")
 #: the settings of a method that are moved, beside epsilon
 MOVED = ("gap_target", "clip_primal")
+_NORMAL_QUANTILE = 1.959963984540054  # two-sided 95 %
 _BY_FACTOR = ("epsilon", "clip_primal")  # along which a step is a factor
 
 
@@ -29,7 +31,8 @@ class Expected:
     """What one more run will come to; shares in [0, 1].
 
     Attributes:
-        accuracy, gap: means over the seeds that were run; their intervals are where one more run falls with 95 %.
+        accuracy, gap: means over the seeds that were run, with the 95 % prediction interval of one more run. Splits can
+            be alike by chance: accuracy's is at least as long as drawing its test rows makes it.
         rates: the share of each group that is decided positively, by the groups' names.
         constant: the accuracy of one answer for everybody.
         between: whether it lies between settings that were run, and is interpolated.
@@ -116,10 +119,11 @@ def _read_grid(setting: str) -> _Grid | None:
 
 def _summarise(runs: pd.DataFrame) -> np.ndarray:
     """Return accuracy and gap with their intervals, the constant answer's accuracy, and each group's rate."""
-    ends = [
-        np.clip([interval.mean, interval.low, interval.high], 0.0, 1.0)
-        for interval in (prediction_interval(runs[name].to_list()) for name in ("accuracy", "gap"))
-    ]
+    accuracy, gap = (prediction_interval(runs[name].to_list()) for name in ("accuracy", "gap"))
+    drawn = float(np.mean(runs["accuracy"] * (1.0 - runs["accuracy"]) / runs["tested"]))
+    half = max(accuracy.half or 0.0, _NORMAL_QUANTILE * math.sqrt(drawn * (1.0 + 1.0 / len(runs))))
+    middle = accuracy.mean or 0.0
+    ends = np.clip([[middle, middle - half, middle + half], [gap.mean, gap.low, gap.high]], 0.0, 1.0)
     return np.concatenate([*ends, [runs["constant"].mean()], np.mean(np.stack(runs["rates"].to_list()), axis=0)])
 
 

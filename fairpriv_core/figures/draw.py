@@ -43,7 +43,7 @@ _TOP, _BOTTOM, _LEGEND_LINE, _TITLE_ROW = 46, 54, 17, 19
 _LETTER, _TITLE_LETTER = 7, 8  # pixels, on average
 _MOST_LETTERS = 22  # of a name on a line beside lying bars: more would leave these no room on a phone
 _LEGEND_PART = 3  # a legend beside the plot takes one part in so many of a drawing's width at most
-_LEGEND_LEGEND_PART = {"orientation": "v", "x": 1.02, "y": 1.0, "yanchor": "top"}
+_LEGEND_BESIDE = {"orientation": "v", "x": 1.02, "y": 1.0, "yanchor": "top"}
 _SQUEEZED = 0.6  # of a plot's own height, at least, where a sheet has less room
 
 
@@ -181,7 +181,7 @@ def _frame(figure: FigureData, colors: Theme, room: _Room) -> dict[str, Any]:
         "height": room.top + room.plot + room.bottom,
         "margin": {"l": room.left, "r": room.right, "t": room.top, "b": room.bottom},
         "showlegend": legend,
-        "legend": _LEGEND_LEGEND_PART if room.beside else {"y": -(_BOTTOM - 4) / room.plot},
+        "legend": _LEGEND_BESIDE if room.beside else {"y": -(_BOTTOM - 4) / room.plot},
         "shapes": build_shapes(figure, colors),
         "annotations": [*notes, *room.note],
         "meta": {"alt": figure.alt},

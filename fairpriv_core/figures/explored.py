@@ -27,8 +27,8 @@ _TOLD = "Accuracy and gap follow from what was released; the bars are one standa
 _PUBLIC = "Gaps are measured on the test rows, whose groups are public here."
 _WHISKERS = "Whiskers: 95 % interval on the test rows."
 _TEST = "One seed, on the test rows."
-_EXPECTED = "Mean of {n} runs that ship with fairpriv; the bars are where one more run falls with 95 %."
-_BETWEEN = "Read between runs that ship with fairpriv, {n} a setting; the bars are where one more run falls with 95 %."
+_EXPECTED = "Mean of {n} runs that ship with fairpriv; bars: 95 % prediction interval of a further run, by their seeds."
+_BETWEEN = "Read between runs that ship with fairpriv, {n} a setting; bars: between their 95 % prediction intervals."
 
 
 @dataclass(frozen=True)

@@ -171,7 +171,7 @@ def _place_expected(panel: FigureData, mean: Mean, x: Axis) -> FigureData:
         title=f"Expected {axis.title.lower()}: {spread(mean)}",
         panels=(Panel(replace(axis, range=whole)),),
         series=(drawn,),
-        caption=f"Band: where one more run falls with 95 %, from {mean.n} runs a setting that ship with fairpriv.",
+        caption=f"Band: 95 % prediction interval of a further run, by {mean.n} runs a setting that ship.",
         alt=f"{panel.title}: {spread(mean)} {axis.unit} expected.",
     )
 

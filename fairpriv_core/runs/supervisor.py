@@ -54,7 +54,7 @@ Executor = Callable[[str | None, Sequence[str], Callable[[], None]], None]
 class Supervisor:
     """Runs up to `slots` runs at a time (as many as there are cores), and beside them a few previews and an explorer.
 
-    On trial there are few slots, and the explorer takes one of them.
+    On trial there are few slots, of which the explorer takes one, and one preview is made at a time.
     With no slot (0) runs are left to others, such as a cluster's workers. With `chunks` it works on these alone. Runs
     of one chunk are one child; the explorer is one for all runs that people explore.
     """
@@ -64,7 +64,7 @@ class Supervisor:
     ) -> None:
         most = TRIAL_SLOTS if is_trial() else count_cores()
         self._place, self.slots, self._chunks = place, most if slots is None else slots, chunks
-        self._most_previews = MOST_PREVIEWS if chunks is None else 0
+        self._most_previews = 0 if chunks is not None else 1 if is_trial() else MOST_PREVIEWS
         self._trouble = ""
         self._database = Database(place)
         self._work = WorkStore(self._database)

@@ -103,7 +103,7 @@ def test_where_runs_ship_the_point_moves_at_once_and_is_confirmed_by_training(
     page = rest(whole(open_page("explore", data=data_at_first)))
     chart, groups = charts(page).values()
     assert "PF-LD, ε = 1: accuracy 84." in chart["alt"] and "Expected · ε = 1.00" in said(page, "markdown")
-    assert "where one more run falls" in said(page, "caption") and "Female" in groups["alt"]
+    assert "95 % prediction interval of a further run" in said(page, "caption") and "Female" in groups["alt"]
     places = chart["glide"]["places"]
     assert chart["glide"]["name"] == "PF-LD, ε = 1" and places.keys() == {"epsilon", "gap", "p-clip_primal"}
     rest(page.select_slider("epsilon").set_value(3).run())

@@ -356,7 +356,7 @@ def test_before_launch_stands_what_to_expect_and_where_the_error_of_the_bound_is
     drawn = charts(page)
     accuracy, gap = drawn["expected_accuracy"], drawn["expected_gap"]
     assert re.match(r"Accuracy: 84\.\d ± \d\.\d % expected", accuracy["alt"]) and "points expected" in gap["alt"]
-    assert "where one more run falls with 95 %" in said(page, "caption")
+    assert "95 % prediction interval of a further run" in said(page, "caption")
     held = [each.proto.body for each in page.get("html") if "position:relative" in each.proto.body]
     assert len(held) == 1 and "<img" not in held[0], "its place is held until a worker has made the curve"
     with open_store(str(own_store)) as store:

@@ -129,3 +129,10 @@ def test_two_train_at_a_time_of_which_the_explorer_is_one(own_store: Path) -> No
         finally:
             made.stop()
         assert most == 2 and {row.status for row in store.rows()} == {"finished"}
+
+
+def test_what_takes_more_is_said_at_once_and_nothing_is_made_for_it(own_store: Path, open_page: Open) -> None:
+    page = open_page("train", expert="True", p__hidden_layers="5")
+    assert "at most 1 can be tried here, got 5" in said(page, "error").lower() and page.button("launch").disabled
+    with open_store(str(own_store)) as store:
+        assert store.previews.claim() is None

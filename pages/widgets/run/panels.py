@@ -87,7 +87,7 @@ def show_expected(store: RunStore, config: Mapping[str, Any], steps: int) -> Non
 def offer_plain(store: RunStore, row: RunRow) -> None:
     """Draw the way to have plain training done on a person's own rows too, and what that makes of their ledger."""
     mine = store.database.writable and store.payer == row.owner and not is_published(row.config["data"])
-    if not mine or not attempt(lambda: lacks_plain_run(store, row.config)):
+    if not mine or not row.ended or not attempt(lambda: lacks_plain_run(store, row.config)):
         return
     with st.popover("Compare with plain training …", icon=":material/compare_arrows:", key="plain_ways"):
         st.caption(plain(_PLAIN))

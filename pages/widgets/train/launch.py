@@ -15,6 +15,7 @@ from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_published
 from fairpriv_core.runs.plain_run import train_plain_beside
+from fairpriv_core.store.mode import check_trial
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import GOING_ON, RunStore
 from pages.widgets.run.panels import show_expected
@@ -136,6 +137,7 @@ def _say_no_gap(store: RunStore | None, config: RunConfig) -> None:
 
 def _build(raw: Mapping[str, Any], store: RunStore | None) -> RunConfig:
     config = build_config(raw)
+    check_trial(config)
     return config if store is None else replace(config, file_id=identify_file(config.data.file, store))
 
 
