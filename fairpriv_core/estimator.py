@@ -38,6 +38,7 @@ from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.methods.fields import fit_batch_size
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.notions.rates import TWO, decide
+from fairpriv_core.records.advice import Size, settle_method
 from fairpriv_core.records.archive import read_archive, write_archive
 from fairpriv_core.records.config import OF_MLP, RunConfig, build_config
 from fairpriv_core.records.model import Model
@@ -77,7 +78,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     Parameters
     ----------
     method : str
-        A name of `fairpriv methods`.
+        A name of `fairpriv methods`, or "auto": the one that did best on tables like yours, `reasons_` says why.
     notion : str
         A name of `fairpriv notions`; methods that pursue no notion only record it.
     epsilon : float or None
@@ -87,6 +88,10 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         In (0, 1), and below 1 / rows to mean something.
     variant : str or None
         "proved" or "published" where the method has both; None is "proved".
+    protect : str or None
+        For "auto", which needs it: "attribute" (who is in which group stays secret) or "record" (all that a row says).
+    group_at_decision : str or None
+        For "auto": "yes" where the group may be known when the model decides; None is "no".
     settings : mapping or None
         The method's further hyper-parameters by name, such as {"epochs": 10}; before all others `gap_target` (the gap
         that is accepted, 0.04 where nothing is said), `multiplier_max` or `multiplier` (λ), `clip_primal` (C_p) and
@@ -133,6 +138,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Empty without a `callback`. With one, each epoch's loss, accuracy and gaps on the training rows, and the
         epsilon spent by then.
         Raw, for the analyst: computed on protected rows without noise, and so in no pickle and no saved file.
+    reasons_ : tuple of str
+        Why "auto" took the method that `record_["config"]` names; () where a person named it.
     scaling_ : Scaling or None
         What features on another scale were standardised by, where epsilon takes features as public; `predict` does the
         same. None where rows are used as they are.
@@ -167,6 +174,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         epsilon: float | None = 1.0,
         delta: float = 1e-5,
         variant: str | None = None,
+        protect: str | None = None,
+        group_at_decision: str | None = None,
         settings: Any = None,
         module: Any = None,
         groups: Any = None,
@@ -181,6 +190,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.epsilon = epsilon
         self.delta = delta
         self.variant = variant
+        self.protect = protect
+        self.group_at_decision = group_at_decision
         self.settings = settings
         self.module = module
         self.groups = groups
@@ -204,12 +215,14 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         doubts: list[FairprivWarning] = []
         given, y, values = self._read_rows(X, y, sensitive_features)
         self._network, self._held = _read_module(self.module)
-        config = self._build_config(len(given))
+        groups = set(values or ()) if self.groups is None else self.groups
+        config = self._build_config(Size(len(given), len(groups), len(np.unique(y))))
         rows = self._scale(given, config, doubts)
         labels = self._read_labels(y, config, doubts)
-        if values is None and config.method.info.uses_groups:
+        info = config.method.info
+        if values is None and info.uses_groups:
             raise BadInput(
-                f"method '{self.method}' needs the sensitive value of every row: fit(X, y, sensitive_features=…).",
+                f"method '{info.name}' needs the sensitive value of every row: fit(X, y, sensitive_features=…).",
                 field="sensitive_features",
             )
         group, listed = self._read_groups(values, len(rows))
@@ -326,7 +339,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         tags.classifier_tags.poor_score = private  # a small epsilon on few rows leaves little to learn
         return tags
 
-    def _build_config(self, n: int) -> RunConfig:
+    def _build_config(self, size: Size) -> RunConfig:
         given = self.random_state
         seed = given if isinstance(given, int | np.integer) else check_random_state(given).randint(2**31 - 1)
         settings = dict(self.settings or {})
@@ -334,12 +347,12 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         if self._network is not None:
             _refuse_two(settings)
             settings["network"] = self._network
-        named = {**settings, "name": self.method, "variant": self.variant}
-        config = build_config({**raw, "method": named}, data=IN_MEMORY)
-        fitting = fit_batch_size(config.method, n, settings)
-        if fitting is None:
-            return config
-        return build_config({**raw, "method": {**named, "batch_size": fitting}}, data=IN_MEMORY)
+        asked = {"variant": self.variant, "protect": self.protect, "group_at_decision": self.group_at_decision}
+        named = {**settings, "name": self.method, **{name: value for name, value in asked.items() if value is not None}}
+        raw, self.reasons_ = settle_method({**raw, "method": named}, lambda config: size, data=IN_MEMORY)
+        config = build_config(raw, data=IN_MEMORY)
+        fitting = fit_batch_size(config.method, size.rows, settings)
+        return config if fitting is None else replace(config, method=replace(config.method, batch_size=fitting))
 
     def _note(self, shown: Mapping[str, Any]) -> None:
         self.history_.append(dict(shown))

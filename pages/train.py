@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -9,6 +10,7 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.records.advice import ADVISER
 from pages.widgets.shared.epsilon import choose_epsilon
 from pages.widgets.shared.state import enter, keep, mount, mount_default, publish, value
 from pages.widgets.shared.suitable import offer_default
@@ -22,6 +24,8 @@ _PUBLISHED = (
     "data",
     "notion",
     "method",
+    "protect",
+    "by_group",
     "variant",
     "epsilon",
     "delta",
@@ -57,16 +61,21 @@ def show() -> None:
         if recipe.spec is None or recipe.dataset is None:
             offer_default(recipe.reference)
             return
+        if recipe.method is None:
+            publish(_PUBLISHED)
+            return
         data = recipe.spec.to_json()
-        raw, slots = _choose_settings(recipe, data, recipe.dataset)
+        raw, slots = _choose_settings(recipe, recipe.method, data, recipe.dataset)
     with right:
         show_plan(raw | {"data": data, "notion": recipe.notion}, recipe.dataset, slots, expert=bool(value("expert")))
-    publish((*_PUBLISHED, *list_choices(methods()[recipe.method])))
+    publish((*_PUBLISHED, *list_choices(methods()[recipe.method["name"]])))
 
 
-def _choose_settings(recipe: Recipe, data: dict[str, Any], dataset: Dataset) -> tuple[dict[str, Any], dict[str, Any]]:
+def _choose_settings(
+    recipe: Recipe, method: Mapping[str, Any], data: dict[str, Any], dataset: Dataset
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the raw config without its data and notion, and the container under each field."""
-    kind = methods()[recipe.method]
+    kind = methods()[method["name"]]
     expert = keep("expert", st.toggle("Expert mode", **mount("expert")))
     typed = expert and keep("typed", st.toggle("Type numbers instead of sliding", **mount("typed")))
     slots: dict[str, Any] = {}
@@ -87,7 +96,8 @@ def _choose_settings(recipe: Recipe, data: dict[str, Any], dataset: Dataset) -> 
         values |= moved
         slots |= places
     if expert:
-        chosen, places = choose_parameters(kind, typed=typed, without=separate, on_change=list_moves(kind))
+        without = (*separate, *method)
+        chosen, places = choose_parameters(kind, typed=typed, without=without, on_change=list_moves(kind))
         slots |= places
         seed = st.number_input("Seed", step=1, format="%d", **mount("seed"), help="Split, start and public batches.")
         raw["seed"] = keep("seed", seed)
@@ -97,7 +107,8 @@ def _choose_settings(recipe: Recipe, data: dict[str, Any], dataset: Dataset) -> 
         values |= fit_batch(kind, dataset)
     by_hand = values.get(kind.info.calibrates or "") is not None
     raw["epsilon"] = None if by_hand else raw.get("epsilon")
-    return {**raw, "method": {"name": recipe.method, **values}}, slots
+    adviser = ADVISER if recipe.is_advised else None
+    return {**raw, "method": {**values, **method}, "adviser": adviser}, slots
 
 
 def _choose_rare(

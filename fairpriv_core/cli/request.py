@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -27,12 +28,15 @@ from fairpriv_core.files.faults import check_file
 from fairpriv_core.files.several import join_files, list_parts, name_joined
 from fairpriv_core.paths import read_path, read_text
 from fairpriv_core.plain import read_json, read_toml
+from fairpriv_core.records.advice import read_size, settle_method
 from fairpriv_core.records.config import RunConfig, build_config, find_config, pays_itself
 from fairpriv_core.records.parameters import read_method_table
+from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.records.source import DATA_FIELDS
 from fairpriv_core.store.runs import open_store
 
 _METHOD = ("method", "variant", "assignments")
+_ASKED = ("protect", "group_at_decision")  # by method auto
 _OF_DATA = ("schema", "label", "positive", "person", "image", "unreadable")  # say something of data that are named
 
 
@@ -51,14 +55,20 @@ def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
     base |= {"data": named} if named else {}
     given = _read_schema(given, named.get("schema") if isinstance(named, Mapping) else None)
     raw = {**base, **{name: value for name, value in given.items() if value is not None}}
-    for name in (*DATA_FIELDS, *_METHOD):
+    for name in (*DATA_FIELDS, *_METHOD, *_ASKED):
         raw.pop(name, None)
+    if any(value is not None for name, value in given.items() if name != "seed"):
+        raw.pop("adviser", None)  # it was asked something else
     raw["data"] = settle_data(_over(base.get("data"), {name: given.get(name) for name in DATA_FIELDS}))
     for name, other in (("dataset", "file"), ("file", "dataset")):
         if given.get(name) and not given.get(other):
             raw["data"].pop(other, None)
             raw.pop("file_id", None)
     raw["method"] = read_method_options(base.get("method"), *(given.get(name) for name in _METHOD))
+    raw["method"] = _over(raw["method"], {name: given.get(name) for name in _ASKED})
+    raw, reasons = settle_method(raw, partial(read_size, DatasetCache()))
+    for reason in reasons:
+        say(reason)
     config = build_config(raw)
     if raw.get("private_evaluation") is None:
         config = replace(config, private_evaluation=pays_itself(config))

@@ -86,7 +86,21 @@ _SPLIT = (
     metavar="NAME",
     help="The fairness notion; fairpriv notions lists them. Default: none, a method that pursues one needs it.",
 )
-@click.option("--method", metavar="NAME", help=f"{options.METHOD} Default: none, one is needed.")
+@click.option(
+    "--method",
+    metavar="NAME",
+    help=f"{options.METHOD} auto takes the one that did best on tables like yours. Default: none, one is needed.",
+)
+@click.option(
+    "--protect",
+    metavar="[attribute|record]",
+    help="For method auto: what stays secret, who is in which group, or all that a row says. Default: none, it asks.",
+)
+@click.option(
+    "--group-at-decision",
+    metavar="[yes|no]",
+    help="For method auto: whether the group may be known when the model decides. Default: no.",
+)
 @options.variant
 @options.set
 @options.epsilon

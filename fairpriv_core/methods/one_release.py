@@ -37,7 +37,7 @@ from fairpriv_core.methods.none import PlainRule
 from fairpriv_core.methods.shared.corrected_score import fit_corrected
 from fairpriv_core.methods.shared.group_estimate import SPENT, Estimate, known_statistic, name_by_metric, read_groups
 from fairpriv_core.methods.shared.group_statistic import statistic_sensitivity
-from fairpriv_core.methods.shared.public_score import BOOSTED, LINEAR, fit_score
+from fairpriv_core.methods.shared.public_score import AUTOMATIC, BOOSTED, LINEAR, fit_score
 from fairpriv_core.methods.shared.releases import Private, Release, check_noises
 from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.methods.shared.thumbnails import NAME
@@ -45,7 +45,7 @@ from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.surrogates import derivative
 
 NETWORK = "network"
-LEARNERS = (NETWORK, LINEAR, BOOSTED)
+LEARNERS = (NETWORK, LINEAR, BOOSTED, AUTOMATIC)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,8 @@ class OneRelease(Private, FitsMany):
         "Learner",
         "network: trained for accuracy and gap together, hidden layers and width as set, 0 of them is logistic "
         "regression. linear, boosted: a score of features and labels (logistic regression, boosted trees), whose "
-        "decisions are moved afterwards; what sets a network does not apply.",
+        "decisions are moved afterwards; what sets a network does not apply. automatic: the one of these two that "
+        "predicts held-out labels better, which are public.",
         choices=LEARNERS,
     )
     epochs: int = fields.shared("epochs")

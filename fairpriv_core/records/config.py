@@ -52,6 +52,7 @@ class RunConfig:
         private_evaluation: whether fairness on the test split is released too, with noise and within the budget.
         share_samples: whether runs that train together on one split draw the same secret samples, which is faster, and
             so dear if several of them are released that it is for results that stay with the analyst.
+        adviser: the version of the adviser that chose the method (records/advice.py); None where a person did.
     """
 
     data: DataSpec
@@ -66,6 +67,7 @@ class RunConfig:
     private_evaluation: bool = False
     reuse: str | None = None
     share_samples: bool = False
+    adviser: int | None = None
 
     @property
     def key(self) -> str:
@@ -73,8 +75,10 @@ class RunConfig:
         return name_config(self.to_json())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form; `build_config` reads it back to an equal config."""
+        """Return the JSON form; `build_config` reads it back. It names an adviser where one chose."""
         plain = {item.name: getattr(self, item.name) for item in fields(self)}
+        if self.adviser is None:
+            del plain["adviser"]
         return {**plain, "data": self.data.to_json(), "method": method_to_json(self.method)}
 
     def to_toml(self) -> str:
@@ -128,12 +132,13 @@ def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> Run
         epsilon=read_epsilon(given.get("epsilon"), method, reuse=reuse),
         delta=read_delta(given.get("delta", DEFAULT_DELTA)),
         split=_read_split(given.get("split"), data.dataset),
-        seed=_read_seed("seed", given.get("seed", 0)),
-        replay_noise=_read_seed("replay_noise", given["replay_noise"]) if "replay_noise" in given else None,
+        seed=_read_whole("seed", given.get("seed", 0)),
+        replay_noise=_read_whole("replay_noise", given["replay_noise"]) if "replay_noise" in given else None,
         file_id=None if given.get("file_id") is None else str(given["file_id"]),
         private_evaluation=_read_evaluation(given.get("private_evaluation", False), method),
         reuse=reuse,
         share_samples=_read_sharing(given.get("share_samples", False), method),
+        adviser=_read_whole("adviser", given["adviser"]) if "adviser" in given else None,
     )
 
 
@@ -190,7 +195,7 @@ def _read_split(value: Any, dataset: str | None) -> str:
     return split
 
 
-def _read_seed(name: str, value: Any) -> int:
+def _read_whole(name: str, value: Any) -> int:
     number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) <= _MOST_DIGITS else value
     checks.whole(low=0, high=2**31 - 1, **{name: number})
     return int(number)

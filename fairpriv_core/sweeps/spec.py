@@ -25,6 +25,7 @@ from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.paths import read_text
 from fairpriv_core.plain import check_plain, read_toml, write_toml
+from fairpriv_core.records.advice import ASKED, AUTO
 from fairpriv_core.records.config import RunConfig, build_config, draws_samples, pays_itself
 from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.records.source import DATA_FIELDS
@@ -38,6 +39,7 @@ _FIELDS = tuple(item.name for item in fields(RunConfig) if item.name not in ("fi
 _OPTIONS = ("invalid", "share_samples", "share_release", "max_runs")
 Identify = Callable[[str, Stated], str]
 Fit = Callable[[RunConfig, Collection[str]], RunConfig]
+Settle = Callable[[Mapping[str, Any]], dict[str, Any]]
 Axes = Mapping[str, tuple[Any, ...]]
 _TABLES = ("data", "method")
 _WHICH = ("name", "variant")
@@ -128,7 +130,11 @@ def list_methods(base: Mapping[str, Any], axis: Any) -> list[str]:
     own = _name_method(base.get("method"))
     values = axis if isinstance(axis, list) and axis else [own]
     named = [_name_method(value) or own for value in values]
-    return [name for name in dict.fromkeys(name for name in named if isinstance(name, str)) if name in methods()]
+    return [
+        name
+        for name in dict.fromkeys(name for name in named if isinstance(name, str))
+        if name == AUTO or name in methods()
+    ]
 
 
 def _name_method(value: Any) -> Any:
@@ -158,7 +164,7 @@ def _shorten(name: str) -> str:
 
 def _check_names(axes: Mapping[str, Any], named: Sequence[str]) -> list[str]:
     """Return the axes' names, each of them known; BadInput names the nearest."""
-    own = dict.fromkeys(part for name in named for part in parameters(methods()[name]))
+    own = dict.fromkeys(part for name in named for part in (ASKED if name == AUTO else parameters(methods()[name])))
     known = [*_FIELDS, *DATA_FIELDS, *(f"method.{part}" for part in own)]
     for name in axes:
         if name not in known:
@@ -209,23 +215,24 @@ class Cell:
         return cell_text(self.values)
 
 
-def expand(sweep: Sweep, identify: Identify | None = None, fit: Fit | None = None) -> list[Cell]:
+def expand(sweep: Sweep, identify: Identify | None = None, fit: Fit | None = None, settle: Settle = dict) -> list[Cell]:
     """Return all combinations of a sweep's axes, table by table, the last axis fastest.
 
     `identify` returns the id of the content of a person's file; without it configs have none. `fit` suits a config to
     its data, given the names of the hyper-parameters that the sweep sets; without it configs are as asked for.
+    `settle` returns the fields of a config with its method named, where that is `auto`.
     """
     identify = None if identify is None else cache(identify)
     return [
-        _build(sweep, dict(zip(axes, values, strict=True)), identify, fit)
+        _build(sweep, dict(zip(axes, values, strict=True)), identify, fit, settle)
         for axes in sweep.axes
         for values in itertools.product(*axes.values())
     ]
 
 
-def _build(sweep: Sweep, values: Mapping[str, Any], identify: Identify | None, fit: Fit | None) -> Cell:
+def _build(sweep: Sweep, values: Mapping[str, Any], identify: Identify | None, fit: Fit | None, settle: Settle) -> Cell:
     try:
-        raw = _fill(sweep.base, values)
+        raw = settle(_fill(sweep.base, values))
         config = build_config(raw)
         if config.data.file is not None and identify is not None:
             config = replace(config, file_id=identify(config.data.file, find_stated(config.data.schema)))

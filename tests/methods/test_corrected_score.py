@@ -189,5 +189,5 @@ def test_networks_for_images_take_no_score() -> None:
         OneRelease(learner=BOOSTED, network="cnn_small")
     with pytest.raises(BadInput, match="learner must be network where rows are images"):
         train(_method(BOOSTED), [make_images(labels=2)], [RecordingMechanism()])
-    with pytest.raises(BadInput, match="learner must be one of network, linear, boosted, got 'forest'"):
+    with pytest.raises(BadInput, match="learner must be one of network, linear, boosted, automatic, got 'forest'"):
         OneRelease(learner="forest")

@@ -19,7 +19,7 @@ from fairpriv_core.engine.predict import Network, predict_proba, to_chance
 from fairpriv_core.engine.trees import Trees, TreesShape
 from fairpriv_core.seeds import public_generator
 
-LINEAR, BOOSTED = "linear", "boosted"
+LINEAR, BOOSTED, AUTOMATIC = "linear", "boosted", "automatic"
 FOLDS = 3
 _REMEMBERED = 4  # scores
 _FEWEST = 10  # rows of each label, below which the score is the labels' share
@@ -55,9 +55,12 @@ _known: dict[tuple[str, int, str], PublicScore] = {}
 def fit_score(learner: str, train: Dataset, *, seed: int) -> PublicScore:
     """Return the score by `learner`; `seed` draws the folds. Of an image it sees the pixels.
 
+    AUTOMATIC takes the one that `choose_learner` chooses.
     The latest scores of a process are remembered by the rows and labels that they were fitted on: another notion,
     target or budget takes no second fit.
     """
+    if learner == AUTOMATIC:
+        learner = choose_learner(train, seed=seed)
     content = hashlib.sha256(np.ascontiguousarray(train.X, dtype=np.float32).data)
     content.update(np.ascontiguousarray(train.y).data)
     name = (learner, seed, f"{train.X.shape} {content.hexdigest()}")
@@ -66,6 +69,20 @@ def fit_score(learner: str, train: Dataset, *, seed: int) -> PublicScore:
             del _known[next(iter(_known))]
         _known[name] = _fit(learner, train, seed)
     return _known[name]
+
+
+def choose_learner(train: Dataset, *, seed: int) -> str:
+    """Return BOOSTED where its loss on held-out rows is less than LINEAR's by more than one standard error, or LINEAR.
+
+    Reads features and labels alone.
+    """
+    losses = [_loss(fit_score(learner, train, seed=seed).held_out, train.y) for learner in (LINEAR, BOOSTED)]
+    gain = losses[0] - losses[1]
+    return BOOSTED if gain.mean() > gain.std() / np.sqrt(train.n) else LINEAR
+
+
+def _loss(score: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return -np.log(np.maximum(np.where(y == 1, score, 1.0 - score), _LEAST_CHANCE))
 
 
 def _fit(learner: str, train: Dataset, seed: int) -> PublicScore:

@@ -27,6 +27,8 @@ DEFAULTS: dict[str, Any] = {
     "data": f"{DEFAULT_DATA['dataset']}:{DEFAULT_DATA['sensitive']}",
     "notion": DEFAULT_NOTION,
     "method": DEFAULT_METHOD,
+    "protect": "",
+    "by_group": False,
     "variant": "proved",
     "epsilon": 1.0,
     "delta": 1e-5,

@@ -12,13 +12,16 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, DEFAULT_METHOD_OF_CLASSES, mark_ours, methods
-from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.catalog import notions, notions_of_means
+from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.notion import explain, list_names, say_undefined
+from fairpriv_core.records.advice import AUTO
 from fairpriv_core.records.plan import check_method
 from pages.widgets.shared.sentences import plain, sentence
 from pages.widgets.shared.state import DEFAULTS, choose, forget, keep, mount_index, settle, value
 
 _PROTECTS = {"attribute": "attribute", "record": "whole record", None: "not private"}
+_ADVISES = "The method that did best on tables like this one, by what you protect."
 _METHOD_HELP = "Attribute: who is in which group. Whole record: all that a row says. Their ε cannot be compared."
 
 
@@ -34,18 +37,18 @@ def offer_default(reference: str) -> None:
 def settle_defaults(reference: str, dataset: Dataset) -> None:
     """Take a method and a notion that newly chosen data can be used with; other data get back what was chosen."""
     _prefer(reference, dataset)
-    settle("method", list_methods(dataset), DEFAULT_METHOD_OF_CLASSES)
+    settle("method", _list_offered(dataset), DEFAULT_METHOD_OF_CLASSES)
 
 
 def choose_method(dataset: Dataset | None) -> str:
     """Draw the list of methods that the data can be used with and return the chosen one."""
     infos = {name: kind.info for name, kind in methods().items()}
     unsuited = {name: why for name, info in infos.items() if (why := _refuse(info, dataset))}
-    able = [name for name in infos if name not in unsuited]
+    able = _list_offered(dataset)
     wanted = settle("method", able, DEFAULT_METHOD if DEFAULT_METHOD in able else DEFAULT_METHOD_OF_CLASSES)
     mounted = mount_index("method", able)
-    info = infos[able[mounted["index"]]]
-    about = f"{info.summary} {info.citation[:1].upper()}{info.citation[1:]}."
+    info = infos.get(able[mounted["index"]])
+    about = _ADVISES if info is None else f"{info.summary} {info.citation[:1].upper()}{info.citation[1:]}."
     chosen = st.selectbox(
         "Method",
         able,
@@ -68,8 +71,16 @@ def list_methods(dataset: Dataset | None) -> list[str]:
     return [name for name, kind in methods().items() if not _refuse(kind.info, dataset)]
 
 
+def _list_offered(dataset: Dataset | None) -> list[str]:
+    """Return the choices of a method: where the adviser knows such data, first that it chooses."""
+    known = dataset is not None and dataset.labels == LABELS and dataset.image is None
+    return [AUTO, *list_methods(dataset)] if known else list_methods(dataset)
+
+
 def title_method(name: str) -> str:
     """Return what a list says of a method: its title, what it protects, and whether it is this project's own."""
+    if name == AUTO:
+        return "Recommended for this data"
     info = methods()[name].info
     return f"{info.title} · {_PROTECTS[info.threat_model]}{mark_ours(name)}"
 
@@ -77,12 +88,13 @@ def title_method(name: str) -> str:
 def choose_notion(method: str, reference: str, dataset: Dataset | None) -> str:
     """Draw the list of notions that the method takes and that the data can be measured by; return the chosen one."""
     _prefer(reference, dataset)
-    names = methods()[method].info.notions
+    names = tuple(notions_of_means()) if method == AUTO else methods()[method].info.notions
     labels = 2 if dataset is None else dataset.labels
     able = [name for name in names if notions()[name].conditions_among(labels)]
     titles = {name: notion.title for name, notion in notions().items()}
     left = [notion.title.lower() for name, notion in notions().items() if not notion.is_level and name not in names]
-    said = f"{methods()[method].info.title} does not pursue {list_names(left)}." if left else None
+    who = "What is recommended" if method == AUTO else methods()[method].info.title
+    said = f"{who} does not pursue {list_names(left)}." if left else None
     chosen = st.selectbox(
         "Fairness notion",
         able,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.methods.base import MethodInfo
+from fairpriv_core.records.advice import AUTO
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import short_epsilon_text
@@ -24,6 +26,7 @@ from pages.widgets.shared.sentences import attempt
 from pages.widgets.shared.session import find_dataset, find_spec
 from pages.widgets.shared.state import keep, mount_index, refuse, tell_apart, value
 from pages.widgets.shared.suitable import choose_method, choose_notion, explain_notion
+from pages.widgets.train.advised import choose_advised
 
 _NEW = "new"
 _HELP = (
@@ -35,13 +38,17 @@ _MOST_RUNS = 200
 
 @dataclass(frozen=True)
 class Recipe:
-    """What was chosen; `spec` and `dataset` are None where the data cannot be had, which has been said."""
+    """What was chosen; `spec` and `dataset` are None where the data cannot be had, which has been said.
+
+    `method` has its name, beside settings that were recommended with it (`is_advised`); None until one can be.
+    """
 
     reference: str
     spec: DataSpec | None
     dataset: Dataset | None
     notion: str
-    method: str
+    method: Mapping[str, Any] | None
+    is_advised: bool
 
 
 def choose_recipe() -> Recipe:
@@ -61,9 +68,13 @@ def choose_recipe() -> Recipe:
         name = choose_method(dataset)
         with above:
             wanted = choose_notion(name, reference, dataset)
+        method: Mapping[str, Any] | None = {"name": name}
+        if dataset is not None and name == AUTO:
+            advice = choose_advised(dataset, wanted)
+            method = None if advice is None else advice.settings
     if dataset is not None:
         explain_notion(wanted, dataset)
-    return Recipe(reference, spec, dataset, wanted, name)
+    return Recipe(reference, spec, dataset, wanted, method, name == AUTO)
 
 
 def choose_release(info: MethodInfo, data: dict[str, Any], seed: int) -> str | None:

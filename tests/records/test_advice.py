@@ -1,0 +1,162 @@
+"""Method auto: what a fit is worth, what may be advised, from which numbers, and how the choice stays repeatable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.errors import BadInput
+from fairpriv_core.estimator import FairPrivateClassifier
+from fairpriv_core.methods.shared.public_score import choose_learner
+from fairpriv_core.notions.catalog import notions_of_means
+from fairpriv_core.records.advice import (
+    ADVISER,
+    GAP,
+    USUAL,
+    Question,
+    Size,
+    advise,
+    find_worth,
+    list_candidates,
+    read_fits,
+    settle_method,
+)
+from fairpriv_core.records.config import build_config
+from fairpriv_core.records.parameters import read_method
+from fairpriv_core.sweeps.spec import build_sweep, expand
+from tests.cli.commands import Call
+
+ASKED = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "epsilon": 1.0}
+SMALL = Size(750, 2)
+
+
+def fit(accuracy: float | None, gap: float | None, *, low: float | None = None, end: float = 0.2) -> float:
+    """Return what a fit is worth where plain training has 0.8 and `end`, and one answer for all 0.6."""
+    numbers = {"accuracy": accuracy, "gap": gap, "gap_low": gap if low is None else low}
+    plain = {"plain_accuracy": 0.8, "plain_gap": end, "constant": 0.6}
+    return float(find_worth(pd.DataFrame([{**numbers, **plain}]).astype(float))[0])
+
+
+def settle(method: Mapping[str, Any], size: Size = SMALL, **other: Any) -> dict[str, Any]:
+    return settle_method({**ASKED, **other, "method": method}, lambda config: size)[0]
+
+
+def test_a_fit_is_worth_its_height_over_the_mixing_line_or_what_it_lost_and_missed() -> None:
+    assert fit(0.7, 0.02) == pytest.approx(0.7 - 0.62), "a tenth of the way from 0.6 to 0.8"
+    assert fit(0.7, 0.06, low=GAP) == pytest.approx(0.7 - 0.66), "not surely above what was asked"
+    assert fit(0.7, 0.06, low=0.041) == pytest.approx(-0.1 - 0.02)
+    assert fit(None, None) == pytest.approx(-0.2), "no model is worse than one answer for all"
+    assert fit(0.6, 0.0) == 0.0
+    assert fit(0.7, 0.02, end=0.0) == pytest.approx(-0.1), "where plain training has no gap it is the line's only end"
+
+
+@pytest.mark.parametrize(("protect", "by_group"), [*product(USUAL, (False, True))])
+def test_what_is_advised_protects_what_is_asked_pursues_the_notion_and_uses_the_group_only_where_it_may(
+    protect: Any, by_group: bool
+) -> None:
+    sizes = [Size(rows, groups) for rows, groups in product((40, 1_000, 50_000), (2, 9))]
+    for size, epsilon, notion in product(sizes, (0.01, 1.0, 20.0), notions_of_means().values()):
+        advice = advise(Question(protect, by_group, notion.name, epsilon, 1e-5), size)
+        method = read_method(advice.settings)
+        assert method.info.threat_model == protect and method.info.pursues(notion)
+        assert by_group or not method.decides_by_group()
+        assert advice.reasons[0].startswith(f"Recommended: {method.info.title}")
+
+
+def test_the_evidence_has_every_candidate_once_on_enough_tables() -> None:
+    fits = read_fits()
+    assert {*fits.setting} >= {*list_candidates()}, "run: python -m examples.make_advice"
+    assert not fits.duplicated(["table", "notion", "setting", "epsilon", "seed"]).any()
+    assert fits.groupby(["notion", "setting"]).size().nunique() == 1, "each was tried everywhere"
+    tables = fits.groupby("table")[["rows", "groups"]].first()
+    assert len(tables) >= 12 and (tables.groups > 2).sum() >= 4 and (tables["rows"] * 4 / 3 < 3_000).sum() >= 3
+    assert fits.worth.notna().all() and (fits.failed.eq("") == fits.accuracy.notna()).all()
+
+
+def test_the_config_names_method_settings_and_adviser_and_is_its_own_run() -> None:
+    found = settle({"name": "auto", "protect": "attribute", "gap_target": 0.1})
+    config = build_config(found)
+    assert found["method"]["gap_target"] == 0.1 and config.adviser == ADVISER
+    assert build_config(config.to_json()) == config
+    by_hand = build_config({**found, "adviser": None})
+    assert "adviser" not in by_hand.to_json() and by_hand.key != config.key
+
+
+def test_the_group_at_decision_is_said_to_gain_what_it_gains_and_never_taken_unasked() -> None:
+    size = Size(40_000, 2)
+    reasons = settle_method({**ASKED, "method": {"name": "auto", "protect": "attribute"}}, lambda config: size)[1]
+    gains = [each for each in reasons if each.startswith("If the group may be known")]
+    yes = settle({"name": "auto", "protect": "attribute", "group_at_decision": "yes"}, size)
+    assert read_method(yes["method"]).decides_by_group() == bool(gains)
+
+
+@pytest.mark.parametrize(
+    ("method", "other", "says"),
+    [
+        ({"name": "auto"}, {}, "must know what is to be protected"),
+        ({"name": "auto", "protect": "both"}, {}, "protect must be one of attribute, record, got 'both'"),
+        ({"name": "auto", "protect": "record", "group_at_decision": "maybe"}, {}, "one of yes, no, got 'maybe'"),
+        ({"name": "auto", "protect": "record", "epochs": 3}, {}, "unknown setting of method 'auto' 'epochs'"),
+        ({"name": "auto", "protect": "record"}, {"epsilon": None}, "epsilon is not given"),
+        ({"name": "auto", "protect": "record"}, {"notion": "predictive_parity"}, "such as raco_dp"),
+        ({"name": "pf_ld", "protect": "record"}, {}, "protect is for method auto"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_one_sentence(method: dict[str, Any], other: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        settle(method, **other)
+
+
+def test_tables_that_nobody_tried_are_refused() -> None:
+    for size in (Size(1_000, 2, labels=3), Size(1_000, 2, image=True)):
+        with pytest.raises(BadInput, match="method auto knows tables of two labels alone"):
+            settle({"name": "auto", "protect": "attribute"}, size)
+
+
+def test_a_sweep_asks_for_each_combination() -> None:
+    raw = {**ASKED, "method": {"name": "auto", "protect": "record"}, "axes": {"epsilon": [0.01, 8.0], "seed": [0, 1]}}
+    cells = expand(build_sweep(raw), settle=lambda asked: settle_method(asked, lambda config: SMALL)[0])
+    for cell in cells:
+        wanted = advise(Question("record", False, "demographic_parity", cell.values["epsilon"], 1e-5), SMALL)
+        assert cell.config is not None and cell.config.method == read_method(wanted.settings)
+
+
+def test_the_command_says_why_and_the_record_keeps_it(call: Call) -> None:
+    asked = ["--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity", "--epsilon", "1"]
+    said = call("train", "--method", "auto", "--protect", "attribute", *asked, "--json")
+    config = said.json["config"]
+    assert "Recommended: " in said.err and config["adviser"] == ADVISER
+    assert config["method"]["name"] in list_candidates()
+    assert "must know what is to be protected" in call("train", "--method", "auto", *asked).err
+
+
+def test_the_estimator_takes_it_and_says_why() -> None:
+    draw = np.random.default_rng(0)
+    sex, X = draw.choice(["f", "m"], 900), draw.normal(size=(900, 2))
+    y = (X[:, 0] + (sex == "m") + draw.normal(size=900) > 0.5).astype(int)
+    model = FairPrivateClassifier("auto", protect="attribute", pos_label=1).fit(X, y, sensitive_features=sex)
+    assert model.reasons_[0].startswith("Recommended: ") and model.record_["config"]["adviser"] == ADVISER
+    named = FairPrivateClassifier("one_release", pos_label=1).fit(X, y, sensitive_features=sex)
+    assert named.reasons_ == ()
+    with pytest.raises(BadInput, match="must know what is to be protected"):
+        FairPrivateClassifier("auto").fit(X, y, sensitive_features=sex)
+
+
+@pytest.mark.parametrize(("crossed", "learner"), [(True, "boosted"), (False, "linear")])
+def test_the_learner_with_the_smaller_loss_on_held_out_rows_is_chosen_by_public_columns(
+    crossed: bool, learner: str
+) -> None:
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(1_000, 2)).astype(np.float32)
+    score = X[:, 0] * X[:, 1] if crossed else X[:, 0]
+    y = (score + 0.2 * draw.normal(size=1_000) > 0).astype(np.int64)
+    names = ("a", "b"), ("no", "yes"), ("f", "m")
+    for group in (np.zeros(1_000, dtype=np.int64), y.copy()):
+        data = Dataset(X, y, group, *names, name="made", sensitive="sex", digest="")
+        assert choose_learner(data, seed=0) == learner
