@@ -179,11 +179,16 @@ def _place(rows: float, mu: float, groups: float) -> tuple[float, float, float]:
 
 def _find_like(notion: str) -> str:
     """Return the notion of the evidence that another is most like: itself, or one that compares the same people."""
-    known: list[str] = read_fits().notion.unique().tolist()
+    known = _list_tried()
     if notion in known:
         return notion
     among = notions()[notion].conditions
     return max(known, key=lambda name: len({*notions()[name].conditions} & {*among}))
+
+
+@cache
+def _list_tried() -> tuple[str, ...]:
+    return tuple(read_fits().notion.unique())
 
 
 @cache

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.jagielski_in import JagielskiIn, LinearOracle
 from fairpriv_core.notions.catalog import notions
@@ -115,6 +116,18 @@ def test_the_first_rule_is_least_squares_and_the_game_narrows_the_gap() -> None:
     means = [[oracle.decide(each)[data.group == a].mean() for a in (0, 1)] for each in (rules[0], *rules[15:])]
     gaps = [abs(one - other) for one, other in means]
     assert np.mean(gaps[1:]) < gaps[0] / 3
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_where_noise_leaves_less_than_one_answer_for_all_that_answer_is_given(label: int) -> None:
+    data = make_data(n=400)
+    mostly = np.where(np.arange(400) % 10 == 0, 1 - label, label)
+    drowned = dataclasses.replace(METHOD, noise_primal=1e4)
+    (fitted,) = train(drowned, [dataclasses.replace(data, y=mostly)], [RecordingMechanism()])
+    assert (predict_proba(fitted.network, fitted.parameters, data.X)[:, 1] > 0.5).tolist() == [bool(label)] * 400
+    assert fitted.notes["gives_one_answer"]
+    (usual,) = train(NOISELESS, [data], [RecordingMechanism()])
+    assert not usual.notes["gives_one_answer"] and len(usual.network.weights) == NOISELESS.rounds
 
 
 def test_cells_that_a_notion_leaves_out_cost_nothing() -> None:
