@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.facts.measures import Json, Table
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.methods.fields import USUAL_GAP
+from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.noisy import Apart, find_apart, gap_interval
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.records.release import Kind
@@ -99,6 +102,22 @@ def _name_small(names: Sequence[str], *, noisy: bool) -> str:
     listed = [f"'{name}'" for name in names]
     named = f"Groups {', '.join(listed[:-1])} and {listed[-1]}" if len(names) <= _MOST_NAMED else f"{len(names)} groups"
     return f"{named} have {rows}."
+
+
+def say_too_fine(notion: Notion, target: float | None, *, tested: int, groups: int) -> str | None:
+    """Return that so many test rows will not show a gap of `target` as reached, even where there is none; None else.
+
+    It takes groups as equally large and their rates as a half: with others less is in doubt, or more.
+    """
+    if target is None or not notion.is_of_means:
+        return None
+    even = np.full((groups, LABELS, LABELS), tested / groups / LABELS**2)
+    apart = find_apart(even, notion)
+    if apart is not None and apart.gap.high <= target:
+        return None
+    rows = f"{tested:,} test rows in {groups} groups"
+    doubt = "are too few to tell" if apart is None else f"leave about {number(apart.gap.high)} points in doubt"
+    return f"This data cannot show a gap as small as {100 * target:.4g} points: {rows} {doubt}."
 
 
 def format_no_gap(plain: RunFacts[Kind], target: float | None, notion: Notion) -> str | None:

@@ -6,9 +6,11 @@ import time
 from collections.abc import Collection
 
 from fairpriv_core.errors import BadInput, FairprivError
+from fairpriv_core.facts.aim import say_too_fine
 from fairpriv_core.facts.terminal import format_progress
 from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.methods.base import parameters
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.records.plan import DatasetCache, calibrate_method, find_counts, fit_batch
@@ -82,6 +84,7 @@ def train(config: RunConfig, reporter: Reporter, *, again: bool = False, said: C
             config = _fit_batch(config, said, datasets, reporter)
             _say_without_gap(config, said, reporter)
             _say_how_read(config, datasets, reporter)
+            _say_too_fine(config, datasets, reporter)
         found = None if again else store.find(config.key)
         if found is not None and found.status == "finished":
             reporter.say(f"run {found.key} is finished in this store, so nothing ran; --again makes a new attempt.")
@@ -120,6 +123,15 @@ def _say_without_gap(config: RunConfig, said: Collection[str], reporter: Reporte
     moved = [name for name in replaced if name in said]
     if moved and "gap_target" not in said:
         reporter.say(f"gap_target = none: you set {' and '.join(moved)}. With gap_target too, a gap is aimed at.")
+
+
+def _say_too_fine(config: RunConfig, datasets: DatasetCache, reporter: Reporter) -> None:
+    """Say that a gap that is aimed at is finer than the test rows can show."""
+    _, test = datasets.parts(config)
+    target = getattr(config.method, "gap_target", None)
+    said = say_too_fine(notions()[config.notion], target, tested=test.n, groups=test.groups)
+    if said is not None:
+        reporter.say(said)
 
 
 def _accept_risk(config: RunConfig, datasets: DatasetCache, reporter: Reporter) -> None:

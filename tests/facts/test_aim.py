@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairpriv_core.facts.aim import VERDICTS, Reached, format_no_gap, judge_aim
+from fairpriv_core.facts.aim import VERDICTS, Reached, format_no_gap, judge_aim, say_too_fine
 from fairpriv_core.facts.measures import count_decisions
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import measure
@@ -67,6 +67,23 @@ def test_noisy_counts_are_judged_by_their_noise() -> None:
     said = {noise: judge_aim([tell(make_record(counts.astype(int)))], [(counts, noise)]) for noise in (0.5, 400.0)}
     assert [reached and reached.verdict for reached in said.values()] == ["no", "maybe"]
     assert said[400.0] is not None and "Group 'g2' has too few noisy test rows to say." in said[400.0].sentence
+
+
+@pytest.mark.parametrize(
+    ("tested", "groups", "says"),
+    [
+        (40, 3, "40 test rows in 3 groups are too few to tell"),
+        (1_500, 3, "leave about 7.5 points in doubt"),
+        (9_000, 2, ""),
+    ],
+)
+def test_a_gap_that_is_too_fine_for_the_test_rows_is_said_before(tested: int, groups: int, says: str) -> None:
+    """Where it says nothing, decisions without a gap are judged to have reached it, and elsewhere they are not."""
+    said = say_too_fine(PARITY, 0.04, tested=tested, groups=groups)
+    assert (said is None) == (not says) and says in (said or "")
+    found = judge(selected(*[(tested // groups // 2, tested // groups)] * groups))
+    assert found is not None and (found.verdict == "yes") == (said is None)
+    assert say_too_fine(PARITY, None, tested=tested, groups=groups) is None
 
 
 def test_of_several_seeds_the_mean_is_judged() -> None:

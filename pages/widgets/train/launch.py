@@ -10,7 +10,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.facts.aim import say_too_fine
 from fairpriv_core.ledger.paid_schema import settle_schema
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_published
@@ -59,6 +61,7 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         warn_of_delta(config, plan)
     with slots.get("gap_target", st.container()):
         _say_no_gap(store, config)
+        _say_too_fine(config, plan, dataset)
     say_what_predicting_needs(plan)
     warn_of_idling(plan)
     accepted, hopeless = accept_risk(config, plan), warn_of_noise(config, plan) and not expert
@@ -133,6 +136,13 @@ def _say_no_gap(store: RunStore | None, config: RunConfig) -> None:
         st.info(plain(no_gap), icon=":material/equal:")
         if not is_published(config.data.to_json()):
             st.caption(RAW)
+
+
+def _say_too_fine(config: RunConfig, plan: Plan, dataset: Dataset) -> None:
+    target, tested = getattr(config.method, "gap_target", None), dataset.n - plan.n_train
+    said = say_too_fine(notions()[config.notion], target, tested=tested, groups=dataset.groups)
+    if said is not None:
+        st.caption(plain(said))
 
 
 def _build(raw: Mapping[str, Any], store: RunStore | None) -> RunConfig:
