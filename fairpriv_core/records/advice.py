@@ -5,7 +5,8 @@ and public numbers: rows, groups, notion and budget. It reads no row and no grou
 nothing. Its evidence is `advice.parquet`, made by `examples/make_advice.py`: fits of every candidate on many tables.
 
 *The rule.* Of each candidate the mean worth of its fits is taken over the tables, each weighted by how near it lies: by
-rows times mu, which noise goes by, by rows, and by groups. The candidate with the largest mean is advised.
+rows times mu, which noise goes by, by rows, and by groups. The candidate with the largest mean is advised where it is
+more than one standard error over tables above the usual method, which is advised elsewhere (Breiman et al. 1984).
 """
 
 from __future__ import annotations
@@ -135,8 +136,10 @@ def advise(question: Question, size: Size, *, without: str = "") -> Advice:
     means, weights = _weigh(question, size, without)
     able = [name for name in able if name in means.columns]
     found = {name: float(np.average(means[name], weights=weights)) for name in able}
-    best = max(found, key=found.__getitem__)
-    gain = _find_gain(means[best] - means[USUAL[question.protect]], weights)
+    best, usual = max(found, key=found.__getitem__), USUAL[question.protect]
+    gain, error = _find_gain(means[best] - means[usual], weights)
+    if not found[best] - found[usual] > error:
+        best, gain = usual, Mean(0.0, None, None, 0)
     told = _say_choice(best, question, found[best], gain, weights)
     if not question.by_group:
         told += _say_group(question, size, found[best], without)
@@ -230,23 +233,29 @@ def name_family(table: str) -> str:
     return table.partition(",")[0]
 
 
-def _find_gain(gains: pd.Series, weights: np.ndarray) -> Mean:
-    """Return the weighted mean over tables with its 95 % t interval; they count as many as their weights amount to."""
+def _find_gain(gains: pd.Series, weights: np.ndarray) -> tuple[Mean, float]:
+    """Return the weighted mean over tables with its 95 % t interval, and its standard error, infinite of one table.
+
+    Tables count as many as their weights amount to.
+    """
     mean = float(np.average(gains, weights=weights))
     count = float(weights.sum() ** 2 / np.square(weights).sum())
     if count < 2:
-        return Mean(mean, None, None, 1)
+        return Mean(mean, None, None, 1), math.inf
     variance = float(np.average(np.square(gains - mean), weights=weights)) * count / (count - 1)
-    half = float(stdtrit(count - 1, 0.975)) * math.sqrt(variance / count)
-    return Mean(mean, mean - half, mean + half, round(count))
+    error = math.sqrt(variance / count)
+    half = float(stdtrit(count - 1, 0.975)) * error
+    return Mean(mean, mean - half, mean + half, round(count)), error
 
 
 def _say_choice(best: str, question: Question, worth: float, gain: Mean, weights: np.ndarray) -> tuple[str, ...]:
     """Return what is advised, by how much it was worth more, and whether anything was worth it."""
     info, usual = _read_candidates()[best].info, _read_candidates()[USUAL[question.protect]].info
     like = count_text(int((weights >= _LIKE * weights.max()).sum()), "table")
-    said = f"Recommended: {info.title}, the best on the {like} most like yours."
-    if info.name != usual.name:
+    if info.name == usual.name:
+        said = f"Recommended: {info.title}, the usual method. None was clearly better on the {like} most like yours."
+    else:
+        said = f"Recommended: {info.title}, the best on the {like} most like yours."
         said += f" It gained {spread(gain)} points of accuracy on {usual.title} there, at the same gap."
     if worth > 0:
         return (said,)
