@@ -79,7 +79,7 @@ TABLES: Mapping[str, Mapping[str, Any]] = {
     "dutch, sex, few": {"dataset": "dutch_census", "sensitive": "sex", "rows": 1_500},
     "compas, race": {"dataset": "compas", "sensitive": "race"},
     "compas, sex": {"dataset": "compas", "sensitive": "sex"},
-    "parkinsons, sex": {"dataset": "parkinsons", "sensitive": "sex", "split": "rows"},
+    "parkinsons, sex": {"dataset": "parkinsons", "sensitive": "sex"},
     "acs, sex": {"dataset": "acs_income", "sensitive": "sex", "rows": 20_000},
     "acs, race": {"dataset": "acs_income", "sensitive": "race", "rows": 30_000},
     "acs, sex and age": {"dataset": "acs_income", "sensitive": "sex+AGEP:40,60", "rows": 10_000},
@@ -142,7 +142,6 @@ def make_fits(fits: Sequence[Mapping[str, Any]], folder: Path, datasets: Dataset
 def build(fit: Mapping[str, Any], folder: Path, datasets: DatasetCache) -> RunConfig:
     """Return the config of one fit, as `list_fits` has it."""
     data, seed = dict(TABLES[fit["table"]]), fit["seed"]
-    split = data.pop("split", None)
     if kind := data.pop("made up", None):
         path = folder / f"{kind}-{seed}.csv"
         if not path.exists():
@@ -152,7 +151,7 @@ def build(fit: Mapping[str, Any], folder: Path, datasets: DatasetCache) -> RunCo
         data["encoding"] = "plain"
     method = SETTINGS.get(fit["setting"], {"name": fit["setting"]})
     asked = {name: fit[name] for name in ("notion", "epsilon", "seed")}
-    config = build_config({**asked, "data": data, "method": method, "split": split})
+    config = build_config({**asked, "data": data, "method": method})
     if kind:
         config = replace(config, file_id=f"{kind}-{seed}")
     return fit_batch(config, method, datasets)
