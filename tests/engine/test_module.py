@@ -24,7 +24,10 @@ from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.privacy.sums import BLOCK
 from tests import modules as own
 
-TABLE = {name: ModuleShape(f"tests.modules:{name}", (7,), 2) for name in ("block", "mlp", "words", "frozen", "tied")}
+TABLE = {
+    name: ModuleShape(f"tests.modules:{name}", (7,), 2)
+    for name in ("block", "attention", "mlp", "words", "frozen", "tied")
+}
 SHAPES = {
     **TABLE,
     "three labels": ModuleShape("tests.modules:normed", (7,), 3),
