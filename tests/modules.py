@@ -25,9 +25,9 @@ class Places(nn.Module):
 class Block(nn.Module):
     """A transformer block over a row's columns, each a token: attention, layer norms, a dense layer, dropout."""
 
-    def __init__(self, columns: int, outputs: int, width: int = 8) -> None:
+    def __init__(self, outputs: int, places: nn.Module, width: int = 8) -> None:
         super().__init__()
-        self.embed = nn.Sequential(nn.Linear(1, width), Places(columns, width))
+        self.embed = nn.Sequential(nn.Linear(1, width), places)
         self.attend = DPMultiheadAttention(width, 2, batch_first=True)
         self.before, self.after = nn.LayerNorm(width), nn.LayerNorm(width)
         self.dense = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Dropout(0.3), nn.Linear(2 * width, width))
@@ -44,7 +44,12 @@ class Block(nn.Module):
 
 def block(size: Size, outputs: int) -> nn.Module:
     """Build a transformer block for a table."""
-    return Block(size[0], outputs)
+    return Block(outputs, Places(size[0], 8))
+
+
+def attention(size: Size, outputs: int) -> nn.Module:
+    """Build a transformer block that knows no places, of layers that Opacus knows."""
+    return Block(outputs, nn.Identity())
 
 
 def mlp(size: Size, outputs: int) -> nn.Module:

@@ -369,7 +369,7 @@ class _Loop:
 def open_kernel(shape: Shape, parameters: np.ndarray, device: str) -> Kernel:
     kernel: Kernel
     if isinstance(shape, LayeredShape):
-        kernel = import_module(_LAYERED).LayeredKernel(shape, parameters, device)
+        kernel = import_module(_LAYERED).TorchKernel(shape, parameters, device)
     elif isinstance(shape, ModuleShape):
         kernel = import_module(_OWN).ModuleKernel(shape, parameters, device)
     elif device == "cpu":

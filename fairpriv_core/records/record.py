@@ -79,7 +79,7 @@ NETWORK_ASSUMED = (
     "Network {} gives each record an output and a gradient that depend on that record alone, and breaks off on none, "
     "which was tried on made-up rows; the parameters that it was built with are public."
 )
-_LIBRARIES = ("fairpriv", "numpy", "torch", "scikit-learn", "dp-accounting", "randomgen")
+_LIBRARIES = ("fairpriv", "numpy", "torch", "opacus", "scikit-learn", "dp-accounting", "randomgen")
 
 
 def plan_evaluation(config: RunConfig, method: Method, n_train: int) -> Events:
@@ -360,11 +360,11 @@ def _assume_of_network(method: Method) -> tuple[str, ...]:
 
 
 def name_sources(network: str) -> dict[str, str]:
-    """Return a SHA-256 of the sources of a person's own network, and the version of what gives its gradients.
+    """Return a SHA-256 of the sources of a person's own network.
 
     {} for the project's own; BadInput where its package is not installed.
     """
-    return {"network": hash_sources(network), "opacus": metadata.version("opacus")} if is_module(network) else {}
+    return {"network": hash_sources(network)} if is_module(network) else {}
 
 
 def name_plugin(method: Method) -> dict[str, str]:

@@ -15,7 +15,7 @@ from fairpriv_core.store.rows import RunRow
 
 # One core of a common server or laptop, of our runs on Adult, Bank and MNIST: within a factor of about two.
 _STEP, _EPOCH, _START = 5e-4, 0.03, 1.0
-_LAYERED_START = 5.0  # PyTorch is loaded
+_LAYERED_START = 7.0  # PyTorch and Opacus are loaded
 _PER_SECOND, _LAYERED_PER_SECOND = 3e10, 2e10  # multiplications, six of which a weight takes to be learnt
 _PASSES = 50  # over all rows, where a step is a whole fit of a learner
 _SIZES = ("network", "hidden_layers", "width", "batch_size", "sampling_rate")

@@ -11,8 +11,8 @@ from torch.nn import functional
 from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.engine.networks import build_cnn_small, build_vgg9
 from fairpriv_core.engine.torch import kernel as layered_kernel
-from fairpriv_core.engine.torch.kernel import LayeredKernel, LayeredPass
-from fairpriv_core.engine.torch.layers import Convolved, Outer, Whole
+from fairpriv_core.engine.torch.gradients import Gradients, Outer
+from fairpriv_core.engine.torch.kernel import TorchKernel, TorchPass
 from tests.engine.reference import FLAT, LOGITS, SHAPES, SMALL, build_module, score, start
 
 MODELS, ROWS = 2, 11
@@ -37,7 +37,7 @@ def _gradients(shape: LayeredShape, flat: np.ndarray, rows: np.ndarray, labels: 
     return np.array(found)
 
 
-def _run(kernel: LayeredKernel, streams: int = 1) -> tuple[LayeredPass, np.ndarray, np.ndarray]:
+def _run(kernel: TorchKernel, streams: int = 1) -> tuple[TorchPass, np.ndarray, np.ndarray]:
     rows, labels = _data(kernel.shape, streams=streams)
     return kernel.run(rows, labels=labels), rows, labels
 
@@ -45,7 +45,7 @@ def _run(kernel: LayeredKernel, streams: int = 1) -> tuple[LayeredPass, np.ndarr
 @pytest.mark.parametrize("shape", {**SHAPES, **LOGITS}.values(), ids={**SHAPES, **LOGITS})
 @pytest.mark.parametrize("streams", [1, 2])
 def test_pass_equals_autograd(shape: LayeredShape, streams: int) -> None:
-    kernel = LayeredKernel(shape, start(shape, MODELS))
+    kernel = TorchKernel(shape, start(shape, MODELS))
     rows, labels = _data(shape, streams=streams)
     passed = kernel.run(rows, labels=labels if shape.outputs > 1 else None)
     total = kernel.weighted_sum(passed, WEIGHTS, slice(None))
@@ -61,26 +61,25 @@ def test_pass_equals_autograd(shape: LayeredShape, streams: int) -> None:
     assert (passed.losses is None) == (shape.outputs == 1)
 
 
-def test_layers_keep_what_is_smaller() -> None:
-    kernel = LayeredKernel(SMALL, start(SMALL, 1))
+def test_dense_layers_keep_what_their_gradients_are_products_of() -> None:
+    kernel = TorchKernel(SMALL, start(SMALL, 1))
     passed, _, _ = _run(kernel)
-    assert [type(layer) for layer in passed.cache[0][0]] == [Whole, Whole, Convolved, Outer, Outer]
+    assert [type(layer) for layer in passed.cache[0][0]] == [Gradients, Gradients, Gradients, Outer, Outer]
 
 
-def test_digits_are_passed_through_in_few_parts_and_keep_gradients() -> None:
-    """What filters see is copied a strip at a time: whole windows would leave room for half the records at once."""
+def test_digits_are_passed_through_in_few_parts() -> None:
     shape = build_cnn_small((1, 28, 28), 10)
-    kernel = LayeredKernel(shape, shape.initial(0)[None])
+    kernel = TorchKernel(shape, shape.initial(0)[None])
     rows, labels = _data(shape, rows=256)
     passed = kernel.run(rows.astype(np.float32), labels=labels)
-    assert len(passed.cache[0]) == 4
-    assert [type(layer) for layer in passed.cache[0][0]] == [Whole, Whole, Outer, Outer]
+    assert len(passed.cache[0]) == 2
+    assert [type(layer) for layer in passed.cache[0][0]] == [Gradients, Gradients, Outer, Outer]
 
 
 @every_shape
 def test_what_is_handed_in_stays_as_it_is(shape: LayeredShape) -> None:
     """Derivatives are used up on their way back, the caller's rows and seeds are not."""
-    kernel = LayeredKernel(shape, start(shape, MODELS))
+    kernel = TorchKernel(shape, start(shape, MODELS))
     rows, _ = _data(shape)
     scored = kernel.run(rows)
     seeds = np.tanh(scored.logits)
@@ -100,7 +99,7 @@ def test_clipped_sums_equal_those_of_opacus(shape: LayeredShape, off: float) -> 
     flat = shape.initial(0)
     rows, labels = _data(shape, rows=5)
     rows = rows.astype(np.float32)
-    kernel = LayeredKernel(shape, flat[None])
+    kernel = TorchKernel(shape, flat[None])
     passed = kernel.run(rows, labels=labels)
     bound = float(np.median(passed.norms))
     ours = kernel.weighted_sum(passed, np.minimum(1.0, bound / passed.norms), slice(None), bounded=True)[0]
@@ -116,11 +115,11 @@ def test_clipped_sums_equal_those_of_opacus(shape: LayeredShape, off: float) -> 
 
 @every_shape
 def test_micro_batches_change_nothing(shape: LayeredShape, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = LayeredKernel(shape, start(shape, MODELS))
+    kernel = TorchKernel(shape, start(shape, MODELS))
     passed, _, _ = _run(kernel)
     whole = kernel.weighted_sum(passed, WEIGHTS[:, 2:9], slice(2, 9)).copy()
-    monkeypatch.setattr(layered_kernel, "_WORKING", 1)
-    parted = LayeredKernel(shape, kernel.parameters)
+    monkeypatch.setattr(layered_kernel, "_AT_ONCE", 1)
+    parted = TorchKernel(shape, kernel.parameters)
     again, _, _ = _run(parted)
     assert len(again.cache[0]) == ROWS > len(passed.cache[0])
     assert np.allclose(again.norms, passed.norms, rtol=1e-12) and np.allclose(again.logits, passed.logits, rtol=1e-12)
@@ -129,7 +128,7 @@ def test_micro_batches_change_nothing(shape: LayeredShape, monkeypatch: pytest.M
 
 @every_shape
 def test_what_memory_cannot_keep_is_made_again(shape: LayeredShape, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = LayeredKernel(shape, start(shape, MODELS))
+    kernel = TorchKernel(shape, start(shape, MODELS))
     kept = kernel.weighted_sum(_run(kernel)[0], WEIGHTS, slice(None)).copy()
     monkeypatch.setattr(layered_kernel, "_CACHED", 0)
     passed, _, _ = _run(kernel)
@@ -139,11 +138,11 @@ def test_what_memory_cannot_keep_is_made_again(shape: LayeredShape, monkeypatch:
 
 @every_shape
 def test_models_together_equal_each_alone(shape: LayeredShape) -> None:
-    kernel = LayeredKernel(shape, start(shape, MODELS))
+    kernel = TorchKernel(shape, start(shape, MODELS))
     passed, _, _ = _run(kernel)
     together = kernel.weighted_sum(passed, WEIGHTS, slice(None)).copy()
     for k in range(MODELS):
-        alone = LayeredKernel(shape, kernel.parameters[k : k + 1])
+        alone = TorchKernel(shape, kernel.parameters[k : k + 1])
         own, _, _ = _run(alone)
         assert np.array_equal(own.norms[0], passed.norms[k])
         assert np.array_equal(alone.weighted_sum(own, WEIGHTS[k : k + 1], slice(None))[0], together[k])
@@ -151,7 +150,7 @@ def test_models_together_equal_each_alone(shape: LayeredShape) -> None:
 
 @every_shape
 def test_each_layer_may_have_weights_of_its_own(shape: LayeredShape) -> None:
-    kernel = LayeredKernel(shape, start(shape, MODELS))
+    kernel = TorchKernel(shape, start(shape, MODELS))
     passed, _, _ = _run(kernel)
     plain = kernel.weighted_sum(passed, WEIGHTS, slice(None)).copy()
     layers = len(passed.layer_norms)
@@ -165,7 +164,7 @@ def test_each_layer_may_have_weights_of_its_own(shape: LayeredShape) -> None:
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 @every_shape
 def test_a_record_that_is_not_finite_contributes_nothing(shape: LayeredShape, value: float, weight: float) -> None:
-    kernel = LayeredKernel(shape, start(shape, MODELS))
+    kernel = TorchKernel(shape, start(shape, MODELS))
     rows, labels = _data(shape)
     weights = np.ones((MODELS, ROWS))
     weights[:, 3] = 0.0
@@ -180,7 +179,7 @@ def test_a_record_that_is_not_finite_contributes_nothing(shape: LayeredShape, va
 @every_shape
 def test_other_seeds_are_propagated_back(shape: LayeredShape) -> None:
     """The gradient of sum_c seed_c score_c, for seeds that were chosen after the scores were seen."""
-    kernel = LayeredKernel(shape, start(shape, MODELS))
+    kernel = TorchKernel(shape, start(shape, MODELS))
     rows, _ = _data(shape)
     scored = kernel.run(rows)
     seeds = np.tanh(scored.logits)
@@ -196,7 +195,7 @@ def test_other_seeds_are_propagated_back(shape: LayeredShape) -> None:
 
 
 def test_no_records_give_a_sum_of_zero() -> None:
-    kernel = LayeredKernel(FLAT, start(FLAT, MODELS))
+    kernel = TorchKernel(FLAT, start(FLAT, MODELS))
     rows, labels = _data(FLAT, rows=0)
     passed = kernel.run(rows, labels=labels)
     assert passed.norms.shape == (MODELS, 0)
@@ -206,7 +205,7 @@ def test_no_records_give_a_sum_of_zero() -> None:
 def test_norms_are_never_too_short_where_places_cancel() -> None:
     """All places see the same and their derivatives cancel but for a little: what is summed is within the norm."""
     shape = LayeredShape((8, 6, 6), (*SMALL.layers[4:6], *SMALL.layers[6:]))
-    kernel = LayeredKernel(shape, start(shape, 1).astype(np.float32))
+    kernel = TorchKernel(shape, start(shape, 1).astype(np.float32))
     rows = np.full((1, 4, shape.inputs), 1e3, dtype=np.float32) * np.geomspace(1, 1e3, 4, dtype=np.float32)[:, None]
     passed = kernel.run(rows).back(np.array([[[1.0, -1.0, 0.5]] * 4]))
     for j in range(4):

@@ -10,7 +10,7 @@ from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.torch import kernel as layered_kernel
-from fairpriv_core.engine.torch.kernel import LayeredKernel
+from fairpriv_core.engine.torch.kernel import TorchKernel
 from tests.engine.reference import DENSE, LOGITS, start
 from tests.methods.harness import make_data
 
@@ -28,7 +28,7 @@ def test_the_last_layer_is_fed_what_its_gradients_are_made_of(
     shape: LayeredShape, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The logit is the scoring layer's product with the embedding; its gradient there is the embedding, and 1."""
-    kernel, rows = LayeredKernel(shape, start(shape, MODELS)), _rows(shape)
+    kernel, rows = TorchKernel(shape, start(shape, MODELS)), _rows(shape)
     passed = kernel.run(rows)
     fed, (weights, biases) = passed.embeddings, shape.views(kernel.parameters)[-1]
     scored = np.matmul(fed, weights.transpose(0, 2, 1))[:, :, 0] + biases[:, 0]
@@ -37,15 +37,15 @@ def test_the_last_layer_is_fed_what_its_gradients_are_made_of(
         alone = kernel.weighted_sum(passed, np.ones((MODELS, 1)), slice(j, j + 1))
         assert np.array_equal(alone[:, -fed.shape[2] - 1 : -1], fed[:, j]) and (alone[:, -1] == 1.0).all()
     monkeypatch.setattr(layered_kernel, "_CACHED", 0)
-    monkeypatch.setattr(layered_kernel, "_WORKING", 1)
-    again = LayeredKernel(shape, kernel.parameters).run(rows)
+    monkeypatch.setattr(layered_kernel, "_AT_ONCE", 1)
+    again = TorchKernel(shape, kernel.parameters).run(rows)
     assert not again.cache and np.allclose(again.embeddings, fed, rtol=1e-12)
     assert kernel.run(rows[:, :0]).embeddings.shape == (MODELS, 0, fed.shape[2])
 
 
 @every_shape
 def test_some_models_score_without_deriving_and_one_runs_alone(shape: LayeredShape) -> None:
-    kernel, rows = LayeredKernel(shape, start(shape, 3)), _rows(shape)
+    kernel, rows = TorchKernel(shape, start(shape, 3)), _rows(shape)
     passed, scored = kernel.run(rows), kernel.score(slice(1, 3), rows[0])
     assert np.array_equal(scored, passed.logits[1:])
     alone = kernel.alone(1)
@@ -58,7 +58,7 @@ def test_a_dense_network_gives_the_numpy_kernel_s_numbers() -> None:
     plain = NetworkShape(7, 2, 5)
     assert plain.size == DENSE.size and np.array_equal(plain.initial(4), DENSE.initial(4))
     flat, rows = start(DENSE, MODELS), _rows(DENSE)
-    kernels = Kernel(plain, flat), LayeredKernel(DENSE, flat)
+    kernels = Kernel(plain, flat), TorchKernel(DENSE, flat)
     for bounded in (False, True):
         ours, theirs = (kernel.run(rows) for kernel in kernels)
         for name in ("logits", "norms", "layer_norms", "embeddings"):
@@ -74,7 +74,7 @@ def test_a_dense_network_gives_the_numpy_kernel_s_numbers() -> None:
 def test_records_have_the_logit_s_deviation_and_loss() -> None:
     data = make_data(n=ROWS, d=7)
     drawn = Feed([data]).draw([np.arange(ROWS)])
-    records = Records(LayeredKernel(DENSE, start(DENSE, 1).astype(np.float32)).take(drawn), drawn)
+    records = Records(TorchKernel(DENSE, start(DENSE, 1).astype(np.float32)).take(drawn), drawn)
     chance = 1.0 / (1.0 + np.exp(-records.logits))
     assert np.allclose(records.deviation, chance - data.y, atol=1e-6)
     assert np.allclose(records.loss, -np.log(np.where(data.y, chance, 1.0 - chance)), atol=1e-6)

@@ -10,7 +10,7 @@ from fairpriv_core.engine import layers
 from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, Layer, LayeredShape, MaxPool, layer_from_json
 from fairpriv_core.engine.networks import build_cnn_small, build_image_network, build_mlp, build_vgg9
 from fairpriv_core.engine.predict import predict_proba
-from fairpriv_core.engine.torch.kernel import LayeredKernel
+from fairpriv_core.engine.torch.kernel import TorchKernel
 from fairpriv_core.errors import BadInput
 from tests.engine.reference import LOGITS, SHAPES, score, start
 
@@ -32,7 +32,7 @@ def test_predictions_are_those_of_pytorch_and_of_the_kernel(
     rows = np.random.default_rng(0).normal(size=(7, shape.inputs)).astype(np.float32)
     ours = predict_proba(shape, flat[0], rows)
     theirs = _to_chances(score(shape, flat[0], rows).detach())
-    kernel = _to_chances(torch.tensor(LayeredKernel(shape, flat).run(rows[None]).logits[0]).view(7, -1))
+    kernel = _to_chances(torch.tensor(TorchKernel(shape, flat).run(rows[None]).logits[0]).view(7, -1))
     assert ours.shape == (7, max(shape.outputs, 2)) == (7, shape.labels) and ours.dtype == np.float64
     assert np.allclose(ours.sum(axis=1), 1.0, atol=1e-12)
     assert np.abs(ours - theirs).max() <= 1e-5 and np.abs(ours - kernel).max() <= 1e-5

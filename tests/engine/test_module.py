@@ -17,13 +17,17 @@ from torch import Tensor, nn
 from fairpriv_core.engine import modules
 from fairpriv_core.engine.modules import Held, ModuleShape, hash_sources, hold, is_module, list_installed
 from fairpriv_core.engine.torch import kernel as layered
-from fairpriv_core.engine.torch.module import build_module, measure_squares, open_module
+from fairpriv_core.engine.torch.gradients import ByLayer, ByRecord, Road, measure_squares, seed_logit
+from fairpriv_core.engine.torch.module import as_outputs, build_module, open_module
 from fairpriv_core.engine.torch.module_kernel import ModuleKernel, score_module
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.privacy.sums import BLOCK
 from tests import modules as own
 
-TABLE = {name: ModuleShape(f"tests.modules:{name}", (7,), 2) for name in ("block", "mlp", "words", "frozen", "tied")}
+TABLE = {
+    name: ModuleShape(f"tests.modules:{name}", (7,), 2)
+    for name in ("block", "attention", "mlp", "words", "frozen", "tied")
+}
 SHAPES = {
     **TABLE,
     "three labels": ModuleShape("tests.modules:normed", (7,), 3),
@@ -194,6 +198,12 @@ def _remember_far(module: Sums, rows: Tensor) -> Tensor:
     return _remember(module, rows) if float(rows[0, 0]) < -1e6 else rows
 
 
+def _write_far(module: Sums, rows: Tensor) -> Tensor:
+    if float(rows[0, 0]) < -1e6:
+        module.mean.data.add_(1.0)  # it leaves no trace but the value
+    return rows
+
+
 def _say(module: Sums, rows: Tensor) -> Tensor:
     if float(rows.min()) < 0:
         raise ValueError(f"a row has {rows.min()}")
@@ -231,6 +241,17 @@ def _script() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return torch.jit.script(nn.Linear(7, 1))
+
+
+class Scaled(Sums):
+    """As `Sums`, with a parameter of its own, for which Opacus knows no gradient: it runs record by record."""
+
+    def __init__(self, columns: int, what: Callable[[Sums, Tensor], Tensor]) -> None:
+        super().__init__(columns, what)
+        self.scale = nn.Parameter(torch.ones(columns))
+
+    def forward(self, rows: Tensor) -> Tensor:
+        return super().forward(rows * self.scale)
 
 
 class Shared(nn.Module):
@@ -308,7 +329,11 @@ WRONG: dict[str, tuple[Build, str]] = {
         lambda size, outputs: nn.Sequential(nn.Linear(7, 4), nn.ReLU(inplace=True), nn.Linear(4, 1)),
         r"has ReLU\(inplace=True\) \('1'\), which overwrites .* set inplace=False",
     ),
-    "weights": (lambda size, outputs: Sums(7, _rescale), "draws at random|changes a parameter or buffer in forward"),
+    "in place by a function": (
+        lambda size, outputs: nn.Sequential(nn.Linear(7, 4), Sums(4, lambda _, rows: rows.relu_())),
+        "Linear: an inplace operation overwrote what it took or gave",
+    ),
+    "weights": (lambda size, outputs: Sums(7, _rescale), "changed 'last.weight' in forward"),
     "outputs": (lambda size, outputs: nn.Linear(7, 3), r"must give \(8, 1\) for 8 rows, got \(8, 3\)"),
     "no tensor": (lambda size, outputs: nn.LSTM(7, 1), "has LSTM .* take DPLSTM"),
     "not finite": (lambda size, outputs: Sums(7, lambda _, rows: rows / 0), "not finite"),
@@ -326,6 +351,59 @@ def test_what_no_record_has_a_part_of_its_own_in_is_refused(build: Build, says: 
         open_module(ModuleShape(HELD, (7,), 2), "cpu")
 
 
+BY_RECORD: dict[str, tuple[Callable[[Sums, Tensor], Tensor], str]] = {
+    "mean of the batch": (lambda _, rows: rows - rows.mean(dim=0), "another output alone than among others"),
+    "order": (lambda _, rows: rows.sort(dim=0).values, "another output alone than among others"),
+    "negative values": (_shift, "another output alone than among others"),
+    "many rows": (_center_many, "another output alone than among others"),
+    "a switch": (
+        lambda _, rows: rows if float(rows.max()) < 100 else rows * 2,
+        r"outside the layers that Opacus knows \(Scaled\), so that its code runs on one record at a time, and cannot",
+    ),
+    "dropout": (lambda _, rows: nn.functional.dropout(rows, 0.5), "cannot: .* random"),
+    "running mean": (_remember, "cannot: "),
+    "running mean that is assigned": (_assign, "changed 'mean' in forward"),
+    "weights": (_rescale, "changed 'last.weight' in forward"),
+}
+
+
+@pytest.mark.parametrize(("what", "says"), BY_RECORD.values(), ids=BY_RECORD)
+def test_code_that_runs_record_by_record_is_tried_too(what: Callable[[Sums, Tensor], Tensor], says: str) -> None:
+    with _hold(lambda size, outputs: Scaled(7, what)), pytest.raises(BadInput, match=says):
+        open_module(ModuleShape(HELD, (7,), 2), "cpu")
+
+
+def test_no_record_reaches_the_gradient_of_another_where_code_runs_record_by_record() -> None:
+    """Code that mixes the records of a batch, and that no trial has seen: by hooks it does."""
+
+    def moved(road: type[Road]) -> float:
+        torch.manual_seed(0)
+        own, rows = road(Sums(7, _shift), (7,), lambda found, count: found), torch.rand(5, 7)
+        changed = torch.cat([rows[:4], rows[4:] - 100.0])
+        before, after = ([own.learn(each, seed_logit).cache[0].parts[0][:4]] for each in (rows, changed))
+        return float((before[0] - after[0]).abs().max())
+
+    assert moved(ByLayer) > 50 and moved(ByRecord) == 0
+
+
+@every_shape
+def test_both_roads_give_the_same_gradients(shape: ModuleShape) -> None:
+    torch.manual_seed(0)
+    opened, rows = open_module(shape, "cpu"), torch.rand(6, shape.inputs)
+    by_record = ByRecord(build_module(shape, 0), shape.size_in, lambda found, count: as_outputs(found, shape, count))
+    by_record.load(opened.read(), rows)
+    assert isinstance(opened.road, ByRecord if shape == TABLE["block"] else ByLayer)
+    learnt = [road.learn(rows, _seed) for road in (opened.road, by_record)]
+    for one, other in zip(*(each.cache for each in learnt), strict=True):
+        assert torch.allclose(one.squares, other.squares, rtol=1e-4)
+        for part, same in zip(one.parts, other.parts, strict=True):
+            assert torch.allclose(part, same, rtol=1e-4, atol=1e-6)
+
+
+def _seed(scores: Tensor) -> tuple[Tensor, Tensor]:
+    return torch.ones_like(scores), scores[:, 0]
+
+
 def test_frozen_parts_that_differ_from_build_to_build_are_refused() -> None:
     def build(size: tuple[int, ...], outputs: int) -> nn.Module:
         module = nn.Sequential(nn.Linear(7, 4), nn.Linear(4, outputs))
@@ -336,9 +414,10 @@ def test_frozen_parts_that_differ_from_build_to_build_are_refused() -> None:
         ModuleShape(HELD, (7,), 2).initial(1)
 
 
-def test_a_buffer_that_changes_on_protected_rows_ends_the_run() -> None:
+@pytest.mark.parametrize("what", [_remember_far, _write_far])
+def test_a_buffer_that_changes_on_protected_rows_ends_the_run(what: Callable[[Sums, Tensor], Tensor]) -> None:
     """What a trial on made-up rows did not show."""
-    with _hold(lambda size, outputs: Sums(7, _remember_far)):
+    with _hold(lambda size, outputs: Sums(7, what)):
         shape = ModuleShape(HELD, (7,), 2)
         kernel = ModuleKernel(shape, shape.initial(0)[None])
         rows = np.full((3, 7), -1e7, dtype=np.float32)

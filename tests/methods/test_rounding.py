@@ -20,7 +20,7 @@ from fairpriv_core.engine.layers import Dense, LayeredShape
 from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.torch.device import DeviceKernel
-from fairpriv_core.engine.torch.kernel import LayeredKernel
+from fairpriv_core.engine.torch.kernel import TorchKernel
 from fairpriv_core.engine.torch.module_kernel import ModuleKernel
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.dp_sgd import DpSgd
@@ -85,7 +85,7 @@ def _kernels(models: int) -> dict[str, Kernel]:
         "logistic": Kernel(logistic, start[logistic]),
         "deep": Kernel(deep, start[deep]),
         "device": DeviceKernel(deep, start[deep], "cpu"),
-        "images": LayeredKernel(images, start[images]),
+        "images": TorchKernel(images, start[images]),
         "module": ModuleKernel(module, np.stack([module.initial(seed) for seed in range(models)]) + np.float32(0.01)),
     }
 

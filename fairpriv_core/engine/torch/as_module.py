@@ -16,11 +16,12 @@ from torch.nn.utils import vector_to_parameters
 
 from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.corrected import SCORE_WEIGHT, Corrected
-from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, LayeredShape, MaxPool, MeanPool, Place
+from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.engine.models import Joint, Mixture, Thresholds
 from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.predict import THRESHOLD, Network
+from fairpriv_core.engine.torch.layers import build_layers
 from fairpriv_core.engine.training import CPU
 from fairpriv_core.engine.trees import Trees, TreesShape
 from fairpriv_core.errors import BadInput
@@ -41,7 +42,7 @@ def as_module(network: Network, parameters: np.ndarray) -> nn.Module:
         case NetworkShape():
             return _Copies(network, (1.0,), parameters)
         case LayeredShape():
-            return _Outputs(nn.Sequential(*map(_build_layer, network.places)), network, parameters)
+            return _Outputs(build_layers(network), network, parameters)
         case ModuleShape():
             own = import_module(_OWN)
             own.open_module(network, CPU)  # checks its hashes
@@ -129,23 +130,6 @@ class _Outputs(nn.Module):
 def _both(positive: Tensor) -> Tensor:
     """Return the scores of both labels from those of the positive one (n, 1)."""
     return torch.cat([1.0 - positive, positive], dim=1)
-
-
-def _build_layer(place: Place) -> nn.Module:
-    layer, found = place.layer, place.layer.weights(place.size)
-    match layer:
-        case Dense():
-            assert found is not None
-            return nn.Sequential(nn.Flatten(), nn.Linear(found[1], layer.units))
-        case Convolution():
-            return nn.Conv2d(place.size[0], layer.channels, layer.side, layer.stride, layer.padding)
-        case GroupNorm():
-            return nn.GroupNorm(layer.groups, place.size[0], eps=layer.SMALL)
-        case MaxPool():
-            return nn.MaxPool2d(layer.side, layer.stride)
-        case MeanPool():
-            return nn.AdaptiveAvgPool2d(1)
-    return nn.ReLU()
 
 
 class _Copies(nn.Module):

@@ -1,11 +1,13 @@
-"""The kernel for networks of layers, in PyTorch: one back-propagation, per-record norms, one weighted sum.
+"""The kernel for networks in PyTorch: one back-propagation, per-record norms, one weighted sum.
+
+Networks of layers are modules as persons' own are (module_kernel.py), and gradients.py makes the records' gradients.
 
 With one logit the unit is that of `Kernel`, the gradient of the logit. With l outputs it is the record's loss itself,
 since they have no one Jacobian: norms are those of its gradient, and `Records.deviation` is 1. Other seeds are
-back-propagated by `LayeredPass.back`.
+back-propagated by `TorchPass.back`.
 
 Models are taken one after the other and records some at a time, so that what lies in memory at once is bounded
-(`_WORKING`); so is what is cached until weights are known (`_CACHED`): beyond it, it is made again when it is summed.
+(`_AT_ONCE`); so is what is cached until weights are known (`_CACHED`): beyond it, it is made again when it is summed.
 Where parts begin follows from the network alone, so that a resumed fit gives the same bits.
 """
 
@@ -25,20 +27,20 @@ from fairpriv_core.engine.kernel import Batch, Kernel, Pass, SeededPass
 from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.torch.device import exactly, open_device
-from fairpriv_core.engine.torch.layers import LayerCache, Outer, Scratch
-from fairpriv_core.engine.torch.model import (
-    LayeredModel,
+from fairpriv_core.engine.torch.gradients import (
+    ByLayer,
+    LayerCache,
     Learnt,
+    Outer,
+    Road,
     Seed,
-    count_cached,
-    count_working,
     seed_logit,
     seed_losses,
 )
+from fairpriv_core.engine.torch.layers import build_layers
 from fairpriv_core.privacy.sums import BLOCK
 
-_WORKING = 4 * 2**20  # bytes of activations at once: what a processor's cache holds
-_WORKING_ELSEWHERE = 512 * 2**20
+_AT_ONCE = 2**22  # numbers of records' gradients that are made at once, 16 MiB
 _CACHED = 2**30  # bytes
 _HELD = 31 * 2**20  # bytes: Linux' allocator gives back at once what is above twice the largest block freed, and a step
 # that has to ask for its memory anew takes a third longer
@@ -56,8 +58,25 @@ class Learner(Protocol):
         """Return what `rows` (b, d) give when `seed` of their scores is propagated back."""
 
 
+class LayeredModel:
+    """A network of layers with parameters `flat` (P,); models take turns in one module."""
+
+    def __init__(self, road: Road, flat: Tensor) -> None:
+        self._road, self._flat = road, flat
+
+    def score(self, rows: Tensor) -> Tensor:
+        """Return the scores (b, l) of `rows` (b, d)."""
+        self._road.load(self._flat, self)
+        return self._road.score(rows)
+
+    def learn(self, rows: Tensor, seed: Seed) -> Learnt:
+        """Return what `rows` (b, d) give when `seed` of their scores is propagated back."""
+        self._road.load(self._flat, self)
+        return self._road.learn(rows, seed)
+
+
 @dataclass
-class LayeredPass(SeededPass):
+class TorchPass(SeededPass):
     """A pass over B records of K models: `logits` (K, B) or (K, B, l), and gradients of what `seeds` derive.
 
     `each` (layers, K, B) are the squared norms of each layer's gradient, `values` (K, B) what was derived: losses, if
@@ -68,7 +87,7 @@ class LayeredPass(SeededPass):
     values: np.ndarray
     of_losses: bool
     seeds: Seeds | None
-    kernel: LayeredKernel
+    kernel: TorchKernel
     cache: list[list[list[LayerCache]]] = field(default_factory=list)
 
     @property
@@ -93,7 +112,7 @@ class LayeredPass(SeededPass):
         """What the last layer is fed (K, B, in)."""
         return self.kernel.embed(self)
 
-    def back(self, seeds: np.ndarray) -> LayeredPass:
+    def back(self, seeds: np.ndarray) -> TorchPass:
         """Return the pass over the same records with the gradients of sum_c seeds_c logits_c, `seeds` (K, B, l)."""
         wanted = torch.from_numpy(np.ascontiguousarray(seeds, dtype=self.logits.dtype))
 
@@ -105,29 +124,34 @@ class LayeredPass(SeededPass):
 
 
 @dataclass
-class LayeredKernel(Kernel):
-    """K networks of layers over a flat array (K, P) that is updated in place and read at every pass."""
+class TorchKernel(Kernel):
+    """K networks of one shape over a flat array (K, P) that is updated in place and read at every pass."""
 
     shape: LayeredShape | ModuleShape
     device: str = "cpu"
     _place: torch.device = field(init=False)
     _length: int = field(init=False)
-    _scratch: Scratch = field(init=False, default_factory=Scratch)
+    _road: Road = field(init=False)
 
     def __post_init__(self) -> None:
         self._place = open_device(self.device)
         self._total, self._exact = np.empty_like(self.parameters), np.empty(self.parameters.shape)
-        working = _WORKING if self._place.type == "cpu" else _WORKING_ELSEWHERE
-        self._length = self._count_rows(working // self.parameters.itemsize)
+        room = max(_AT_ONCE // self.parameters.shape[1], 1)
+        self._length = min(1 << (room.bit_length() - 1), BLOCK)
+        self._road = self._open_road()
         torch.empty(_HELD, dtype=torch.uint8)  # never written: freeing it is what counts
 
-    def take(self, batch: Batch) -> LayeredPass:
+    def parts_at(self, count: int) -> bool:
+        """Return whether a pass takes the first `count` rows without any that come after; see `Kernel.parts_at`."""
+        return count % self._length == 0
+
+    def take(self, batch: Batch) -> TorchPass:
         """Return the pass over a batch and its losses."""
         return self.run(batch.features, labels=batch.label)
 
     def run(
         self, rows: np.ndarray, squares: np.ndarray | None = None, *, labels: np.ndarray | None = None
-    ) -> LayeredPass:
+    ) -> TorchPass:
         """Return the pass over `rows` (S, B, d) with `labels` (S, B): each of S streams is shared by K / S models.
 
         The gradients of one logit need no labels. Of l outputs only `logits` are found without them, for seeds that
@@ -144,12 +168,12 @@ class LayeredKernel(Kernel):
         """Return the outputs of some of the models on `rows` (n, d): (models, n) or (models, n, l)."""
         return type(self)(self.shape, self.parameters[models], self.device)._score(rows[None]).logits
 
-    def alone(self, model: int) -> LayeredKernel:
+    def alone(self, model: int) -> TorchKernel:
         """Return a kernel of one of the models, over the same parameters."""
         return type(self)(self.shape, self.parameters[model : model + 1], self.device)
 
     @torch.inference_mode()
-    def embed(self, passed: LayeredPass) -> np.ndarray:
+    def embed(self, passed: TorchPass) -> np.ndarray:
         """Return what the last layer of each model is fed (K, B, in), the very numbers that sums are made of."""
         inputs = self.shape.views(self.parameters)[-1][0].shape[2]
         found = np.empty((*passed.logits.shape[:2], inputs), dtype=self.parameters.dtype)
@@ -167,7 +191,7 @@ class LayeredKernel(Kernel):
 
         Records of a part, BLOCK at most, are added in float32, and the parts in float64 (privacy/sums.py).
         """
-        assert isinstance(passed, LayeredPass)
+        assert isinstance(passed, TorchPass)
         inside = slice(*rows.indices(passed.rows.shape[1])[:2])
         by_layer = weights if weights.ndim == 3 else weights[None]
         by_model = self._send(by_layer.astype(self.parameters.dtype, copy=False)).transpose(0, 1)
@@ -182,7 +206,7 @@ class LayeredKernel(Kernel):
         return sums
 
     def _sum_up(
-        self, passed: LayeredPass, model: int, rows: slice, factors: Tensor, chosen: Tensor | None = None
+        self, passed: TorchPass, model: int, rows: slice, factors: Tensor, chosen: Tensor | None = None
     ) -> Tensor:
         """Return one model's sum (P,) by `factors` (1 or layers, rows)."""
         total = torch.zeros(self.parameters.shape[1], dtype=torch.float64, device=self._place)
@@ -206,7 +230,7 @@ class LayeredKernel(Kernel):
         before, again = self._send(each), torch.stack([layer.squares[rows] for layer in cache])
         return torch.where(again > before, (before / again).sqrt(), 1.0)
 
-    def _caches(self, passed: LayeredPass, model: int) -> Iterator[tuple[slice, list[LayerCache]]]:
+    def _caches(self, passed: TorchPass, model: int) -> Iterator[tuple[slice, list[LayerCache]]]:
         """Yield each part of the records with its cache by layer, held since the forward pass or made again."""
         parts = self._parts(passed.rows.shape[1])
         if passed.cache:
@@ -218,10 +242,9 @@ class LayeredKernel(Kernel):
             yield part, network.learn(self._own(passed.rows, model, part), passed.seeds(model, part)).cache
 
     @torch.inference_mode()
-    def derive(self, rows: np.ndarray, seeds: Seeds, *, of_losses: bool = False) -> LayeredPass:
+    def derive(self, rows: np.ndarray, seeds: Seeds, *, of_losses: bool = False) -> TorchPass:
         """Return the pass over `rows` (S, B, d) with the gradients of what `seeds` derive of their scores."""
         passed = self._begin(rows, seeds, of_losses=of_losses)
-        keeps = passed.values.size * self._count_cached() * self.parameters.itemsize <= _CACHED
         with exactly(self._place):
             for model in range(len(self.parameters)):
                 network, held = self._open(model), list[list[LayerCache]]()
@@ -230,12 +253,13 @@ class LayeredKernel(Kernel):
                     passed.logits[model, part] = learnt.scores.squeeze(1).cpu().numpy()  # the one of one logit
                     passed.values[model, part] = learnt.values.cpu().numpy()
                     passed.each[:, model, part] = learnt.squares.cpu().numpy()
+                    keeps = passed.values.size * learnt.numbers * self.parameters.itemsize <= _CACHED
                     held += [learnt.cache] if keeps else []
-                passed.cache += [held] if keeps else []
+                passed.cache += [held] if held else []
         return passed
 
     @torch.inference_mode()
-    def _score(self, rows: np.ndarray) -> LayeredPass:
+    def _score(self, rows: np.ndarray) -> TorchPass:
         passed = self._begin(rows, None, of_losses=False)
         with exactly(self._place):
             for model in range(len(self.parameters)):
@@ -245,10 +269,10 @@ class LayeredKernel(Kernel):
                     passed.logits[model, part] = scores.squeeze(1).cpu().numpy()
         return passed
 
-    def _begin(self, rows: np.ndarray, seeds: Seeds | None, *, of_losses: bool) -> LayeredPass:
+    def _begin(self, rows: np.ndarray, seeds: Seeds | None, *, of_losses: bool) -> TorchPass:
         shape, kind = (len(self.parameters), rows.shape[1]), self.parameters.dtype
         layers = len(self.shape.views(self.parameters))
-        return LayeredPass(
+        return TorchPass(
             rows,
             *(np.empty(0), [], []),
             logits=np.empty(shape if self.shape.outputs == 1 else (*shape, self.shape.outputs), dtype=kind),
@@ -262,21 +286,13 @@ class LayeredKernel(Kernel):
     def _parts(self, count: int) -> list[slice]:
         return [slice(start, min(start + self._length, count)) for start in range(0, count, self._length)]
 
-    def _count_rows(self, numbers: int) -> int:
-        """Return how many records to take at once where so many numbers are to be at hand: a power of two."""
+    def _open_road(self) -> Road:
         assert isinstance(self.shape, LayeredShape)
-        room = max(numbers // count_working(self.shape), 1)
-        return min(1 << (room.bit_length() - 1), BLOCK)
-
-    def _count_cached(self) -> int:
-        """Return how many numbers of a record are cached until its weight is known."""
-        assert isinstance(self.shape, LayeredShape)
-        return count_cached(self.shape)
+        module = build_layers(self.shape, place=self._place, kind=torch.from_numpy(self.parameters).dtype)
+        return ByLayer(module, self.shape.size_in, lambda found, count: found)
 
     def _open(self, model: int) -> Learner:
-        assert isinstance(self.shape, LayeredShape)
-        own = self._send(self.parameters[model])
-        return LayeredModel(self.shape, own, self._scratch, multiple=max(self._length // 4, 1))
+        return LayeredModel(self._road, self._send(self.parameters[model]))
 
     def _own(self, rows: np.ndarray, model: int, part: slice) -> Tensor:
         """Return a part of one model's rows."""

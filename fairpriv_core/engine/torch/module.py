@@ -1,38 +1,33 @@
-"""A person's own PyTorch module with per-record gradients by Opacus' hooks: built, opened once, and used by kernels.
+"""A person's own PyTorch module: built, opened once, tried, and used by kernels.
 
-Opacus gives gradients and nothing else: clipping, sums, noise and counting are this project's. What is not trained
-(frozen parameters, buffers) never changes, so that a module is its trainable parameters, one flat vector, and what it
-was built with. Parts without trainable parameters are used as in evaluation: dropout does nothing, and frozen batch
-norm divides by what it holds.
+Its records' gradients are made by gradients.py; clipping, sums, noise and counting are those of any network. What is
+not trained (frozen parameters, buffers) never changes, so that a module is its trainable parameters, one flat vector,
+and what it was built with. Parts without trainable parameters are used as in evaluation: dropout does nothing, and
+frozen batch norm divides by what it holds.
 """
 
 from __future__ import annotations
 
 import hashlib
-import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from itertools import chain
 from threading import RLock
 from typing import Any
 
 import numpy as np
 import torch
-from opacus import GradSampleModule
 from torch import Tensor, nn
 
 from fairpriv_core.engine.modules import ModuleShape, Trained, find_held, hash_sources, import_build
 from fairpriv_core.engine.torch.device import open_device
-from fairpriv_core.engine.torch.model import Learnt, Seed
-from fairpriv_core.engine.torch.module_checks import check_layers, check_module, find_doubt
+from fairpriv_core.engine.torch.gradients import Learnt, Seed, open_road
+from fairpriv_core.engine.torch.module_checks import check_layers, check_module, find_doubt, have_same_bits
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.privacy.sums import BLOCK
 from fairpriv_core.seeds import public_generator
 
 _TOLD_BY = ("its package's sources are", "its frozen parameters and buffers are", "its tensors are")
-_WIDE = 512  # values whose squares are added in their own precision (privacy/sums.py counts on no more than 4,096)
 
 
 def open_module(shape: ModuleShape, device: str) -> OpenModule:
@@ -63,17 +58,13 @@ class OpenModule:
         self.code = hash_sources(shape.reference)
         module = build_module(shape, 0)
         self.fixed = hash_fixed(module)
-        self.weights = [(name, each) for name, each in module.named_parameters() if each.requires_grad]
-        self.size = sum(each.numel() for _, each in self.weights)
-        tensors = {name: list(each.shape) for name, each in self.weights}
+        self._module = module.to(self.place)
+        self.road = open_road(module, shape.size_in, lambda found, count: as_outputs(found, shape, count))
+        self.size, self.layers = self.road.size, self.road.places
+        tensors = {name: list(each.shape) for name, each in self.road.weights}
         self.trained = Trained(self.code, self.fixed, self.size, tensors)
-        self.layers = _divide(self.weights)
-        with _unwarned():
-            self._gradients = GradSampleModule(module.to(self.place), loss_reduction="sum", strict=False)
-        self._module = module
-        self._owner: object = None
         self.passes = 0
-        self._kept = read_kept(module)
+        self._keep()
         check_module(self)
         self.doubt = find_doubt(self)
 
@@ -97,24 +88,25 @@ class OpenModule:
         parts = [each.detach().numpy().ravel() for each in module.parameters() if each.requires_grad]
         return np.concatenate(parts).astype(np.float32)
 
-    @torch.no_grad()
     def load(self, flat: Tensor, owner: object) -> None:
         """Put parameters (P,) into the module, unless `owner` was the last to do so."""
-        if owner is self._owner:
-            return
-        self._owner, start = owner, 0
-        for _, each in self.weights:
-            each.copy_(flat[start : start + each.numel()].view(each.shape))
-            start += each.numel()
-        self._kept = read_kept(self._module)
+        if self.road.load(flat, owner):
+            self._keep()
+
+    def _keep(self) -> None:
+        self._kept, self._values = read_kept(self._module), {name: each.clone() for name, each in self._list_tensors()}
+
+    def _list_tensors(self) -> list[tuple[str, Tensor]]:
+        tensors = chain(self._module.named_parameters(), self._module.named_buffers())
+        return [(name, each.detach()) for name, each in tensors]
 
     def read(self) -> Tensor:
         """Return the parameters (P,) that are in the module."""
-        return torch.cat([each.detach().reshape(-1).clone() for _, each in self.weights])
+        return torch.cat([each.detach().reshape(-1).clone() for _, each in self.road.weights])
 
     def hash_state(self) -> str:
         """Return a SHA-256 of all that the module holds."""
-        return hash_values(self._gradients.named_parameters(), self._gradients.named_buffers())
+        return hash_values(self._module.named_parameters(), self._module.named_buffers())
 
     def list_inplace(self) -> list[str]:
         """Return the parts that overwrite what they are given, each with its name."""
@@ -123,80 +115,38 @@ class OpenModule:
 
     def score(self, rows: Tensor) -> Tensor:
         """Return the outputs (b, outputs) of `rows` (b, d)."""
-        with torch.no_grad(), _unwarned():
-            scores = self._forward(rows)
+        scores = self.road.score(rows)
         self._require_unchanged()
         return scores
 
     def give(self, rows: Tensor) -> Tensor:
         """Return what the module itself gives for `rows` (b, d), as (b, …)."""
         with torch.no_grad():
-            found: Tensor = self._gradients(rows.view(-1, *self.shape.size_in)).reshape(len(rows), -1)
+            found: Tensor = self._module(rows.view(-1, *self.shape.size_in)).reshape(len(rows), -1)
         self._require_unchanged()
         return found
 
     def differentiate(self, row: Tensor, delta: Tensor) -> Tensor:
-        """Return the gradient (P,) of sum(delta * outputs) of one row (1, d), by autograd without Opacus."""
-        self._gradients.disable_hooks()
-        try:
-            with torch.inference_mode(False), torch.enable_grad(), _unwarned():
-                total = (delta * self._forward(row.clone())).sum()
-                wanted = [each for _, each in self.weights]
-                found = torch.autograd.grad(total, wanted, allow_unused=True, materialize_grads=True)
-        finally:
-            self._gradients.enable_hooks()
+        """Return the gradient (P,) of sum(delta * outputs) of one row (1, d), by autograd alone."""
+        with torch.inference_mode(False), torch.enable_grad():
+            total = (delta * self.road.forward(row.clone())).sum()
+            wanted = [each for _, each in self.road.weights]
+            found = torch.autograd.grad(total, wanted, allow_unused=True, materialize_grads=True)
         return torch.cat([each.reshape(-1) for each in found])
 
     def learn(self, rows: Tensor, seed: Seed) -> Learnt:
         """Return what `rows` (b, d) give when `seed` of their outputs is propagated back."""
-        with torch.inference_mode(False), torch.enable_grad(), _unwarned():
-            scores = self._forward(rows.clone())
-            delta, values = seed(scores.detach())
-            try:
-                torch.autograd.backward(scores, delta)
-                gradients = [self._take(name, each, len(rows)) for name, each in self.weights]
-            finally:
-                self._clear()
+        learnt = self.road.learn(rows, seed)
         self._require_unchanged()
-        cache = [Gradients.of(gradients[first:stop]) for first, stop in self._places]
-        return Learnt(scores.detach(), values, list(cache))
-
-    @property
-    def _places(self) -> Iterator[tuple[int, int]]:
-        """Yield which of the trained parameters each layer has."""
-        first = 0
-        for _, group in groupby(self.weights, key=_name_layer):
-            count = len(list(group))
-            yield first, first + count
-            first += count
-
-    def _forward(self, rows: Tensor) -> Tensor:
-        found = self._gradients(rows.view(-1, *self.shape.size_in))
-        return as_outputs(found, self.shape, len(rows))
-
-    def _take(self, name: str, parameter: Any, count: int) -> Tensor:
-        """Return each record's gradient (count, n) of one parameter; 0 of one that no output came through."""
-        found = parameter.grad_sample
-        if found is None:
-            return torch.zeros(count, parameter.numel(), device=self.place)
-        if not isinstance(found, Tensor) or found.shape != (count, *parameter.shape):
-            layer = name.rpartition(".")[0] or name
-            raise RunFailed(
-                f"network '{self.shape.reference}' gave no gradient of each of {count} records for '{layer}': what it "
-                "takes must have the records first, also where all share it, such as positions: "
-                "positions.expand(len(rows), -1)."
-            )
-        return found.detach().reshape(count, -1)
-
-    def _clear(self) -> None:
-        each: Any
-        for _, each in self.weights:
-            each.grad = each.grad_sample = None
+        return learnt
 
     def _require_unchanged(self) -> None:
         """Stop where forward left anything in the module: what one record left there, others would see."""
         found = read_kept(self._module)
         changed = [name for name in found.keys() | self._kept.keys() if found.get(name) != self._kept.get(name)]
+        changed = changed or [
+            name for name, each in self._list_tensors() if not have_same_bits(each, self._values[name])
+        ]
         if changed:
             raise RunFailed(
                 f"network '{self.shape.reference}' changed '{min(changed)}' in forward: records would not stay apart. "
@@ -205,7 +155,7 @@ class OpenModule:
 
 
 #: attributes of a part that PyTorch and Opacus keep for themselves
-_OTHERS = {*vars(nn.Module()), "activations", "max_batch_len"}
+_OTHERS = {*vars(nn.Module()), "max_batch_len"}
 _DEEP = 4  # of lists and objects inside each other
 
 
@@ -247,56 +197,6 @@ def _mark(value: Any, deep: int) -> Any:
     if deep and hasattr(value, "__dict__") and not isinstance(value, nn.Module | type) and not callable(value):
         return _Same(value), [(name, _mark(each, deep - 1)) for name, each in vars(value).items()]
     return _Same(value)
-
-
-@dataclass
-class Gradients:
-    """The gradients of one layer's parameters, each (b, n), as they are; a sum adds these very numbers up."""
-
-    squares: Tensor
-    parts: list[Tensor]
-
-    @classmethod
-    def of(cls, parts: list[Tensor]) -> Gradients:
-        """Return the gradients with their squared norms."""
-        return cls(sum(map(measure_squares, parts), torch.tensor(0.0)).float(), parts)
-
-    def sum(self, weights: Tensor, rows: slice, chosen: Tensor | None) -> Tensor:
-        """Return the sum over `rows` of weight times gradient, flat; what is not `chosen` contributes nothing."""
-        each = (part[rows] for part in self.parts)
-        if chosen is not None:
-            each = (torch.where(chosen[:, None], part, 0.0) for part in each)
-        return torch.cat([add_blocks(weights, part) for part in each])
-
-
-def add_blocks(weights: Tensor, values: Tensor) -> Tensor:
-    """Return weights (b,) @ values (b, n), float64 (n,): BLOCK rows at a time in float32 (privacy/sums.py)."""
-    whole = len(weights) - len(weights) % BLOCK
-    if not whole:
-        return (weights @ values).double()
-    blocks = weights[:whole].view(-1, 1, BLOCK) @ values[:whole].view(-1, BLOCK, values.shape[1])
-    total = blocks.sum(dim=(0, 1), dtype=torch.float64)
-    if whole < len(weights):
-        total += weights[whole:] @ values[whole:]
-    return total
-
-
-def measure_squares(values: Tensor) -> Tensor:
-    """Return the squared L2 norm of each of `values` (b, n), (b,) float64: _WIDE squares at a time in float32."""
-    size = values.shape[1]
-    whole = size - size % _WIDE
-    total = _square(values[:, whole:]).double()
-    if whole:
-        total += _square(values[:, :whole].reshape(len(values), -1, _WIDE)).sum(dim=1, dtype=torch.float64)
-    return total
-
-
-def _square(values: Tensor) -> Tensor:
-    """Return the sum of squares along the last axis; NumPy's product takes a tenth of the time on a processor."""
-    if values.device.type == "cpu":
-        own = values.numpy()
-        return torch.from_numpy(np.vecdot(own, own))
-    return values.square().sum(dim=-1)
 
 
 def build_module(shape: ModuleShape, seed: int) -> nn.Module:
@@ -362,30 +262,8 @@ def as_outputs(found: Any, shape: ModuleShape, count: int) -> Tensor:
     )
 
 
-def _divide(trained: list[tuple[str, nn.Parameter]]) -> list[slice]:
-    """Return where each layer's parameters lie in the flat vector; a layer is the part that they belong to."""
-    layers, start = [], 0
-    for _, group in groupby(trained, key=_name_layer):
-        size = sum(each.numel() for _, each in group)
-        layers.append(slice(start, start + size))
-        start += size
-    return layers
-
-
-def _name_layer(named: tuple[str, nn.Parameter]) -> str:
-    return named[0].rpartition(".")[0]
-
-
 def _say_changed(reference: str, what: str) -> str:
     return (
         f"network '{reference}' is not the one that this model was trained with: {what} others; install the version "
         "that it was trained with."
     )
-
-
-@contextmanager
-def _unwarned() -> Iterator[None]:
-    """Keep quiet what PyTorch says of Opacus' hooks, on rows that need no gradient."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield

@@ -3,7 +3,7 @@
 A bound on what one record adds holds where its output and gradient depend on that record alone. Layers that are known
 to mix records are refused by name, by Opacus' validator. For all else the module is tried on made-up rows: with one
 row replaced every other row must give the same bits, and a row among others the same gradient as autograd gives it
-alone. That also finds gradients that Opacus' hooks do not know how to make, and numbers drawn in forward. Rows have
+alone. That also finds gradients that Opacus makes otherwise, and numbers drawn in forward. Rows have
 both signs, are few and as many as a pass takes, and the one that is replaced is far out or no number, too. While it
 trains, the trial is repeated with the parameters and the number of rows of then.
 
@@ -22,15 +22,13 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from fairpriv_core.engine.modules import ModuleShape
-from fairpriv_core.engine.torch.model import Learnt, Seed
+from fairpriv_core.engine.torch.gradients import Learnt, Road, Seed, list_unknown
 from fairpriv_core.errors import BadInput, FairprivError, RunFailed
 from fairpriv_core.privacy.sums import BLOCK
 from fairpriv_core.seeds import public_generator
 
 _BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 _ROWS = 8
-#: rows of one pass at most
-MOST_ROWS = 2 * BLOCK
 _MOVED = 0.1  # how far parameters are moved: what starts at 0 would hide what is behind it
 _LARGE = 1e3
 _FAR = 10.0  # how far parameters are moved where outputs are to show what bounds them
@@ -43,6 +41,7 @@ class Opened(Protocol):
     shape: ModuleShape
     place: torch.device
     size: int
+    road: Road
 
     def load(self, flat: Tensor, owner: object) -> None: ...
     def score(self, rows: Tensor) -> Tensor: ...
@@ -100,7 +99,7 @@ def check_module(opened: Opened) -> None:
         _require(opened, opened.hash_state() == before, _CHANGED)
         _check_others(opened, rows, delta)
         _check_alone(opened, rows, delta)
-        for count in (_ROWS, MOST_ROWS):
+        for count in (_ROWS, BLOCK):
             _check_wide(opened, count, draw)
         _require(opened, opened.hash_state() == before, _CHANGED)
     except BadInput:
@@ -134,9 +133,16 @@ def _explain(opened: Opened, error: Exception) -> str:
             "set inplace=False."
         )
     said = f"{type(error).__name__}: {error}"
+    unknown = list_unknown(opened.road.module)
+    if unknown:
+        return (
+            f"network '{reference}' trains parameters outside the layers that Opacus knows ({unknown[0]}), so that its "
+            f"code runs on one record at a time, and cannot: {said}"
+        )
     return f"network '{reference}' does not take rows of size {size} with values from 0 to 1: {said}"
 
 
+_OTHER = "gives a row another output alone than among others"
 _CHANGED = "changes a parameter or buffer in forward, such as a mean"
 _RANDOM = "draws at random in forward, so that no run could go on from a checkpoint; set its dropout to 0"
 
@@ -183,6 +189,7 @@ def _check_wide(opened: Opened, count: int, draw: np.random.Generator) -> None:
         raise
     except Exception:  # its own code, on rows it may not know: a number that is no word of its vocabulary
         return
+    _check_plain(opened, rows, honest[0])
     index = int(draw.integers(count))
     for value in (-rows[index], rows[index] * _LARGE - _LARGE, torch.full_like(rows[index], torch.nan)):
         changed = rows.clone()
@@ -199,16 +206,26 @@ def _compare(opened: Opened, honest: list[Tensor], changed: tuple[Tensor, Tensor
     except Exception:  # its own code, as above
         return
     rest = [place for place in range(len(changed[0])) if place != index]
-    same = all(_have_same_bits(one[rest], another[rest]) for one, another in zip(honest, other, strict=True))
+    same = all(have_same_bits(one[rest], another[rest]) for one, another in zip(honest, other, strict=True))
     _require(opened, same, f"mixes the records of a batch: with row {index} replaced, others changed")
 
 
-def _have_same_bits(one: Tensor, other: Tensor) -> bool:
-    return torch.equal(one.contiguous().view(torch.int32), other.contiguous().view(torch.int32))
+def have_same_bits(one: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors of one shape and kind hold the same, what is no number too."""
+    left, right = (each.contiguous().reshape(-1).view(torch.uint8) for each in (one, other))
+    return torch.equal(left, right)
+
+
+def _check_plain(opened: Opened, rows: Tensor, scores: Tensor) -> None:
+    """Require the scores of rows that pass through as they are: what runs record by record may mix them there."""
+    with torch.no_grad():
+        off = float((opened.road.forward(rows) - scores).norm())
+    _require(opened, not off > _CLOSE * (float(scores.norm()) + 1e-6), _OTHER)
 
 
 def _check_alone(opened: Opened, rows: Tensor, delta: Tensor) -> None:
     scores, *gradients = _learn(opened, rows, delta)
+    _check_plain(opened, rows, scores)
     together = torch.cat(gradients, dim=1)
     for index in range(_ROWS):
         own = opened.differentiate(rows[index : index + 1], delta[index : index + 1])
@@ -217,7 +234,7 @@ def _check_alone(opened: Opened, rows: Tensor, delta: Tensor) -> None:
         _require(opened, off <= _CLOSE * (length + 1e-6), f"{what} (off by {off:.2g} of {length:.2g})")
         alone = opened.score(rows[index : index + 1])[0]
         close = torch.allclose(alone, scores[index], rtol=_CLOSE, atol=_CLOSE)
-        _require(opened, close, "gives a row another output alone than among others")
+        _require(opened, close, _OTHER)
 
 
 def find_doubt(opened: Opened) -> str | None:
@@ -257,8 +274,7 @@ def find_doubt(opened: Opened) -> str | None:
 def _learn(opened: Opened, rows: Tensor, delta: Tensor) -> list[Tensor]:
     """Return the outputs (b, outputs), and each parameter's gradients (b, n), of sum(delta * outputs)."""
     learnt = opened.learn(rows, lambda scores: (delta, scores[:, 0]))
-    caches: list[Any] = learnt.cache
-    return [learnt.scores, *(part for cache in caches for part in cache.parts)]
+    return [learnt.scores, *(part for cache in learnt.cache for part in cache.parts)]
 
 
 def _require(opened: Opened, holds: Any, otherwise: str) -> None:

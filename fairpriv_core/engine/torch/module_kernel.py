@@ -1,8 +1,4 @@
-"""The kernel for a person's own modules: as that for networks of layers, with Opacus' per-record gradients.
-
-Gradients of single records are kept as they are, and norms are those of the very numbers that are summed. Records are
-taken some at a time; of these BLOCK are added in float32, and all else in float64 (privacy/sums.py).
-"""
+"""The kernel for a person's own modules: tried again while they train, and what they say of rows is not passed on."""
 
 from __future__ import annotations
 
@@ -15,28 +11,25 @@ from torch import Tensor
 
 from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.networks import find_memory
-from fairpriv_core.engine.torch.kernel import LayeredKernel, Learner
-from fairpriv_core.engine.torch.model import Learnt, Seed
+from fairpriv_core.engine.torch.gradients import Learnt, Road, Seed
+from fairpriv_core.engine.torch.kernel import Learner, TorchKernel
 from fairpriv_core.engine.torch.module import OpenModule, open_module
-from fairpriv_core.engine.torch.module_checks import MOST_ROWS, check_again
+from fairpriv_core.engine.torch.module_checks import check_again
 from fairpriv_core.errors import BadInput, FairprivError, RunFailed
 
-_AT_ONCE = 2**22  # numbers of records' gradients that are made at once, 16 MiB
 _OF_PARAMETER, _OF_GRADIENT = 90, 12  # bytes: of a parameter's states, and of a record's gradient as it is made
 _GIB = 2**30
 T = TypeVar("T")
 
 
 @dataclass
-class ModuleKernel(LayeredKernel):
+class ModuleKernel(TorchKernel):
     """K networks of one module over a flat array (K, P) that is updated in place and read at every pass."""
 
     shape: ModuleShape
     _opened: OpenModule = field(init=False)
 
     def __post_init__(self) -> None:
-        self._opened = open_module(self.shape, self.device)
-        self.shape = replace(self.shape, trained=self._opened.trained)
         super().__post_init__()
         needed, there = (_OF_PARAMETER + _OF_GRADIENT * self._length) * self.parameters.size, find_memory()
         if self._place.type == "cpu" and there is not None and needed > there:
@@ -47,16 +40,10 @@ class ModuleKernel(LayeredKernel):
                 field="network",
             )
 
-    def parts_at(self, count: int) -> bool:
-        """Return whether a pass takes the first `count` rows without any that come after; see `Kernel.parts_at`."""
-        return count % self._length == 0
-
-    def _count_rows(self, numbers: int) -> int:
-        room = max(_AT_ONCE // self._opened.size, 1)
-        return min(1 << (room.bit_length() - 1), MOST_ROWS)
-
-    def _count_cached(self) -> int:
-        return self._opened.size
+    def _open_road(self) -> Road:
+        self._opened = open_module(self.shape, self.device)
+        self.shape = replace(self.shape, trained=self._opened.trained)
+        return self._opened.road
 
     def _open(self, model: int) -> Learner:
         return ModuleModel(self._opened, self._send(self.parameters[model]))
