@@ -31,11 +31,16 @@ from pages.widgets.shared import charts as shared_charts
 from pages.widgets.shared import margins
 from pages.widgets.train import launch
 from tests.launched import config, finish, measured
+from tests.launched import name as ledger_name
 from tests.pages.shown import Open, address_of, charts, find_key, make_csv, said, upload, whole
 
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
 FILES = ["Record (JSON)", "Config (TOML)"]
 MODEL = ["Model (model.safetensors)", "Model (model.json)"]
+
+
+def downloads(page: AppTest) -> list[str]:
+    return [each.proto.label for each in page.get("download_button")]
 
 
 def submit(epsilon: float, epochs: int = 20) -> str:
@@ -133,6 +138,23 @@ def test_another_threshold_shows_each_groups_decisions_and_is_raw_on_rows_of_one
     assert marks == (0 if published else 2)
     page.slider("threshold_at").set_value(1.0).run()
     assert set(page.dataframe[-1].value["true positives"]) == {0}
+
+
+@pytest.mark.usefixtures("own_rows")
+def test_a_threshold_of_ones_own_rows_is_taken_without_an_epsilon(with_runs: Path, open_page: Open) -> None:
+    store = open_store(str(with_runs))
+    key = find_key(store, "pf_ld")
+    page = open_page("run", run=key)
+    page.session_state["threshold"] = True
+    page.run()
+    assert "take_threshold" not in [button.key for button in page.button], "0.5 is the run's own"
+    page.slider("threshold_at").set_value(0.4).run()
+    assert "no proved ε" in said(page, "warning") and "Model with this threshold" not in downloads(page)
+    page.button("take_threshold").click().run()
+    assert "chosen by raw numbers" in said(whole(page), "caption") and "Model with this threshold" in downloads(page)
+    assert store.ledger.lines(ledger_name())[-1].what == "selection"
+    page.slider("threshold_at").set_value(0.3).run()
+    assert "take_threshold" in [button.key for button in page.button], "another one is another choice"
 
 
 def test_a_stopped_run_shows_the_epsilon_of_its_planned_length(open_page: Open) -> None:
