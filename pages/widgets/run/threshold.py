@@ -68,20 +68,24 @@ def _offer(store: RunStore, run: RunFacts[Kind], model: Model, threshold: float)
     problem = problems().get(run.config["data"]["dataset"] or "")
     if not store.database.writable or (problem is not None and problem.terms):
         return
-    taken = None
-    if not run.data.published:
-        key, at, taken = st.session_state.get(_TAKEN, (None, None, None))
-        if (key, at) != (run.key, threshold):
-            with st.popover("Take this threshold …", icon=":material/rule:", key="threshold_ways"):
-                st.warning(_COSTS)
-                for lost in foresee_choice(store, [run.key]):
-                    st.caption(_LOST.format(runs=f"{len(lost.among.all):,}"))
-                st.button("Take it without ε", "take_threshold", on_click=partial(_take, store, run.key, threshold))
-            return
-        st.caption(plain(taken))
-    moved = replace(model, threshold=threshold, unproved=taken)
+    key, at, reason = st.session_state.get(_TAKEN, ("", None, None))
+    if not run.data.published and (key, at) != (run.key, threshold):
+        _ask_first(store, run.key, threshold)
+        return
+    reason = None if run.data.published else str(reason)
+    if reason is not None:
+        st.caption(plain(reason))
+    make = partial(_pack, replace(model, threshold=threshold, unproved=reason))
     name = f"{run.key}-threshold-{threshold:g}.zip"
-    st.download_button("Model with this threshold", partial(_pack, moved), name, "application/zip", key="get_threshold")
+    st.download_button("Model with this threshold", make, name, "application/zip", key="get_threshold")
+
+
+def _ask_first(store: RunStore, key: str, threshold: float) -> None:
+    with st.popover("Take this threshold …", icon=":material/rule:", key="threshold_ways"):
+        st.warning(_COSTS)
+        for lost in foresee_choice(store, [key]):
+            st.caption(_LOST.format(runs=f"{len(lost.among.all):,}"))
+        st.button("Take it without ε", "take_threshold", on_click=partial(_take, store, key, threshold))
 
 
 def _take(store: RunStore, key: str, threshold: float) -> None:
