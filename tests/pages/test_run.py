@@ -32,7 +32,7 @@ from pages.widgets.shared import margins
 from pages.widgets.train import launch
 from tests.launched import config, finish, measured
 from tests.launched import name as ledger_name
-from tests.pages.shown import Open, address_of, charts, find_key, make_csv, said, upload, whole
+from tests.pages.shown import Open, address_of, charts, find_key, make_csv, said, unfold, upload, whole
 
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
 FILES = ["Record (JSON)", "Config (TOML)"]
@@ -75,7 +75,8 @@ def test_a_runs_figures_leave_as_panels_of_one_image_with_what_to_cite(
     monkeypatch.setenv("BROWSER_PATH", chromium)
     with open_store() as store:
         keys = find_key(store, "pf_ld"), find_key(store, "none")
-    page, plain = (whole(open_page("run", run=key)) for key in keys)
+    named = ("run_accuracy_steps", "run_gaps", "run_accuracy_steps_set", "run_gaps_set", "run_group_bars")
+    page, plain = (unfold(open_page("run", run=key), *named) for key in keys)
     offered = {str(each.key) for each in page.get("download_button")}
     assert {f"run_{first}_set_pdf" for first in ("accuracy_steps", "gaps")} <= offered
     assert {code.value.count("@") for code in page.code if "@misc{fairpriv," in code.value} == {2}
