@@ -44,9 +44,7 @@ _RAW = (
     "a run that raw numbers choose has no epsilon: choose with noise (--by noisy --epsilon 0.5) or by released numbers "
     "(--by released), or go on without an epsilon (--without-epsilon)."
 )
-_THRESHOLD = (
-    "The model's threshold was chosen by raw numbers of the test rows, which no epsilon covers; the run's own is 0.5."
-)
+_THRESHOLD = "The model's threshold was chosen by raw numbers of the test rows, which no epsilon covers."
 _ROUNDING = 2.0**-40  # more than what float64 rounds off two gaps
 _SENSITIVITIES = {"attribute": math.sqrt(2.0), "record": 1.0}
 

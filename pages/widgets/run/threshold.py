@@ -59,14 +59,14 @@ def offer_threshold(store: RunStore, run: RunFacts[Kind], model: Model) -> None:
         )
         _show(scored, threshold, run.data.groups, positive)
         st.caption(_KEPT)
-        if threshold != THRESHOLD:
+        if threshold != THRESHOLD and store.database.writable:
             _offer(store, run, model, threshold)
 
 
 def _offer(store: RunStore, run: RunFacts[Kind], model: Model, threshold: float) -> None:
     """Draw the way to take the model with a threshold; of a person's own rows it says first what that costs."""
     problem = problems().get(run.config["data"]["dataset"] or "")
-    if not store.database.writable or (problem is not None and problem.terms):
+    if problem is not None and problem.terms:
         return
     key, at, reason = st.session_state.get(_TAKEN, ("", None, None))
     if not run.data.published and (key, at) != (run.key, threshold):
@@ -77,7 +77,8 @@ def _offer(store: RunStore, run: RunFacts[Kind], model: Model, threshold: float)
         st.caption(plain(reason))
     make = partial(_pack, replace(model, threshold=threshold, unproved=reason))
     name = f"{run.key}-threshold-{threshold:g}.zip"
-    st.download_button("Model with this threshold", make, name, "application/zip", key="get_threshold")
+    icon = ":material/download:"
+    st.download_button("Model with this threshold", make, name, "application/zip", key="get_threshold", icon=icon)
 
 
 def _ask_first(store: RunStore, key: str, threshold: float) -> None:
@@ -85,13 +86,12 @@ def _ask_first(store: RunStore, key: str, threshold: float) -> None:
         st.warning(_COSTS)
         for lost in foresee_choice(store, [key]):
             st.caption(_LOST.format(runs=f"{len(lost.among.all):,}"))
-        st.button("Take it without ε", "take_threshold", on_click=partial(_take, store, key, threshold))
-
-
-def _take(store: RunStore, key: str, threshold: float) -> None:
-    reason = attempt(lambda: take_threshold(store, key, threshold))
+        reason = None
+        if st.button("Take it without ε", key="take_threshold"):
+            reason = attempt(lambda: take_threshold(store, key, threshold))
     if reason is not None:
         st.session_state[_TAKEN] = (key, threshold, reason)
+        st.rerun()  # the whole page: its ledger has no bound now
 
 
 def _pack(model: Model) -> bytes:
