@@ -43,13 +43,14 @@ def offer_downloads(figure: FigureData, key: str, *, cited: Sequence[str] = ()) 
 
     Beside them stands the BibTeX of the methods that it draws, and of what is `cited`.
     """
-    help_text = "Download this figure or its numbers"
-    st.fragment(_open)("Save", key, partial(_offer_forms, figure, key, cited), help_text=help_text)
+    says = "Download this figure or its numbers"
+    with st.container(width="content"):  # a part that is drawn alone is as wide as it can be
+        st.fragment(_open)("Save", key, partial(_offer_forms, figure, key, cited), says=says)
 
 
-def _open(label: str, key: str, draw: Callable[[], None], *, help_text: str | None = None) -> None:
+def _open(label: str, key: str, draw: Callable[[], None], *, says: str | None = None) -> None:
     """Draw a button, and what it opens once it is open: of twenty figures on a page a person saves one."""
-    box = st.popover(label, icon=":material/download:", key=f"{key}_save", help=help_text, on_change="rerun")
+    box = st.popover(label, icon=":material/download:", key=f"{key}_save", help=says, on_change="rerun")
     if box.open:
         with box:
             draw()
