@@ -101,5 +101,7 @@ def add_long_run(store: RunStore, points: int) -> str:
 def finish(record: RunRecord, random: np.random.Generator) -> RunRecord:
     """Return `record` at its end, with random decisions on GROUPS groups."""
     labels, group = random.integers(0, 2, ROWS), random.integers(0, GROUPS, ROWS)
-    metrics = measure(labels, random.random(ROWS), group, [f"group {place}" for place in range(GROUPS)])
-    return replace(record, status="finished", released=record.event, metrics=metrics)
+    names = [f"group {place}" for place in range(GROUPS)]
+    metrics = measure(labels, random.random(ROWS), group, names)
+    data = {**record.data, "group_names": names}
+    return replace(record, status="finished", released=record.event, metrics=metrics, data=data)

@@ -17,6 +17,7 @@ Curves = Mapping[str, tuple[Sequence[float], Sequence[float | None]]]  # name ->
 _LATEST = 3  # looks in a row that have to agree
 _SWINGS, _REVERSED = 8, 0.6  # moves of λ that are looked at, and the share of them that turn back
 _FREE, _ALL = 0.01, 0.99  # shares of rows clipped that count as none and all
+_LOUD = 0.05  # noise on a group's mean, as a share of all that the mean can be
 _LOST = 10.0  # a loss, in nats
 _CUTS_FEW = 0.99  # of the rows lie below the bound that is offered
 
@@ -43,6 +44,7 @@ def diagnose(curves: Curves, histograms: Json, *, published: bool) -> list[Diagn
     rules: tuple[Callable[[_Looks], Diagnosis | None], ...] = (
         _find_divergence,
         _find_worse_than_constant,
+        _find_small_group,
         _find_swings,
         _find_idle_bound,
         _find_lost_lengths,
@@ -89,6 +91,20 @@ def _find_worse_than_constant(looks: _Looks) -> Diagnosis | None:
     remedy = " A larger ε, more rows or a smaller network help." if looks.adds_noise else ""
     said = f"The model is worse than one answer for all.{remedy}"
     return Diagnosis(said, "our own rule: three looks in a row below the most common label", looks.kind("test/"))
+
+
+def _find_small_group(looks: _Looks) -> Diagnosis | None:
+    """Noise drowns what is released of a group's mean: it grows as the group's noisy size shrinks."""
+    for name in looks.named("noise/"):
+        [noise] = looks.latest(name, 1)
+        if noise is not None and noise > _LOUD:
+            said = (
+                f"'{name.partition('/')[2]}' is too small for its noise: what moves its λ is off by about "
+                f"{100 * noise:.0f} points. Merge it with another group, or take a larger ε."
+            )
+            source = "Dwork and Roth 2014: noise on a mean grows as its group shrinks, here by its noisy count"
+            return Diagnosis(said, source, looks.kind(name))
+    return None
 
 
 def _find_swings(looks: _Looks) -> Diagnosis | None:

@@ -202,7 +202,8 @@ def may_be_before(one: Measured, others: Iterable[Measured]) -> bool:
 
 def _find_before(settings: Sequence[Measured]) -> Measured | None:
     """Return the one setting among several that the others may be held against, the plain one first; None without."""
-    candidates = [one for one in settings if may_be_before(one, settings)] if len(settings) > 1 else []
+    others = {one.method: one for one in settings}.values()  # a store has thousands of settings of a few methods
+    candidates = [one for one in settings if may_be_before(one, others)] if len(settings) > 1 else []
     return next((one for one in candidates if one.method == REFERENCE_METHOD), candidates[0] if candidates else None)
 
 

@@ -71,11 +71,11 @@ def format_one_answer(run: RunFacts[Kind]) -> str | None:
 
 
 def format_margin(run: RunFacts[Kind], plain: RunFacts[Kind]) -> str | None:
-    """Return where a run lies beside the mixing line; None of plain training itself.
+    """Return where a run lies beside the mixing line; None of plain training itself, and of one that was stopped.
 
     `plain` is a run without privacy and fairness on the same test rows.
     """
-    if run.exact is None or plain.exact is None or run.key == plain.key:
+    if run.exact is None or plain.exact is None or run.key == plain.key or not run.exact.groups:
         return None
     margin = measure_margin(run.exact, plain.exact, run.notion)
     if margin is None and not run.notion.is_of_means:

@@ -66,14 +66,13 @@ def say_answer(answer: Answer, *, accuracy: float | None = None, gap: float | No
         return f"{wanted}: none of {many} has these numbers."
     row = answer.nearest
     means = _format_mean(row.accuracy, percent_text), _format_mean(row.gap, points_text)
-    has = f"accuracy {means[0]}, gap {means[1]} ({row.note.rstrip('.')})"
+    has, seeds = f"accuracy {means[0]}, gap {means[1]}", f"{row.note.rstrip('.')}."
     name = method_style(row.method).title
     if answer.found is not None:
-        return f"{wanted}: the smallest ε of {many} is {format_claim(row)}. {name} has {has} there."
+        return f"{wanted}: the smallest ε of {many} is {format_claim(row)}. {name} has {has} there. {seeds}"
     misses = " and ".join(_list_misses(answer))
-    return (
-        f"{wanted}: none of {many} reaches it. The nearest misses by {misses}: {name} at {format_claim(row)} has {has}."
-    )
+    said = f"{wanted}: none of {many} reaches it. The nearest misses by {misses}"
+    return f"{said}: {name} at {format_claim(row)} has {has}. {seeds}"
 
 
 def _answer(rows: Sequence[TableRow], accuracy: float | None, gap: float | None) -> Answer:

@@ -23,7 +23,7 @@ _FEW = 30  # rows of a group of which so many are told
 _GAP = re.compile(r"test/(\w+)_gap")
 _DRAWN = re.compile(
     r"train/loss|test/(accuracy|constant_accuracy|\w+_gap)|(group|class)/.+/(positive_rate|accuracy)(_low|_high)?|epsilon"
-    r"|(multiplier|clipped|contribution)/.+"
+    r"|(multiplier|noise|clipped|contribution)/.+"
 )
 _QUANTITIES = {
     "gradient_norm": ("Gradient norms", Axis("Norm of a row's gradient"), "C_p", "gradient norm"),

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.ledger.selection import choose_seen, take_epsilon, why_not
+from fairpriv_core.ledger.selection import choose_seen, choose_threshold, take_epsilon, why_not
 from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.store.candidates import Candidates
 from fairpriv_core.store.runs import RunStore
@@ -83,6 +83,15 @@ def withdraw(store: RunStore, lost: Sequence[Lost], *, delta: float = DEFAULT_DE
     """Write down that runs were chosen by raw numbers: they have no epsilon from then on. BadInput beyond a cap."""
     for each in lost:
         take_epsilon(store, each.lose, sorted(each.among.all), delta=delta)
+
+
+def take_threshold(store: RunStore, key: str, threshold: float) -> str | None:
+    """Let the model of run `key` leave with a threshold that raw numbers chose; return why it has no proved epsilon.
+
+    That this model leaves tells that its run was liked. None on rows that everybody has. BadInput beyond a cap.
+    """
+    withdraw(store, foresee_choice(store, [key]))
+    return choose_threshold(store, key, threshold)
 
 
 def list_ways(store: RunStore, lost: Lost) -> list[str]:

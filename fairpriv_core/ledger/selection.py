@@ -44,6 +44,7 @@ _RAW = (
     "a run that raw numbers choose has no epsilon: choose with noise (--by noisy --epsilon 0.5) or by released numbers "
     "(--by released), or go on without an epsilon (--without-epsilon)."
 )
+_THRESHOLD = "The model's threshold was chosen by raw numbers of the test rows, which no epsilon covers."
 _ROUNDING = 2.0**-40  # more than what float64 rounds off two gaps
 _SENSITIVITIES = {"attribute": math.sqrt(2.0), "record": 1.0}
 
@@ -133,6 +134,25 @@ def take_epsilon(store: RunStore, keys: Sequence[str], among: Sequence[str], *, 
     for threat_model in dict.fromkeys(each.posting.entry.threat_model for each in taken):
         alike = [each for each in taken if each.posting.entry.threat_model == threat_model]
         _charge_raw(store, alike, alike, request)
+
+
+def choose_threshold(store: RunStore, key: str, threshold: float) -> str | None:
+    """Write down that a threshold of run `key`'s model was chosen by raw numbers, which its ledger has no bound for.
+
+    Returns why the model with it has no proved epsilon; None on rows that everybody has. BadInput, and nothing is
+    written, beyond a cap.
+    """
+    record = store.record(key)
+    if record is None or store.owner not in (None, store.row(key).owner):
+        raise BadInput(f"run {key} is not yours or has no model: only its owner can choose a threshold.", field="key")
+    if is_published(record.config["data"]):
+        return None
+    request = {"keys": [key], "by": "raw", "metric": None, "threshold": threshold}
+    if store.ledger.find_charge(request) is None:
+        posting = _posting([_Candidate(record, record_posting(record.to_json()))], (), _THRESHOLD)
+        found = {"request": request, "charge": posting.entry.key, "epsilon": None, "epsilon_reason": _THRESHOLD}
+        store.ledger.pay(posting, found, store.payer)
+    return _THRESHOLD
 
 
 def _charge_nothing(

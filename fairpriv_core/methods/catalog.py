@@ -7,6 +7,7 @@ code, so no epsilon of it counts as proved, whatever it says itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar, cast
 
 from fairpriv_core import plugins
@@ -107,8 +108,14 @@ class Catalogue(dict[str, type[Method]]):
 
 def methods() -> Catalogue:
     """Return the catalogue, by GROUPS and what is protected; other packages' methods that declare themselves, last."""
-    own = {method.info.name: method for method in sorted(_METHODS, key=_rank)}
-    return Catalogue({**own, **{plugin.name: plugin.found for plugin in list_plugins() if plugin.fault is None}})
+    return Catalogue(
+        {**_order(_METHODS), **{plugin.name: plugin.found for plugin in list_plugins() if plugin.fault is None}}
+    )
+
+
+@cache
+def _order(own: tuple[type[Method], ...]) -> dict[str, type[Method]]:
+    return {method.info.name: method for method in sorted(own, key=_rank)}
 
 
 def _rank(method: type[Method]) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.shared.setting import Setting
-from fairpriv_core.notions.cells import NO_CELL, build_cells
+from fairpriv_core.notions.cells import NO_CELL, Cells, build_cells
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.text import epsilon_text
 
@@ -46,6 +46,14 @@ def check_sizes(
             f"group '{names[least]}' has about {max(sizes[least], 0.0):.0f} training rows ({known_as}); "
             f"at least {floor:.0f} are needed: take a larger epsilon, or merge the group with another one."
         )
+
+
+def name_noise(cells: Cells, counts: np.ndarray, deviation: float) -> dict[str, float]:
+    """Return the curve of the noise on a dual step's means, under the cell with the least of the noisy `counts`.
+
+    `deviation` is its standard deviation there, as a share of the range of h: public once the counts are released.
+    """
+    return {f"noise/{cells.names[int(counts.argmin())]}": deviation}
 
 
 def chance_of_refusal(size: float, deviation: float) -> float:

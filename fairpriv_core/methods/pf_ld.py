@@ -26,7 +26,7 @@ from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
-from fairpriv_core.methods.cell_counts import MOVED, release_counts
+from fairpriv_core.methods.cell_counts import MOVED, name_noise, release_counts
 from fairpriv_core.methods.clipping_choice import ClippingCurve, Warmup, best_bound, build_curve, proved_noise
 from fairpriv_core.methods.shared.lagrangian import LagrangianRule, cell_means, constraint_norms, finite, outputs
 from fairpriv_core.methods.shared.multipliers import dual_bound, measured, move_multipliers
@@ -363,7 +363,12 @@ class PfLdRule(Stateful, OneSum):
         }
 
     def scalars(self, model: int) -> dict[str, float]:
-        return self._cells.name_curves(multiplier=self._multipliers[model], violation=self._violations[model])
+        curves = self._cells.name_curves(multiplier=self._multipliers[model], violation=self._violations[model])
+        method, counts = self.setting.methods[model], self._counts[model]
+        if not method.pursues:
+            return curves
+        spread = method.noise("noise_dual") * _largest_move(counts, self._cells.label) / 2.0
+        return {**curves, **name_noise(self._cells, counts, spread)}
 
     def notes(self, model: int) -> dict[str, object]:
         names = self._cells.names

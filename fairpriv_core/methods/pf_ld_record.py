@@ -23,7 +23,7 @@ from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
-from fairpriv_core.methods.cell_counts import release_counts
+from fairpriv_core.methods.cell_counts import name_noise, release_counts
 from fairpriv_core.methods.shared.lagrangian import finite, outputs
 from fairpriv_core.methods.shared.multipliers import dual_bound, measured, move_multipliers
 from fairpriv_core.methods.shared.noisy_sums import NoisySumsRule
@@ -164,7 +164,12 @@ class PfLdRecordRule(NoisySumsRule):
 
     def scalars(self, model: int) -> dict[str, float]:
         arrays = self.arrays
-        return self._cells.name_curves(multiplier=arrays["multipliers"][model], violation=arrays["violations"][model])
+        curves = self._cells.name_curves(multiplier=arrays["multipliers"][model], violation=arrays["violations"][model])
+        method, counts = self.setting.methods[model], arrays["noisy_counts"][model]
+        if not method.pursues:
+            return curves
+        moved = _largest_move(arrays["centres"][model], dual_bound(method)) / dual_bound(method)
+        return {**curves, **name_noise(self._cells, counts, method.noise("noise_dual") * moved / float(counts.min()))}
 
     def notes(self, model: int) -> dict[str, object]:
         exported = ("multipliers", "noisy_counts") if self.setting.methods[model].pursues else ()
@@ -230,5 +235,9 @@ def release_deviations(
     values = outputs(k, h=measured(method), target=setting.target, kernel=kernel, feed=feed)[inside]
     deviations = finite(values.clip(bound * MARGIN, bound * (1.0 - MARGIN)) - centres[cell[inside]])
     sums = np.bincount(cell[inside], weights=on_grid(deviations, bound), minlength=cells.count)
-    moved = float(np.maximum(centres, bound - centres).max())
-    return setting.release(k, "dual", sums, sensitivity=moved, index=epoch)
+    return setting.release(k, "dual", sums, sensitivity=_largest_move(centres, bound), index=epoch)
+
+
+def _largest_move(centres: np.ndarray, bound: float) -> float:
+    """Return how far one record moves the sums of h in [0, `bound`] about public `centres`."""
+    return float(np.maximum(centres, bound - centres).max())

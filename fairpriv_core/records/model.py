@@ -22,7 +22,7 @@ from fairpriv_core.data.own_images import read_images
 from fairpriv_core.data.roles import Groups
 from fairpriv_core.engine.models import read_network
 from fairpriv_core.engine.modules import ModuleShape
-from fairpriv_core.engine.predict import THRESHOLD, Network, decision_thresholds, predict_proba
+from fairpriv_core.engine.predict import THRESHOLD, Network, predict_proba, toss_coins
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.forms import UNSTATED, Stated
@@ -41,7 +41,8 @@ class Model:
     """What one takes away of a run: a network, its parameters (P,), and how a file's rows become its features.
 
     `encoder` is `Encoder.to_json`'s text, `grouping` `Groups.to_json`'s where the model decides by group, `image` the
-    size (channels, height, width) of images.
+    size (channels, height, width) of images. `threshold` is what the positive one of two labels' scores must exceed,
+    unless lots are drawn; `unproved` says why no epsilon is proved of a model whose threshold was chosen.
     """
 
     network: Network
@@ -51,6 +52,8 @@ class Model:
     label_names: tuple[str, ...]
     feature_names: tuple[str, ...]
     image: tuple[int, int, int] | None = None
+    threshold: float = THRESHOLD
+    unproved: str | None = None
 
     @classmethod
     def of(cls, fitted: Fitted, train: Dataset) -> Model:
@@ -68,7 +71,9 @@ class Model:
         network, parameters = read_network(described["network"]), _read_parameters(find(PARAMETERS))
         names = tuple(described["label_names"]), tuple(described["feature_names"])
         image = tuple(described["image"]) if described.get("image") is not None else None
-        return cls(network, parameters, described["encoder"], described.get("grouping"), *names, image)
+        threshold = THRESHOLD if described["threshold"] is None else float(described["threshold"])
+        told = described["encoder"], described.get("grouping"), *names, image, threshold
+        return cls(network, parameters, *told, described.get("epsilon_reason"))
 
     def write(self) -> dict[str, bytes]:
         """Return the model's files by name."""
@@ -77,10 +82,11 @@ class Model:
             "network": self.network.to_json(),
             "encoder": self.encoder,
             "grouping": self.grouping,
-            "threshold": None if self.network.is_randomised else THRESHOLD,
+            "threshold": None if self.network.is_randomised else self.threshold,
             "label_names": list(self.label_names),
             "feature_names": list(self.feature_names),
             **({} if self.image is None else {"image": list(self.image)}),
+            **({} if self.unproved is None else {"epsilon": None, "epsilon_reason": self.unproved}),
         }
         parameters = _write_parameters(self.network, self.parameters)
         return {PARAMETERS: parameters, DESCRIPTION: json.dumps(description, indent=1).encode()}
@@ -113,7 +119,10 @@ class Model:
         """
         features, group, read = self._read_rows(read_path(source), stated, limit_bytes)
         score = predict_proba(self.network, self.parameters, features, group)
-        names, decided = self.label_names, decide(score, decision_thresholds(self.network, features))
+        names, decided = (
+            self.label_names,
+            decide(score, toss_coins(features) if self.network.is_randomised else self.threshold),
+        )
         binary = len(names) == TWO
         probability = score[:, 1] if binary else score.max(axis=1)
 

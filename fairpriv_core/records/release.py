@@ -86,6 +86,7 @@ BESIDE = (
     Piece("preview of a sweep", "public", "its keys, cost and refusal, from settings, number of rows and ledger"),
     Piece("ledger", "released", "computed from the events and plans of all runs on the data"),
     Piece("choice of a run", "released", "from noisy numbers that are counted; one by raw numbers ends the runs' ε"),
+    Piece("moved threshold", "raw", "by each group's decisions on test rows; the model that has it states no ε"),
     Piece("predictions", "released", "the model's, on rows of the person who asks"),
     Piece("measured schema", "released", "ranges, bins and values that passed their noise; see a paid schema"),
     Piece("outline and proposed schema", "raw", "of a file, for who holds it: rows left out and why, ranges, values"),

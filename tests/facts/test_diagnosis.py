@@ -51,6 +51,14 @@ def test_nothing_is_said_of_a_run_that_goes_well_or_has_no_curves() -> None:
         assert diagnose(curves, NORMS, published=True) == []
 
 
+@pytest.mark.parametrize("published", [True, False])
+def test_a_group_too_small_for_its_noise_is_named_by_what_was_released(published: bool) -> None:
+    [told] = diagnose({**FINE, "noise/left, yes": curve(0.14)}, {}, published=published)
+    assert "'left, yes' is too small for its noise" in told.sentence and "about 14 points" in told.sentence
+    assert told.kind == ("public" if published else "released") and "noisy count" in told.source
+    assert diagnose({**FINE, "noise/left, yes": curve(0.04)}, {}, published=published) == []
+
+
 @pytest.mark.parametrize(
     ("bound", "published", "expected"), [(20.0, True, 2.0), (20.0, False, None), (1.5, True, None)]
 )

@@ -51,6 +51,11 @@ def test_the_ends_of_the_line_have_no_height() -> None:
         assert found is not None and found.value == pytest.approx(0, abs=1e-12) and found.low <= 0 <= found.high
 
 
+def test_a_run_that_was_stopped_has_no_counts_and_no_height() -> None:
+    stopped = tell({"key": "a", "metrics": {"accuracy": 0.8}})
+    assert format_margin(stopped, run(PLAIN, "b")) is None and format_one_answer(stopped) is None
+
+
 def test_drawing_lots_lies_on_the_line() -> None:
     """Each row is decided as by plain training with chance `lot`, else positively."""
     for lot in [0.2, 0.5, 0.9]:

@@ -14,14 +14,16 @@ from fairpriv_core.ledger.choice import (
     foresee_keeping,
     keep_run,
     refuse_choice,
+    take_threshold,
     withdraw,
 )
 from fairpriv_core.ledger.selection import Criterion, select_run
 from fairpriv_core.privacy.event import Gaussian
+from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.store.claim import Ending, Progress
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.work import WorkStore
-from tests.launched import config, draft, finish, measured
+from tests.launched import config, draft, finish, measured, name
 from tests.stores import ON_BOTH
 
 GAP = "demographic_parity_gap"
@@ -188,3 +190,28 @@ def test_rows_that_everybody_has_are_exempt(store: RunStore) -> None:
     assert lose(store, keys[0]) == [] and store.candidates(keys) == []
     first, second = explore(store, released=False), explore(store, epsilon=2, released=False)
     assert foresee_keeping(store, first) is foresee_keeping(store, second) is None
+
+
+@ON_BOTH
+@pytest.mark.parametrize("method", ["pf_ld", "none"])
+@pytest.mark.usefixtures("own_rows")
+def test_a_threshold_that_is_taken_leaves_no_bound_and_the_run_its_own(store: RunStore, method: str) -> None:
+    key = run(store, method, epsilon=None if method == "none" else 1)
+    before = epsilon(store, key)
+    for threshold in (0.3, 0.3, 0.4):
+        assert "chosen by raw numbers" in (take_threshold(store, key, threshold) or "")
+    lines = [line for line in store.ledger.lines(name()) if line.what == "selection"]
+    assert len(lines) == 2, "what is taken once more is no further choice"
+    for column in (None, "group"):
+        assert compose([line.planned for line in lines], column).unbounded
+    assert epsilon(store, key) == before and lose(store, key) == []
+    with pytest.raises(BadInput, match="only its owner"):
+        take_threshold(RunStore(store.database, "else"), key, 0.3)
+    other = run(store, epsilon=2)
+    take_threshold(store, other, 0.3)
+    assert (epsilon(store, other) is None) == (method == "pf_ld"), "of several runs it was chosen as well"
+
+
+def test_a_threshold_of_rows_that_everybody_has_costs_nothing(store: RunStore) -> None:
+    assert take_threshold(store, run(store), 0.3) is None
+    assert [line.what for line in store.ledger.lines(name())] == ["pf_ld"]

@@ -50,6 +50,13 @@ def click(page: AppTest, label: str) -> AppTest:
     return page
 
 
+def unfold(page: AppTest, *figures: str) -> AppTest:
+    """Open the ways to save the figures that are called so."""
+    for name in figures:
+        page.session_state[f"{name}_save"] = True
+    return whole(page.run())
+
+
 def charts(page: AppTest) -> dict[str, dict[str, Any]]:
     """Return what each chart draws by its name: "figure", "alt", "config"."""
     drawn = [json.loads(each.proto.json) for each in page.get("bidi_component")]

@@ -20,7 +20,7 @@ from fairpriv_core.store.database import Database
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
 from pages.widgets.papers.scoreboard import find_made
-from tests.pages.shown import Open, charts, click, said, whole
+from tests.pages.shown import Open, charts, click, said, unfold, whole
 from tests.papers import tiny
 
 MEASURES = "A worker measures how well four attackers tell who was trained on"
@@ -75,7 +75,8 @@ def test_a_papers_figure_leaves_as_panels_with_what_to_cite(
     open_page: Open, chromium: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BROWSER_PATH", chromium)
-    page = whole(open_page("papers", paper="pf_ld", preset="pf_ld.figure4"))
+    page = open_page("papers", paper="pf_ld", preset="pf_ld.figure4")
+    unfold(page, "paper_set", *(f"paper_{number}" for number in range(5)))
     assert page.button_group("paper_set_columns").value == 2
     assert {f"paper_set_{form}" for form in ("png", "svg", "pdf", "bib")} <= {
         str(each.key) for each in page.get("download_button")

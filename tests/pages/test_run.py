@@ -31,11 +31,16 @@ from pages.widgets.shared import charts as shared_charts
 from pages.widgets.shared import margins
 from pages.widgets.train import launch
 from tests.launched import config, finish, measured
-from tests.pages.shown import Open, address_of, charts, find_key, make_csv, said, upload, whole
+from tests.launched import name as ledger_name
+from tests.pages.shown import Open, address_of, charts, find_key, make_csv, said, unfold, upload, whole
 
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
 FILES = ["Record (JSON)", "Config (TOML)"]
 MODEL = ["Model (model.safetensors)", "Model (model.json)"]
+
+
+def downloads(page: AppTest) -> list[str]:
+    return [each.proto.label for each in page.get("download_button")]
 
 
 def submit(epsilon: float, epochs: int = 20) -> str:
@@ -70,7 +75,8 @@ def test_a_runs_figures_leave_as_panels_of_one_image_with_what_to_cite(
     monkeypatch.setenv("BROWSER_PATH", chromium)
     with open_store() as store:
         keys = find_key(store, "pf_ld"), find_key(store, "none")
-    page, plain = (whole(open_page("run", run=key)) for key in keys)
+    named = ("run_accuracy_steps", "run_gaps", "run_accuracy_steps_set", "run_gaps_set", "run_group_bars")
+    page, plain = (unfold(open_page("run", run=key), *named) for key in keys)
     offered = {str(each.key) for each in page.get("download_button")}
     assert {f"run_{first}_set_pdf" for first in ("accuracy_steps", "gaps")} <= offered
     assert {code.value.count("@") for code in page.code if "@misc{fairpriv," in code.value} == {2}
@@ -135,6 +141,23 @@ def test_another_threshold_shows_each_groups_decisions_and_is_raw_on_rows_of_one
     assert set(page.dataframe[-1].value["true positives"]) == {0}
 
 
+@pytest.mark.usefixtures("own_rows")
+def test_a_threshold_of_ones_own_rows_is_taken_without_an_epsilon(with_runs: Path, open_page: Open) -> None:
+    store = open_store(str(with_runs))
+    key = find_key(store, "pf_ld")
+    page = open_page("run", run=key)
+    page.session_state["threshold"] = True
+    page.run()
+    assert "take_threshold" not in [button.key for button in page.button], "0.5 is the run's own"
+    page.slider("threshold_at").set_value(0.4).run()
+    assert "no proved ε" in said(page, "warning") and "Model with this threshold" not in downloads(page)
+    page.button("take_threshold").click().run()
+    assert "chosen by raw numbers" in said(whole(page), "caption") and "Model with this threshold" in downloads(page)
+    assert store.ledger.lines(ledger_name())[-1].what == "selection"
+    page.slider("threshold_at").set_value(0.3).run()
+    assert "take_threshold" in [button.key for button in page.button], "another one is another choice"
+
+
 def test_a_stopped_run_shows_the_epsilon_of_its_planned_length(open_page: Open) -> None:
     """It is what holds, as the record says; what left until then is the ledger's to count."""
     key = submit(1.0, epochs=400)
@@ -147,7 +170,7 @@ def test_a_stopped_run_shows_the_epsilon_of_its_planned_length(open_page: Open) 
     page = open_page("run", run=key)
     shown = next(item.value for item in page.metric if item.label == "Guaranteed")
     assert shown == f"ε ≤ {epsilon_text(record.epsilon)}"
-    assert f"Released so far: ε = {epsilon_text(row.epsilon)}." in said(page, "caption")
+    assert f"Released so far: ε = {epsilon_text(min(row.epsilon, record.epsilon))}." in said(page, "caption")
     assert any(item.value.startswith("You stopped this run after ") for item in page.warning)
     assert "The ledger counts what the run released" in said(page, "caption")
 

@@ -20,7 +20,7 @@ from fairpriv_core.text import Reporter
 from pages.widgets.tradeoffs.questions import find_answers
 from pages.widgets.tradeoffs.sweep_form import read_values, refuse_files
 from tests.launched import config, finish, measured
-from tests.pages.shown import Open, address_of, buttons, charts, click, find_key, said, whole
+from tests.pages.shown import Open, address_of, buttons, charts, click, find_key, said, unfold, whole
 
 SHOW = "Show the points of this sweep"
 REPORTER = Reporter(say=str, show=str)
@@ -71,7 +71,7 @@ def test_a_figure_leaves_for_a_paper_without_the_shaded_region_unless_it_is_want
     open_page: Open, chromium: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BROWSER_PATH", chromium)
-    page = open_page("tradeoffs")
+    page = unfold(open_page("tradeoffs"), "tradeoff_frontier")
     assert page.toggle("tradeoff_frontier_screen_shaded").value, "as on screen"
     page.button_group("tradeoff_frontier_sheet").set_value("paper").run()
     beside = page.toggle("tradeoff_frontier_paper_shaded")
@@ -82,11 +82,24 @@ def test_a_figure_leaves_for_a_paper_without_the_shaded_region_unless_it_is_want
 
 
 @pytest.mark.usefixtures("with_runs")
-def test_height_and_legend_of_an_image_are_chosen(
+def test_both_charts_leave_as_panels_of_one_image(
     open_page: Open, chromium: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BROWSER_PATH", chromium)
     page = open_page("tradeoffs")
+    assert not [each for each in page.get("download_button") if "tradeoff_" in str(each.key)], "until they are opened"
+    page = unfold(page, "tradeoff_set")
+    assert {f"tradeoff_set_{form}" for form in ("png", "svg", "pdf", "bib")} <= {
+        str(each.key) for each in page.get("download_button")
+    }
+
+
+@pytest.mark.usefixtures("with_runs")
+def test_height_and_legend_of_an_image_are_chosen(
+    open_page: Open, chromium: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROWSER_PATH", chromium)
+    page = unfold(open_page("tradeoffs"), "tradeoff_frontier")
     assert not any(str(each.key).endswith(("_height", "_legend")) for each in (*page.slider, *page.button_group))
     page.button_group("tradeoff_frontier_sheet").set_value("paper").run()
     height = page.slider("tradeoff_frontier_paper_height")

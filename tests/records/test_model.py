@@ -168,6 +168,21 @@ def test_a_persons_module_is_stored_as_tensors_that_load_by_name(tmp_path: Path)
     assert np.array_equal(Model.read(files.__getitem__).parameters, parameters)
 
 
+def test_a_threshold_that_was_taken_decides_and_says_that_no_epsilon_holds(tmp_path: Path) -> None:
+    train = _train(tmp_path)
+    shape, out = NetworkShape(train.d), tmp_path / "out.csv"
+    own = Model.of(Fitted(shape, np.zeros(train.d + 1, dtype=np.float32), (), 1), train)
+    taken = replace(own, threshold=0.4, unproved="It was chosen by raw numbers.").write()
+    described = json.loads(taken["model.json"])
+    assert (described["threshold"], described["epsilon"]) == (0.4, None)
+    assert "epsilon" not in json.loads(own.write()["model.json"])
+    new = _write(tmp_path / "new.csv", "age,score,side", "1,9,left")
+    for model, expected in ((own, "0"), (Model.read(taken.__getitem__), "1")):
+        model.predict_file(new, str(out))
+        assert _predictions(out) == [expected], "a score of one half is above 0.4 alone"
+    assert Model.read(taken.__getitem__).write() == taken
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

@@ -100,5 +100,5 @@ def test_the_sentence_has_all_that_belongs_beside_epsilon() -> None:
     assert say_answer(answer, accuracy=0.8) == (
         "Accuracy of at least 80.00 %: the smallest ε of 4 stored settings is ε = 0.500 (δ = 1 in 100,000, proved, "
         "protects the sensitive attribute of each person). PF-LD has accuracy 80.10 % ± 1.27, gap 3.00 percentage "
-        "points ± 0.00 (2 seeds, mean ± 95 %) there."
+        "points ± 0.00 there. 2 seeds, mean ± 95 %."
     )

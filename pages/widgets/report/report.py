@@ -16,6 +16,7 @@ from fairpriv_core.facts.run_facts import Audience
 from fairpriv_core.figures.export import find_browser
 from fairpriv_core.figures.figure import FigureData
 from fairpriv_core.store.runs import RunStore
+from fairpriv_core.text import hold_numbers
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.ledger import find_spent
@@ -111,7 +112,7 @@ def _show_part(part: Part, key: str) -> None:
 
 def _line(text: str) -> str:
     """Return a text on one line, as text: a name that somebody wrote may hold a line's end."""
-    return plain(" ".join(text.split()))
+    return plain(hold_numbers(" ".join(text.split())))
 
 
 def _offer_quick(report: Report, name: str, form: Form) -> None:

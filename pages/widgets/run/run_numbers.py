@@ -100,14 +100,19 @@ def _find_spent(row: RunRow, run: RunFacts[Kind] | None) -> float | None:
 
 
 def draw_budget(row: RunRow, run: RunFacts[Kind] | None) -> None:
-    """Draw what of the budget is spent; where there is none to draw, say what its ε is."""
+    """Draw what of the budget is spent; where there is none to draw, say what its ε is.
+
+    The ε of a part is computed coarsely. What holds of the whole holds of a part, so that no more than that is said.
+    """
     if _has_budget(row, run):
         budget, spent = row.config["epsilon"], _find_spent(row, run) or 0.0
         about = f"proved · δ = {delta_text(row.config['delta'])} · {_find_protection(row)}"
         if row.status in _BROKEN_OFF:
-            so_far = "" if row.epsilon is None else f" Released so far: ε = {epsilon_text(row.epsilon)}."
+            part = None if row.epsilon is None else epsilon_text(min(row.epsilon, spent))
+            so_far = "" if part is None else f" Released so far: ε = {part}."
             st.caption(plain(f"Guaranteed: ε ≤ {epsilon_text(spent)}, {about}. The run stopped early.{so_far}"))
         else:
+            spent = spent if row.ended else min(spent, budget)
             text = f"ε spent {epsilon_text(spent)} of {short_epsilon_text(budget)}, {about}"
             st.progress(min(1.0, spent / budget), text=text)
     elif run is not None:

@@ -1,16 +1,24 @@
-"""Another threshold for a finished model: each group's right and wrong decisions on the test rows, which are raw."""
+"""Another threshold for a finished model: each group's right and wrong decisions on the test rows, which are raw.
+
+Who takes it chose by these numbers: the model with it is another than the run's, and has no proved epsilon.
+"""
 
 from __future__ import annotations
 
+import io
+import zipfile
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from fairpriv_core.data.catalog import problems
 from fairpriv_core.engine.predict import THRESHOLD
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.facts.run_facts import RunFacts
+from fairpriv_core.ledger.choice import foresee_choice, take_threshold
 from fairpriv_core.notions.rates import TWO, count_cells
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.model import Model
@@ -18,9 +26,15 @@ from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.records.release import Kind
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import mark_raw
-from pages.widgets.shared.sentences import plain
+from pages.widgets.shared.sentences import attempt, plain
 
-_KEPT = "The model keeps its threshold of 0.5. Nothing here leaves this page."
+_KEPT = "The run's model keeps its threshold of 0.5."
+_COSTS = (
+    "This choice looks at your rows. The model with it has no proved ε, and neither has this data set's ledger from "
+    "then on. This cannot be undone."
+)
+_LOST = "Nor has the run: it is one of {runs} on the same question, and you saw the numbers of all."
+_TAKEN = "threshold_taken"  # under this name stands which threshold of which run was taken, and at what cost
 Scored = tuple[np.ndarray, np.ndarray, np.ndarray]  # of each test row: score of the positive label, label, group
 
 
@@ -45,6 +59,47 @@ def offer_threshold(store: RunStore, run: RunFacts[Kind], model: Model) -> None:
         )
         _show(scored, threshold, run.data.groups, positive)
         st.caption(_KEPT)
+        if threshold != THRESHOLD and store.database.writable:
+            _offer(store, run, model, threshold)
+
+
+def _offer(store: RunStore, run: RunFacts[Kind], model: Model, threshold: float) -> None:
+    """Draw the way to take the model with a threshold; of a person's own rows it says first what that costs."""
+    problem = problems().get(run.config["data"]["dataset"] or "")
+    if problem is not None and problem.terms:
+        return
+    key, at, reason = st.session_state.get(_TAKEN, ("", None, None))
+    if not run.data.published and (key, at) != (run.key, threshold):
+        _ask_first(store, run.key, threshold)
+        return
+    reason = None if run.data.published else str(reason)
+    if reason is not None:
+        st.caption(plain(reason))
+    make = partial(_pack, replace(model, threshold=threshold, unproved=reason))
+    name = f"{run.key}-threshold-{threshold:g}.zip"
+    icon = ":material/download:"
+    st.download_button("Model with this threshold", make, name, "application/zip", key="get_threshold", icon=icon)
+
+
+def _ask_first(store: RunStore, key: str, threshold: float) -> None:
+    with st.popover("Take this threshold …", icon=":material/rule:", key="threshold_ways"):
+        st.warning(_COSTS)
+        for lost in foresee_choice(store, [key]):
+            st.caption(_LOST.format(runs=f"{len(lost.among.all):,}"))
+        reason = None
+        if st.button("Take it without ε", key="take_threshold"):
+            reason = attempt(lambda: take_threshold(store, key, threshold))
+    if reason is not None:
+        st.session_state[_TAKEN] = (key, threshold, reason)
+        st.rerun()  # the whole page: its ledger has no bound now
+
+
+def _pack(model: Model) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in model.write().items():
+            archive.writestr(name, content)
+    return packed.getvalue()
 
 
 def _show(scored: Scored, threshold: float, groups: tuple[str, ...], positive: str) -> None:

@@ -1,13 +1,13 @@
 // Draws a Plotly figure and redraws it in place when it changes, so that a person's hover and drag stay; a zoom stays
 // where the page draws anew, too.
-// A drawing that is out of sight is redrawn when it comes into sight, or a little later.
+// A drawing that is out of sight is drawn, and redrawn, when it comes into sight, or a little later.
 // Where the page asks for it, a click on a point reports the key that the point carries, and a region's edges can be
 // dragged, which reports where they are. Charts of one page show the same point under the pointer.
 // Where the page says at which point each stop of a slider puts a trace, the trace follows the slider while it is moved.
 
 const NEAR = "300px" // so far outside the window a drawing counts as in sight
 const NARROW = 500 // pixels: a phone's drawing
-const LATER = 3000 // milliseconds until one out of sight is redrawn
+const LATER = 3000 // milliseconds until one out of sight is drawn
 
 // Texts are measured in the page's typeface, which has to be there first.
 const family = (host) => getComputedStyle(host).fontFamily || "sans-serif" // none once it was taken away
@@ -53,7 +53,7 @@ const unlessGone = (host, drawing) =>
 const draw = (plotly, host) => {
   if (!host.isConnected || host.wanted === undefined) return
   if (host._dragging) return setTimeout(() => draw(plotly, host), 150)
-  if (host._fullLayout && host.outOfSight && !host.due) {
+  if (host.outOfSight && !host.due) {
     host.later ??= setTimeout(() => {
       host.due = true
       draw(plotly, host)
@@ -172,8 +172,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   host.glide = data.glide
   host.wanted = { figure: data.figure, config: data.config }
   prepare(data.plotly, host).then((plotly) => {
-    draw(plotly, host)
-    if (host.watcher) return
+    if (host.watcher) return draw(plotly, host)
     host.follower = follow(host)
     host.watcher = new ResizeObserver(() => {
       const width = host.clientWidth

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from string import ascii_lowercase
@@ -43,37 +43,53 @@ def offer_downloads(figure: FigureData, key: str, *, cited: Sequence[str] = ()) 
 
     Beside them stands the BibTeX of the methods that it draws, and of what is `cited`.
     """
-    with st.popover("Save", icon=":material/download:", key=f"{key}_save", help="Download this figure or its numbers"):
-        if _has_browser():
-            _offer_images(figure, key)
-        with st.container(horizontal=True, key=f"{key}_others"):
-            for form, mime in _OTHERS.items():
-                make = partial(_write, figure, form, theme_name())
-                _offer(_WORDS[form], make, f"{figure.name}.{form}", mime, f"{key}_{form}")
-        citations = [*cited, *_list_citations(figure)]
-        if citations:
-            show_bibtex(citations, figure.name, key)
+    says = "Download this figure or its numbers"
+    with st.container(width="content"):  # a part that is drawn alone is as wide as it can be
+        st.fragment(_open)("Save", key, partial(_offer_forms, figure, key, cited), says=says)
+
+
+def _open(label: str, key: str, draw: Callable[[], None], *, says: str | None = None) -> None:
+    """Draw a button, and what it opens once it is open: of twenty figures on a page a person saves one."""
+    box = st.popover(label, icon=":material/download:", key=f"{key}_save", help=says, on_change="rerun")
+    if box.open:
+        with box:
+            draw()
+
+
+def _offer_forms(figure: FigureData, key: str, cited: Sequence[str]) -> None:
+    if _has_browser():
+        _offer_images(figure, key)
+    with st.container(horizontal=True, key=f"{key}_others"):
+        for form, mime in _OTHERS.items():
+            make = partial(_write, figure, form, theme_name())
+            _offer(_WORDS[form], make, f"{figure.name}.{form}", mime, f"{key}_{form}")
+    citations = [*cited, *_list_citations(figure)]
+    if citations:
+        show_bibtex(citations, figure.name, key)
 
 
 def offer_set(figures: Sequence[FigureData], key: str, *, cited: Sequence[str] = ()) -> None:
     """Draw a button that opens the ways to take figures away together: panels a, b, c … of one image for a paper."""
-    with st.popover("Save all as one image", icon=":material/download:", key=f"{key}_save"):
-        if not _has_browser():
-            return
-        sheet = SHEETS[_PAPER]
-        most = min(_MOST_COLUMNS, len(figures))
-        options = range(1, most + 1)
-        columns = st.segmented_control(
-            f"Columns of {sheet.width:g} in", options, default=min(2, most), required=True, key=f"{key}_columns"
-        )
-        with st.container(horizontal=True, key=f"{key}_images"):
-            for form, mime in _IMAGES.items():
-                make = partial(to_sheet, figures, cast(ImageFormat, form), columns=int(columns), sheet=sheet)
-                _offer(form.upper(), make, f"{figures[0].name}-panels.{form}", mime, f"{key}_{form}")
-        st.code(_join_captions(figures), language=None, wrap_lines=True)
-        citations = [*cited, *(citation for figure in figures for citation in _list_citations(figure))]
-        if citations:
-            show_bibtex(citations, figures[0].name, key)
+    st.fragment(_open)("Save all as one image", key, partial(_offer_sheet, figures, key, cited))
+
+
+def _offer_sheet(figures: Sequence[FigureData], key: str, cited: Sequence[str]) -> None:
+    if not _has_browser():
+        return
+    sheet = SHEETS[_PAPER]
+    most = min(_MOST_COLUMNS, len(figures))
+    options = range(1, most + 1)
+    columns = st.segmented_control(
+        f"Columns of {sheet.width:g} in", options, default=min(2, most), required=True, key=f"{key}_columns"
+    )
+    with st.container(horizontal=True, key=f"{key}_images"):
+        for form, mime in _IMAGES.items():
+            make = partial(to_sheet, figures, cast(ImageFormat, form), columns=int(columns), sheet=sheet)
+            _offer(form.upper(), make, f"{figures[0].name}-panels.{form}", mime, f"{key}_{form}")
+    st.code(_join_captions(figures), language=None, wrap_lines=True)
+    citations = [*cited, *(citation for figure in figures for citation in _list_citations(figure))]
+    if citations:
+        show_bibtex(citations, figures[0].name, key)
 
 
 def _join_captions(figures: Sequence[FigureData]) -> str:

@@ -18,6 +18,7 @@ from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.records.parameters import say_group_needed
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.run_table import MOST_CHOSEN
+from pages.widgets.shared.saving import offer_set
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, keep, mount_default, mount_index, value
 from pages.widgets.tradeoffs.points import pick, take_wanted
@@ -58,6 +59,7 @@ def _show_curves(topic: Topic, claims: Claims, answers: Answers, wanted: Wanted)
         show_figure(over, "tradeoff_over_epsilon", in_set=True, on_pick=pick, on_drag=take_wanted)
     with right:
         show_figure(against, "tradeoff_frontier", in_set=True, on_pick=pick, on_drag=take_wanted)
+    offer_set((over.without_regions(), against.without_regions()), "tradeoff_set")
     said = plain(format_origin(data))
     st.caption(f"Shaded: what you want; drag its edges. Click a point to light its row below. {said}")
 
