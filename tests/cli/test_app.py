@@ -6,6 +6,7 @@ import os
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -67,6 +68,7 @@ def test_a_device_that_cannot_be_used_is_said_before_anything_is_served(
     run = CliRunner().invoke(cli, ["app"])
     assert isinstance(run.exception, BadInput) and "device 'cuda:99' cannot be used here" in str(run.exception)
     monkeypatch.setattr("signal.signal", lambda *_: None)  # this process goes on to end at Ctrl-C
+    monkeypatch.setattr(supervisor, "check_device", Mock(side_effect=run.exception))
     assert supervisor.main() == 2 and capsys.readouterr().err.startswith("fairpriv: FAIRPRIV_DEVICE: device 'cuda:99'")
     monkeypatch.setenv("FAIRPRIV_DEVICE", "cpu:0")
     check_device()

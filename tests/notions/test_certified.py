@@ -35,9 +35,9 @@ def true_values(sizes: np.ndarray) -> dict[str, float]:
     return {**gaps, "accuracy": float(right.sum() / sizes.sum())}
 
 
-@pytest.mark.parametrize("size", list(SIZES))
-@pytest.mark.parametrize("noise", [0.0, 4.0])
-@pytest.mark.parametrize("failure", [0.05, 0.5])
+@pytest.mark.parametrize(
+    ("failure", "noise", "size"), [(0.05, 0.0, "many"), (0.5, 0.0, "few"), (0.05, 4.0, "few"), (0.5, 4.0, "many")]
+)
 def test_all_bounds_hold_together_as_often_as_stated(size: str, noise: float, failure: float) -> None:
     draw, rounds, broken = np.random.default_rng(3), 400, 0
     true = true_values(SIZES[size])

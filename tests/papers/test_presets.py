@@ -32,7 +32,6 @@ from fairpriv_core.sweeps.spec import build_sweep, expand
 from tests.papers.records import cut, name_settings, read_kept
 
 READY = [preset for preset in presets().values() if not preset.waits_for]
-MADE = read_kept()
 LARGEST = 600_000  # bytes, some 20 for each run and seed
 LARGEST_PAGE = 6_000  # bytes that a person reads: a row a figure
 
@@ -77,7 +76,7 @@ def assert_runs(preset: Preset) -> None:
     cells = [(each.invalid, cell) for each in sweeps for cell in expand(each)]
     assert not [cell.reason for invalid, cell in cells if invalid == "refuse" and cell.reason]
     assert len({seed for raw in small for seed in raw["axes"]["seed"]}) >= 3
-    made = MADE.get(preset.id)
+    made = read_kept().get(preset.id)
     if made is not None:
         assert_kept(preset, made)
 
@@ -137,15 +136,15 @@ def assert_told(preset: Preset) -> None:
 
 
 def test_how_many_have_results_is_counted() -> None:
-    ready = next(preset for preset in READY if preset.id in MADE)
+    ready = next(preset for preset in READY if preset.id in read_kept())
     left = Preset("pf_ld.figure0", "Figure 0: a dream", "Nothing.", waits_for="Waits for what is not built yet.")
     paper = replace(papers()["pf_ld"], presets=(ready, left, replace(ready, id="pf_ld.figure9")))
-    assert count_made({"pf_ld": paper}, {ready.id: MADE[ready.id]}) == (
+    assert count_made({"pf_ld": paper}, {ready.id: read_kept()[ready.id]}) == (
         "1 of the 3 figures and tables of the papers have results here; 1 waits for what is not built yet; 1 can run "
         "and has no results yet."
     )
     done = replace(paper, presets=(ready,))
-    assert count_made({"pf_ld": done}, {ready.id: MADE[ready.id]}) == (
+    assert count_made({"pf_ld": done}, {ready.id: read_kept()[ready.id]}) == (
         "1 of the 1 figures and tables of the papers have results here."
     )
 
@@ -221,7 +220,7 @@ def test_the_documentation_is_what_the_results_say(monkeypatch: pytest.MonkeyPat
 def test_a_page_is_short_and_has_a_row_for_each_figure() -> None:
     for paper in papers().values():
         page = (FOLDER / f"{paper.id}.md").read_text(encoding="utf-8")
-        made = [preset for preset in paper.presets if preset.id in MADE]
+        made = [preset for preset in paper.presets if preset.id in read_kept()]
         assert len(page.encode()) < LARGEST_PAGE and page.count("\n| ") == 2 + len(made)
         assert all(f"(`{preset.id}`) | " in page for preset in made)
 

@@ -19,7 +19,7 @@ from fairpriv_core.text import Reporter
 DATA = {"dataset": "adult", "sensitive": "sex"}
 KINDS: dict[str, dict[str, Any]] = {
     "network": {"name": "none", "epochs": 1},
-    "thresholds by group": {"name": "group_thresholds"},
+    "thresholds by group": {"name": "group_thresholds", "learner": "linear"},
     "mixture that draws lots": {"name": "jagielski_in"},
 }
 

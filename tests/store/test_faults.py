@@ -148,11 +148,14 @@ def attempt(place: Path, verb: Verb, folder: Folder | None) -> str:
     return ""
 
 
-@pytest.mark.parametrize("every", [16, pytest.param(1, marks=pytest.mark.long)])
-@pytest.mark.parametrize("times", [1, ALWAYS], ids=["once", "for good"])
+@pytest.mark.parametrize(
+    ("every", "turns"),
+    [(16, (1, ALWAYS)), *(pytest.param(1, (times,), marks=pytest.mark.long) for times in (1, ALWAYS))],
+    ids=["in turn", "once", "for good"],
+)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_verb_at_a_failing_disk_is_done_or_says_that_it_is_not(
-    fault: str, times: int, every: int, folder: Folder, tmp_path: Path
+    fault: str, every: int, turns: tuple[int, ...], folder: Folder, tmp_path: Path
 ) -> None:
     """At `every` such call of its file: after it the store has all of what the verb does, or nothing and an error."""
     disk, before, fired = FaultyDisk(), look(folder.place), 0
@@ -163,7 +166,7 @@ def test_a_verb_at_a_failing_disk_is_done_or_says_that_it_is_not(
             done, at = look(place), 0
             while True:
                 place = folder.copy(tmp_path / "faulty")
-                with disk.fail(FAULTS[fault], after=at, times=times):
+                with disk.fail(FAULTS[fault], after=at, times=turns[fired % len(turns)]):
                     said = attempt(place, verb, folder)
                 if not disk.fired:
                     assert said == ""
