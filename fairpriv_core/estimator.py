@@ -38,9 +38,10 @@ from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.methods.fields import fit_batch_size
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.notions.rates import TWO, decide
-from fairpriv_core.records.advice import Size, settle_method
+from fairpriv_core.records.advice import settle_method
 from fairpriv_core.records.archive import read_archive, write_archive
 from fairpriv_core.records.config import OF_MLP, RunConfig, build_config
+from fairpriv_core.records.evidence import Size
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.plan import check_notion
 from fairpriv_core.runs.in_memory import IN_MEMORY, run_in_memory

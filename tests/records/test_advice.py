@@ -1,4 +1,4 @@
-"""Method auto: what a fit is worth, what may be advised, from which numbers, and how the choice stays repeatable."""
+"""Method auto: what may be advised, from which numbers, and how the choice stays repeatable."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
@@ -15,19 +14,9 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.estimator import FairPrivateClassifier
 from fairpriv_core.methods.shared.public_score import choose_learner
 from fairpriv_core.notions.catalog import notions_of_means
-from fairpriv_core.records.advice import (
-    ADVISER,
-    GAP,
-    USUAL,
-    Question,
-    Size,
-    advise,
-    find_worth,
-    list_candidates,
-    read_fits,
-    settle_method,
-)
+from fairpriv_core.records.advice import ADVISER, USUAL, Question, advise, settle_method
 from fairpriv_core.records.config import build_config
+from fairpriv_core.records.evidence import Size, list_candidates
 from fairpriv_core.records.parameters import read_method
 from fairpriv_core.sweeps.spec import build_sweep, expand
 from tests.cli.commands import Call
@@ -36,24 +25,8 @@ ASKED = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demo
 SMALL = Size(750, 2)
 
 
-def fit(accuracy: float | None, gap: float | None, *, low: float | None = None, end: float = 0.2) -> float:
-    """Return what a fit is worth where plain training has 0.8 and `end`, and one answer for all 0.6."""
-    numbers = {"accuracy": accuracy, "gap": gap, "gap_low": gap if low is None else low}
-    plain = {"plain_accuracy": 0.8, "plain_gap": end, "constant": 0.6}
-    return float(find_worth(pd.DataFrame([{**numbers, **plain}]).astype(float))[0])
-
-
 def settle(method: Mapping[str, Any], size: Size = SMALL, **other: Any) -> dict[str, Any]:
     return settle_method({**ASKED, **other, "method": method}, lambda config: size)[0]
-
-
-def test_a_fit_is_worth_its_height_over_the_mixing_line_or_what_it_lost_and_missed() -> None:
-    assert fit(0.7, 0.02) == pytest.approx(0.7 - 0.62), "a tenth of the way from 0.6 to 0.8"
-    assert fit(0.7, 0.06, low=GAP) == pytest.approx(0.7 - 0.66), "not surely above what was asked"
-    assert fit(0.7, 0.06, low=0.041) == pytest.approx(-0.1 - 0.02)
-    assert fit(None, None) == pytest.approx(-0.2), "no model is worse than one answer for all"
-    assert fit(0.6, 0.0) == 0.0
-    assert fit(0.7, 0.02, end=0.0) == pytest.approx(-0.1), "where plain training has no gap it is the line's only end"
 
 
 @pytest.mark.parametrize(("protect", "by_group"), [*product(USUAL, (False, True))])
@@ -67,16 +40,6 @@ def test_what_is_advised_protects_what_is_asked_pursues_the_notion_and_uses_the_
         assert method.info.threat_model == protect and method.info.pursues(notion)
         assert by_group or not method.decides_by_group()
         assert advice.reasons[0].startswith(f"Recommended: {method.info.title}")
-
-
-def test_the_evidence_has_every_candidate_once_on_enough_tables() -> None:
-    fits = read_fits()
-    assert {*fits.setting} >= {*list_candidates()}, "run: python -m examples.make_advice"
-    assert not fits.duplicated(["table", "notion", "setting", "epsilon", "seed"]).any()
-    assert fits.groupby(["notion", "setting"]).size().nunique() == 1, "each was tried everywhere"
-    tables = fits.groupby("table")[["rows", "groups"]].first()
-    assert len(tables) >= 12 and (tables.groups > 2).sum() >= 4 and (tables["rows"] * 4 / 3 < 3_000).sum() >= 3
-    assert fits.worth.notna().all() and (fits.failed.eq("") == fits.accuracy.notna()).all()
 
 
 def test_the_config_names_method_settings_and_adviser_and_is_its_own_run() -> None:

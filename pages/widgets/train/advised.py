@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.records.advice import Advice, Question, advise, count_size
+from fairpriv_core.records.advice import Advice, Question, advise
+from fairpriv_core.records.evidence import Size
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import keep, mount, mount_default, value
 
@@ -33,7 +34,7 @@ def choose_advised(dataset: Dataset, notion: str) -> Advice | None:
         st.caption("Answer this, and a method is recommended. No row is read for it.")
         return None
     question = Question(protect, by_group, notion, value("epsilon"), value("delta"))
-    advice = attempt(lambda: advise(question, count_size(dataset)))
+    advice = attempt(lambda: advise(question, Size.of(dataset)))
     for reason in () if advice is None else advice.reasons:
         st.caption(plain(reason))
     return advice

@@ -14,6 +14,7 @@ from fairpriv_core.facts.aim import say_too_fine
 from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.evidence import Size
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_published
 from fairpriv_core.runs.plain_run import train_plain_beside
@@ -75,7 +76,8 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
     if store is not None and watched is not None:
         show_watched(store, config, watched)
     elif store is not None:
-        show_expected(store, config.to_json(), plan.steps)
+        size = Size(plan.n_train, dataset.groups, dataset.labels, dataset.image is not None)
+        show_expected(store, config, size, plan.steps)
     with st.container() if watched is None else st.expander("What these settings spend", key="plan"):
         show_costs(config, plan, levels=expert)
     if store is not None:

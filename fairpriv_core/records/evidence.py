@@ -1,0 +1,204 @@
+"""Fits of every method that pursues a notion, on many tables; and what they say of one that is about to be trained.
+
+`evidence.parquet` is made by `examples/make_advice.py`. Of a table at hand public numbers alone are read: rows, groups,
+notion and budget. A fit of the evidence counts as much as its table lies near: by rows times mu, which noise goes by,
+by rows, and by groups. What this is worth is tried with tables from the same source left out (docs/results/adviser.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.methods.base import Method, parameters
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.shared.public_score import AUTOMATIC
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.cells import LABELS
+from fairpriv_core.privacy.gaussian import gaussian_mu
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.parameters import method_to_json, read_method
+from fairpriv_core.text import count_text
+
+PATH = Path(__file__).with_name("evidence.parquet")
+GAP = 0.04  # that the fits were asked for
+_WIDTHS = (0.5, 0.7, 1.0)  # decades of rows times mu, decades of rows, doublings of the number of groups
+_LIKE = 0.25  # a table is called like another from this weight on, that of the nearest being 1
+_DELTA = 1e-5
+_ENDS = (0.05, 0.95)  # between which nine fits in ten lie
+_FAILS = 0.05  # a share of fits without a model that is worth a sentence
+
+
+@dataclass(frozen=True)
+class Size:
+    """What is known of a table: training rows, groups, labels, and whether a row is an image."""
+
+    rows: int
+    groups: int
+    labels: int = LABELS
+    image: bool = False
+
+    @classmethod
+    def of(cls, data: Dataset) -> Size:
+        """Return the size of a table of which three rows in four are trained on."""
+        return cls(data.n * 3 // 4, data.groups, data.labels, data.image is not None)
+
+    @property
+    def is_like_evidence(self) -> bool:
+        """Whether the evidence has such tables: of two labels, and of no images."""
+        return self.labels == LABELS and not self.image
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Between what nine fits in ten lay, as shares of the rows: the accuracy lost against plain training, and the gap.
+
+    `failed` is the share of fits that gave no model, `tables` how many tables it rests on.
+    """
+
+    loss: tuple[float, float]
+    gap: tuple[float, float]
+    failed: float
+    tables: int
+
+    def format(self) -> str:
+        """Return the sentences."""
+        lost, gap = (f"{max(100 * low, 0.0):.0f} to {max(100 * high, 0.0):.0f}" for low, high in (self.loss, self.gap))
+        tables = count_text(self.tables, "table")
+        said = (
+            f"Nine fits in ten on the {tables} most like this one lost {lost} points of accuracy against plain "
+            f"training. Their gaps were {gap} points."
+        )
+        return said if self.failed < _FAILS else f"{said} {100 * self.failed:.0f} % of all gave no model."
+
+
+@cache
+def list_candidates() -> Mapping[str, Mapping[str, Any]]:
+    """Return the methods' tables that were fitted, by the name that the evidence has for each.
+
+    They are all private methods that pursue a notion, as they ship, and once more with a learner of its own choosing
+    where one has it.
+    """
+    able = {name: kind for name, kind in methods().items() if kind.info.threat_model and kind.info.pursues_notion}
+    shipped = {name: {"name": name} for name in able}
+    choosing = {
+        f"{name}, {AUTOMATIC}": {"name": name, "learner": AUTOMATIC}
+        for name, kind in able.items()
+        if "learner" in parameters(kind) and AUTOMATIC in parameters(kind)["learner"][0].choices
+    }
+    return {**shipped, **choosing}
+
+
+@cache
+def read_candidates() -> Mapping[str, Method]:
+    """Return each candidate as a method."""
+    return {name: read_method(settings) for name, settings in list_candidates().items()}
+
+
+def read_fits() -> pd.DataFrame:
+    """Return the evidence: a row a fit, with its `worth`.
+
+    An automatic learner's fit is that of the learner which it chooses, as was found for each split.
+    """
+    fits = pd.read_parquet(PATH).astype(dict.fromkeys(("table", "notion", "setting", "learner", "failed"), str))
+    fits["worth"] = find_worth(fits)
+    chosen = zip(fits.setting, fits.learner, strict=True)
+    fits["setting"] = [name.replace(f", {learner}", f", {AUTOMATIC}") for name, learner in chosen]
+    return fits[fits.setting.isin([*list_candidates()])]
+
+
+def find_worth(fits: pd.DataFrame) -> pd.Series:
+    """Return what each fit is worth, in shares of the rows.
+
+    A fit whose gap is at most what was asked, or not surely above it (95 %), is worth its height over the mixing line:
+    what it is more accurate than drawing lots between plain training and one answer for all, at the same gap. Another
+    is worth minus the accuracy that it lost against plain training, minus the gap that it missed by. One that gave no
+    model is worth minus what plain training gains over one answer for all.
+    """
+    gained = (fits.plain_accuracy - fits.constant).clip(lower=0.0)
+    along = (fits.gap / fits.plain_gap.where(fits.plain_gap > 0)).clip(upper=1.0).fillna(1.0)
+    height = fits.accuracy - fits.constant - gained * along
+    missed = -(fits.plain_accuracy - fits.accuracy) - (fits.gap - GAP)
+    return height.where(fits.gap_low <= GAP, missed).where(fits.accuracy.notna(), -gained)
+
+
+def name_family(table: str) -> str:
+    """Return what a table of the evidence was drawn from: tables of one family are left out together."""
+    return table.partition(",")[0]
+
+
+@cache
+def list_tried() -> tuple[str, ...]:
+    """Return the notions that were pursued."""
+    return tuple(read_fits().notion.unique())
+
+
+def weigh_fits(notion: str, size: Size, mu: float, *, without: str = "") -> pd.DataFrame:
+    """Return the fits that pursued `notion`, or the one most like it, with the `weight` of each, > 0.
+
+    `mu` is the budget in Gaussian differential privacy; `without` names a family of tables that is left out.
+    """
+    among = {*notions()[notion].conditions}
+    like = max(list_tried(), key=lambda name: (name == notion, len({*notions()[name].conditions} & among)))
+    fits, places = _place_fits(like)
+    far = (places - _place(size.rows, mu, size.groups)) / _WIDTHS
+    weighed = fits.assign(weight=np.exp(-0.5 * np.square(far).sum(axis=1)))
+    return weighed[weighed.family != without] if without else weighed
+
+
+@cache
+def _place_fits(notion: str) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the fits that pursued a notion, with their `family`, and where each lies (fits, 3)."""
+    fits = read_fits()
+    fits = fits[fits.notion == notion].reset_index(drop=True)
+    fits["family"] = fits.table.map(name_family)
+    mus = {epsilon: gaussian_mu(epsilon, _DELTA) for epsilon in fits.epsilon.unique()}
+    at = zip(fits["rows"], fits.epsilon.map(mus), fits.groups, strict=True)
+    return fits, np.array([_place(*each) for each in at])
+
+
+def _place(rows: float, mu: float, groups: float) -> tuple[float, float, float]:
+    return math.log10(rows * mu), math.log10(rows), math.log2(groups)
+
+
+def count_like(fits: pd.DataFrame) -> int:
+    """Return how many tables are called like the one at hand."""
+    nearest = fits.groupby("table").weight.max()
+    return int((nearest >= _LIKE * nearest.max()).sum())
+
+
+def forecast_fit(config: RunConfig, size: Size, *, without: str = "") -> Forecast | None:
+    """Return what to expect of a run; None where nothing like it was tried: its settings, notion or kind of data."""
+    asked = _drop_batch(config.method)
+    name = next((each for each, method in read_candidates().items() if _drop_batch(method) == asked), None)
+    if name is None or config.epsilon is None or config.notion not in list_tried() or not size.is_like_evidence:
+        return None
+    fits = weigh_fits(config.notion, size, gaussian_mu(config.epsilon, config.delta), without=without)
+    fits = fits[fits.setting == name]
+    made = fits[fits.accuracy.notna()]
+    if made.empty:
+        return None
+    loss, gap = made.plain_accuracy - made.accuracy, made.gap
+    lost, apart = (_find_ends(np.array(values), np.array(made.weight)) for values in (loss, gap))
+    return Forecast(lost, apart, float(1.0 - made.weight.sum() / fits.weight.sum()), count_like(fits))
+
+
+def _drop_batch(method: Method) -> dict[str, Any]:
+    """Return a method's settings without its batch, which suits the table."""
+    return {name: value for name, value in method_to_json(method).items() if name != "batch_size"}
+
+
+def _find_ends(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """Return the weighted quantiles of `values` at _ENDS."""
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order]) / weights.sum()
+    low, high = (min(int(place), len(order) - 1) for place in np.searchsorted(reached, _ENDS))
+    return float(values[order[low]]), float(values[order[high]])

@@ -1,0 +1,95 @@
+"""The evidence of what methods come to: what a fit is worth, what there is, and whether forecasts from it hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairpriv_core.records.config import build_config
+from fairpriv_core.records.evidence import (
+    GAP,
+    Forecast,
+    Size,
+    find_worth,
+    forecast_fit,
+    list_candidates,
+    name_family,
+    read_fits,
+    weigh_fits,
+)
+
+DATA = {"dataset": "synthetic", "sensitive": "group"}
+
+
+def fit(accuracy: float | None, gap: float | None, *, low: float | None = None, end: float = 0.2) -> float:
+    """Return what a fit is worth where plain training has 0.8 and `end`, and one answer for all 0.6."""
+    numbers = {"accuracy": accuracy, "gap": gap, "gap_low": gap if low is None else low}
+    plain = {"plain_accuracy": 0.8, "plain_gap": end, "constant": 0.6}
+    return float(find_worth(pd.DataFrame([{**numbers, **plain}]).astype(float))[0])
+
+
+def ask(method: Any, notion: str = "demographic_parity", **other: Any) -> Forecast | None:
+    config = build_config({"data": DATA, "notion": notion, "method": method, "epsilon": 1.0, **other})
+    return forecast_fit(config, Size(4_000, 2))
+
+
+def test_a_fit_is_worth_its_height_over_the_mixing_line_or_what_it_lost_and_missed() -> None:
+    assert fit(0.7, 0.02) == pytest.approx(0.7 - 0.62), "a tenth of the way from 0.6 to 0.8"
+    assert fit(0.7, 0.06, low=GAP) == pytest.approx(0.7 - 0.66), "not surely above what was asked"
+    assert fit(0.7, 0.06, low=0.041) == pytest.approx(-0.1 - 0.02)
+    assert fit(None, None) == pytest.approx(-0.2), "no model is worse than one answer for all"
+    assert fit(0.6, 0.0) == 0.0
+    assert fit(0.7, 0.02, end=0.0) == pytest.approx(-0.1), "where plain training has no gap it is the line's only end"
+
+
+def test_the_evidence_has_every_candidate_once_on_enough_tables() -> None:
+    fits = read_fits()
+    assert {*fits.setting} >= {*list_candidates()}, "run: python -m examples.make_advice"
+    assert not fits.duplicated(["table", "notion", "setting", "epsilon", "seed"]).any()
+    assert fits.groupby(["notion", "setting"]).size().nunique() == 1, "each was tried everywhere"
+    tables = fits.groupby("table")[["rows", "groups"]].first()
+    assert len(tables) >= 12 and (tables.groups > 2).sum() >= 4 and (tables["rows"] * 4 / 3 < 3_000).sum() >= 3
+    assert fits.worth.notna().all() and (fits.failed.eq("") == fits.accuracy.notna()).all()
+
+
+def test_a_fit_counts_by_how_near_its_table_lies_whatever_its_order() -> None:
+    fits = weigh_fits("demographic_parity", Size(750, 2), 0.27)
+    near = fits[(fits["rows"] == 750) & (fits.groups == 2) & (fits.epsilon == 1.0)]
+    assert near.weight.min() > 0.99 > fits[fits.groups > 2].weight.max()
+    left = weigh_fits("demographic_parity", Size(750, 2), 0.27, without="adult")
+    assert "adult" not in {*left.family} and len(left) < len(fits)
+
+
+def test_nothing_is_forecast_of_what_nobody_tried() -> None:
+    usual = ask("pf_ld")
+    assert usual is not None and usual == ask({"name": "pf_ld", "batch_size": 64}), "a batch suits the table"
+    assert ask({"name": "pf_ld", "epochs": 3}) is None and ask({"name": "pf_ld", "gap_target": 0.1}) is None
+    assert ask("dp_sgd") is None and ask("pf_ld", "accuracy_parity") is None
+    config = build_config({"data": DATA, "notion": "demographic_parity", "method": "pf_ld", "epsilon": 1.0})
+    assert forecast_fit(config, Size(4_000, 2, labels=3)) is None
+
+
+def test_the_sentences_say_both_ends_and_the_fits_that_gave_no_model() -> None:
+    said = Forecast((-0.004, 0.052), (0.01, 0.2), failed=0.0, tables=3).format()
+    assert "lost 0 to 5 points" in said and "gaps were 1 to 20 points" in said and "model" not in said
+    assert "40 % of all gave no model" in Forecast((0.0, 0.1), (0.0, 0.1), failed=0.4, tables=3).format()
+
+
+@pytest.mark.parametrize("number", ["loss", "gap"])
+def test_forecasts_hold_on_tables_from_sources_that_they_do_not_rest_on(number: str) -> None:
+    inside: list[bool] = []
+    cells = list(read_fits().groupby(["notion", "setting", "table", "epsilon"]))
+    for (notion, setting, table, epsilon), cell in cells[::9]:
+        raw = {"data": DATA, "notion": notion, "method": list_candidates()[setting], "epsilon": epsilon}
+        size = Size(int(cell["rows"].iloc[0]), int(cell.groups.iloc[0]))
+        forecast, made = (
+            forecast_fit(build_config(raw), size, without=name_family(table)),
+            cell.dropna(subset="accuracy"),
+        )
+        if forecast is not None:
+            values = made.gap if number == "gap" else made.plain_accuracy - made.accuracy
+            inside += values.between(*getattr(forecast, number)).tolist()
+    assert len(inside) > 300 and 0.8 < np.mean(inside) < 0.97
