@@ -72,10 +72,9 @@ class Forecast:
     def format(self) -> str:
         """Return the sentences."""
         lost, gap = (f"{max(100 * low, 0.0):.0f} to {max(100 * high, 0.0):.0f}" for low, high in (self.loss, self.gap))
-        tables = count_text(self.tables, "table")
         said = (
-            f"Nine fits in ten on the {tables} most like this one lost {lost} points of accuracy against plain "
-            f"training. Their gaps were {gap} points."
+            f"Nine in ten runs of this method lost {lost} points of accuracy against plain training, on the "
+            f"{count_text(self.tables, 'table')} most like this one. Their gaps were {gap} points."
         )
         return said if self.failed < _FAILS else f"{said} {100 * self.failed:.0f} % of all gave no model."
 
