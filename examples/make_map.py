@@ -106,19 +106,13 @@ def find_function(name: str) -> tuple[Path, str]:
 def render() -> str:
     """Return the page."""
     told, house = tomllib.loads(TOLD.read_text("utf-8")), House()
-    parts = [_HEAD, _draw(house), _table(house, {**_read_rooms(), **told["rooms"]})]
+    parts = [_HEAD, _draw(house), _table(house, told["rooms"])]
     parts.append(
         "Three walks follow a thing through the house by the steps that do something to it: file, function, what it\n"
         "does, and what it gives on. What only helps or hands on is left out."
     )
     parts += [part for walk in told["walk"] for part in _tell(walk)]
     return "\n\n".join(parts) + "\n"
-
-
-def _read_rooms() -> dict[str, str]:
-    """Return each room's sentence as CONTRIBUTING.md has it."""
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    return dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", text, re.MULTILINE))
 
 
 def _draw(house: House) -> str:
