@@ -216,8 +216,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         doubts: list[FairprivWarning] = []
         given, y, values = self._read_rows(X, y, sensitive_features)
         self._network, self._held = _read_module(self.module)
-        groups = set(values or ()) if self.groups is None else self.groups
-        config = self._build_config(Size(len(given), len(groups), len(np.unique(y))))
+        config = self._build_config(len(given), lambda: self._measure(y, values))
         rows = self._scale(given, config, doubts)
         labels = self._read_labels(y, config, doubts)
         info = config.method.info
@@ -340,7 +339,11 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         tags.classifier_tags.poor_score = private  # a small epsilon on few rows leaves little to learn
         return tags
 
-    def _build_config(self, size: Size) -> RunConfig:
+    def _measure(self, y: Any, values: list[Hashable] | None) -> Size:
+        groups = {*(values or ())} if self.groups is None else as_groups(self.groups)
+        return Size(len(y), len(groups), len(np.unique(y)))
+
+    def _build_config(self, n: int, measure: Callable[[], Size]) -> RunConfig:
         given = self.random_state
         seed = given if isinstance(given, int | np.integer) else check_random_state(given).randint(2**31 - 1)
         settings = dict(self.settings or {})
@@ -350,9 +353,9 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             settings["network"] = self._network
         asked = {"variant": self.variant, "protect": self.protect, "group_at_decision": self.group_at_decision}
         named = {**settings, "name": self.method, **{name: value for name, value in asked.items() if value is not None}}
-        raw, self.reasons_ = settle_method({**raw, "method": named}, lambda config: size, data=IN_MEMORY)
+        raw, self.reasons_ = settle_method({**raw, "method": named}, lambda config: measure(), data=IN_MEMORY)
         config = build_config(raw, data=IN_MEMORY)
-        fitting = fit_batch_size(config.method, size.rows, settings)
+        fitting = fit_batch_size(config.method, n, settings)
         return config if fitting is None else replace(config, method=replace(config.method, batch_size=fitting))
 
     def _note(self, shown: Mapping[str, Any]) -> None:

@@ -80,8 +80,10 @@ class Advice:
 def advise(question: Question, size: Size, *, without: str = "") -> Advice:
     """Return the advice; `without` leaves a family of tables out of the evidence, for trying the rule on it.
 
-    BadInput for data that the evidence has nothing like.
+    BadInput for data that the evidence has nothing like, and for a budget that is none.
     """
+    checks.positive(epsilon=question.epsilon)
+    checks.open_unit(delta=question.delta)
     if not size.is_like_evidence:
         what = "images" if size.image else f"rows of {size.labels} labels"
         raise BadInput(f"method auto knows tables of two labels alone, and these are {what}: name a method.")

@@ -67,6 +67,7 @@ def test_the_group_at_decision_is_said_to_gain_what_it_gains_and_never_taken_una
         ({"name": "auto", "protect": "record", "group_at_decision": "maybe"}, {}, "one of yes, no, got 'maybe'"),
         ({"name": "auto", "protect": "record", "epochs": 3}, {}, "unknown setting of method 'auto' 'epochs'"),
         ({"name": "auto", "protect": "record"}, {"epsilon": None}, "epsilon is not given"),
+        ({"name": "auto", "protect": "record"}, {"epsilon": 0}, "finite number > 0, got 0"),
         ({"name": "auto", "protect": "record"}, {"notion": "predictive_parity"}, "such as raco_dp"),
         ({"name": "pf_ld", "protect": "record"}, {}, "protect is for method auto"),
     ],
