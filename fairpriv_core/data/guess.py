@@ -28,7 +28,7 @@ _MOST_LINES = 2
 _LONG = 40  # letters, of free text on average
 _MIXED_CODE = re.compile(r"[A-Za-z]{1,3}[-.]?\d[\d.\-]*")
 _KEY_WORDS = frozenset(("id", "ids", "nbr", "nr", "no", "num", "number", "key", "uuid", "guid", "index", "ssn"))
-_CODE_WORDS = frozenset(("id", "code", "type", "kind", "category", "class", "zip", "postcode", "plz"))
+_CODE_WORDS = frozenset(("id", "code", "type", "kind", "category", "class", "zip", "postcode", "postal", "plz"))
 _PERSON_WORDS = frozenset(
     (
         "patient",
@@ -105,7 +105,10 @@ def _guess_numbers(name: str, column: Numbers, present: int, distinct: int) -> C
         return _tell_dates(name, column, "ymd")
     if distinct == present > _ROWS_FOR_BINS:
         return _leave_out(name, "code", f"column '{name}' has another whole number in each row and is not used.")
-    named = bool(split_words(name) & _CODE_WORDS) and distinct <= _MOST_NAMED_CODES
+    named = bool(split_words(name) & _CODE_WORDS)
+    if named and distinct > _MOST_NAMED_CODES:
+        said = f"column '{name}' holds codes, more than {_MOST_NAMED_CODES:,} different ones, and is not used."
+        return _leave_out(name, "code", said)
     return Column(name, type="code" if distinct <= MOST_CODES or named else "whole number")
 
 

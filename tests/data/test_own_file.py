@@ -202,6 +202,16 @@ def test_frequent_texts_are_told_apart() -> None:
     assert guess.public == "column 'c' has more than 50 values; the 50 most frequent are kept apart."
 
 
+@pytest.mark.parametrize("name", ["Postcode", "zip_code", "PLZ"])
+def test_numbers_that_a_name_calls_codes_are_no_amounts(name: str) -> None:
+    draw = np.random.default_rng(0)
+    places = Numbers(np.array([10_115, 20_095, 50_667], dtype=np.float64)[draw.integers(0, 3, 5_000)])
+    everywhere = Numbers(draw.integers(10_000, 90_000, 5_000).astype(np.float64))
+    assert guess_column(name, places).type == "code" and guess_column("income", everywhere).type == "whole number"
+    left = guess_column(name, everywhere)
+    assert left.role == "left out" and "holds codes" in left.reason
+
+
 def test_slips_in_texts_are_pointed_out() -> None:
     junk = guess_column("c", Codes(np.arange(11), (*map(str, range(10)), "oops")))
     commas = guess_column("c", Codes(np.arange(2), ("1,5", "2,5")))
