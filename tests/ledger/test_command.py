@@ -123,7 +123,7 @@ def test_a_launch_beyond_the_cap_is_refused_and_leaves_nothing(call: Call, local
     said = call(*run, "--epsilon", "1", "--json")
     assert said.code == 0 and said.json["metrics_private"] is not None
     said = call(*run, "--epsilon", "1.2", "--json")
-    assert (said.code, said.out) == (2, "") and said.err.count("\n") == 1
+    assert (said.code, said.out) == (2, "") and said.err.count("Error: ") == 1
     assert "the cap on 'group' is epsilon = 1.5 at delta = 1e-05" in said.err
     assert " remains, and this would spend 1.2" in said.err
     assert len(local.rows()) == 1 and len(local.ledger.lines(local.ledger.data_sets().popitem()[0])) == 1

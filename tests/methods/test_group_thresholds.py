@@ -129,7 +129,7 @@ def test_a_group_that_nobody_is_in_ends_the_run() -> None:
 
 def test_bad_settings_are_refused() -> None:
     for setting, says in [
-        ({"learner": "network"}, "learner must be one of linear, boosted, got 'network'"),
+        ({"learner": "network"}, "learner must be one of linear, boosted, automatic, got 'network'"),
         ({"gap_target": -0.1}, "gap_target must lie in"),
         ({"score_bins": 1}, "score_bins must be"),
         ({"noise_histogram": -1.0}, "noise_histogram must be"),

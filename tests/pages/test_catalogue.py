@@ -126,7 +126,12 @@ def test_the_train_page_offers_a_new_method_and_a_new_notion(store: RunStore, op
     assert page.selectbox("method").value == "toy_method" and page.selectbox("notion").value == TOY_NOTION.name
     listed = page.selectbox("method").options
     ours = [title.endswith(" · ours") for title in listed]
-    assert listed[0].startswith("PF-LD · ") and any(ours) and ours == sorted(ours)
+    assert (
+        listed[0] == "Recommended for this data"
+        and listed[1].startswith("PF-LD · ")
+        and any(ours)
+        and ours == sorted(ours)
+    )
     assert ToyMethod.info.summary in page.selectbox("method").help.replace("\\", "")
     assert {"p.width", "p.batch_size"} <= keys_of(page)
     assert "Among people who are not 'yes', the share predicted 'yes' should be" in read(page)

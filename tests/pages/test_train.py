@@ -19,6 +19,7 @@ from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.methods.clipping_choice import ClippingCurve
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.evidence import Size
 from fairpriv_core.records.plan import DatasetCache, fit_batch
 from fairpriv_core.runs.foreground import train
 from fairpriv_core.store.runs import open_store
@@ -85,7 +86,11 @@ def test_a_method_has_the_same_settings_at_every_door(offered: list[RunConfig], 
         [cell] = expand(build_sweep(sweep), fit=partial(fit_batch, datasets=DatasetCache()))
         estimator = FairPrivateClassifier(method=name, notion=notion, epsilon=asked.get("epsilon"))
         estimator._network = None  # as `fit` finds it without a module
-        doors = {"command": command, "sweep": cell.config, "estimator": estimator._build_config(750)}
+        doors = {
+            "command": command,
+            "sweep": cell.config,
+            "estimator": estimator._build_config(750, lambda: Size(750, 2)),
+        }
         assert offered[-1].method.info.name == name
         for door, found in doors.items():
             assert found is not None and found.method == offered[-1].method, (name, door)

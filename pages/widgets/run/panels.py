@@ -16,8 +16,6 @@ from fairpriv_core.figures.figure import FigureData
 from fairpriv_core.figures.origin import find_origin
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.records.config import RunConfig
-from fairpriv_core.records.evidence import Size, forecast_fit
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_published
 from fairpriv_core.runs.plain_run import lacks_plain_run, make_plain
@@ -69,27 +67,22 @@ def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: s
     show_pairs({f"{name}_{along}" if name in _OVER else name: each for name, each in figures.items()}, small=small)
 
 
-def show_expected(store: RunStore, config: RunConfig, size: Size, steps: int) -> None:
-    """Draw where runs that ship with this software put the run of a config; elsewhere say what others came to.
-
-    Nothing where the settings were tried on no data.
-    """
-    expected = expect(config.to_json())
+def show_expected(store: RunStore, config: Mapping[str, Any], steps: int) -> bool:
+    """Draw where runs that ship with this software put the run of a config's JSON; return whether they reach there."""
+    expected = expect(config)
     if expected is None:
-        forecast = forecast_fit(config, size)
-        if forecast is not None:
-            st.caption(plain(forecast.format()))
-        return
-    reference = find_plain(store, config.to_json())
+        return False
+    plain = find_plain(store, config)
     figures = live.expected_measures(
         expected,
-        notion=config.notion,
-        plain={} if reference is None else reference.metrics or {},
-        aim=getattr(config.method, "gap_target", None),
+        notion=config["notion"],
+        plain={} if plain is None else plain.metrics or {},
+        aim=config["method"].get("gap_target"),
         x=replace(live.STEP, range=(0.0, float(steps))),
     )
     show_pairs({f"expected_{name}": figure for name, figure in figures.items()}, small=True)
     st.caption(figures["accuracy"].caption)
+    return True
 
 
 def offer_plain(store: RunStore, row: RunRow) -> None:

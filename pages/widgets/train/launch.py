@@ -14,7 +14,7 @@ from fairpriv_core.facts.aim import say_too_fine
 from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.records.evidence import Size
+from fairpriv_core.records.evidence import Size, forecast_fit
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_published
 from fairpriv_core.runs.plain_run import train_plain_beside
@@ -62,7 +62,6 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         warn_of_delta(config, plan)
     with slots.get("gap_target", st.container()):
         _say_no_gap(store, config)
-        _say_too_fine(config, plan, dataset)
     say_what_predicting_needs(plan)
     warn_of_idling(plan)
     accepted, hopeless = accept_risk(config, plan), warn_of_noise(config, plan) and not expert
@@ -76,8 +75,8 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
     if store is not None and watched is not None:
         show_watched(store, config, watched)
     elif store is not None:
-        size = Size(plan.n_train, dataset.groups, dataset.labels, dataset.image is not None)
-        show_expected(store, config, size, plan.steps)
+        is_drawn = show_expected(store, config.to_json(), plan.steps)
+        _say_expected(config, plan, dataset, with_others=not is_drawn)
     with st.container() if watched is None else st.expander("What these settings spend", key="plan"):
         show_costs(config, plan, levels=expert)
     if store is not None:
@@ -140,11 +139,16 @@ def _say_no_gap(store: RunStore | None, config: RunConfig) -> None:
             st.caption(RAW)
 
 
-def _say_too_fine(config: RunConfig, plan: Plan, dataset: Dataset) -> None:
+def _say_expected(config: RunConfig, plan: Plan, dataset: Dataset, *, with_others: bool) -> None:
+    """Say what the test rows will be able to show and, `with_others`, what this method came to on other data."""
     target, tested = getattr(config.method, "gap_target", None), dataset.n - plan.n_train
-    said = say_too_fine(notions()[config.notion], target, tested=tested, groups=dataset.groups)
-    if said is not None:
-        st.caption(plain(said))
+    size = Size(plan.n_train, dataset.groups, dataset.labels, dataset.image is not None)
+    forecast = forecast_fit(config, size) if with_others else None
+    too_fine = say_too_fine(notions()[config.notion], target, tested=tested, groups=dataset.groups)
+    said = [*([] if forecast is None else [forecast.format()]), *([] if too_fine is None else [too_fine])]
+    if said:
+        with st.expander("What to expect", key="expected"):
+            st.markdown(plain(" ".join(said)))
 
 
 def _build(raw: Mapping[str, Any], store: RunStore | None) -> RunConfig:

@@ -24,8 +24,8 @@ _HELP = (
 _MEANINGS = {
     "clip_primal": "Cuts gradients",
     "clip_dual": "Cuts outputs",
-    "multiplier": "0 pursues no fairness",
-    "multiplier_max": "0 pursues no fairness",
+    "multiplier": "0: no fairness",
+    "multiplier_max": "0: no fairness",
 }
 _DECISIONS = "Decisions are summed: 0 or 1."
 _PROBABILITIES = "Outputs are probabilities: at most 1."
@@ -112,7 +112,7 @@ def _draw_aim(kind: type[Method], *, by_hand: bool, lines: bool, typed: bool) ->
     if by_hand:
         _offer_aim(kind, list(list_moves(kind)))
     elif lines:
-        _draw_line("gap", "Training aims at this")
+        _draw_line("gap", "Aimed at")
     return None if by_hand else gap
 
 
