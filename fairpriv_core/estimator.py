@@ -89,10 +89,9 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         In (0, 1), and below 1 / rows to mean something.
     variant : str or None
         "proved" or "published" where the method has both; None is "proved".
-    protect : str or None
-        For "auto", which needs it: "attribute" (who is in which group stays secret) or "record" (all that a row says).
-    group_at_decision : str or None
-        For "auto": "yes" where the group may be known when the model decides; None is "no".
+    protect, group_at_decision : str or None
+        For "auto": "attribute" (who is in which group stays secret) or "record" (all that a row says), which it needs;
+        and "yes" where the group may be known when the model decides.
     settings : mapping or None
         The method's further hyper-parameters by name, such as {"epochs": 10}; before all others `gap_target` (the gap
         that is accepted, 0.04 where nothing is said), `multiplier_max` or `multiplier` (λ), `clip_primal` (C_p) and
@@ -216,7 +215,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         doubts: list[FairprivWarning] = []
         given, y, values = self._read_rows(X, y, sensitive_features)
         self._network, self._held = _read_module(self.module)
-        config = self._build_config(len(given), lambda: self._measure(y, values))
+        groups = values if self.groups is None else as_groups(self.groups)
+        config = self._build_config(len(given), lambda: Size(len(y), len({*(groups or ())}), len(np.unique(y))))
         rows = self._scale(given, config, doubts)
         labels = self._read_labels(y, config, doubts)
         info = config.method.info
@@ -338,10 +338,6 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         tags.non_deterministic = private
         tags.classifier_tags.poor_score = private  # a small epsilon on few rows leaves little to learn
         return tags
-
-    def _measure(self, y: Any, values: list[Hashable] | None) -> Size:
-        groups = {*(values or ())} if self.groups is None else as_groups(self.groups)
-        return Size(len(y), len(groups), len(np.unique(y)))
 
     def _build_config(self, n: int, measure: Callable[[], Size]) -> RunConfig:
         given = self.random_state

@@ -68,6 +68,6 @@ def clip_factors(norms: np.ndarray, bound: float | np.ndarray) -> np.ndarray:
     return clipped
 
 
-def share_clipped(norms: np.ndarray, bound: float) -> float:
-    """Return the share of norms above `bound`; 0.0 for no norms."""
+def share_clipped(norms: np.ndarray, bound: np.ndarray | float) -> float:
+    """Return the share of norms (m,) above `bound`, (m,) or one for all; 0.0 for no norms."""
     return float((norms > bound).mean()) if norms.size else 0.0

@@ -25,7 +25,7 @@ from fairpriv_core.engine.networks import Shape
 from fairpriv_core.engine.optimizers import GradientDescent, build_optimizer, rate_factor
 from fairpriv_core.engine.rows import Feed, Indices, Records, count_streams
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.engine.watch import build_snapshots
+from fairpriv_core.engine.watch import Bound, build_snapshots
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.seeds import public_generator
 
@@ -84,7 +84,7 @@ class Rule(Protocol):
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         """Do what is due between epochs, such as a dual step."""
 
-    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
         """Return what the analyst's histograms show: name -> values (K, m) and the bound that clips them."""
 
     def scalars(self, model: int) -> dict[str, float]:

@@ -30,12 +30,14 @@ def find_device() -> str:
 class Histogram:
     """Counts of a value per group.
 
-    `edges` (bins + 1), `counts` group name -> (bins,), `bound` what clips the value, `clipped` share above it.
+    `edges` (bins + 1), `counts` group name -> (bins,), `bound` what clips the value, `clipped` share above it. Where
+    it is not the same for all rows, `bound` is the largest, and `bounds` has those of each group.
     """
 
     edges: tuple[float, ...]
     counts: Mapping[str, tuple[int, ...]]
     bound: float | None = None
+    bounds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     clipped: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -21,11 +21,14 @@ _BINS = 40
 _NOBODY = -1  # the group of a null
 
 
+Bound = np.ndarray | float | None  # as wide as one model or record, or as all; None where nothing is clipped
+
+
 class Watched(Protocol):
     """The part of a rule that is shown."""
 
-    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
-        """Return name -> values (K, m) and the bound that clips them."""
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
+        """Return name -> values (K, m) and the bounds that clip them."""
 
     def scalars(self, model: int) -> dict[str, float]:
         """Return the analyst's curves of one model."""
@@ -41,7 +44,7 @@ def build_snapshots(
     records = Records(kernel.take(drawn), drawn)
     watched = rule.watched(records)
     for model in models:
-        own = {name: (values[model], bound) for name, (values, bound) in watched.items()}
+        own = {name: (values[model], _take(bound, values, model)) for name, (values, bound) in watched.items()}
         names, place = feed.group_names[model], model if len(records.code) > 1 else 0
         present = records.present[place] > 0
         groups = np.where(present, records.code[place] // records.labels, _NOBODY)
@@ -64,26 +67,40 @@ def _draw(feed: Feed) -> Drawn:
     return feed.draw([index] * count_streams([id(columns) for columns in feed.columns]))
 
 
+def _take(bound: Bound, values: np.ndarray, model: int) -> np.ndarray | None:
+    """Return the bound of each of a model's values (m,); None where it clips nothing."""
+    if bound is None or np.isinf(bound).all():
+        return None
+    own: np.ndarray = np.broadcast_to(np.asarray(bound, dtype=np.float64), values.shape)[model]
+    return own
+
+
 def _contributions(
-    norms: np.ndarray, bound: float | None, groups: np.ndarray, names: tuple[str, ...]
+    norms: np.ndarray, bounds: np.ndarray | None, groups: np.ndarray, names: tuple[str, ...]
 ) -> dict[str, float]:
     """Return `contribution/<group>`: its share of the sum of all gradients' norms, as they are after clipping."""
     finite = np.abs(np.nan_to_num(norms.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0))
-    directions = (finite if bound is None else np.minimum(finite, bound)) * (groups != _NOBODY)
+    directions = (finite if bounds is None else np.minimum(finite, bounds)) * (groups != _NOBODY)
     total = float(directions.sum()) or 1.0
     return {f"contribution/{name}": float(directions[groups == g].sum()) / total for g, name in enumerate(names)}
 
 
-def _histogram(values: np.ndarray, groups: np.ndarray, names: tuple[str, ...], bound: float | None) -> Histogram:
+def _histogram(values: np.ndarray, groups: np.ndarray, names: tuple[str, ...], bounds: np.ndarray | None) -> Histogram:
     finite = np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=0.0)
-    top = max(float(np.quantile(finite, 0.995)), (bound or 0.0) * 1.1, 1e-9)
+    largest = None if bounds is None else float(bounds.max())
+    top = max(float(np.quantile(finite, 0.995)), (largest or 0.0) * 1.1, 1e-9)
     edges = np.linspace(0.0, top, _BINS + 1)
-    parts = {name: finite[groups == g] for g, name in enumerate(names)}
+    places = {name: groups == g for g, name in enumerate(names)}
+    counts = {name: _counts(finite[place], edges) for name, place in places.items()}
+    if bounds is None or largest is None:
+        return Histogram(tuple(edges.tolist()), counts)
+    unlike = {} if bounds.min() == largest else {name: np.unique(bounds[place]) for name, place in places.items()}
     return Histogram(
         edges=tuple(edges.tolist()),
-        counts={name: _counts(part, edges) for name, part in parts.items()},
-        bound=bound,
-        clipped={} if bound is None else {name: share_clipped(part, bound) for name, part in parts.items()},
+        counts=counts,
+        bound=largest,
+        bounds={name: tuple(each.tolist()) for name, each in unlike.items()},
+        clipped={name: share_clipped(finite[place], bounds[place]) for name, place in places.items()},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -325,9 +325,19 @@ def clipping_histogram(
         series=tuple(series),
         caption=f"Share of each group's rows by {words}{cut}. The last bar holds all beyond.{more}",
         alt=f"{title} by group. {said}.{more}",
-        references=() if bound is None else (Reference(bound, f"{symbol} = {number_text(bound)}"),),
+        references=tuple(_mark_bounds(histogram, shown, symbol)),
         origin=origin,
     )
+
+
+def _mark_bounds(histogram: Mapping[str, Any], groups: Sequence[str], symbol: str | None) -> Iterator[Reference]:
+    """Yield a line at what clips the value; where it is not the same for all, at those of each group in its panel."""
+    bound, own = histogram.get("bound"), histogram.get("bounds") or {}
+    if bound is not None and not own:
+        yield Reference(bound, f"{symbol} = {number_text(bound)}")
+    for panel, name in enumerate(groups):
+        for each in own.get(name, ()):
+            yield Reference(each, f"{symbol} = {number_text(each)}", panel=panel)
 
 
 def live_clipping(history: History, *, origin: Origin = ALL_RAW) -> FigureData:

@@ -29,6 +29,7 @@ from fairpriv_core.engine.clipping import clip_factors
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Keeping, OneSum, Rule, Sampled, Seeding, Stateful
 from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
+from fairpriv_core.engine.watch import Bound
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
@@ -384,9 +385,9 @@ class FermiRule(Stateful, Keeping, OneSum):
         people: np.ndarray = cells.conditions @ np.bincount(train.y, minlength=train.labels).astype(np.float64)
         return people
 
-    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
         return {
-            "gradient_norm": (penalty.derivatives(records) * records.norms, float(self.clip[0, 0])),
+            "gradient_norm": (penalty.derivatives(records) * records.norms, self.clip),
             "output": (records.probability, None),
         }
 
@@ -526,9 +527,9 @@ class FermiClassesRule(Seeding, FermiRule):
         weights = clip_factors(derived.records.norms, self.clip) * records.look_up(directions.lengths)
         return derived.sum(records.keep(weights))
 
-    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
         """Return the norms of the secret part's J^T u over |u|, which L_theta bounds."""
-        return {"gradient_norm": (records.back(self.secret.seeds(records)).norms, float(self.clip[0, 0]))}
+        return {"gradient_norm": (records.back(self.secret.seeds(records)).norms, self.clip)}
 
     def multipliers(self, model: int) -> np.ndarray:
         """Return how hard each cell is pulled (cells,): of two labels the size of PF-LD's multiplier."""

@@ -21,6 +21,7 @@ from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Feed, Records
+from fairpriv_core.engine.watch import Bound
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
@@ -189,9 +190,9 @@ class DpFermiRecordRule(NoisySumsRule):
         w[model] = penalty.project(w[model] + method.dual_step * ascent, method.dual_norm)
         centres[model] += (1.0 - _MEMORY) * (positive.sum(axis=1) / sizes.sum(axis=1) - centres[model])
 
-    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
         return {
-            "gradient_norm": (np.abs(self._derivatives(records)) * records.norms, float(self.bounds()[0])),
+            "gradient_norm": (np.abs(self._derivatives(records)) * records.norms, self.column_of(self.bounds())),
             "output": (records.probability, None),
         }
 

@@ -15,7 +15,6 @@ from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.methods.shared.noisy_sums import (
     NoisySumsRule,
     SumsWithCounts,
-    clipped_loss_weights,
     count_by,
     running_mean,
 )
@@ -73,9 +72,8 @@ class DpsgdFRule(NoisySumsRule):
         largest: np.ndarray = self.arrays["clip_groups"].max(axis=1)
         return largest
 
-    def weights(self, sampled: Sampled) -> np.ndarray:
-        of_code = np.repeat(self.arrays["clip_groups"], sampled.records.labels, axis=1).astype(np.float32)
-        return clipped_loss_weights(sampled.records, sampled.records.look_up(of_code))
+    def record_bounds(self, records: Records) -> np.ndarray:
+        return records.look_up(np.repeat(self.arrays["clip_groups"], records.labels, axis=1))
 
     def statistics(self, records: Records) -> np.ndarray | None:
         above = loss_gradient_norms(records) > self.setting.column("clip_primal")

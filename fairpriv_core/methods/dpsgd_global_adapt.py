@@ -12,6 +12,7 @@ from fairpriv_core import checks
 from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
+from fairpriv_core.engine.watch import Bound
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.none import loss_gradient_norms
@@ -107,9 +108,9 @@ class GlobalAdaptRule(NoisySumsRule):
         moved = strict[model] * math.exp(min(share - method.strict_step, 1.0))
         strict[model] = within_reach(moved, method.strict_clip)
 
-    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
         """Return norms with Z: those beyond it are cut, the others scaled by C / Z."""
-        return {"gradient_norm": (loss_gradient_norms(records), float(self.arrays["strict_clip"][0]))}
+        return {"gradient_norm": (loss_gradient_norms(records), self.column_of(self.arrays["strict_clip"]))}
 
     def scalars(self, model: int) -> dict[str, float]:
         return {"strict_clip": float(self.arrays["strict_clip"][model])}

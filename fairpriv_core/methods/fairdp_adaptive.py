@@ -26,7 +26,6 @@ from fairpriv_core.methods.shared.noisy_sums import (
     AdaptiveBounds,
     NoisySumsRule,
     as_published,
-    clipped_loss_weights,
     count_by,
     raw_norms,
     running_mean,
@@ -120,10 +119,9 @@ class FairDpRule(NoisySumsRule):
         """Return the group or class of each record (K, S)."""
         return records.code // records.labels if self.by_group else records.code % records.labels
 
-    def weights(self, sampled: Sampled) -> np.ndarray:
-        kinds = np.broadcast_to(self.kinds_of(sampled.records), sampled.records.shape)
-        of_kind = np.take_along_axis(self.arrays["clip_kinds"].astype(np.float32), kinds, axis=1)
-        return clipped_loss_weights(sampled.records, of_kind)
+    def record_bounds(self, records: Records) -> np.ndarray:
+        kinds = np.broadcast_to(self.kinds_of(records), records.shape)
+        return np.take_along_axis(self.arrays["clip_kinds"], kinds, axis=1)
 
     def statistics(self, records: Records) -> np.ndarray | None:
         norms = loss_gradient_norms(records) / self.setting.column("clip_primal")

@@ -11,6 +11,7 @@ import numpy as np
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Feed, Indices, Records
+from fairpriv_core.engine.watch import Bound
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, NotPrivate, Style
 from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
@@ -73,7 +74,7 @@ class PlainRule:
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         return None
 
-    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
         return {"gradient_norm": (loss_gradient_norms(records), None)}
 
     def scalars(self, model: int) -> dict[str, float]:

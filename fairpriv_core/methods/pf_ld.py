@@ -23,6 +23,7 @@ from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import OneSum, Rule, Stateful
 from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
+from fairpriv_core.engine.watch import Bound
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
@@ -353,13 +354,13 @@ class PfLdRule(Stateful, OneSum):
                 )
         self._set_tables()
 
-    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
         norms = np.abs(derivative(self.setting.target, records.probability, records.label)) * records.norms
         values = output(self.setting.target, records.logits, records.label)
-        bound, first = float(self._clip[0, 0]), self.setting.methods[0]
+        first = self.setting.methods[0]
         return {
-            "gradient_norm": (norms, bound if np.isfinite(bound) else None),
-            "output": (values, first.clip_dual if first.gap_target is None else None),
+            "gradient_norm": (norms, self._clip),
+            "output": (values, self.setting.bounds("clip_dual") if first.gap_target is None else None),
         }
 
     def scalars(self, model: int) -> dict[str, float]:

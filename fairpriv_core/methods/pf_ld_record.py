@@ -21,6 +21,7 @@ from fairpriv_core.engine.clipping import MARGIN, clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Feed, Records
+from fairpriv_core.engine.watch import Bound
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import name_noise, release_counts
@@ -152,13 +153,13 @@ class PfLdRecordRule(NoisySumsRule):
                 self._take_dual_step(k, sums)
         self._set_factors()
 
-    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
         first = self.setting.methods[0]
         return {
-            "gradient_norm": (np.abs(self._derivatives(records)) * records.norms, first.clip_primal),
+            "gradient_norm": (np.abs(self._derivatives(records)) * records.norms, self.setting.bounds("clip_primal")),
             "output": (
                 output(self.setting.target, records.logits, records.label),
-                first.clip_dual if first.gap_target is None else None,
+                self.setting.bounds("clip_dual") if first.gap_target is None else None,
             ),
         }
 

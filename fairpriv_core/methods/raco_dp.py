@@ -26,6 +26,7 @@ from fairpriv_core import checks
 from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
+from fairpriv_core.engine.watch import Bound
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.shared.averaged_sums import AveragedSums, AveragedSumsRule
@@ -145,9 +146,10 @@ class RacoDpRule(AveragedSumsRule):
         self.arrays["recent"][model] = running_mean(self.arrays["recent"][model], shares)
         self._take_dual_step(model, self.setting.methods[model])
 
-    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
-        first = self.setting.methods[0]
-        return {"gradient_norm": (np.abs(self._derivatives(records)) * records.norms, first.clip_primal)}
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
+        return {
+            "gradient_norm": (np.abs(self._derivatives(records)) * records.norms, self.setting.bounds("clip_primal"))
+        }
 
     def scalars(self, model: int) -> dict[str, float]:
         arrays = self.arrays

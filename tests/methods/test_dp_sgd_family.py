@@ -156,3 +156,18 @@ def test_norms_are_drawn_with_the_bound_that_cuts_them() -> None:
     method.fit(make_data(), Training(notions()[PARITY], 0, RecordingMechanism(), watcher))
     last = watcher.shown[-1]
     assert last.histograms["gradient_norm"].bound == last.scalars["strict_clip"] != method.clip_primal
+
+
+@pytest.mark.parametrize("method", [FAMILY["dpsgd_f"], FairDpAdaptive(**SHORT, clip_by="group", lipschitz=10.0)])
+def test_each_groups_norms_are_drawn_with_its_own_bound(method: DpsgdF | FairDpAdaptive) -> None:
+    """A share cut off that is counted against the largest bound is too small for all other groups."""
+    watcher = Watcher()
+    method.fit(make_data(), Training(notions()[PARITY], 0, RecordingMechanism(), watcher))
+    norms = watcher.shown[-1].histograms["gradient_norm"]
+    own = {group: each for group, (each,) in norms.bounds.items()}
+    assert {*own} == {*norms.counts} and max(own.values()) == norms.bound and len({*own.values()}) > 1
+    edges = np.array(norms.edges)
+    for group, counts in norms.counts.items():
+        above = edges[:-1] >= own[group], edges[1:] > own[group]
+        least, most = (sum(np.array(counts)[rows]) / sum(counts) for rows in above)
+        assert least <= norms.clipped[group] <= most

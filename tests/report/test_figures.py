@@ -207,6 +207,16 @@ def test_clipping_shows_the_most_clipped_groups_and_counts_the_rest() -> None:
     assert sum(value or 0 for value in figure.series[0].y) == pytest.approx(100)
 
 
+def test_a_bound_of_a_groups_own_stands_in_its_panel_alone() -> None:
+    unlike = {**samples.histogram("a", "b"), "bounds": {"a": (0.5,), "b": (0.5, 1.0)}}
+    figure = live.clipping_histogram(unlike, quantity="gradient_norm", symbol="C")
+    assert [(each.panel, each.label) for each in figure.references] == [
+        (0, "C = 0.50"),
+        (1, "C = 0.50"),
+        (1, "C = 1.00"),
+    ]
+
+
 def test_rows_that_nothing_clips_are_not_called_clipped() -> None:
     free = {**samples.histogram("a", "b"), "bound": None, "clipped": {}}
     figure = live.clipping_histogram(free, quantity="gradient_norm")

@@ -15,6 +15,7 @@ import numpy as np
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import OneSum, Stateful
 from fairpriv_core.engine.rows import Feed, Indices, Records
+from fairpriv_core.engine.watch import Bound
 from fairpriv_core.methods.shared.multipliers import Output, measured, move_multipliers
 from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
@@ -108,13 +109,12 @@ class LagrangianRule(Stateful, OneSum):
                 method=method,
             ).clip(-np.inf if self._signed[k] else 0.0)
 
-    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
-        first = self.setting.methods[0]
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
         norms = np.abs(self._derivatives(records)) * records.norms
         values = output(self.setting.target, records.logits, records.label)
         return {
-            "gradient_norm": (norms, first.clip_primal if self.private else None),
-            "output": (values, first.clip_dual if self.private else None),
+            "gradient_norm": (norms, self.setting.bounds("clip_primal") if self.private else None),
+            "output": (values, self.setting.bounds("clip_dual") if self.private else None),
         }
 
     def scalars(self, model: int) -> dict[str, float]:

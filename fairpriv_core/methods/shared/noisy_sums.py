@@ -22,6 +22,7 @@ from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled, Stateful
 from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
+from fairpriv_core.engine.watch import Bound
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameter
@@ -214,6 +215,10 @@ class NoisySumsRule(Stateful):
         """Return how long a record's gradient may be in this step's sum, for each model (K,): as declared, if fixed."""
         return np.array([own.sensitivity for own, _ in self.setting.sums])
 
+    def record_bounds(self, records: Records) -> np.ndarray:
+        """Return what each record's gradient is cut to, at most its model's of `bounds`, (K, 1) or (K, m)."""
+        return self.column_of(self.bounds())
+
     def noise_bounds(self) -> np.ndarray:
         """Return what each model's noise is scaled to (K,): where epsilon is proved, what a record can move the sum."""
         bounds = self.bounds()
@@ -221,7 +226,7 @@ class NoisySumsRule(Stateful):
 
     def weights(self, sampled: Sampled) -> np.ndarray:
         """Return each record's weight on the logit's gradient, (K, S) or (layers, K, S)."""
-        return clipped_loss_weights(sampled.records, self.column_of(self.bounds()).astype(np.float32))
+        return clipped_loss_weights(sampled.records, self.record_bounds(sampled.records).astype(np.float32, copy=False))
 
     def statistics(self, records: Records) -> np.ndarray | None:
         """Return what is summed over the sample beside the gradients (K, m): a record adds at most 1, in L2."""
@@ -289,8 +294,8 @@ class NoisySumsRule(Stateful):
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         return None
 
-    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
-        return {"gradient_norm": (loss_gradient_norms(records), float(self.bounds()[0]))}
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
+        return {"gradient_norm": (loss_gradient_norms(records), self.record_bounds(records))}
 
     def scalars(self, model: int) -> dict[str, float]:
         return {}

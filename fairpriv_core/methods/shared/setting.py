@@ -80,6 +80,10 @@ class Setting(Generic[M_co]):
         """Return the hyper-parameter `name` of each method as (K, 1) float32."""
         return np.array([[getattr(method, name)] for method in self.methods], dtype=np.float32)
 
+    def bounds(self, name: str) -> np.ndarray:
+        """Return the clipping bound `name` of each method (K, 1), as it was set."""
+        return np.array([[getattr(method, name)] for method in self.methods], dtype=np.float64)
+
     def clip_derivatives(self, derivatives: np.ndarray, records: Records, bounds: np.ndarray) -> np.ndarray:
         """Return the notion's dh/do (K, B), scaled down where a gradient of h is longer than its bound, (K, 1)."""
         clip = clip_weights if self.target == "loss" else clip_positive
