@@ -140,7 +140,8 @@ def _say_choice(best: str, question: Question, worth: float, gain: Mean, tables:
         said = f"Recommended: {info.title}, the usual method. None was clearly better on the {like} most like yours."
     else:
         said = f"Recommended: {info.title}, the best on the {like} most like yours."
-        said += f" It gained {spread(gain)} points of accuracy on {usual.title} there, at the same gap."
+        better = f" It did {spread(gain)} points better than {usual.title} there"
+        said += f"{better}: accuracy at an equal gap, missed gaps deducted."
     if worth > 0:
         return (said,)
     return (said, "There no method was better than one answer for all, with so few rows for this ε: expect little.")
