@@ -57,7 +57,7 @@ def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
     raw = {**base, **{name: value for name, value in given.items() if value is not None}}
     for name in (*DATA_FIELDS, *_METHOD, *_ASKED):
         raw.pop(name, None)
-    if any(value is not None for name, value in given.items() if name != "seed"):
+    if any(value not in (None, ()) for name, value in given.items() if name != "seed"):
         raw.pop("adviser", None)  # it was asked something else
     raw["data"] = settle_data(_over(base.get("data"), {name: given.get(name) for name in DATA_FIELDS}))
     for name, other in (("dataset", "file"), ("file", "dataset")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -91,9 +92,12 @@ def test_a_sweep_asks_for_each_combination() -> None:
         assert cell.config is not None and cell.config.method == read_method(wanted.settings)
 
 
-def test_the_command_says_why_and_the_record_keeps_it(call: Call) -> None:
+def test_the_command_says_why_and_the_record_keeps_it(call: Call, tmp_path: Path) -> None:
     asked = ["--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity", "--epsilon", "1"]
-    said = call("train", "--method", "auto", "--protect", "attribute", *asked, "--json")
+    out = str(tmp_path / "record.json")
+    said = call("train", "--method", "auto", "--protect", "attribute", *asked, "--json", "--out", out)
+    assert call("train", "--config", out, "--json").json["key"] == said.json["key"], "its config repeats the run"
+    assert "adviser" not in call("train", "--config", out, "--set", "gap_target=0.2", "--json").json["config"]
     config = said.json["config"]
     assert "Recommended: " in said.err and config["adviser"] == ADVISER
     assert config["method"]["name"] in list_candidates()
