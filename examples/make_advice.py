@@ -10,7 +10,7 @@ everywhere. Five seeds: each draws the split and the start, and noise is drawn a
 each split. What a fit is worth is `find_worth` in records/evidence.py, fixed before, too. Nothing is left out: a fit
 that is refused, or ends without a model, is a row.
 
-About two hours of a core. A fit that the file has already is not made again; a new method takes its own fits alone.
+About an hour of a core. A fit that the file has already is not made again; a new method takes its own fits alone.
 `table` tries the rule on each table with all tables from the same source left out, and writes docs/results/adviser.md.
 """
 
@@ -46,7 +46,7 @@ _HEAD = """# What the adviser's choice is worth
 Made by `python -m examples.make_advice table`. On each table the rule was asked with all tables from the same source
 left out. A gain is how much more the advised method was worth than the usual one, `pf_ld` or `pf_ld_record`, in points
 of accuracy at the same gap, less what a gap missed by: means over three budgets, with 95 % intervals over five seeds.
-The standard error in the rule was added when 16 tables had been tried for demographic parity, the others after it.
+The rule got its standard error when the results of 16 tables for demographic parity were known, before all others.
 
 **Forecasts.** Train says between what nine fits in ten lay on tables like the one at hand. Of the fits on each table,
 with tables from the same source left out again, lay there:
@@ -124,7 +124,7 @@ def make_fits(fits: Sequence[Mapping[str, Any]], folder: Path, datasets: Dataset
     (reference,) = train_fits([plain], datasets)
     assert isinstance(reference, RunRecord)
     train = datasets.parts(build({**first, "setting": DEFAULT_METHOD}, folder, datasets))[0]
-    shape = {"rows": train.n, "columns": len(reference.data["columns"]), "groups": train.groups}
+    shape = {"rows": train.n, "groups": train.groups}
     shape |= {"learner": choose_learner(train, seed=seed), **shorten("plain_", reference)}
     rows = []
     for setting in dict.fromkeys(fit["setting"] for fit in fits):
@@ -165,12 +165,10 @@ def train_fits(configs: Sequence[RunConfig], datasets: DatasetCache) -> list[Run
 
 
 def shorten(prefix: str, record: RunRecord) -> dict[str, float]:
-    """Return what is kept of a record, its numbers by their names after `prefix`."""
+    """Return what is kept of a record: of plain training's, whose names have a `prefix`, its constant answer too."""
     found = measure([read_facts(record)])
-    numbers = {"accuracy": found.accuracy.mean, "gap": found.gap.mean, "gap_low": found.gap.low}
-    if not prefix:
-        return numbers
-    return {f"{prefix}{name}": value for name, value in numbers.items()} | {"constant": found.constant}
+    numbers = {f"{prefix}accuracy": found.accuracy.mean, f"{prefix}gap": found.gap.mean}
+    return numbers | ({"constant": found.constant} if prefix else {"gap_low": found.gap.low})
 
 
 def write_rows(rows: Sequence[Mapping[str, Any]]) -> None:

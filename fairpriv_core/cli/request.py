@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -28,8 +27,9 @@ from fairpriv_core.files.faults import check_file
 from fairpriv_core.files.several import join_files, list_parts, name_joined
 from fairpriv_core.paths import read_path, read_text
 from fairpriv_core.plain import read_json, read_toml
-from fairpriv_core.records.advice import read_size, settle_method
+from fairpriv_core.records.advice import settle_method
 from fairpriv_core.records.config import RunConfig, build_config, find_config, pays_itself
+from fairpriv_core.records.evidence import Size
 from fairpriv_core.records.parameters import read_method_table
 from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.records.source import DATA_FIELDS
@@ -66,7 +66,7 @@ def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
             raw.pop("file_id", None)
     raw["method"] = read_method_options(base.get("method"), *(given.get(name) for name in _METHOD))
     raw["method"] = _over(raw["method"], {name: given.get(name) for name in _ASKED})
-    raw, reasons = settle_method(raw, partial(read_size, DatasetCache()))
+    raw, reasons = settle_method(raw, lambda usual: Size.of(DatasetCache().whole(usual)))
     for reason in reasons:
         say(reason)
     config = build_config(raw)

@@ -69,10 +69,10 @@ def _draw(feed: Feed) -> Drawn:
 
 def _take(bound: Bound, values: np.ndarray, model: int) -> np.ndarray | None:
     """Return the bound of each of a model's values (m,); None where it clips nothing."""
-    if bound is None or np.isinf(bound).all():
+    if bound is None:
         return None
     own: np.ndarray = np.broadcast_to(np.asarray(bound, dtype=np.float64), values.shape)[model]
-    return own
+    return None if np.isinf(own).any() else own
 
 
 def _contributions(

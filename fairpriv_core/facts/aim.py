@@ -105,9 +105,9 @@ def _name_small(names: Sequence[str], *, noisy: bool) -> str:
 
 
 def say_too_fine(notion: Notion, target: float | None, *, tested: int, groups: int) -> str | None:
-    """Return that so many test rows will not show a gap of `target` as reached, even where there is none; None else.
+    """Return that so many test rows may not show a gap of `target` as reached, even where there is none; None else.
 
-    It takes groups as equally large and their rates as a half: with others less is in doubt, or more.
+    It takes groups as equally large, which leaves least in doubt, and their rates as a half, which leaves most.
     """
     if target is None or not notion.is_of_means:
         return None
@@ -115,9 +115,11 @@ def say_too_fine(notion: Notion, target: float | None, *, tested: int, groups: i
     apart = find_apart(even, notion)
     if apart is not None and apart.gap.high <= target:
         return None
-    rows = f"{tested:,} test rows in {groups} groups"
-    doubt = "are too few to tell" if apart is None else f"leave about {number(apart.gap.high)} points in doubt"
-    return f"This data cannot show a gap as small as {100 * target:.4g} points: {rows} {doubt}."
+    rows = f"{tested:,} rows in {groups} equal groups"
+    doubt = (
+        "are too few to tell" if apart is None else f"leave {number(apart.gap.high)} points in doubt at rates of a half"
+    )
+    return f"The test rows may not show a gap as small as {100 * target:.4g} points: {rows} {doubt}."
 
 
 def format_no_gap(plain: RunFacts[Kind], target: float | None, notion: Notion) -> str | None:

@@ -28,9 +28,8 @@ from fairpriv_core.methods.catalog import DEFAULT_METHOD, DEFAULT_RECORD_METHOD,
 from fairpriv_core.notions.catalog import notions, notions_of_means
 from fairpriv_core.privacy.gaussian import gaussian_mu
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.records.evidence import Size, count_like, list_candidates, read_candidates, weigh_fits
+from fairpriv_core.records.evidence import GAP, Size, count_like, list_candidates, read_candidates, weigh_fits
 from fairpriv_core.records.parameters import read_method_table
-from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.stats import Mean, number, spread
 from fairpriv_core.text import count_text
 
@@ -66,14 +65,12 @@ class Advice:
         name: of the candidate.
         settings: the method's table.
         worth: its mean worth on the tables, each weighted by how near it lies; see `find_worth`.
-        gain: by how much it was worth more than the usual method there, with its interval over tables.
         reasons: what a person reads.
     """
 
     name: str
     settings: Mapping[str, Any]
     worth: float
-    gain: Mean
     reasons: tuple[str, ...]
 
 
@@ -94,11 +91,11 @@ def advise(question: Question, size: Size, *, without: str = "") -> Advice:
     best, usual = max(found, key=found.__getitem__), USUAL[question.protect]
     gain, error = _find_gain(means[best] - means[usual], weights)
     if not found[best] - found[usual] > error:
-        best, gain = usual, Mean(0.0, None, None, 0)
-    told = _say_choice(best, question, found[best], gain, count_like(fits))
+        best = usual
+    told = _say_choice(best, usual, found[best], gain, fits)
     if not question.by_group:
         told += _say_group(question, size, found[best], without)
-    return Advice(best, list_candidates()[best], found[best], gain, told)
+    return Advice(best, list_candidates()[best], found[best], told)
 
 
 def _suits(method: Method, question: Question) -> bool:
@@ -132,19 +129,19 @@ def _find_gain(gains: pd.Series, weights: np.ndarray) -> tuple[Mean, float]:
     return Mean(mean, mean - half, mean + half, round(count)), error
 
 
-def _say_choice(best: str, question: Question, worth: float, gain: Mean, tables: int) -> tuple[str, ...]:
-    """Return what is advised, by how much it was worth more, and whether anything was worth it."""
-    info, usual = read_candidates()[best].info, read_candidates()[USUAL[question.protect]].info
-    like = count_text(tables, "table")
-    if info.name == usual.name:
-        said = f"Recommended: {info.title}, the usual method. None was clearly better on the {like} most like yours."
+def _say_choice(best: str, usual: str, worth: float, gain: Mean, fits: pd.DataFrame) -> tuple[str, ...]:
+    """Return what is advised, for what it was tried, by how much it was worth more, and whether it was worth it."""
+    title, other = (read_candidates()[name].info.title for name in (best, usual))
+    tables = f"the {count_text(count_like(fits), 'table')} most like yours"
+    tried = f"(tried: {notions()[fits.notion.iloc[0]].title.lower()}, a gap of {100 * GAP:.4g} points)"
+    if best == usual:
+        said = (f"Recommended: {title}, the usual method. None was clearly better on {tables} {tried}.",)
     else:
-        said = f"Recommended: {info.title}, the best on the {like} most like yours."
-        better = f" It did {spread(gain)} points better than {usual.title} there"
-        said += f"{better}: accuracy at an equal gap, missed gaps deducted."
-    if worth > 0:
-        return (said,)
-    return (said, "There no method was better than one answer for all, with so few rows for this ε: expect little.")
+        better = (
+            f"It did {spread(gain)} points better than {other} there: accuracy at an equal gap, missed gaps deducted."
+        )
+        said = (f"Recommended: {title}, the best on {tables} {tried}. {better}",)
+    return said if worth > 0 else (*said, "It was worth no more there than one answer for all: expect little.")
 
 
 def _say_group(question: Question, size: Size, worth: float, without: str) -> tuple[str, ...]:
@@ -195,8 +192,3 @@ def _require_known(notion: Any) -> None:
         able = [name for name, kind in methods().items() if kind.info.pursues(notions()[notion])]
         other = f"name a method that pursues it, such as {able[0]}" if able else "no method pursues it"
         raise BadInput(f"method auto was not tried with notion '{notion}': {other}.", field="notion")
-
-
-def read_size(datasets: DatasetCache, config: RunConfig) -> Size:
-    """Return the size of a config's table."""
-    return Size.of(datasets.whole(config))

@@ -18,7 +18,7 @@ _STEP, _EPOCH, _START = 5e-4, 0.03, 1.0
 _LAYERED_START = 7.0  # PyTorch and Opacus are loaded
 _PER_SECOND, _LAYERED_PER_SECOND = 3e10, 2e10  # multiplications, six of which a weight takes to be learnt
 _PASSES = 50  # over all rows, where a step is a whole fit of a learner
-_SIZES = ("network", "hidden_layers", "width", "batch_size", "sampling_rate")
+_SIZES = ("learner", "network", "hidden_layers", "width", "batch_size", "sampling_rate")
 _SHOWN = 0.2  # of the training rows: about how many are predicted at the end of an epoch
 
 

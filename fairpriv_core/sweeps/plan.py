@@ -19,8 +19,9 @@ from fairpriv_core.errors import BadInput, DataUnavailable, Unsupported
 from fairpriv_core.methods.base import FitsAlone, Method, parameters
 from fairpriv_core.methods.fields import network_of
 from fairpriv_core.privacy.event import Events
-from fairpriv_core.records.advice import read_size, settle_method
+from fairpriv_core.records.advice import settle_method
 from fairpriv_core.records.config import RunConfig, draws_samples
+from fairpriv_core.records.evidence import Size
 from fairpriv_core.records.ledger_entry import Posting, record_posting
 from fairpriv_core.records.plan import DatasetCache, check_network, fit_batch, plan_run
 from fairpriv_core.records.source import find_seed
@@ -198,8 +199,11 @@ def plan_sweep(
         DataUnavailable: a file cannot be had.
     """
     datasets = DatasetCache(splits=1)
-    measure = partial(read_size, datasets)
-    cells = expand(sweep, identify, partial(fit_batch, datasets=datasets), lambda raw: settle_method(raw, measure)[0])
+
+    def settle(raw: Mapping[str, Any]) -> dict[str, Any]:
+        return settle_method(raw, lambda usual: Size.of(datasets.whole(usual)))[0]
+
+    cells = expand(sweep, identify, partial(fit_batch, datasets=datasets), settle)
     asked = {cell.config.key: cell.config for cell in cells if cell.config is not None}
     checked_runs = _check_each(asked, datasets, find_record, runs or ())
     checked = [_refuse(cell, checked_runs) for cell in cells]

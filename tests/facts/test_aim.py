@@ -72,8 +72,8 @@ def test_noisy_counts_are_judged_by_their_noise() -> None:
 @pytest.mark.parametrize(
     ("tested", "groups", "says"),
     [
-        (40, 3, "40 test rows in 3 groups are too few to tell"),
-        (1_500, 3, "leave about 7.5 points in doubt"),
+        (40, 3, "40 rows in 3 equal groups are too few to tell"),
+        (1_500, 3, "leave 7.5 points in doubt"),
         (9_000, 2, ""),
     ],
 )

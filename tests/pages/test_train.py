@@ -18,8 +18,10 @@ from fairpriv_core.methods.base import list_sliders, parameters
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.methods.clipping_choice import ClippingCurve
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.records.advice import ADVISER
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.evidence import Size
+from fairpriv_core.records.parameters import read_method
 from fairpriv_core.records.plan import DatasetCache, fit_batch
 from fairpriv_core.runs.foreground import train
 from fairpriv_core.store.runs import open_store
@@ -380,3 +382,20 @@ def test_the_line_under_a_bound_has_its_dot_where_the_error_is_least() -> None:
     assert 'left:50.0%"' in write_sparkline(curve, 0.01, 1.0) and "least near 0.1" in write_sparkline(curve, 0.01, 1.0)
     for other, low in ((replace(curve, minimiser=None), 0.01), (curve, 0.5)):
         assert "it only rises" in write_sparkline(other, low, 1.0) and "left:5" not in write_sparkline(other, low, 1.0)
+
+
+def test_nothing_is_recommended_before_the_person_says_what_must_stay_secret(open_page: Open) -> None:
+    page = open_page("train", method="auto")
+    assert "launch" not in buttons(page) and "a method is recommended" in said(page)
+    for protect in ("attribute", "record"):
+        page.button_group("protect").set_value(protect).run()
+        assert not page.exception and "Recommended: " in said(page)
+        page.button("launch").click().run()
+        config = open_store().rows()[0].config
+        assert config["adviser"] == ADVISER
+        assert read_method(config["method"]).info.threat_model == protect
+    page.toggle("by_group").set_value(True).run()
+    assert not page.exception and "If the group may be known" not in said(page)
+    page.selectbox("method").set_value("pf_ld").run()
+    page.button("launch").click().run()
+    assert "adviser" not in open_store().rows()[0].config

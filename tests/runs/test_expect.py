@@ -52,6 +52,16 @@ def test_a_run_of_the_same_kind_tells_better() -> None:
     assert _expect({"name": "none", "epochs": 10, "hidden_layers": 4}, [done])[1] is False
 
 
+def test_a_scores_one_step_tells_nothing_of_a_networks_many() -> None:
+    raw = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "epsilon": 1.0}
+    with open_store(None) as store:
+        row = store.submit(build_config({**raw, "method": {"name": "one_release", "learner": "linear"}}))
+    done = type(row)(**{**vars(row), "step": 1, "seconds": 5.0})
+    many = {"name": "one_release", "noise_statistic": 1.0}
+    assert _expect({**many, "learner": "linear"}, [done]) == (5.0, True)
+    assert _expect(many, [done])[1] is False
+
+
 def test_a_search_that_ended_early_tells_how_long_the_next_one_takes() -> None:
     raw = {
         "data": {"dataset": "synthetic", "sensitive": "group"},

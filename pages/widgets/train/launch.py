@@ -142,8 +142,7 @@ def _say_no_gap(store: RunStore | None, config: RunConfig) -> None:
 def _say_expected(config: RunConfig, plan: Plan, dataset: Dataset, *, with_others: bool) -> None:
     """Say what the test rows will be able to show and, `with_others`, what this method came to on other data."""
     target, tested = getattr(config.method, "gap_target", None), dataset.n - plan.n_train
-    size = Size(plan.n_train, dataset.groups, dataset.labels, dataset.image is not None)
-    forecast = forecast_fit(config, size) if with_others else None
+    forecast = forecast_fit(config, Size.of(dataset)) if with_others else None
     too_fine = say_too_fine(notions()[config.notion], target, tested=tested, groups=dataset.groups)
     said = [*([] if forecast is None else [forecast.format()]), *([] if too_fine is None else [too_fine])]
     if said:

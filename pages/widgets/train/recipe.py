@@ -13,7 +13,8 @@ from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.methods.base import MethodInfo
-from fairpriv_core.records.advice import AUTO
+from fairpriv_core.records.advice import AUTO, Advice, Question, advise
+from fairpriv_core.records.evidence import Size
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import short_epsilon_text
@@ -22,11 +23,10 @@ from pages.widgets.shared.demo import list_offered
 from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.names import name_notion
 from pages.widgets.shared.reference import list_reference
-from pages.widgets.shared.sentences import attempt
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_dataset, find_spec
-from pages.widgets.shared.state import keep, mount_index, refuse, tell_apart, value
+from pages.widgets.shared.state import keep, mount, mount_default, mount_index, refuse, tell_apart, value
 from pages.widgets.shared.suitable import choose_method, choose_notion, explain_notion
-from pages.widgets.train.advised import choose_advised
 
 _NEW = "new"
 _HELP = (
@@ -34,6 +34,9 @@ _HELP = (
     "same rows can use that release again: it costs nothing more, and the ledger counts it once."
 )
 _MOST_RUNS = 200
+_SECRETS = {"attribute": "Who is in which group", "record": "All that a row says"}
+_SECRETS_HELP = "Who is in which group: features and labels count as public. All that a row says: nothing does."
+_BY_GROUP_HELP = "Some laws forbid that decisions use the group. Where they may, more accuracy is left."
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,31 @@ def choose_recipe() -> Recipe:
     if dataset is not None:
         explain_notion(wanted, dataset)
     return Recipe(reference, spec, dataset, wanted, method, name == AUTO)
+
+
+def choose_advised(dataset: Dataset, notion: str) -> Advice | None:
+    """Draw the two questions and what is advised; None until the first is answered."""
+    names = tuple(_SECRETS)
+    protect = st.segmented_control(
+        "What must stay secret?",
+        names,
+        **mount_default("protect", (None, *names)),
+        required=True,
+        format_func=_SECRETS.__getitem__,
+        help=_SECRETS_HELP,
+    )
+    keep("protect", protect or "")
+    by_group = bool(
+        keep("by_group", st.toggle("Decisions may use the group", **mount("by_group"), help=_BY_GROUP_HELP))
+    )
+    if protect is None:
+        st.caption("Answer this, and a method is recommended. No row is read for it.")
+        return None
+    question = Question(protect, by_group, notion, value("epsilon"), value("delta"))
+    advice = attempt(lambda: advise(question, Size.of(dataset)))
+    for reason in () if advice is None else advice.reasons:
+        st.caption(plain(reason))
+    return advice
 
 
 def choose_release(info: MethodInfo, data: dict[str, Any], seed: int) -> str | None:
