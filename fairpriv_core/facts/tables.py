@@ -19,7 +19,7 @@ from fairpriv_core.text import delta_text, epsilon_text
 Record = Mapping[str, Any]
 REPLAYED = "replayed"
 UNPROVED = "not proved"
-_SEEDS = ("seed", "replay_noise")
+_SEEDS = ("seed", "replay_noise", "adviser")
 _IN_COLUMNS = ("data.", "notion", "delta", "file_id", "method.name", "method.variant", "variant")
 
 

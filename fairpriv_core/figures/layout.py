@@ -246,9 +246,11 @@ def _line_names(figure: FigureData, panel: int) -> list[Note]:
 def _point_names(figure: FigureData, panel: int) -> list[Note]:
     """Return what stands beside points, above where whiskers go, towards the middle of the panel."""
     notes = []
+    left, right = _find_span(figure, figure.x, "x", panel)
     for x, y, text in (point for series in figure.series if series.panel == panel for point in _texts(series)):
         note = _beside(figure, panel, x, y, text)
-        inwards = {"xanchor": "right", "xshift": -_ASIDE} if _place(figure, x) > _MIDDLE else {}
+        is_right = _scale(figure.x, x) - left > _MIDDLE * (right - left)
+        inwards = {"xanchor": "right", "xshift": -_ASIDE} if is_right else {}
         notes.append({**note, **inwards, "yanchor": "bottom"})
     return notes
 

@@ -142,6 +142,7 @@ def test_a_value_out_of_range_gives_one_sentence_after_its_field_and_no_launch(o
     page.button("aim_again").click().run()
     page.number_input("gap").set_value(150.0).run()
     [error] = page.error
+    assert "No plan: a choice is refused" in said(page, "caption")
     assert "gap\\_target must lie in" in error.value and "got 1.5" in error.value and page.button("launch").disabled
 
 
@@ -154,6 +155,9 @@ def test_launch_takes_what_is_on_screen_and_shows_its_run_beside_the_settings(op
         assert any("waiting for a worker" in each.proto.text for each in shown.get("progress"))
     page.number_input("p.epochs").set_value(8).run()
     assert "Launch trains with Epochs 8, was 7." in said(page, "caption") and "do_stop" in buttons(page)
+    page.number_input("delta").set_value(2.0).run()
+    assert len(page.error) == 1 and "do_stop" in buttons(page), "a refused setting leaves the run where it is"
+    page.number_input("delta").set_value(1e-5).run()
     page.selectbox("notion").set_value("equalized_odds").run()
     assert "do_stop" not in buttons(page) and not page.button("launch").disabled, "a run on another question"
     assert len(open_store().rows()) == 1

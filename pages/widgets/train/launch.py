@@ -56,6 +56,7 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         with st.bottom, _bar():
             _draw_button(disabled=True)
             st.caption("Correct what is marked, then launch.")
+        _keep_watching(store, raw)
         return
     say_cloned(config)
     with slots.get("delta", st.container()):
@@ -69,7 +70,7 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         st.caption("Launch is off for these settings. Expert mode launches them all the same.")
     known = None if store is None else attempt(lambda: store.find(config.key))
     exists = known is not None and known.status in GOING_ON
-    watched = None if store is None else find_watched(config, known)
+    watched = None if store is None else find_watched(config.to_json(), known)
     if store is not None:
         offer_launch(store, config, plan, watched=watched, exists=exists, hopeless=hopeless, accepted=accepted)
     if store is not None and watched is not None:
@@ -86,6 +87,15 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
     if store is not None and not expert and "clip_primal" in slots:
         with slots["clip_primal"]:
             show_sparkline(store, config, plan)
+
+
+def _keep_watching(store: RunStore | None, refused: Mapping[str, Any]) -> None:
+    """Draw the run that is watched beside settings that are refused; what a plan would show is blank."""
+    row = None if store is None else find_watched(refused, None)
+    if store is not None and row is not None:
+        show_watched(store, None, row)
+    else:
+        st.caption("No plan: a choice is refused, as its field says.")
 
 
 def offer_launch(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -26,8 +28,8 @@ def watch(key: str) -> None:
     st.session_state[_WATCHED] = key
 
 
-def find_watched(config: RunConfig, known: RunRow | None) -> RunRow | None:
-    """Return the run to show beside the settings `config`: theirs, `known`; else the last one shown on such data.
+def find_watched(asked: Mapping[str, Any], known: RunRow | None) -> RunRow | None:
+    """Return the run to show beside the settings `asked`: theirs, `known`; else the last one shown on such data.
 
     None where that is gone, or pursued another notion.
     """
@@ -35,20 +37,22 @@ def find_watched(config: RunConfig, known: RunRow | None) -> RunRow | None:
         watch(known.key)
         return known
     row = find_row(st.session_state.get(_WATCHED, ""))
-    asked = config.to_json()
     same = row is not None and all(row.config[name] == asked[name] for name in ("data", "notion"))
     return row if same else None
 
 
-def show_watched(store: RunStore, config: RunConfig, row: RunRow) -> None:
-    """Draw a run live, and what of the settings beside it is another by now."""
-    say_changes(config, row)
+def show_watched(store: RunStore, config: RunConfig | None, row: RunRow) -> None:
+    """Draw a run live, and what of the settings beside it is another by now; None where they are refused."""
+    if config is not None:
+        say_changes(config, row)
     watch_run(store, row, partial(_draw, config))
 
 
-def _draw(config: RunConfig, store: RunStore, row: RunRow) -> None:
-    same = row.config["method"]["name"] == config.method.info.name  # whose slider the bound is
-    draw_frame(store, look_at(store, row), small=True, use_bound=partial(_offer_bound, config) if same else None)
+def _draw(config: RunConfig | None, store: RunStore, row: RunRow) -> None:
+    use_bound = None
+    if config is not None and row.config["method"]["name"] == config.method.info.name:  # whose slider the bound is
+        use_bound = partial(_offer_bound, config)
+    draw_frame(store, look_at(store, row), small=True, use_bound=use_bound)
 
 
 def _offer_bound(config: RunConfig, bound: float) -> None:
