@@ -17,6 +17,8 @@ LOCAL_OWNER = "local"
 #: where an operator sets them, and what holds where nothing is set
 RUNS, MEGABYTES = ("FAIRPRIV_MOST_RUNS", 1_000), ("FAIRPRIV_MOST_MEGABYTES", 1_000)
 _ON_TRIAL = {"FAIRPRIV_MOST_RUNS": 3, "FAIRPRIV_MOST_MEGABYTES": 0}
+#: of all visitors together, who can be as many as they like: runs that have not ended, and runs in the store
+_ALL_WAITING, _ALL_STORED = 40, 5_000
 _UNDER_WAY = ("queued", "running", "paused")
 _MEGABYTE = 10**6
 
@@ -34,6 +36,18 @@ def check_runs(connection: Connection, owner: str, more: int) -> None:
             "have here; wait for some, or stop them.",
             field="runs",
         )
+    if is_trial():
+        _check_all(connection, more)
+
+
+def _check_all(connection: Connection, more: int) -> None:
+    """Raise BadInput where `more` runs would be too many of all visitors together."""
+    stored = select(func.count()).select_from(run)
+    waiting = connection.scalar(stored.where(run.c.status.in_(_UNDER_WAY))) or 0
+    if waiting + more > _ALL_WAITING:
+        raise BadInput(f"{waiting} runs of visitors have not ended; launch again in a minute.", field="runs")
+    if (connection.scalar(stored) or 0) + more > _ALL_STORED:
+        raise BadInput(f"this demonstration has its {_ALL_STORED:,} runs; install fairpriv for more.", field="runs")
 
 
 def check_bytes(connection: Connection, owner: str, more: int) -> None:

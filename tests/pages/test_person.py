@@ -49,7 +49,7 @@ def text_of(page: AppTest) -> str:
     return said(page, "markdown", "text", "error", "caption").replace("\u2060", "")
 
 
-def test_nobody_sees_anything_before_signing_in(see: See, with_runs: Path) -> None:
+def test_nobody_sees_anything_before_signing_in(see: See, with_runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = see("app.py", {"is_logged_in": False})
     assert not page.exception and [item.key for item in page.button] == ["sign_in"]
     assert "Sign in to use this dashboard" in text_of(page)
@@ -57,6 +57,8 @@ def test_nobody_sees_anything_before_signing_in(see: See, with_runs: Path) -> No
     for name in ("run", "compare", "audit", "train"):
         bare = see(f"pages/{name}.py", {"is_logged_in": False})
         assert "Sign in" in bare.error[0].value and not bare.get("bidi_component") and not bare.exception
+    monkeypatch.setenv("FAIRPRIV_TRY", "1")
+    assert [item.key for item in see("app.py", {"is_logged_in": False}).button] == ["sign_in"], "on trial too"
 
 
 def test_who_is_not_on_the_list_stays_outside(see: See) -> None:

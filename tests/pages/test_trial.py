@@ -63,7 +63,7 @@ def test_other_data_are_refused(own_store: Path, tmp_path: Path) -> None:
                 store.submit(build_config({**RAW, "data": data, "method": SMALL}))
 
 
-def test_nothing_can_be_uploaded_and_few_runs_wait(own_store: Path) -> None:
+def test_nothing_can_be_uploaded_and_few_runs_wait(own_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_store(str(own_store)) as store:
         mine = RunStore(store.database, "visitor 1")
         with pytest.raises(BadInput, match="pass the 0 MB"):
@@ -74,6 +74,11 @@ def test_nothing_can_be_uploaded_and_few_runs_wait(own_store: Path) -> None:
         with pytest.raises(BadInput, match="3 that one person may have"):
             mine.submit(build_config({**RAW, "method": SMALL, "seed": 3}))
         assert [mine.count_before(row) for row in rows] == [0, 1, 2]
+        another = RunStore(store.database, "visitor 2")
+        for most, words in (("_ALL_WAITING", "3 runs of visitors have not ended"), ("_ALL_STORED", "has its 3 runs")):
+            with monkeypatch.context() as patch, pytest.raises(BadInput, match=words):
+                patch.setattr(f"fairpriv_core.store.quota.{most}", 3)
+                another.submit(build_config({**RAW, "method": SMALL, "seed": 9}))
 
 
 def test_everybody_sees_what_was_put_there_and_their_own(own_store: Path, open_page: Open) -> None:

@@ -35,14 +35,14 @@ class Person:
 def find_person() -> Person:
     """Return who looks; BadInput where a sign-in is set up and nobody who is let in has signed in.
 
-    On trial everybody is somebody of their own as long as the page is open.
+    On trial, without a sign-in, everybody is somebody of their own as long as the page is open.
     """
-    if is_trial():
-        return Person(st.session_state.setdefault("visitor", f"visitor {secrets.token_hex(16)}"), "")
     claims: Mapping[str, Any] = st.user.to_dict()
     if "is_logged_in" not in claims:
         if _has_unreadable_secrets():
             raise BadInput(_NO_SECRETS)
+        if is_trial():
+            return Person(st.session_state.setdefault("visitor", f"visitor {secrets.token_hex(16)}"), "")
         return Person(LOCAL_OWNER, "")
     if not claims["is_logged_in"] or not claims.get("sub"):
         raise BadInput("sign in to use this dashboard.", field="person")
