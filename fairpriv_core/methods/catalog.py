@@ -29,6 +29,7 @@ from fairpriv_core.methods.jagielski_in import JagielskiIn
 from fairpriv_core.methods.jagielski_post import JagielskiPost
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.one_release import OneRelease
+from fairpriv_core.methods.one_release_local import OneReleaseLocal
 from fairpriv_core.methods.one_release_record import OneReleaseRecord
 from fairpriv_core.methods.opt_q import OptQ
 from fairpriv_core.methods.pf_ld import PfLd
@@ -49,6 +50,7 @@ _METHODS: tuple[type[Method], ...] = (
     # the sensitive attribute is protected
     PfLd,
     OneRelease,
+    OneReleaseLocal,
     DpFermi,
     ResponseReductions,
     JagielskiPost,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,9 +16,8 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.shared.equalise import equalise
+from fairpriv_core.methods.shared.responses import Answered, Responses, release_responses, response_parameter
 from fairpriv_core.notions.notion import Notion
-from fairpriv_core.privacy.calibrate import calibrate
-from fairpriv_core.privacy.event import Events, RandomizedResponse
 from fairpriv_core.seeds import public_generator
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ _LEAST = 1.0  # estimated rows of each cell in the half that this step has
 
 
 @dataclass(frozen=True)
-class ResponseReductions(FitsAlone):
+class ResponseReductions(Answered, FitsAlone):
     """Each person's attribute is answered once by k-ary randomised response; everything else uses the answers.
 
     The first step is the reduction of Agarwal et al. (2018) on the answers, its bounds corrected for the response. With
@@ -60,15 +58,7 @@ class ResponseReductions(FitsAlone):
     )
     difference_bound: float = fields.difference_bound(0.005)
     iterations: int = fields.iterations(20, "Rounds of the search at most; it ends at the optimum.")
-    response_epsilon: float | None = parameter(
-        None,
-        "ε of the response",
-        "The truth is e^ε times as likely as any other answer; empty: set from ε.",
-        low=0.001,
-        high=100.0,
-        log=True,
-        expert=True,
-    )
+    response_epsilon: float | None = response_parameter()
 
     def __post_init__(self) -> None:
         checks.one_of(PROCEDURES, procedure=self.procedure)
@@ -81,39 +71,9 @@ class ResponseReductions(FitsAlone):
         """Return how often the learner is asked at most, and one for the result; the search may end earlier."""
         return fields.ASKED_A_ROUND * self.iterations + 1
 
-    def event(self, n_train: int) -> Events:
-        """Return the one response."""
-        return (RandomizedResponse(self.response()),)
-
-    def response(self) -> float:
-        """The response's epsilon; BadInput before calibration."""
-        return fields.known_noise(response_epsilon=self.response_epsilon)
-
-    def count_deviation(self) -> float | None:
-        """Sizes are estimated from the answers."""
-        return 0.0
-
-    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return 1: a person's attribute moves their own answer alone."""
-        return {"answers": 1.0}
-
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return the response's pure epsilon, which is what the paper claims."""
         return self.response()
-
-    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy whose response meets `epsilon`."""
-        if self.response_epsilon is not None:
-            return self
-
-        def events_for(noise: float) -> Events:
-            return (RandomizedResponse(1.0 / noise),)
-
-        return replace(self, response_epsilon=1.0 / calibrate(events_for, epsilon=epsilon, delta=delta))
-
-    def unproved_reason(self) -> str | None:
-        """Epsilon is proved."""
-        return None
 
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given; and that predictions need the group, where they do."""
@@ -156,51 +116,6 @@ def _reduce(
 
     moment = NotionMoment(training.notion, method.difference_bound, responses.misreport)
     return reduce(part, responses.answers, moment, iterations=method.iterations, answers=answers)
-
-
-@dataclass(frozen=True)
-class Responses:
-    """Answers (n,) in 0..groups-1; `misreport` is the chance of each answer that is not the truth."""
-
-    answers: np.ndarray
-    groups: int
-    misreport: float
-
-    @property
-    def matrix(self) -> np.ndarray:
-        """P(answer = z | group = a) as (k, k), a row for each group."""
-        truthful = 1.0 - self.groups * self.misreport
-        return np.full((self.groups, self.groups), self.misreport) + truthful * np.eye(self.groups)
-
-    def take(self, rows: np.ndarray) -> Responses:
-        """Return the answers of `rows`."""
-        return replace(self, answers=self.answers[rows])
-
-    def estimate(self, *columns: np.ndarray) -> np.ndarray:
-        """Return unbiased estimates (k, len(columns)) of each column's sum by group; they may be negative.
-
-        E[sum by answer z] = m sum_a s_a + (1 - k m) s_z, the response's matrix, which is solved for s.
-        """
-        by_answer = np.stack(
-            [np.bincount(self.answers, weights=column, minlength=self.groups) for column in columns], axis=1
-        )
-        unbiased: np.ndarray = by_answer - self.misreport * by_answer.sum(axis=0)
-        return unbiased / (1.0 - self.groups * self.misreport)
-
-
-def release_responses(train: Dataset, training: Training, epsilon: float) -> Responses:
-    """Return each row's answer by k-ary randomised response, drawn once: a resumed run has those of the first.
-
-    The truth is answered with chance e^epsilon / (e^epsilon + k - 1) (Kairouz et al., 2016).
-    """
-    misreport = 1.0 / (math.exp(epsilon) + train.groups - 1.0)
-    if training.checkpoint is not None:
-        return Responses(np.asarray(training.checkpoint["responses"]), train.groups, misreport)
-    mechanism = training.mechanism
-    drawn = mechanism.randomized_response(train.group, k=train.groups, epsilon=epsilon, purpose="group", index=0)
-    checkpoint = {"responses": drawn, **mechanism.state()}
-    training.observer.commit(step=0, events=mechanism.events, checkpoint=checkpoint)
-    return Responses(drawn, train.groups, misreport)
 
 
 def derive(

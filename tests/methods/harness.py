@@ -6,6 +6,7 @@ is that of fairpriv_core/audit/trials.py.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import zlib
 from collections import defaultdict
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 from fairpriv_core.audit.trials import Watcher, make_images, make_rows, make_three, train, with_group
+from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine import networks
 from fairpriv_core.engine.layers import Convolution, Dense, LayeredShape, MaxPool, Relu
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -29,6 +31,7 @@ __all__ = [
     "make_data",
     "make_images",
     "make_three",
+    "make_unfair",
     "shrink_network",
     "train",
     "with_group",
@@ -109,6 +112,17 @@ class RecordingMechanism(Mechanism):
             out = earlier.out
         self.releases.append(Release(kind, index, np.array(value, dtype=np.float64), bound, out.copy()))
         return out.copy()
+
+
+def make_unfair(groups: int, rows: int = 3000) -> Dataset:
+    """Return data on which every notion's gap of the best model is large; x tells something of the group."""
+    draw = np.random.default_rng(0)
+    group = draw.integers(0, groups, rows)
+    far = group / (groups - 1)
+    X = np.stack([draw.normal(size=rows) + 1.2 * far, far + 0.8 * draw.normal(size=rows)], axis=1)
+    noise = draw.normal(size=rows) * (0.6 + 0.6 * far) - 0.4 * far
+    y = (X[:, 0] + noise > 0.8).astype(np.int64)
+    return dataclasses.replace(make_data(n=10, d=2, groups=groups), X=X.astype(np.float32), y=y, group=group)
 
 
 def shrink_network(monkeypatch: pytest.MonkeyPatch) -> None:

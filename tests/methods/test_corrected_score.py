@@ -8,7 +8,6 @@ from itertools import cycle, product
 import numpy as np
 import pytest
 
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.corrected import Corrected, correct
 from fairpriv_core.engine.predict import evaluate, predict_proba
 from fairpriv_core.engine.training import Fitted, Training
@@ -20,21 +19,9 @@ from fairpriv_core.methods.shared.public_score import BOOSTED, LINEAR, fit_score
 from fairpriv_core.notions.catalog import notions, notions_of_means
 from fairpriv_core.notions.cells import build_cells
 from fairpriv_core.records.model import Model
-from tests.methods.harness import RecordingMechanism, Watcher, make_data, make_images, train, with_group
+from tests.methods.harness import RecordingMechanism, Watcher, make_images, make_unfair, train, with_group
 
 LEARNERS = (LINEAR, BOOSTED)
-_ROWS = 3000
-
-
-def _unfair(groups: int, rows: int = _ROWS) -> Dataset:
-    """Return data on which every notion's gap of the best model is large; x tells something of the group."""
-    draw = np.random.default_rng(0)
-    group = draw.integers(0, groups, rows)
-    far = group / (groups - 1)
-    X = np.stack([draw.normal(size=rows) + 1.2 * far, far + 0.8 * draw.normal(size=rows)], axis=1)
-    noise = draw.normal(size=rows) * (0.6 + 0.6 * far) - 0.4 * far
-    y = (X[:, 0] + noise > 0.8).astype(np.int64)
-    return dataclasses.replace(make_data(n=10, d=2, groups=groups), X=X.astype(np.float32), y=y, group=group)
 
 
 def _method(learner: str, **settings: float) -> OneRelease:
@@ -49,7 +36,7 @@ def _method(learner: str, **settings: float) -> OneRelease:
     ],
 )
 def test_the_gap_of_the_chosen_notion_closes(learner: str, notion: str, groups: int) -> None:
-    data, metric, gaps = _unfair(groups), notions()[notion].metric, []
+    data, metric, gaps = make_unfair(groups), notions()[notion].metric, []
     for multiplier_max in (0.0, 5.0):
         method = _method(learner, multiplier_max=multiplier_max)
         (fitted,) = train(method, [data], [RecordingMechanism(seed=1)], notion=notion)
@@ -102,7 +89,7 @@ def test_prices_say_what_multipliers_decide(notion: str) -> None:
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_the_gap_aimed_at_is_the_target_less_one_error(learner: str) -> None:
-    data = _unfair(2)
+    data = make_unfair(2)
     (fitted,) = train(_method(learner, gap_target=0.1, noise_statistic=8.0), [data], [RecordingMechanism()])
     error = fitted.notes["released_gap_errors"]["demographic_parity_gap"]
     assert 0.003 < error < 0.1
@@ -112,7 +99,7 @@ def test_the_gap_aimed_at_is_the_target_less_one_error(learner: str) -> None:
 
 @pytest.mark.parametrize("groups", [2, 3])
 def test_standard_errors_are_what_further_releases_deviate_by(groups: int) -> None:
-    data, method = _unfair(groups), _method(LINEAR, noise_statistic=6.0)
+    data, method = make_unfair(groups), _method(LINEAR, noise_statistic=6.0)
     score = fit_score(LINEAR, data, seed=0)
     decided = score.held_out > 0.5
     found, stated = [], []
@@ -127,7 +114,7 @@ def test_standard_errors_are_what_further_releases_deviate_by(groups: int) -> No
 
 
 def test_errors_follow_the_noise() -> None:
-    data = _unfair(2)
+    data = make_unfair(2)
     errors = [
         train(_method(LINEAR, noise_statistic=noise), [data], [RecordingMechanism(seed=1)])[0].notes[
             "released_gap_errors"
@@ -139,12 +126,12 @@ def test_errors_follow_the_noise() -> None:
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_what_is_exported_decides_as_what_was_trained(learner: str) -> None:
-    data = _unfair(3)
+    data = make_unfair(3)
     (fitted,) = train(_method(learner), [data], [RecordingMechanism()], notion="equalized_odds")
     assert fitted.network.size == len(fitted.parameters)
     files = Model.of(fitted, dataclasses.replace(data, encoder="")).write()
     read = Model.read(files.__getitem__)
-    rows = _unfair(3, rows=700)
+    rows = make_unfair(3, rows=700)
     scores = predict_proba(fitted.network, fitted.parameters, rows.X)
     assert np.array_equal(read.score(rows), scores)
     assert ((scores >= 0.0) & (scores <= 1.0)).all()
@@ -152,7 +139,7 @@ def test_what_is_exported_decides_as_what_was_trained(learner: str) -> None:
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_another_notion_on_the_release_costs_nothing(learner: str) -> None:
-    data = _unfair(2)
+    data = make_unfair(2)
     (first,) = train(_method(learner), [data], [RecordingMechanism()])
     garbage, told = with_group(data, 1 - data.group), "demographic_parity_gap"
     for notion in OneRelease.info.notions:
@@ -167,7 +154,7 @@ def test_another_notion_on_the_release_costs_nothing(learner: str) -> None:
 
 
 def test_learners_of_one_data_set_may_be_mixed() -> None:
-    data = _unfair(2)
+    data = make_unfair(2)
     methods = [_method(learner, epochs=2) for learner in ("network", LINEAR, "network")]
     mechanisms = [RecordingMechanism(seed=seed) for seed in range(3)]
     trainings = [Training(notions()["demographic_parity"], 0, each, Watcher()) for each in mechanisms]
@@ -176,7 +163,7 @@ def test_learners_of_one_data_set_may_be_mixed() -> None:
 
 
 def test_a_correction_without_prices_leaves_the_score() -> None:
-    data = _unfair(2)
+    data = make_unfair(2)
     score = fit_score(LINEAR, data, seed=0)
     weights = np.random.default_rng(0).normal(size=(2, 2, data.d + 1))
     moved = Corrected(score.network, 1, data.d + 1, 2, 1.0, ((0.0, 0.0), (0.0, 0.0)))

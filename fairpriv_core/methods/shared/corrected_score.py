@@ -41,7 +41,7 @@ _HALVED = 60  # rounds after which a step is half as long
 _INSIDE = 0.001  # by which the ascent aims below the gap: rounds then end within it
 
 
-class Corrects(Releases, Protocol):
+class Corrects(Protocol):
     """The hyper-parameters of a corrected score."""
 
     info: ClassVar[MethodInfo]
@@ -54,7 +54,11 @@ class Corrects(Releases, Protocol):
         """Return the one release."""
 
 
-def fit_corrected(method: Corrects, train: Dataset, training: Training, score: PublicScore) -> Fitted:
+class CorrectsByStatistic(Corrects, Releases, Protocol):
+    """Those of one whose groups are estimated from a statistic."""
+
+
+def fit_corrected(method: CorrectsByStatistic, train: Dataset, training: Training, score: PublicScore) -> Fitted:
     """Return the score, its decisions moved; RunFailed where a group has too few estimated rows.
 
     BadInput for images: the estimate is of thumbnails, and the model would be given pixels.
@@ -70,7 +74,7 @@ def move_decisions(
 ) -> Fitted:
     """Return the score, its decisions moved by what was read of the groups: post-processing."""
     mechanism = training.mechanism
-    checkpoint = {"statistic": reading.estimate.statistic, **mechanism.state()}
+    checkpoint = {**reading.estimate.kept(), **mechanism.state()}
     training.observer.commit(step=1, events=mechanism.events, checkpoint=checkpoint)
     cells = build_cells(training.notion, train.group_names)
     weights = reading.weights.astype(np.float32).astype(np.float64)  # as they are stored

@@ -45,6 +45,8 @@ _HOW = {"maxiter": 500, "maxcor": 20, "ftol": 1e-10, "gtol": 1e-3}  # the gradie
 _WEIGHT = 1.0  # a typical weight of a feature, before the features are divided by C
 #: what a run that fails after its release says of it
 SPENT = "The sums by group were released, and the run's epsilon is spent."
+#: scores (n, k) and their log-partitions (n, 1) -> a number, and its derivative in the scores
+Tell = Callable[[np.ndarray, np.ndarray], tuple[float, np.ndarray]]
 REDRAWS = 24  # a standard deviation of so many is off by one part in seven
 _GIB = 2**30
 _COPIES = 3  # of the Hessian, at a time
@@ -120,6 +122,10 @@ class Estimate:
             errors.append(float((redrawn[:, first] - redrawn[:, last]).std(ddof=1)))
         return np.array(errors)
 
+    def kept(self) -> dict[str, np.ndarray]:
+        """Return the release as a checkpoint keeps it: a run that goes on makes none."""
+        return {"statistic": self.statistic}
+
     def notes(self, events: Events) -> dict[str, object]:
         """Return the release as a record keeps it: `events` count once, however many runs share the statistic."""
         digest = hashlib.sha256(self.statistic.tobytes()).hexdigest()[:16]
@@ -148,7 +154,7 @@ def read_groups(method: Releases, train: Dataset, training: Training, score: np.
     `score` (n,) is a public score, if there is one. BadInput, before any release, for more than fits into memory.
     """
     features, statistic = build_features(method, train, score), known_statistic(training)
-    _require_memory(train.groups, features.rows.shape[1])
+    require_memory(train.groups, features.rows.shape[1])
     if statistic is None:
         statistic = release_statistic(method, train, training, features=features)
     try:
@@ -159,7 +165,7 @@ def read_groups(method: Releases, train: Dataset, training: Training, score: np.
     return reading
 
 
-def _require_memory(groups: int, features: int) -> None:
+def require_memory(groups: int, features: int) -> None:
     """Raise BadInput where the Hessian of all groups' weights, and what it takes to solve with it, has no room."""
     needed, there = _COPIES * 8 * (groups * features) ** 2, find_memory()
     if there is not None and needed > there:
@@ -219,7 +225,8 @@ def _fit_label(features: PublicFeatures, inside: np.ndarray, sums: np.ndarray, *
     gram, ridge = _weigh(replace(features, rows=rows), completed, noise=noise)
     told = sample_rows(members)
     own = features.rows[told].astype(np.float32)
-    return _Fit(_fit(rows, completed, gram, ridge), ridge, told, own, len(members) / max(len(told), 1))
+    weights = fit_weights(rows, gram, ridge, linear=completed, tell=_tell_all)
+    return _Fit(weights, ridge, told, own, len(members) / max(len(told), 1))
 
 
 def _redraw(fits: list[_Fit], noise: float) -> Redraws:
@@ -259,12 +266,12 @@ def _move_weights(fit: _Fit, chances: np.ndarray, noise: np.ndarray) -> np.ndarr
             block = (fit.rows * curvature[:, None]).T @ fit.rows
             hessian[one, :, other], hessian[other, :, one] = block, block
         hessian[one, :, one] += np.diag(fit.ridge)
-    factor = _factorise(hessian.reshape(groups * features, -1))
+    factor = factorise(hessian.reshape(groups * features, -1))
     steps: np.ndarray = cho_solve((factor, True), noise.reshape(len(noise), -1).T).T.reshape(noise.shape)
     return steps
 
 
-def _factorise(matrix: np.ndarray) -> np.ndarray:
+def factorise(matrix: np.ndarray) -> np.ndarray:
     """Return the lower Cholesky factor of a matrix that is positive definite but for rounding.
 
     Its ridge may be lost beside large curvatures, or lie below what is known of them; then the diagonal grows until
@@ -302,28 +309,32 @@ def _weigh(features: PublicFeatures, sums: np.ndarray, *, noise: float) -> tuple
     return gram, (1.0 + (noise / _WEIGHT) ** 2 / curvature) / features.bound**2
 
 
-def _fit(rows: np.ndarray, sums: np.ndarray, gram: np.ndarray, ridge: np.ndarray) -> np.ndarray:
-    """Return the weights (k, D) that minimise log-partition - <sums, weights> + ridge.
+def _tell_all(scores: np.ndarray, partition: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the log-partition of all rows and its derivative (n, k) in the scores."""
+    return float(partition.sum()), np.exp(scores - partition)
 
-    L-BFGS in the coordinates in which curvature and ridge are the identity.
+
+def fit_weights(rows: np.ndarray, gram: np.ndarray, ridge: np.ndarray, *, linear: np.ndarray, tell: Tell) -> np.ndarray:
+    """Return the weights (k, D) that minimise what scores `tell` - <linear, weights> + ridge; `linear` is (k, D).
+
+    L-BFGS in the coordinates in which the curvature `gram` and `ridge` are the identity.
     """
     from scipy.optimize import minimize
 
-    factor = _factorise(gram + np.diag(ridge))
+    factor = factorise(gram + np.diag(ridge))
     turned = solve_triangular(factor, rows.T, lower=True).T
-    targets = solve_triangular(factor, sums.T, lower=True).T
+    targets = solve_triangular(factor, linear.T, lower=True).T
     penalty = solve_triangular(factor, np.diag(np.sqrt(ridge)), lower=True)
     penalty = penalty @ penalty.T
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        weights = flat.reshape(sums.shape)
+        weights = flat.reshape(linear.shape)
         scores = turned @ weights.T
-        partition = logsumexp(scores, axis=1, keepdims=True)
+        told, slope = tell(scores, logsumexp(scores, axis=1, keepdims=True))
         shrunk = weights @ penalty
-        value = partition.sum() - (targets * weights).sum() + 0.5 * (shrunk * weights).sum()
-        derivative = np.exp(scores - partition).T @ turned - targets + shrunk
-        return float(value), derivative.ravel()
+        value = told - (targets * weights).sum() + 0.5 * (shrunk * weights).sum()
+        return float(value), (slope.T @ turned - targets + shrunk).ravel()
 
-    found = minimize(loss, np.zeros(sums.size), jac=True, method="L-BFGS-B", options=_HOW)
-    weights: np.ndarray = solve_triangular(factor, found.x.reshape(sums.shape).T, lower=True, trans="T").T
+    found = minimize(loss, np.zeros(linear.size), jac=True, method="L-BFGS-B", options=_HOW)
+    weights: np.ndarray = solve_triangular(factor, found.x.reshape(linear.shape).T, lower=True, trans="T").T
     return weights

@@ -27,13 +27,18 @@ _LEAST_BOUND = 1e-100  # and at most one over it: its square is still a number
 _LEAST_SPREAD = 1e-12  # of a feature that varies
 
 
-class Releases(Protocol):
-    """A method that declares one release, the statistic, and its hyper-parameters."""
+class Describes(Protocol):
+    """The hyper-parameters of the public features that a group is estimated by."""
 
     @property
     def score_bins(self) -> int: ...
     @property
     def clip(self) -> float | None: ...
+
+
+class Releases(Describes, Protocol):
+    """A method that declares one release, the statistic, and its hyper-parameters."""
+
     def noise(self) -> float:
         """Return the noise multiplier of the statistic."""
 
@@ -57,7 +62,7 @@ class PublicFeatures:
     edges: np.ndarray
 
 
-def build_features(method: Releases, train: Dataset, score: np.ndarray | None = None) -> PublicFeatures:
+def build_features(method: Describes, train: Dataset, score: np.ndarray | None = None) -> PublicFeatures:
     """Return phi of every row: its features, an intercept and bins of a public score, clipped to C and divided by it.
 
     The bins are of `score` (n,), or of a linear regression of the label on the features. Features of an image are its
