@@ -95,8 +95,8 @@ class OneReleaseLocal(Answered, FitsAlone):
         off = 2.0 * find_deviation(groups, epsilon, n_train)
         if off > _MOST_OFF:
             raise BadInput(
-                f"at ε = {epsilon:.3g} the answers of {n_train:,} people tell how far two of {groups} groups are apart "
-                f"to about ± {100.0 * off:.0f} points, which is no help; take a larger ε or another method.",
+                f"at ε = {epsilon:.2g} answers of {n_train:,} people tell a gap of {groups} groups to about ± "
+                f"{100.0 * off:.0f} points; take a larger ε or another method.",
                 field="epsilon",
             )
 

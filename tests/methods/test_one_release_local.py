@@ -67,7 +67,7 @@ def test_the_deviation_before_launch_is_that_of_the_counts() -> None:
 def test_what_answers_cannot_tell_is_refused_before_anybody_answers() -> None:
     parity = notions()["demographic_parity"]
     method = OneReleaseLocal(response_epsilon=0.1)
-    with pytest.raises(BadInput, match=r"at ε = 0.1 the answers of 1,000 people .* about ± 90 points"):
+    with pytest.raises(BadInput, match=r"at ε = 0.1 answers of 1,000 people .* about ± 90 points"):
         method.require_possible(parity, n_train=1_000, groups=2)
     method.require_possible(parity, n_train=1_000_000, groups=2)
     with pytest.raises(BadInput, match="takes tables, not images"):
