@@ -60,6 +60,7 @@ class Dp2dp(AveragedSums, FitsMany):
         max_labels=None,
         needs_group_at_prediction=True,
     )
+    FOUND_ON: ClassVar[str] = "Adult"
 
     network: str = fields.shared("network")
     gap_target: float = fields.gap_aimed_at("prices grow above it and shrink below, round by round")
