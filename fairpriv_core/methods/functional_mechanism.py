@@ -106,11 +106,6 @@ class FunctionalMechanism(Private, FitsAlone):
         """The norm p that sensitivities are in."""
         return 1 if self.laplace else 2
 
-    @property
-    def compares(self) -> bool:
-        """Whether groups matter at all."""
-        return self.multiplier > 0
-
     def idle_reason(self) -> str | None:
         """Why covariances are not held down; None where they are."""
         return fields.say_idle({"multiplier": self.multiplier})
@@ -121,7 +116,7 @@ class FunctionalMechanism(Private, FitsAlone):
 
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
         """The groups' sizes unless declared, of which a record is in one; the coefficients, groups as if equal."""
-        counted = self.compares and self.group_share is None
+        counted = self.multiplier > 0 and self.group_share is None
         share = "share_counts" if counted else None
         bound = self.coefficient_bound(deviations(np.full(groups, 1.0 / groups)))
         return (
@@ -236,13 +231,8 @@ class Adfc(FunctionalMechanism):
 
     @property
     def measures(self) -> bool:
-        """Whether features get their shares by noisy covariances."""
-        return self.least_share < 1 and not self.declared_shares
-
-    @property
-    def compares(self) -> bool:
-        """For the penalty, or for the features' shares."""
-        return self.multiplier > 0 or self.measures
+        """Whether features get their shares by noisy covariances; where no group matters all have the same."""
+        return self.multiplier > 0 and self.least_share < 1 and not self.declared_shares
 
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
         """As of all, and between them the covariances where features get their shares by them."""
@@ -320,7 +310,7 @@ class Released:
         groups, declared = self._train.groups, self._method.group_share
         if declared is not None:
             return np.array([declared, *[(1.0 - declared) / (groups - 1)] * (groups - 1)])
-        if not self._method.compares:
+        if not self._method.multiplier:
             return np.full(groups, 1.0 / groups)
         sizes = np.maximum(self.release("counts", lambda: self._train.group_sizes, 1.0), 1.0)
         shares: np.ndarray = sizes / sizes.sum()
@@ -389,7 +379,7 @@ def release_and_solve(method: FunctionalMechanism, train: Dataset, training: Tra
     """Return the model of the noisy polynomial; a resumed run has the releases of the first."""
     given, rows = Released(method, train, training), Rows(method, train)
     shares = method.share_features(train, rows, given)
-    penalty = given.deviations[:, : given.deviations.shape[1] if method.multiplier else 0] * method.multiplier
+    penalty = method.multiplier * given.deviations[:, : None if method.multiplier else 0]
     bound = sensitivity(method.coefficient_bound(given.deviations))
 
     def add_up() -> np.ndarray:
