@@ -179,6 +179,20 @@ _WORKS = (
         "International Conference on Machine Learning",
     ),
     Work(
+        "xu2019pflr",
+        "Xu, Depeng and Yuan, Shuhan and Wu, Xintao",
+        "Achieving Differential Privacy and Fairness in Logistic Regression",
+        2019,
+        "Companion Proceedings of the World Wide Web Conference",
+    ),
+    Work(
+        "ding2020adfc",
+        "Ding, Jiahao and Zhang, Xinyue and Li, Xiaohuan and Wang, Junyi and Yu, Rong and Pan, Miao",
+        "Differentially Private and Fair Classification via Calibrated Functional Mechanism",
+        2020,
+        "Proceedings of the AAAI Conference on Artificial Intelligence",
+    ),
+    Work(
         "say2025fairness",
         "Say, Lilian and Denis, Christophe and Pinot, Rafael",
         "Fairness Meets Privacy: Integrating Differential Privacy and Demographic Parity in Multi-class Classification",

@@ -110,6 +110,32 @@ class Thresholds(ByGroup):
 
 
 @dataclass(frozen=True)
+class Priced(ByGroup):
+    """`prices` (k, l) are taken off the labels' chances by group: the label with most left has the largest score."""
+
+    kind, holds = "priced", "base"
+    base: Network
+    prices: tuple[tuple[float, ...], ...]
+
+    def __post_init__(self) -> None:
+        require_finite((len(self.prices), self.labels), prices=self.prices)
+
+    @property
+    def labels(self) -> int:
+        return self.base.labels
+
+    def scores(self, parameters: np.ndarray, rows: np.ndarray, group: np.ndarray | None) -> np.ndarray:
+        return take_off(self.base.scores(parameters, rows, group), np.array(self.prices)[group])
+
+
+def take_off(chances: np.ndarray, prices: np.ndarray) -> np.ndarray:
+    """Return chances (n, l) less prices (n, l), moved and scaled as rows so that they are chances again."""
+    left = prices.max(axis=1, keepdims=True) - prices
+    taken: np.ndarray = (chances + left) / (1.0 + left.sum(axis=1, keepdims=True))
+    return taken
+
+
+@dataclass(frozen=True)
 class Derived(ByGroup):
     """`table` (k, 2) has the chance of a 1 for each group and base decision (Hardt et al., 2016): that is the score."""
 
@@ -147,7 +173,7 @@ _KINDS: Mapping[str, Any] = {
     each.kind: each
     for each in (
         *(NetworkShape, LayeredShape, ModuleShape, TreesShape),
-        *(Corrected, Thresholds, Mixture, Joint, Derived),
+        *(Corrected, Thresholds, Mixture, Joint, Priced, Derived),
     )
 }
 

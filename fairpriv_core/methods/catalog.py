@@ -13,6 +13,7 @@ from typing import ClassVar, cast
 from fairpriv_core import plugins
 from fairpriv_core.methods.base import FitsAlone, Method, MethodInfo, NotPrivate, Style
 from fairpriv_core.methods.declaration import check_declaration
+from fairpriv_core.methods.dp2dp import Dp2dp
 from fairpriv_core.methods.dp_fedavg import DpFedAvg
 from fairpriv_core.methods.dp_fermi import DpFermi
 from fairpriv_core.methods.dp_fermi_record import DpFermiRecord
@@ -24,6 +25,7 @@ from fairpriv_core.methods.f_ld import FLd
 from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.fairlens import FairLens
+from fairpriv_core.methods.functional_mechanism import Adfc, Pflr
 from fairpriv_core.methods.group_thresholds import GroupThresholds, GroupThresholdsRecord
 from fairpriv_core.methods.jagielski_in import JagielskiIn
 from fairpriv_core.methods.jagielski_post import JagielskiPost
@@ -69,6 +71,9 @@ _METHODS: tuple[type[Method], ...] = (
     DpsgdSmooth,
     PfLdRecord,
     RacoDp,
+    Pflr,
+    Adfc,
+    Dp2dp,
     OneReleaseRecord,
     GroupThresholdsRecord,
     DpFermiRecord,

@@ -13,6 +13,9 @@ Where the notion compares labels among those who are decided 1, cell i is a grou
 group, label and decision. A cell's size then moves with each decision: with r_i its share of label 1, the mean of y
 among them has the derivative (y - r_i) / d_i dh. d_i and r_i are of the recent histograms, since those of earlier steps
 were of other decisions.
+
+False negatives are bounded by themselves where that is asked: cell i is group i's rows of label 1, and lambda_i >= 0
+follows the share of them that is decided 0, less the bound.
 """
 
 from __future__ import annotations
@@ -34,10 +37,11 @@ from fairpriv_core.methods.shared.multipliers import REACH, ascend, spread_steps
 from fairpriv_core.methods.shared.noisy_sums import running_mean
 from fairpriv_core.methods.shared.releases import Release
 from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
-from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells, build_decided_cells
+from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells, build_decided_cells, build_positive_cells
 from fairpriv_core.notions.surrogates import decided, derivative
 from fairpriv_core.privacy.accountants import rdp_epsilon
 
+CONSTRAINTS = ("notion", "false_negatives")
 _LEAST = 30.0  # rows that a cell is taken to have, so that one which noise empties does not take over
 
 
@@ -64,7 +68,22 @@ class RacoDp(AveragedSums, TrainsByRule):
     FOUND_ON: ClassVar[str] = "Adult"
 
     network: str = fields.shared("network")
+    constraint: str = parameter(
+        "notion",
+        "Constraint",
+        "notion: the gap of the chosen notion. false_negatives: the share of positives missed in every group.",
+        choices=CONSTRAINTS,
+        expert=True,
+    )
     gap_target: float = fields.gap_aimed_at("multipliers grow above it, up to λ_max, and shrink below")
+    false_negative_bound: float = parameter(
+        0.3,
+        "Bound on false negatives",
+        "Largest share of a group's positives that may be decided 0, where false negatives are the constraint.",
+        low=0.0,
+        high=1.0,
+        expert=True,
+    )
     multiplier_max: float = fields.shared("multiplier_max")
     share_counts: float = parameter(
         0.15,
@@ -77,12 +96,15 @@ class RacoDp(AveragedSums, TrainsByRule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.unit(gap_target=self.gap_target)
+        checks.one_of(CONSTRAINTS, constraint=self.constraint)
+        checks.unit(gap_target=self.gap_target, false_negative_bound=self.false_negative_bound)
         checks.not_negative(multiplier_max=self.multiplier_max)
         checks.open_unit(share_counts=self.share_counts)
 
     def idle_reason(self) -> str | None:
-        """Why multipliers stay 0; None where they move."""
+        """Why multipliers stay 0, or follow no gap; None where they do."""
+        if self.constraint == "false_negatives":
+            return "False negatives are bounded in every group, and the gap of the chosen notion is not pursued."
         return fields.say_idle({"multiplier_max": self.multiplier_max})
 
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
@@ -96,6 +118,8 @@ class RacoDp(AveragedSums, TrainsByRule):
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
         """Return what the models are trained by."""
+        if setting.methods[0].constraint == "false_negatives":
+            return MissesRule(setting)
         compares = setting.trainings[0].notion.compares
         return (DecidedRule if compares == "labels" else RacoDpRule)(setting)
 
@@ -105,7 +129,6 @@ class RacoDpRule(AveragedSumsRule):
 
     def __init__(self, setting: Setting[Any]) -> None:
         super().__init__(setting)
-        self._errors = setting.trainings[0].notion.compares == "errors"
         self._cells, self._counted = self.list_cells()
         self._alike = (self._cells.label[:, None] == self._cells.label).astype(np.float64)
         models, cells, self._places = len(setting.methods), self._cells.count, 2 * (int(self._counted.max()) + 1)
@@ -113,6 +136,11 @@ class RacoDpRule(AveragedSumsRule):
         self.arrays["counted"] = np.zeros((models, self._places))  # the sum of all histograms, as shares of the rows
         self.arrays["recent"] = np.full((models, self._places), np.nan)  # their running mean
         self._set_factors()
+
+    @property
+    def of_errors(self) -> bool:
+        """Whether h is the chance to be wrong, and not that of the decision 1."""
+        return self.setting.trainings[0].notion.compares == "errors"
 
     def list_cells(self) -> tuple[Cells, np.ndarray]:
         """Return the cells whose means are compared, and for each (group, label) the cell that counts its rows."""
@@ -134,7 +162,7 @@ class RacoDpRule(AveragedSumsRule):
     def statistics(self, records: Records) -> np.ndarray | None:
         """Count the sample's rows by cell and decision (K, places): a row is in one place; without output, in none."""
         cell = self._counted[records.code]
-        what = decided("loss" if self._errors else "score", records.logits, records.label)
+        what = decided("loss" if self.of_errors else "score", records.logits, records.label)
         counted = (records.present > 0) & (cell != NO_CELL) & np.isfinite(what)
         place = np.where(counted, cell * 2 + np.nan_to_num(what).astype(np.int64), 0)
         each = zip(place, counted, strict=True)
@@ -165,7 +193,7 @@ class RacoDpRule(AveragedSumsRule):
     def _derivatives(self, records: Records) -> np.ndarray:
         """Return each record's derivative of its share of the Lagrangian with respect to the logit (K, B)."""
         slopes = derivative("score", records.probability, records.label)
-        if self._errors:  # the chance to be wrong falls with that of a 1 where the label is 1
+        if self.of_errors:  # the chance to be wrong falls with that of a 1 where the label is 1
             slopes = slopes * (1.0 - 2.0 * records.label)
         derivatives: np.ndarray = records.deviation + slopes * records.look_up(self._factors)
         return derivatives
@@ -247,3 +275,26 @@ class DecidedRule(RacoDpRule):
             per_cell = -self.setting.n * multipliers / sizes
             each.append((per_cell[:, None] * (labels - shares[:, None])).reshape(-1))
         self._factors = np.stack(each).astype(np.float32)
+
+
+class MissesRule(RacoDpRule):
+    """Of false negatives: cells are groups' rows of label 1, each with a multiplier >= 0 of its own."""
+
+    @property
+    def of_errors(self) -> bool:
+        return False
+
+    def list_cells(self) -> tuple[Cells, np.ndarray]:
+        cells = build_positive_cells(self.setting.trains[0].group_names)
+        return cells, cells.of.reshape(-1)
+
+    def _take_dual_step(self, k: int, method: RacoDp) -> None:
+        """Move multipliers by the share of false negatives less the bound."""
+        sizes, bound = self._sizes(k), method.false_negative_bound
+        zeros, ones = self._read_recent(k)
+        violations = (((1.0 - bound) * zeros - bound * ones) / sizes).clip(-1.0, 1.0)
+        self.arrays["violations"][k] = violations
+        step, shares = REACH / method.steps(self.setting.n), sizes / self._people(sizes)
+        steps = spread_steps(step, among=self._cells.label, shares=shares)
+        raised = self.arrays["multipliers"][k] + steps * violations
+        self.arrays["multipliers"][k] = raised.clip(0.0, method.multiplier_max)

@@ -57,6 +57,13 @@ def build_decided_cells(group_names: Sequence[str]) -> Cells:
     return Cells(of, np.full(groups, NO_CELL), tuple(f"{name}, decided 1" for name in group_names))
 
 
+def build_positive_cells(group_names: Sequence[str]) -> Cells:
+    """Return the cells of those whose label is 1: each group once."""
+    groups = len(group_names)
+    of = np.column_stack([np.full(groups, NO_CELL), np.arange(groups)])
+    return Cells(of, np.ones(groups, dtype=np.int64), tuple(f"{name}, label 1" for name in group_names))
+
+
 def build_cells(notion: Notion, group_names: Sequence[str], labels: int = LABELS) -> Cells:
     """Return the cells of `notion`: each group once for each label that the notion is conditioned on.
 

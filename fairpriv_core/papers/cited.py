@@ -36,23 +36,4 @@ CITED = (
         "attribute",
         ("votes",),
     ),
-    Cited(
-        "pflr",
-        "PFLR*",
-        "A logistic regression whose objective, with a fairness penalty, is made a polynomial and then noised.",
-        "Xu, Yuan and Wu (2019), Achieving differential privacy and fairness in logistic regression",
-        ("dp_fermi", "fairdp_adaptive"),
-        "record",
-        ("coefficients",),
-    ),
-    Cited(
-        "adfc",
-        "ADFC",
-        "A logistic regression under a fairness constraint, whose polynomial objective gets Gaussian noise.",
-        "Ding, Zhang, Li, Wang, Yu and Pan (2020), Differentially private and fair classification via calibrated "
-        "functional mechanism",
-        ("dp_fermi", "fairdp_adaptive"),
-        "record",
-        ("coefficients",),
-    ),
 )

@@ -22,7 +22,7 @@ from fairpriv_core.engine.torch.as_module import as_module, export_onnx
 from fairpriv_core.errors import BadInput
 
 Json = dict[str, Any]
-EVERY_KIND = "mlp, layers, module, trees, corrected, thresholds, mixture, joint, derived"
+EVERY_KIND = "mlp, layers, module, trees, corrected, thresholds, mixture, joint, priced, derived"
 MLP: Json = {"kind": "mlp", "inputs": 4, "hidden_layers": 1, "width": 3}
 CNN: Json = {
     "kind": "layers",
@@ -60,6 +60,7 @@ KINDS: dict[str, Json] = {
     "mixture": TWICE,
     "lots": {**TWICE, "randomised": True},
     "joint": {"kind": "joint", "base": CNN, "weights": [0.5, -1.0, 0.25, -0.5]},
+    "priced": {"kind": "priced", "base": CNN, "prices": [[0.0, 0.3, -0.2, 0.1], [-0.1, 0.0, 0.2, 0.0]]},
     "derived": {"kind": "derived", "base": TWICE, "table": [[0.0, 1.0], [0.25, 0.5]]},
 }
 PINNED: dict[str, list[float]] = {
@@ -71,6 +72,7 @@ PINNED: dict[str, list[float]] = {
     "mixture": [0.5312974, 0.8111868, 0.5394105, 0.3498975, 0.8169752, 0.6041597],
     "lots": [0.25, 1.0, 1.0, 0.0, 1.0, 1.0],
     "joint": [0.6496456, 0.6881632, 0.631086, 0.6317079, 0.6931557, 0.6350647],
+    "priced": [0.0199056, 0.132259, 0.0272783, 0.1492876, 0.0117378, 0.1471815],
     "derived": [1.0, 0.5, 1.0, 0.25, 1.0, 0.5],
 }
 ROWS = np.cos(np.arange(24.0) ** 2).reshape(6, 4).astype(np.float32)

@@ -23,6 +23,8 @@ IDLE = {
     "dp_fermi_record": [{"multiplier": 0.0}],
     "fairlens": [{"epochs": 1}, {"multiplier_gradient": 0.0, "multiplier_boundary": 0.0}],
     "one_release": [{"multiplier_max": 0.0}],
+    "pflr": [{"multiplier": 0.0}],
+    "adfc": [{"multiplier": 0.0}],
 }
 CASES = [(name, given) for name, each in IDLE.items() for given in each]
 

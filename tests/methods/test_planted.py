@@ -23,6 +23,7 @@ from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.torch.module import OpenModule
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods import (
+    dp2dp,
     dp_fedavg,
     dp_fermi,
     dp_fermi_record,
@@ -31,6 +32,7 @@ from fairpriv_core.methods import (
     fairdp_adaptive,
     fairdp_certified,
     fairlens,
+    functional_mechanism,
     jagielski_in,
     jagielski_post,
     one_release_record,
@@ -292,6 +294,25 @@ MOVES: dict[str, Fault] = {
         replacing(penalty_weight, "shift_of_decisions", lambda honest: lambda labels, cells: honest(labels, 1) / 1.1),
         "dp_fermi_record-2",
     ),
+    "a row of the polynomial that is shortened too little": Fault(
+        replacing(functional_mechanism, "clip_factors", lambda honest: lambda norms, bound: honest(norms, 2.0 * bound)),
+        "adfc-0",
+    ),
+    "a penalty that is left out of the bound": Fault(
+        replacing(
+            functional_mechanism.FunctionalMechanism,
+            "covariance_bound",
+            lambda honest: lambda method, each: honest(method, each) / 2.0,
+        ),
+        "pflr-1",
+    ),
+    "pairs of the polynomial that are counted twice": Fault(
+        replacing(functional_mechanism, "pack", lambda honest: lambda total, order: honest(2.0 * total, order)),
+        "pflr-0",
+    ),
+    "decisions that are counted twice in a round": Fault(
+        replacing(dp2dp, "count_decided", lambda honest: lambda *given: 2.0 * honest(*given)), "dp2dp-0"
+    ),
 }
 
 
@@ -398,7 +419,41 @@ def exact_statistics(honest: Callable[..., Any]) -> Callable[..., Any]:
     return release
 
 
+def exact_shares(honest: Callable[..., Any]) -> Callable[..., Any]:
+    def share(given: Any) -> np.ndarray:
+        honest(given)
+        shares: np.ndarray = given._train.group_sizes / given._train.group_sizes.sum()
+        return shares
+
+    return share
+
+
+def exact_covariances(honest: Callable[..., Any]) -> Callable[..., Any]:
+    """Features get their shares by covariances without noise."""
+
+    def release(given: Any, name: str, compute: Callable[[], np.ndarray], bound: float) -> np.ndarray:
+        released: np.ndarray = honest(given, name, compute, bound)
+        return compute() if name == "covariances" else released
+
+    return release
+
+
+def prices_of_exact_counts(honest: Callable[..., Any]) -> Callable[..., Any]:
+    def find(rule: Any, k: int, chances: np.ndarray) -> np.ndarray:
+        honest(rule, k, chances)
+        counts = dp2dp.count_decided(chances, rule.setting.trains[k], np.zeros(rule._kinds))
+        shares: np.ndarray = counts / counts.sum()
+        return shares
+
+    return find
+
+
 LEAKS: dict[str, Fault] = {
+    "exact shares of groups": Fault(replacing(functional_mechanism.Released, "_share_groups", exact_shares), "pflr-0"),
+    "shares of features by exact covariances": Fault(
+        replacing(functional_mechanism.Released, "release", exact_covariances), "adfc-0"
+    ),
+    "prices of exact counts": Fault(replacing(dp2dp.PricesRule, "_find_prices", prices_of_exact_counts), "dp2dp-0"),
     "exact sizes of groups": Fault(replacing(pf_ld, "release_counts", exact_sizes), "pf_ld-0"),
     "exact counts of a certificate": Fault(
         replacing(fairdp_certified, "release_sizes", exact_certified_sizes), "fairdp_certified-0"

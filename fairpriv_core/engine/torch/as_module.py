@@ -17,7 +17,7 @@ from torch.nn.utils import vector_to_parameters
 from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.corrected import SCORE_WEIGHT, Corrected
 from fairpriv_core.engine.layers import LayeredShape
-from fairpriv_core.engine.models import Joint, Mixture, Thresholds
+from fairpriv_core.engine.models import Joint, Mixture, Priced, Thresholds
 from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.predict import THRESHOLD, Network
@@ -56,6 +56,8 @@ def as_module(network: Network, parameters: np.ndarray) -> nn.Module:
             return _Composed(partial(_weigh, network.weights), (network.base, parameters))
         case Thresholds():
             return _Composed(partial(_move, network.thresholds), (network.score, parameters))
+        case Priced():
+            return _Composed(partial(_take_off, network.prices), (network.base, parameters))
         case Mixture(randomised=False, members=(NetworkShape() as shape, *others)) if {shape, *others} == {shape}:
             return _Copies(shape, network.weights, parameters)
         case Mixture(randomised=False):
@@ -218,6 +220,12 @@ def _weigh(weights: Sequence[float], rows: Tensor, group: Tensor | None, chances
 
 def _move(thresholds: Sequence[float], rows: Tensor, group: Tensor, scores: Tensor) -> Tensor:
     return _both((THRESHOLD + (scores[:, 1:] - scores.new_tensor(thresholds)[group][:, None])).clamp(0.0, 1.0))
+
+
+def _take_off(prices: Sequence[Sequence[float]], rows: Tensor, group: Tensor, chances: Tensor) -> Tensor:
+    own = chances.new_tensor(prices)[group]
+    left = own.amax(dim=1, keepdim=True) - own
+    return (chances + left) / (1.0 + left.sum(dim=1, keepdim=True))
 
 
 def _correct(
