@@ -76,7 +76,7 @@ SETTINGS = (
     "of 0.3, and 30 epochs at λ = 0, after which the network has learned. λ_max and the epochs in which fairness is "
     "pursued were chosen at ε = 1 on validation data (seeds 900 to 902) for each notion, reading and variant: the "
     "most accurate setting with a gap of at most a point above that of A, or else the fairest of those more accurate "
-    "than always the same answer; docs/results/pf_ld_settings.json has all candidates. The figures have other seeds, "
+    "than always the same answer. The figures have other seeds, "
     "from 10 on. CLF trains 20 epochs in batches of 256 with steps of 0.03. Z, A and M are logistic regressions, as "
     "in the paper."
 )
