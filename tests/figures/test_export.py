@@ -20,7 +20,7 @@ from fairpriv_core.figures import export
 from fairpriv_core.figures.draw import CONFIG
 from fairpriv_core.figures.export import Painter, to_csv, to_html, to_image
 from tests.e2e.steps import assert_keeps_to_itself
-from tests.report import samples
+from tests.figures import samples
 
 ROOT = Path(__file__).parents[2]
 FIGURES = samples.every_figure()
