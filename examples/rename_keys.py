@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from examples.make_papers_results import split_config
+from examples.make_papers_results import split_config, write_rows
 from examples.make_stored_runs import write_records
 from fairpriv_core.figures.start import PATH as START
 from fairpriv_core.papers.results import FOLDER as KEPT
-from fairpriv_core.papers.results import read_rows, write_rows
+from fairpriv_core.papers.results import read_rows
 from fairpriv_core.records.config import build_config, name_config
 from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.records.stored import PATH as STORED

@@ -155,15 +155,13 @@ def is_start(checkpoint: Mapping[str, Any]) -> bool:
 def snapshot_values(snapshot: Snapshot, test: Dataset) -> Values:
     """Return (step, name, value) of the end of an epoch."""
     measured = evaluate(snapshot.network, snapshot.parameters, test)
-    named: dict[str, float | None] = {_name_scalar(name): value for name, value in snapshot.scalars.items()}
+    named: dict[str, float | None] = {
+        "train/loss" if name == "loss" else name: value for name, value in snapshot.scalars.items()
+    }
     named |= name_measured(measured)
     for name, histogram in snapshot.histograms.items():
         named |= {f"clipped/{name}/{group}": share for group, share in histogram.clipped.items()}
     return [(snapshot.step, name, _finite(value)) for name, value in named.items()]
-
-
-def _name_scalar(name: str) -> str:
-    return f"train/{name}" if name == "loss" else name
 
 
 def name_measured(measured: Mapping[str, Any]) -> dict[str, float | None]:
@@ -304,8 +302,8 @@ class StoreJournal:
         """The claims on the runs that have not ended."""
         return [session.claim for session in self.sessions]
 
-    def find_record(self, key: str) -> Mapping[str, Any]:
-        """Return the JSON of another run's record in the store; BadInput where there is none."""
+    def find_record(self, key: str) -> RunRecord:
+        """Return another run's record in the store; BadInput where there is none."""
         return self._work.find_record(key)
 
     def begin(self, plans: Sequence[Plan]) -> list[Training]:
@@ -423,7 +421,7 @@ class MemoryJournal:
         self._begun = time.monotonic()
         self._runs = 1
 
-    def find_record(self, key: str) -> Mapping[str, Any]:
+    def find_record(self, key: str) -> RunRecord:
         """There is no other run: BadInput."""
         raise BadInput(f"run {key} is not here: this run keeps no store.", field="reuse")
 

@@ -10,7 +10,7 @@ from statistics import mean
 
 import pytest
 
-from examples.make_papers_results import collect
+from examples.make_papers_results import collect, find_path
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.image_benchmarks import AGES
 from fairpriv_core.documents.paper_methods import format_methods, list_methods
@@ -35,7 +35,7 @@ from fairpriv_core.papers.dp_fermi.settings import (
     list_levels,
 )
 from fairpriv_core.papers.preset import GainTable, Plot, Preset, Reach, Table
-from fairpriv_core.papers.results import find_path, read_rows
+from fairpriv_core.papers.results import read_rows
 from fairpriv_core.papers.values import by_config
 from fairpriv_core.store.runs import open_store
 from tests.papers.records import read_configs, read_kept, read_settings

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from itertools import groupby, product
 from typing import Any
 
+from fairpriv_core.papers.preset import Method
+
 PARITY, ODDS = "demographic_parity", "equalized_odds"
 FOUR, THREE = (0.5, 1.0, 3.0, 9.0), (0.5, 1.0, 3.0)
 TRIAL_SEEDS = (100, 101)  # no figure has them
@@ -145,7 +147,7 @@ def list_methods(case: Case) -> tuple[str, ...]:
     return ("dp_fermi", "pf_ld", "jagielski_in" if case.notion == ODDS else "fairlens")
 
 
-def build(name: str, setting: Setting, values: Sequence[float]) -> list[dict[str, Any]]:
+def build(name: str, setting: Setting, values: Sequence[float]) -> list[Method]:
     """Return a method's tables of a sweep: with a setting, at each value of its knob."""
     return [{"name": name, **_FIXED[name], **setting, KNOBS[name]: value} for value in values]
 

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairpriv_core.papers.preset import Method, PaperSweep, SweepAxes
+
 Kind = tuple[str, str, str]  # notion, reading of h, variant
 WARMUP = 30
 NETWORK: Mapping[str, Any] = {"hidden_layers": 2, "width": 16, "optimizer": "sgd"}
@@ -54,23 +56,21 @@ CHOSEN: Mapping[Kind, Choice] = {
 }
 
 
-def build_pf_ld(kind: Kind, choice: Choice) -> dict[str, Any]:
+def build_pf_ld(kind: Kind, choice: Choice) -> Method:
     """Return PF-LD's table of a sweep for a kind with what was chosen."""
     _, reading, variant = kind
     chosen = {"epochs": choice.epochs, "multiplier_max": choice.multiplier_max}
     return {"name": "pf_ld", "variant": variant, **NETWORK, **_STEPS, **READINGS[reading], **chosen}
 
 
-def list_pf_ld(notion: str, readings: Sequence[str]) -> list[dict[str, Any]]:
+def list_pf_ld(notion: str, readings: Sequence[str]) -> list[Method]:
     """Return PF-LD's tables for a notion as chosen, in these readings and both variants."""
     kinds = [(notion, reading, variant) for reading in readings for variant in VARIANTS]
     return [build_pf_ld(kind, CHOSEN[kind]) for kind in kinds]
 
 
-def sweep_bank(
-    methods: Sequence[Mapping[str, Any]], *, notion: str, epsilon: Sequence[float], seeds: Sequence[int]
-) -> dict[str, Any]:
+def sweep_bank(methods: Sequence[Method], *, notion: str, epsilon: Sequence[float], seeds: Sequence[int]) -> PaperSweep:
     """Return a sweep on Bank by age for one notion."""
-    axes = {"notion": [notion], "method": list(methods), "epsilon": list(epsilon), "seed": list(seeds)}
+    axes: SweepAxes = {"notion": [notion], "method": list(methods), "epsilon": list(epsilon), "seed": list(seeds)}
     data = {"dataset": "bank", "sensitive": "age"}
     return {"data": data, "split": "stratified", "private_evaluation": False, "axes": axes}
