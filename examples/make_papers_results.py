@@ -13,18 +13,22 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fairpriv_core.documents.paper_pages import render_index, render_paper
+import pyarrow as pa
+from pyarrow.parquet import write_table
+
+from examples.paper_pages import render_index, render_paper
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers.catalog import find_preset, papers
 from fairpriv_core.papers.measured import with_measured
 from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import Preset
-from fairpriv_core.papers.results import STATED, find_path, read_made, read_rows, write_rows
+from fairpriv_core.papers.results import COLUMNS, STATED, read_made, read_rows
+from fairpriv_core.papers.results import FOLDER as KEPT
 from fairpriv_core.papers.runs import find_runs, list_configs
 from fairpriv_core.papers.values import list_paths
 from fairpriv_core.store.runs import RunStore, open_store
@@ -98,6 +102,19 @@ def split_config(config: Mapping[str, Any]) -> Row:
     """Return a config as it is kept: its seed, and the rest as JSON."""
     setting = {name: value for name, value in config.items() if name != "seed"}
     return {"config": json.dumps(setting, ensure_ascii=False, separators=(",", ":")), "seed": config["seed"]}
+
+
+def find_path(preset: str) -> Path:
+    """Return the file of the paper that a preset's id begins with."""
+    return KEPT / f"{preset.partition('.')[0]}.parquet"
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write a paper's table; rows that are alike stand beside each other, so that it is small."""
+    ordered = sorted(rows, key=lambda row: (row["figure"], row["config"], row["seed"]))
+    paths = sorted({name for row in ordered for name in row} - COLUMNS.keys())
+    schema = pa.schema({**COLUMNS, **dict.fromkeys(paths, pa.float64())})
+    write_table(pa.Table.from_pylist(ordered, schema), path, compression="zstd", compression_level=19)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairpriv_core.documents.results import Records, configs_of, list_keys, read_records, read_spec, render_results
+from examples.results_page import Records, configs_of, list_keys, read_records, read_spec, render_results
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.runs import foreground

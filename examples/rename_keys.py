@@ -14,15 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import dp_fermi_settings, pf_ld_settings
-from examples.make_papers_results import split_config
+from examples.make_papers_results import split_config, write_rows
 from examples.make_stored_runs import write_records
 from fairpriv_core.figures.start import PATH as START
-from fairpriv_core.papers.dp_fermi.settings import CASES
-from fairpriv_core.papers.pf_ld.settings import build_pf_ld
 from fairpriv_core.papers.results import FOLDER as KEPT
-from fairpriv_core.papers.results import read_rows, write_rows
-from fairpriv_core.papers.runs import list_configs
+from fairpriv_core.papers.results import read_rows
 from fairpriv_core.records.config import build_config, name_config
 from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.records.stored import PATH as STORED
@@ -96,7 +92,7 @@ def write_like(path: Path, content: Any) -> str:
 
 
 def list_named(stored: Mapping[Path, Any]) -> Iterator[Named]:
-    """Yield each committed key with its config: those of `stored`, and those that benchmarks build."""
+    """Yield each committed key with its config."""
     for path, content in stored.items():
         if path in (RECORDS, STORED):
             records = content if path == RECORDS else content["records"]
@@ -106,24 +102,6 @@ def list_named(stored: Mapping[Path, Any]) -> Iterator[Named]:
         else:
             settings = {text: json.loads(text) for text in {row["config"] for row in content}}
             yield from _list_runs([{**row, "setting": row["config"]} for row in content], settings)
-    yield from list_tried()
-
-
-def list_tried() -> Iterator[Named]:
-    """Yield what benchmarks tried on validation data: they store keys alone, in the order of their configs."""
-    candidates, rivals = pf_ld_settings.read_choice()
-    for notion, rival in rivals.items():
-        yield from _list_built(rival.keys, pf_ld_settings.sweep_at(notion, [pf_ld_settings.A]))
-    for one in candidates:
-        yield from _list_built(one.keys, pf_ld_settings.sweep_at(one.notion, [build_pf_ld(one.kind, one.choice)]))
-    for trial in dp_fermi_settings.read_trials():
-        sweep = dp_fermi_settings.sweep_trial(CASES[trial.case], trial.method, trial.setting)
-        yield from _list_built(trial.keys, sweep)
-
-
-def _list_built(keys: Sequence[str], sweep: Json) -> Iterator[Named]:
-    configs = list_configs([sweep]).values()
-    yield from zip(keys, (config.to_json() for config in configs), strict=True)
 
 
 def _list_runs(runs: Sequence[Json], settings: Any) -> Iterator[Named]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from fairpriv_core.errors import BadInput
 
+Json = Mapping[str, Any]  # an object of JSON or TOML where it is read or written
 _DEEPEST = 8  # tables and lists within each other; a sweep's have four
 _LEAST, _LARGEST = -(2**63), 2**63 - 1
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

@@ -112,6 +112,16 @@ def duration_text(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def in_percent(share: float | None) -> float | None:
+    """Return a share in [0, 1] in per cent; None stays None."""
+    return None if share is None else 100 * share
+
+
+def half_text(half: float | None) -> str:
+    """Return what stands behind a share in per cent: the half of its interval; "" where it has none."""
+    return "" if half is None else f" ± {number_text(100 * half)}"
+
+
 def percent_text(share: float | None) -> str:
     """Return a share in [0, 1] in per cent, with at most two decimals.
 

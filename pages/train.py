@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.data.problem import DataJson
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.advice import ADVISER
@@ -72,7 +73,7 @@ def show() -> None:
 
 
 def _choose_settings(
-    recipe: Recipe, method: Mapping[str, Any], data: dict[str, Any], dataset: Dataset
+    recipe: Recipe, method: Mapping[str, Any], data: DataJson, dataset: Dataset
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the raw config without its data and notion, and the container under each field."""
     kind = methods()[method["name"]]
@@ -112,7 +113,7 @@ def _choose_settings(
 
 
 def _choose_rare(
-    info: MethodInfo, data: dict[str, Any], raw: dict[str, Any], slots: dict[str, Any], *, expert: bool
+    info: MethodInfo, data: DataJson, raw: dict[str, Any], slots: dict[str, Any], *, expert: bool
 ) -> dict[str, Any]:
     """Draw what few change, open where something in it is not as usual; complete `raw`, return more parameters."""
     changed = value("inverse") or value("variant") in info.variants[1:]

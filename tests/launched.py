@@ -107,7 +107,7 @@ def evaluated(training: Events, evaluation: Events) -> Events:
 
 def name(dataset: str = "synthetic") -> str:
     """Return what the ledger calls a data set of the catalogue."""
-    return identify_data({"dataset": dataset, "file": None}, None)
+    return identify_data(dataset, None)
 
 
 def measured(rates: tuple[float, float], *, rows: int = 2000, wrong: float = 0.2) -> dict[str, Any]:

@@ -41,9 +41,9 @@ from fairpriv_core.records.config import RunConfig, build_config, draws_samples
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
+from tests.figures import samples
 from tests.methods.examples.catalog import EXAMPLES
 from tests.methods.harness import make_data
-from tests.report import samples
 
 NAMED = "FAIRPRIV_PINS"  # names the file while what is to be written is tried
 PATH = Path(os.environ.get(NAMED, Path(__file__).with_suffix(".json")))

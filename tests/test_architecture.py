@@ -78,6 +78,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
         "fairpriv_core/papers/results.py",
         "benchmarks/files.py",
         "examples/make_adult.py",
+        "examples/make_papers_results.py",
     ),
     "python_calamine": ("fairpriv_core/files/*", "fairpriv_core/data/*"),
     "randomgen": ("fairpriv_core/privacy/*",),

@@ -11,6 +11,7 @@ import pytest
 
 from fairpriv_core.methods.base import Method
 from tests import pins
+from tests.figures import samples
 from tests.pins import (
     APART,
     BITS,
@@ -25,7 +26,6 @@ from tests.pins import (
     measure_apart,
     name_machine,
 )
-from tests.report import samples
 
 PINS = json.loads(PATH.read_text("utf-8"))
 METHODS = dict(examples())

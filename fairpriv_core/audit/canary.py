@@ -18,11 +18,6 @@ from fairpriv_core.seeds import public_generator
 
 _REACHES = (10.0, 40.0)
 _ORDINARY = 3  # features that all records have
-BALANCED_PAIR = (
-    "The last person is in another group in each of the two tables. The groups are equally large but for that person, "
-    "and half of each has label 1. Feature x0 is +3 in group 0 and -3 in group 1, so that decisions start alike and "
-    "gradients are opposite. Feature x1 is 3,000 for the last person and 0 for all others."
-)
 
 
 def make_data(*, rows: int, isolated: int, groups: int, seed: int) -> Dataset:
@@ -53,28 +48,6 @@ def list_pairs(data: Dataset, *, nulled: bool) -> list[Pair]:
     In the second data set of a pair the canary is a null or, without `nulled`, of group 1 in place of 0.
     """
     return [_build_pair(data, record, nulled=nulled) for record in _list_canaries(data)]
-
-
-def make_balanced_pair(rows: int) -> Pair:
-    """Return two data sets of `rows` (even) records on which one person's group decides on which side a gap is.
-
-    BALANCED_PAIR says what they hold.
-    """
-    group = np.arange(rows) % 2
-    features = np.stack([3.0 - 6.0 * group, np.zeros(rows)], axis=1).astype(np.float32)
-    features[-1] = (0.0, 3000.0)
-    first = Dataset(
-        X=features,
-        y=(np.arange(rows) // 2 % 2).astype(np.int64),
-        group=np.append(group[:-1], 0),
-        feature_names=("x0", "x1"),
-        label_names=("no", "yes"),
-        group_names=("group 0", "group 1"),
-        name="balanced",
-        sensitive="group",
-        digest="balanced",
-    )
-    return Pair(first, regroup(first, np.array([rows - 1])), rows - 1)
 
 
 def choose_pair(train: Train, pairs: list[Pair], *, seed: int) -> Pair:

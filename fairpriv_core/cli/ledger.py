@@ -12,12 +12,12 @@ from fairpriv_core.cli.output import Answer, print_answer
 from fairpriv_core.cli.terminal import format_ledgers, format_selection
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import BadInput
-from fairpriv_core.ledger.report import Data, name_columns, report_ledger, report_ledgers
+from fairpriv_core.ledger.report import Page, name_columns, report_ledger, report_ledgers
 from fairpriv_core.ledger.selection import WAYS, Criterion, select_run
 from fairpriv_core.paths import read_path
 from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.records.config import DEFAULT_DELTA
-from fairpriv_core.records.ledger_entry import call_data, identify_data
+from fairpriv_core.records.ledger_entry import identify_data
 from fairpriv_core.store.runs import RunStore, open_store
 
 _OF_FILE = "The cap is on these rows in this order. Sorted anew, or with one row more, they are data without a cap."
@@ -90,7 +90,9 @@ def answer_ledger(dataset: str | None, file: str | None, sensitive: str | None, 
         with open_store() as store:
             data = _find_data(store, dataset, file)
             columns = () if sensitive is None else name_columns(data, sensitive)
-            ledgers = [report_ledger(store, _find_page(store, data), call_data(data), delta=delta, columns=columns)]
+            file_id = None if data.file is None else next(iter(store.files.find(data.file)), None)
+            page = identify_data(data.dataset, file_id)
+            ledgers = [report_ledger(store, page, data.name, delta=delta, columns=columns)]
     return Answer({"ledgers": ledgers}, format_ledgers(ledgers))
 
 
@@ -105,10 +107,10 @@ def answer_cap(name: str, column: str | None, *, record: bool, lift: bool, **lim
     with open_store() as store:
         data = _find_data(store, name, None) if name in _list_names(store) else _find_data(store, None, name)
         protected = None if column is None else _name_one(data, column)
-        page = identify_data(data, None if data["file"] is None else store.files.identify(data["file"]))
-        store.ledger.set_cap(page, protected, wanted, where=call_data(data))
-        account = report_ledger(store, page, call_data(data), delta=delta, columns=(protected,))
-    note = {} if lift or data["file"] is None else {"says": _OF_FILE}
+        page = identify_data(data.dataset, None if data.file is None else store.files.identify(data.file))
+        store.ledger.set_cap(page, protected, wanted, where=data.name)
+        account = report_ledger(store, page, data.name, delta=delta, columns=(protected,))
+    note = {} if lift or data.file is None else {"says": _OF_FILE}
     return Answer({"ledgers": [account], **note}, "\n\n".join((format_ledgers([account]), *note.values())))
 
 
@@ -127,10 +129,10 @@ def _list_names(store: RunStore) -> list[str]:
 
 
 def _name_page(name: str) -> str:
-    return identify_data({"dataset": name, "file": None}, None)
+    return identify_data(name, None)
 
 
-def _find_data(store: RunStore, dataset: str | None, file: str | None) -> Data:
+def _find_data(store: RunStore, dataset: str | None, file: str | None) -> Page:
     """Return a config's `data`; BadInput unless it names one data set that is known or one file that is there."""
     if dataset is not None and file is not None:
         raise BadInput("give either a data set or a file, not both.", field="dataset")
@@ -140,14 +142,10 @@ def _find_data(store: RunStore, dataset: str | None, file: str | None) -> Data:
     path = None if file is None else read_path(file)
     if path is not None and not path.is_file():
         raise BadInput(f"'{file}' is neither a data set ({', '.join(names)}) nor a file.", field="dataset")
-    return {"dataset": dataset, "file": None if path is None else str(path)}
+    return Page(dataset, None if path is None else str(path))
 
 
-def _find_page(store: RunStore, data: Data) -> str:
-    return identify_data(data, None if data["file"] is None else next(iter(store.files.find(data["file"])), None))
-
-
-def _name_one(data: Data, column: str) -> str:
+def _name_one(data: Page, column: str) -> str:
     named = name_columns(data, column)
     if len(named) > 1:
         raise BadInput(f"a cap is on one column, got {' and '.join(named)}; set one on each.", field="sensitive")

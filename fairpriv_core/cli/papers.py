@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from fairpriv_core.documents.paper_prose import format_document, format_papers, 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers import catalog
 from fairpriv_core.papers.measured import with_measured
-from fairpriv_core.papers.preset import Version
+from fairpriv_core.papers.preset import PaperSweep, Version
 from fairpriv_core.papers.results import read_made
 from fairpriv_core.papers.runs import find_runs, list_waiting, run_missing, with_seeds, with_settings
 from fairpriv_core.runs.children import count_cores, use_one_thread
@@ -92,9 +92,9 @@ def _format_waiting(waiting: Sequence[RunRow], runs: int, command: str) -> str:
 
 def _read_sweeps(
     version: Version, seeds: str | None, assignments: tuple[str, ...]
-) -> tuple[Sequence[Mapping[str, Any]], list[str]]:
+) -> tuple[Sequence[PaperSweep], list[str]]:
     """Return the sweeps to run, and the options that make them others than the version's."""
-    sweeps: Sequence[Mapping[str, Any]] = version.sweeps
+    sweeps: Sequence[PaperSweep] = version.sweeps
     if assignments:
         named = read_method_options({"name": "none"}, None, None, assignments)
         sweeps = with_settings(sweeps, {name: value for name, value in named.items() if name != "name"})

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairpriv_core.facts.terminal import Lines, align, format_cell, tabulate
+from fairpriv_core.ledger.report import LedgerReport, ProtectedReport
+from fairpriv_core.plain import Json
 from fairpriv_core.privacy.explain import sentence
+from fairpriv_core.records.audit import Attribute, Audit, CodeAudit, Membership
 from fairpriv_core.runs.account import Account
+from fairpriv_core.store.ledger import Choice
 from fairpriv_core.text import at_least_text, count_text, epsilon_text, show_unseen
 
 if TYPE_CHECKING:
@@ -24,7 +28,6 @@ _BY = {
 }
 _GIVEN = "The sums assume what each run's epsilon assumes, such as which rows were left out."
 _LEDGER_COLUMNS = ("key", "status", "what", "protects", "of", "epsilon alone")
-Json = Mapping[str, Any]
 
 
 def format_catalogue(items: Sequence[Json]) -> str:
@@ -67,16 +70,18 @@ def format_label(key: str, label: Label) -> str:
     return align([("run", f"{key}, {flags}" if flags else key), *lines])
 
 
-def format_audit(audit: Json) -> str:
+def format_audit(audit: Audit) -> str:
     """Return what an audit found: the code beside its epsilon, then the model, marked as raw."""
     code, model = audit["code"], audit["model"]
     lines = [("audit of run", f"{audit['key']}, {audit['made']}")]
     lines += [("method", _NOT_PRIVATE)] if code is None else _list_code(code)
-    lines += [("membership", _show_membership(model["membership"])), ("attribute", _show_attribute(model["attribute"]))]
-    return align([*lines, ("", model["note"])])
+    if model is not None:
+        lines += [("membership", _show_membership(model["membership"]))]
+        lines += [("attribute", _show_attribute(model["attribute"])), ("", model["note"])]
+    return align(lines)
 
 
-def _list_code(code: Json) -> Lines:
+def _list_code(code: CodeAudit) -> Lines:
     """Return the lines on a method's code: what was audited, reach, noise, lower bounds."""
     method, attack = code["method"], code["distinguishing"]
     epochs = f", {count_text(method['epochs'], 'epoch')}" if "epochs" in method else ""
@@ -98,37 +103,37 @@ def _list_code(code: Json) -> Lines:
         least = "any noise" if attack["noise"] is None else f"at most {attack['noise']:.2f} times the counted noise"
         bound = at_least_text(at_delta["lower_bound_curve"])
         lines.append(("  whole curve", f"{bound}, if only the noise can be wrong: {least} fits the tests"))
-    for name, title, flag in (
-        ("epsilon", "proved", "refuted"),
-        ("epsilon_published", "published", "refuted_published"),
+    for title, stated, refuted in (
+        ("proved", at_delta["epsilon"], attack["refuted"]),
+        ("published", at_delta["epsilon_published"], attack["refuted_published"]),
     ):
-        if at_delta[name] is not None:
-            verdict = "REFUTED by this audit" if attack[flag] else "not refuted"
-            lines.append((f"  {title} epsilon", f"{epsilon_text(at_delta[name])} of the same releases: {verdict}"))
+        if stated is not None:
+            verdict = "REFUTED by this audit" if refuted else "not refuted"
+            lines.append((f"  {title} epsilon", f"{epsilon_text(stated)} of the same releases: {verdict}"))
     return [*lines, ("", _LOWER_BOUND)]
 
 
-def _show_membership(attack: Json) -> str:
+def _show_membership(attack: Membership) -> str:
     attackers = [f"{one['attacker']} {one['auc']:.3f} / {one['advantage']:.3f}" for one in attack["attackers"]]
     limit = "" if attack["limit"] is None else f"; epsilon allows {attack['limit']:.3f}"
     return f"AUC / advantage: {', '.join(attackers)} (chance: 0.5 / up to {attack['chance']:.3f}{limit})"
 
 
-def _show_attribute(attack: Json | None) -> str:
+def _show_attribute(attack: Attribute | None) -> str:
     if attack is None:
         return "the groups are the classes: whoever knows the label knows the group"
     attackers = [f"{one['attacker']} {one['accuracy']:.3f} ({one['baseline']:.3f})" for one in attack["attackers"]]
     return f"{attack['sensitive']} named rightly: {', '.join(attackers)}; in brackets from x and y alone"
 
 
-def format_ledgers(ledgers: Sequence[Json]) -> str:
+def format_ledgers(ledgers: Sequence[LedgerReport]) -> str:
     """Return each data set's ledger: what it has spent, for whom, and the runs that count."""
     if not ledgers:
         return "nothing has been launched in this store yet"
     return "\n\n".join([*map(_format_ledger, ledgers), _GIVEN])
 
 
-def _format_ledger(ledger: Json) -> str:
+def _format_ledger(ledger: LedgerReport) -> str:
     lines = [("data", f"{ledger['data']} ({ledger['id']})")]
     lines += [(item["column"] or "whole records", _show_spent(item, ledger["delta"])) for item in ledger["protected"]]
     table = [
@@ -145,7 +150,7 @@ def _format_ledger(ledger: Json) -> str:
     return f"{align(lines)}\n\n{tabulate([_LEDGER_COLUMNS, *table])}" if table else align(lines)
 
 
-def _show_spent(item: Json, delta: float) -> str:
+def _show_spent(item: ProtectedReport, delta: float) -> str:
     """Return what one protected thing has cost, in one line."""
     if item["reason"] is not None:
         spent = f"no bound. {item['reason'][0].upper()}{item['reason'][1:]}"
@@ -160,15 +165,16 @@ def _show_spent(item: Json, delta: float) -> str:
     return f"{spent}; cap {cap['epsilon']:g} at delta {cap['delta']:g}, {at_least_text(cap['remaining'])} of it remains"
 
 
-def format_selection(selection: Json) -> str:
+def format_selection(selection: Choice) -> str:
     """Return which run was chosen, by what, and what epsilon the choice leaves."""
     request, delta, epsilon = selection["request"], selection["delta"], selection["epsilon"]
-    number = request["metric"].replace("_", " ")
+    number = (request["metric"] or "").replace("_", " ")
     best = "highest" if request["metric"] == "accuracy" else "smallest"
     chosen = f"{selection['selected']}, the {best} {number} of {len(selection['candidates'])} runs"
     lines = [("selected", chosen), ("by", _BY[request["by"]])]
-    if epsilon is None:
+    threat_model = selection["threat_model"]
+    if epsilon is None or threat_model is None:
         return align([*lines, ("epsilon", f"none. {selection['epsilon_reason']}")])
     proved = f"{epsilon_text(epsilon)} at delta {delta:g}, proved: all candidates and the choice"
-    protects = sentence(epsilon, delta, selection["threat_model"])
+    protects = sentence(epsilon, delta, threat_model)
     return align([*lines, ("epsilon", proved), ("protects", protects)])

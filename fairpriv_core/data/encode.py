@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairpriv_core.data.gather import declare
 from fairpriv_core.data.mapped import ROWS_AT_ONCE, stack_blocks
-from fairpriv_core.data.problem import DataSpec, Schema
-from fairpriv_core.data.roles import make_plan
+from fairpriv_core.data.problem import Schema
 from fairpriv_core.data.schema import encode_numbers, name_features, read_schema, to_raw, write_schema
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.column import Column
@@ -73,11 +71,6 @@ class Encoder:
     def from_json(cls, text: str) -> Encoder:
         """Return the encoder that `to_json` wrote; raises BadInput for any other text."""
         return cls(read_schema(text))
-
-
-def load_encoder(spec: DataSpec) -> Encoder:
-    """Return the encoder of the data that `spec` names; only a person's own file is read for it."""
-    return Encoder(make_plan(spec, declare(spec)).features)
 
 
 def _build_transformer(schema: Schema) -> ColumnTransformer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, TypedDict, cast
 
 from fairpriv_core import checks
 from fairpriv_core.data.images import Pictures
@@ -15,6 +15,23 @@ from fairpriv_core.files.table import Table
 
 #: how numbers of a benchmark become features, the usual one first: see `data/encodings.py`
 ENCODINGS = ("binned", "plain")
+
+
+class DataJson(TypedDict):
+    """The JSON form of `DataSpec`."""
+
+    dataset: str | None
+    file: str | None
+    label: str | None
+    positive: str | None
+    sensitive: str
+    group_ratio: float | None
+    rows: int | None
+    image: str | None
+    unreadable: str | None
+    schema: str | None
+    person: str | None
+    encoding: str
 
 
 @dataclass(frozen=True)
@@ -75,9 +92,9 @@ class DataSpec:
                 field="encoding",
             )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> DataJson:
         """Return the JSON form, which says every field."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        return cast(DataJson, {item.name: getattr(self, item.name) for item in fields(self)})
 
 
 Schema = tuple[Column, ...]

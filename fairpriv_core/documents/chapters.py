@@ -6,11 +6,11 @@ They are put together for an analyst, who needs everything, or in plain words fo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fairpriv_core.data.problem import ENCODINGS
+from fairpriv_core.data.problem import ENCODINGS, DataJson
 from fairpriv_core.documents.card import tell_card
 from fairpriv_core.documents.chosen import Chosen
 from fairpriv_core.documents.document import (
@@ -24,7 +24,7 @@ from fairpriv_core.documents.document import (
     Table,
     Text,
 )
-from fairpriv_core.documents.report_data import ReportData, Spent
+from fairpriv_core.documents.report_data import ReportData
 from fairpriv_core.documents.report_numbers import (
     constant_rows,
     curve_figures,
@@ -37,7 +37,6 @@ from fairpriv_core.documents.report_numbers import (
 )
 from fairpriv_core.documents.summary import tell_summary
 from fairpriv_core.facts import wording
-from fairpriv_core.facts.measures import Json
 from fairpriv_core.facts.run_facts import Audience, DataFacts
 from fairpriv_core.facts.tables import REPLAYED
 from fairpriv_core.figures.audits import (
@@ -51,6 +50,8 @@ from fairpriv_core.figures.audits import (
 from fairpriv_core.figures.figure import FigureData
 from fairpriv_core.figures.figures import epsilon_dots
 from fairpriv_core.figures.origin import Origin, find_origin
+from fairpriv_core.ledger.report import Spent
+from fairpriv_core.records.audit import CodeAudit
 from fairpriv_core.records.release import Kind
 from fairpriv_core.text import at_least_text, delta_text, epsilon_text
 
@@ -250,17 +251,13 @@ def _list_totals(said: str, totals: Sequence[Spent]) -> list[Part]:
     if not totals:
         return []
     table = Table(("data", "protects", "runs", "ε together", "δ"), tuple(map(_list_total, totals)))
-    reasons = tuple(_explain_total(one) for one in totals if one.reason)
+    reasons = tuple(f"No bound for {_name_column(one.column)}: {one.reason}" for one in totals if one.reason)
     return [Text(said), table, *((Bullets(reasons),) if reasons else ())]
 
 
 def _list_total(one: Spent) -> tuple[Cell, ...]:
     epsilon = "no bound" if one.epsilon is None else epsilon_text(one.epsilon)
     return one.data, _name_column(one.column), one.runs, epsilon, delta_text(one.delta)
-
-
-def _explain_total(one: Spent) -> str:
-    return f"No bound for {_name_column(one.column)}: {one.reason}"
 
 
 def _name_column(column: str | None) -> str:
@@ -359,7 +356,7 @@ def _tell_audit(each: Chosen[Kind]) -> list[Part]:
     if audit["code"] is None:
         parts.append(Text("Audit: this method is not private, so there is no ε for an attack to test."))
     else:
-        parts += [Text(_format_audit(audit)), bound_bars(audit["code"])]
+        parts += [Text(_format_audit(audit["code"], audit["made"][:10])), bound_bars(audit["code"])]
     if audit["model"] is not None:
         origin = find_origin([_ask(each)], tell=False)
         parts.append(membership_bars(audit["model"]["membership"], origin))
@@ -368,17 +365,16 @@ def _tell_audit(each: Chosen[Kind]) -> list[Part]:
     return [replace(p, name=f"{p.name}_{each.number}") if isinstance(p, FigureData) else p for p in parts]
 
 
-def _format_audit(audit: Mapping[str, Any]) -> str:
-    code = audit["code"]
+def _format_audit(code: CodeAudit, made: str) -> str:
     found, first = code["distinguishing"], at_own_delta(code["distinguishing"])
     lines = [
-        f"Audit of {audit['made'][:10]}: attacks on this method with its noise, on {code['rows']:,} made-up rows, show "
+        f"Audit of {made}: attacks on this method with its noise, on {code['rows']:,} made-up rows, show "
         f"at least ε = {at_least_text(best_lower_bound(code))}"
     ]
     proved = first["epsilon"]
     lines.append("; nothing is proved." if proved is None else f"; proved is at most {epsilon_text(proved)}.")
-    for flag, claim in (("refuted", "what is proved"), ("refuted_published", "the paper's formula")):
-        if found[flag]:
+    for refuted, claim in ((found["refuted"], "what is proved"), (found["refuted_published"], "the paper's formula")):
+        if refuted:
             lines.append(f" Refuted: the attacks exceed {claim}, with {100 * found['confidence']:g} % confidence.")
     return "".join(lines) + " A small lower bound means that these attacks found little."
 
@@ -412,9 +408,8 @@ def build_document(chosen: Sequence[Chosen[Kind]], beside: ReportData, audience:
     return Document(_name(chosen), audience, shown(chosen, beside), find_origin(map(_ask, chosen)).published)
 
 
-def _ask(each: Chosen[Kind]) -> Json:
-    asked: Json = each.first.config["data"]
-    return asked
+def _ask(each: Chosen[Kind]) -> DataJson:
+    return each.first.config["data"]
 
 
 def _tell_analyst(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:

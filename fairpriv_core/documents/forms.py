@@ -172,16 +172,16 @@ def open_report(data: ReportData, audience: Audience, *, choice: int = 1) -> Rep
 def forms_of(report: Report) -> dict[str, Form]:
     """Return every form that `report` can take, by name; "figures" only where it has one, "pptx" with python-pptx."""
     configs = _list_configs(report)
-    several = len(configs) > 1
-    config = Form("Configs (ZIP of TOML)" if several else "Config (TOML)", "zip", "application/zip", _write_configs)
-    if not several:
-        config = Form("Config (TOML)", "toml", "application/toml", _write_config)
+    config = Form("Configs (ZIP of TOML)", "zip", "application/zip", lambda *_: pack(configs))
+    if len(configs) == 1:
+        (toml,) = configs.values()
+        config = Form("Config (TOML)", "toml", "application/toml", lambda *_: toml)
     forms = {
         "html": Form("Report (HTML, one file)", "html", "text/html", _write_html),
         "pdf": Form("Report (PDF)", "pdf", "application/pdf", _write_pdf, browser=True),
         "story": Form("Presentation (HTML, arrow keys)", "html", "text/html", _write_story),
         "summary": Form("Summary, one page (PDF)", "pdf", "application/pdf", _write_summary, browser=True),
-        "pptx": Form("Slides (PowerPoint)", "pptx", SLIDES_MIME, _write_slides),
+        "pptx": Form("Slides (PowerPoint)", "pptx", SLIDES_MIME, lambda *_: write_slides(report.story)),
         "figures": Form("Figures (PNG, SVG, PDF)", "zip", "application/zip", _write_figures, browser=True),
         "tables": Form("Tables and figures' numbers (CSV)", "zip", "application/zip", _write_tables),
         "toml": config,
@@ -219,24 +219,12 @@ def _write_summary(report: Report, say: Say) -> bytes:
     return print_pdf(write_story(report.story, theme="light"))
 
 
-def _write_slides(report: Report, say: Say) -> bytes:
-    return write_slides(report.story)
-
-
 def _write_figures(report: Report, say: Say) -> bytes:
     return pack(_draw_figures(report, say))
 
 
 def _write_tables(report: Report, say: Say) -> bytes:
     return pack(list_tables(report.document, report.chosen, report.audience))
-
-
-def _write_config(report: Report, say: Say) -> bytes:
-    return next(iter(_list_configs(report).values()))
-
-
-def _write_configs(report: Report, say: Say) -> bytes:
-    return pack(_list_configs(report))
 
 
 def _write_notebook(report: Report, say: Say) -> bytes:

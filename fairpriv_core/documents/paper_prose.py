@@ -19,20 +19,6 @@ from fairpriv_core.records.record import RAW
 _MOST_SEEDS = 12  # that are named one by one
 
 
-def count_made(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
-    """Return the sentence on how many figures and tables have results here, and how many wait."""
-    presets = [preset for paper in papers.values() for preset in paper.presets]
-    ready = sum(preset.id in made for preset in presets)
-    waiting = sum(bool(preset.waits_for) for preset in presets)
-    left = len(presets) - ready - waiting
-    parts = (
-        f"{ready} of the {len(presets)} figures and tables of the papers have results here",
-        f"{waiting} wait{'s' if waiting == 1 else ''} for what is not built yet" if waiting else "",
-        f"{left} can run and {'has' if left == 1 else 'have'} no results yet" if left else "",
-    )
-    return "; ".join(part for part in parts if part) + "."
-
-
 def list_papers(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
     """Return each paper with its figures and tables, the day of its committed results, and what it waits for."""
     made = read_made()

@@ -11,9 +11,9 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.run_facts import RunFacts, read_facts
 from fairpriv_core.figures.live import is_overlaid
 from fairpriv_core.ledger.launch import Effect, foresee_launch, read_page
-from fairpriv_core.ledger.report import add_up
+from fairpriv_core.ledger.report import Spent, add_up
 from fairpriv_core.methods.catalog import REFERENCE_METHOD
-from fairpriv_core.records.ledger_entry import call_data, identify_data, list_sensitive
+from fairpriv_core.records.ledger_entry import call_data, identify_data, list_record_sensitive
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.release import Kind
 from fairpriv_core.records.stored import format_stored, read_stored_runs
@@ -21,21 +21,6 @@ from fairpriv_core.runs.plain_run import find_plain_runs, find_stored_plain_run,
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.sweeps.spec import write_sweep
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What `runs` runs on the data set `data` cost together: of whole records (`column` None) or of one column.
-
-    `epsilon` is at `delta`, or None with a `reason`.
-    """
-
-    data: str
-    column: str | None
-    runs: int
-    epsilon: float | None
-    reason: str | None
-    delta: float
 
 
 @dataclass(frozen=True)
@@ -113,7 +98,7 @@ def _put_together(
     origin = format_stored("Plain training is", [each for _, each in beside])
     return ReportData(
         runs=tuple(told),
-        together=tuple(Spent(**one) for one in add_up(chosen)),
+        together=tuple(add_up(chosen)),
         ledger=(),
         day=datetime.now(UTC).date().isoformat(),
         references=tuple(read_facts(each).asking(notion) for notion, each in beside),
@@ -131,10 +116,12 @@ def _read_ledger(
     """
     pages: dict[str, list[RunRecord]] = {}
     for record in records:
-        pages.setdefault(identify_data(record.config["data"], record.config.get("file_id")), []).append(record)
+        pages.setdefault(identify_data(record.config["data"]["dataset"], record.config.get("file_id")), []).append(
+            record
+        )
     for data, about in pages.items():
         delta, name = min(record.delta for record in about), call_data(about[0].config["data"])
-        named = {None, *(column for record in about for column in list_sensitive(record.config["data"], record.data))}
+        named = {None, *(column for record in about for column in list_record_sensitive(record))}
         for effect in find_spent(store, data, delta):
             if not effect.runs or effect.column not in named:
                 continue

@@ -11,7 +11,7 @@ from fairpriv_core.facts import classes, wording
 from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, has_classes, say_decided
 from fairpriv_core.facts.compare import fold_exact
 from fairpriv_core.facts.measured import Measured
-from fairpriv_core.facts.measures import Fact, Json, Measures, find_worst
+from fairpriv_core.facts.measures import Fact, Measures, find_worst
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.figures import live
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Series, Value
@@ -20,10 +20,11 @@ from fairpriv_core.figures.figures import ACCURACY, EPSILON_AXIS, GroupRates, gr
 from fairpriv_core.figures.live import fold_curves
 from fairpriv_core.figures.origin import PUBLIC, Origin, find_origin
 from fairpriv_core.figures.styles import method_style
+from fairpriv_core.plain import Json
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
 from fairpriv_core.records.release import Kind
 from fairpriv_core.stats import Mean
-from fairpriv_core.text import number_text, percent_text
+from fairpriv_core.text import in_percent, number_text, percent_text
 
 RATES = {
     "positive_rate": "predicted positive",
@@ -301,11 +302,7 @@ def _point(setting: Chosen[Kind], *, paid: bool) -> tuple[Mean, Mean]:
 
 def _ends(mean: Mean) -> tuple[Value, Value]:
     half = mean.half
-    return _percent(mean.mean), _percent(half)
-
-
-def _percent(share: Value) -> Value:
-    return None if share is None else 100 * share
+    return in_percent(mean.mean), in_percent(half)
 
 
 def _in_percent(share: Value) -> Value:

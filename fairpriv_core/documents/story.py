@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairpriv_core.documents.chosen import Chosen
-from fairpriv_core.documents.report_data import ReportData, Spent
+from fairpriv_core.documents.report_data import ReportData
 from fairpriv_core.documents.summary import find_before, format_privacy
 from fairpriv_core.facts.headline import (
     About,
@@ -22,6 +22,7 @@ from fairpriv_core.facts.headline import (
 )
 from fairpriv_core.facts.measured import Measured, difference
 from fairpriv_core.facts.measures import Open
+from fairpriv_core.ledger.report import Spent
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.stats import Mean, number, spread
 from fairpriv_core.text import delta_text, epsilon_text

@@ -9,12 +9,13 @@ from typing import Literal
 import numpy as np
 
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.facts.measures import Json, Table
+from fairpriv_core.facts.measures import Table
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.methods.fields import USUAL_GAP
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.noisy import Apart, find_apart, gap_interval
 from fairpriv_core.notions.notion import Notion
+from fairpriv_core.plain import Json
 from fairpriv_core.records.release import Kind
 from fairpriv_core.stats import Mean, mean_interval, number, spread
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairpriv_core.facts import wording
-from fairpriv_core.facts.measures import Json, Measures
+from fairpriv_core.facts.measures import Measures
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.methods.catalog import REFERENCE_METHOD
+from fairpriv_core.plain import Json
 from fairpriv_core.records.release import Kind
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import percent_text

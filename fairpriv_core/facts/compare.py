@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairpriv_core.facts.classes import read_classes, read_groups
-from fairpriv_core.facts.measures import Fact, Json, MeanFact, find_worst, fold, fold_facts
+from fairpriv_core.facts.measures import Fact, MeanFact, find_worst, fold, fold_facts
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.facts.wording import metric_title
+from fairpriv_core.plain import Json
 from fairpriv_core.records.release import Kind
 from fairpriv_core.stats import mean_interval
 from fairpriv_core.text import count_text, number_text

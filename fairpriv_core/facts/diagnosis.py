@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairpriv_core.facts.measures import Json
+from fairpriv_core.plain import Json
 from fairpriv_core.records.release import Kind, kind_of_curve
 
 Curves = Mapping[str, tuple[Sequence[float], Sequence[float | None]]]  # name -> (steps, values)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.stats import Mean, prediction_interval
 
 PATH = Path(__file__).with_name("grid.parquet")
@@ -66,12 +67,12 @@ class _Grid:
         return numbers
 
 
-def expect(config: Mapping[str, Any]) -> Expected | None:
+def expect(config: ConfigJson) -> Expected | None:
     """Return what to expect of the run that a config's JSON asks for; None outside of what was run."""
     grid = _read_grid(name_setting(config))
     if grid is None:
         return None
-    asked = {"epsilon": config["epsilon"], **{name: config["method"].get(name) for name in MOVED}}
+    asked: dict[str, Any] = {"epsilon": config["epsilon"], **{name: config["method"].get(name) for name in MOVED}}
     place = [asked[name] for name in grid.axes]
     if None in place or any(value is not None for name, value in asked.items() if name not in grid.axes):
         return None
@@ -89,7 +90,7 @@ def expect(config: Mapping[str, Any]) -> Expected | None:
     )
 
 
-def name_setting(config: Mapping[str, Any]) -> str:
+def name_setting(config: ConfigJson) -> str:
     """Return what runs of the grid have in common: a config's JSON without its seed and what the sliders move.
 
     Training never sees whether an evaluation is paid afterwards: that is left out too.

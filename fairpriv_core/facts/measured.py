@@ -13,13 +13,14 @@ from itertools import product
 from typing import Literal
 
 from fairpriv_core.facts.aim import Reached, fold_apart, judge_aim
-from fairpriv_core.facts.measures import Fact, Json, Measures, Table, find_worst, fold_facts
+from fairpriv_core.facts.measures import Fact, Measures, Table, find_worst, fold_facts
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.noisy import find_apart, gap_interval
 from fairpriv_core.notions.notion import Notion
+from fairpriv_core.plain import Json
 from fairpriv_core.records.release import Kind
 from fairpriv_core.stats import Mean, mean_interval, wilson_interval
 

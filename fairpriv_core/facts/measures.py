@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.rates import TWO
+from fairpriv_core.plain import Json
 from fairpriv_core.records.record import accuracy_is_public
 from fairpriv_core.records.release import Kind
 from fairpriv_core.records.source import is_published
@@ -23,7 +24,6 @@ Open = Literal["public", "released"]
 #: the kinds of what is measured, those that most people may see first
 KINDS: tuple[Kind, ...] = ("public", "released", "raw")
 K = TypeVar("K", bound=Kind, covariant=True)
-Json = Mapping[str, Any]
 Table = tuple[np.ndarray, float]  # counts (k, l, l) over group, label and decision, and the noise in each
 
 
@@ -103,7 +103,9 @@ def find_kinds(record: Json) -> tuple[Kind, Kind]:
         return "public", "public"
     method = methods().get(config["method"]["name"])
     uses_group = method is None or method.info.needs_group_at_prediction
-    return ("public" if accuracy_is_public(record, uses_group=uses_group) else "raw"), "raw"
+    return (
+        "public" if accuracy_is_public(record["threat_model"], record["epsilon"], uses_group=uses_group) else "raw"
+    ), "raw"
 
 
 def count_decisions(measured: Json) -> np.ndarray:

@@ -6,22 +6,23 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, Literal, overload
+from typing import Generic, Literal, overload
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.facts.certificates import format_certificates
 from fairpriv_core.facts.epsilon import EpsilonFacts, read_epsilon_facts
-from fairpriv_core.facts.measures import Fact, Json, K, Measures, Open, find_kinds
+from fairpriv_core.facts.measures import Fact, K, Measures, Open, find_kinds
 from fairpriv_core.facts.tables import Outcome, read_outcome
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion, explain
-from fairpriv_core.plain import write_toml
+from fairpriv_core.plain import Json, write_toml
+from fairpriv_core.records.audit import ShownAudit
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY, RunRecord, accuracy_is_public
 from fairpriv_core.records.release import Kind
-from fairpriv_core.records.source import is_published, name_unit
+from fairpriv_core.records.source import ConfigJson, is_published, name_unit
 
 Audience = Literal["analyst", "policy"]
 Curves = Sequence[tuple[int, str, float | None]]
@@ -74,7 +75,7 @@ class RunFacts(Generic[K]):
     """
 
     key: str
-    config: Json
+    config: ConfigJson
     data: DataFacts
     method: MethodInfo
     calibrated: Json
@@ -89,7 +90,7 @@ class RunFacts(Generic[K]):
     steps: int | None
     certificates: Sequence[tuple[str, str]] = ()
     curves: Curves = ()
-    audit: Json | None = None
+    audit: ShownAudit | None = None
     missing: tuple[str, ...] = ()
 
     @property
@@ -190,11 +191,11 @@ class RunFacts(Generic[K]):
         return replace(self, config={**self.config, "notion": name}, notion=notion, asks=asks)
 
 
-def read_facts(record: RunRecord, *, curves: Curves = (), audit: Json | None = None) -> RunFacts[Kind]:
+def read_facts(record: RunRecord, *, curves: Curves = (), audit: ShownAudit | None = None) -> RunFacts[Kind]:
     """Return what there is to tell of a finished run, all of it: for the analyst."""
     document = record.to_document()
     info, notion = methods()[document["config"]["method"]["name"]].info, notions()[document["config"]["notion"]]
-    public = accuracy_is_public(document, uses_group=info.needs_group_at_prediction)
+    public = accuracy_is_public(record.threat_model, record.epsilon, uses_group=info.needs_group_at_prediction)
     epsilon, data = read_epsilon_facts(record), _read_data(record)
     return RunFacts(
         key=record.key,
@@ -280,7 +281,7 @@ def _format_missing(facts: RunFacts[Kind]) -> tuple[str, ...]:
 
 def _read_data(record: RunRecord) -> DataFacts:
     """Return the data in words; of a person's own file its caveats are told without the cell that they quote."""
-    config_data: dict[str, Any] = record.config["data"]
+    config_data = record.config["data"]
     data = record.data
     labels = tuple(data["label_names"])
     problem = problems().get(config_data["dataset"] or "")

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic
 
-from fairpriv_core.data.problem import ENCODINGS
+from fairpriv_core.data.problem import ENCODINGS, DataJson
 from fairpriv_core.facts.measures import K, MeanFact, find_kinds, find_worst, fold
 from fairpriv_core.facts.wording import ACCOUNTED, ONE_SEED, protected
+from fairpriv_core.plain import Json
 from fairpriv_core.records.release import Kind
-from fairpriv_core.records.source import name_unit
+from fairpriv_core.records.source import ConfigJson, name_unit
 from fairpriv_core.stats import mean_interval
 from fairpriv_core.text import delta_text, epsilon_text
 
-Record = Mapping[str, Any]
 REPLAYED = "replayed"
 UNPROVED = "not proved"
 _SEEDS = ("seed", "replay_noise", "adviser")
@@ -92,9 +92,9 @@ class Row(Generic[K]):
         return find_worst([self.accuracy.kind, self.gap.kind])
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def asked(self) -> DataJson:
         """What the setting says of the data."""
-        data: dict[str, Any] = json.loads(self.setting or "{}").get("data", {})
+        data: DataJson = json.loads(self.setting or "{}").get("data", {})
         return data
 
     @property
@@ -106,7 +106,7 @@ class Row(Generic[K]):
 TableRow = Row[Kind]
 
 
-def read_outcome(record: Record) -> Outcome:
+def read_outcome(record: Json) -> Outcome:
     """Return what a record's JSON came to; accuracy and gap are None while it has no metrics."""
     config, metrics = record["config"], record.get("metrics") or {}
     data, replayed = config["data"], config.get("replay_noise") is not None
@@ -137,7 +137,7 @@ def read_outcome(record: Record) -> Outcome:
     )
 
 
-def run_table(records: Iterable[Record]) -> tuple[TableRow, ...]:
+def run_table(records: Iterable[Json]) -> tuple[TableRow, ...]:
     """Return one row for each setting, in order of first appearance, with accuracy and gap as mean ± 95 % over seeds.
 
     A seed that ran more than once counts once: the first record, so give the newest first.
@@ -169,7 +169,7 @@ def format_claim(row: TableRow) -> str:
     return f"ε = {epsilon_text(row.epsilon)} ({delta}{accounted}, protects {protects})"
 
 
-def parameter_diff(configs: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
+def parameter_diff(configs: Sequence[ConfigJson]) -> dict[str, tuple[Any, ...]]:
     """Return only the settings that differ: name -> each config's value; None where a config has no such setting."""
     flat = [_flatten(config) for config in configs]
     names = list(dict.fromkeys(name for settings in flat for name in settings))

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 
 from fairpriv_core.facts.aim import format_no_gap, judge_aim
 from fairpriv_core.facts.classes import are_groups, read_classes
-from fairpriv_core.facts.measures import Json, Measures
+from fairpriv_core.facts.measures import Measures
 from fairpriv_core.facts.mixing import format_margin, format_one_answer
 from fairpriv_core.facts.run_facts import RunFacts, read_facts
 from fairpriv_core.facts.wording import cell_text, rows_suffix, value_text
 from fairpriv_core.notions.catalog import list_gaps
+from fairpriv_core.plain import Json
 from fairpriv_core.records.config import format_network
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.record import RAW_OF_OWN, RunRecord
 from fairpriv_core.records.release import Kind
 from fairpriv_core.records.stored import format_stored
+from fairpriv_core.store.sweeps import SweepCost, SweptEpsilon
 from fairpriv_core.text import count_text, duration_text, epsilon_text, percent_text, points_text, show_unseen
 
 if TYPE_CHECKING:
@@ -188,7 +190,7 @@ def format_progress(progress: Progress) -> str:
     return ", ".join(parts)
 
 
-def format_cost(cost: Json) -> str:
+def format_cost(cost: SweepCost) -> str:
     """Return what a sweep will do and cost."""
     stored = f", {cost['ended']} have ended already" if cost["ended"] else ""
     begun = f", {cost['unfinished']} go on" if cost["unfinished"] else ""
@@ -208,7 +210,7 @@ def format_cost(cost: Json) -> str:
     return align([*lines, ("time", _show_time(cost))])
 
 
-def _list_protected(item: Json, *, shared: bool) -> Lines:
+def _list_protected(item: SweptEpsilon, *, shared: bool) -> Lines:
     if not item["protected"]:
         return []
     what = f"of {'whole records' if item['column'] is None else item['column']} in {item['data']}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.data.problem import ENCODINGS
+from fairpriv_core.data.problem import ENCODINGS, DataJson
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.source import is_read_from_rows
@@ -34,13 +34,13 @@ def protected(threat_model: str | None, unit: str = "person") -> str:
     return "nothing: the method is not private" if threat_model is None else _PROTECTED[threat_model, unit]
 
 
-def tell_given(data: Mapping[str, Any], threat_model: str | None) -> str:
+def tell_given(data: DataJson, threat_model: str | None) -> str:
     """Return the sentences that stand beside an epsilon on a config's `data`, each after a blank; "" for none."""
     thinned = "" if data.get("group_ratio") is None else f" {THINNED}"
     return thinned + (f" {LEARNED}" if is_read_from_rows(data, threat_model) else "")
 
 
-def data_title(data: Mapping[str, Any]) -> str:
+def data_title(data: DataJson) -> str:
     """Return a config's data as a title: what is predicted, by which sensitive attribute.
 
     >>> data_title({"dataset": "adult", "sensitive": "sex+race"})
@@ -60,7 +60,7 @@ def data_title(data: Mapping[str, Any]) -> str:
     return f"{name.partition(' (')[0]}: {prediction} by {groups}"
 
 
-def rows_suffix(data: Mapping[str, Any]) -> str:
+def rows_suffix(data: DataJson) -> str:
     """Return what stands behind the title of a config's data where not all rows are used as they are; else "".
 
     >>> rows_suffix({"group_ratio": 0.8, "rows": 1500}), rows_suffix({"encoding": "plain"})

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero
 from fairpriv_core.figures.origin import ALL_RAW, Origin
+from fairpriv_core.records.audit import (
+    Attribute,
+    AuditResults,
+    Bound,
+    CatalogueAudit,
+    CodeAudit,
+    Demonstration,
+    Distinguishing,
+    Membership,
+)
 from fairpriv_core.text import at_least_text, delta_text, epsilon_text, number_text, percent_text, points_text
 
 PATH = Path(__file__).with_name("audit_results.json")
@@ -26,86 +35,28 @@ NOTHING_TO_GUESS = (
 _TITLES = {"LR": "Logistic regression", "MLP": "Neural network", "RF": "Random forest", "KNN": "Nearest neighbours"}
 
 
-def read_audit_results(path: Path = PATH) -> dict[str, Any]:
-    """Return the stored audits.
-
-    `methods` has one audit for each variant of each private method, `demonstration` what refutes PF-LD's published
-    accounting, `settings`, `made`, `versions` and `command` how they were made.
-    """
-    stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+def read_audit_results(path: Path = PATH) -> AuditResults:
+    """Return the stored audits."""
+    stored: AuditResults = json.loads(path.read_text(encoding="utf-8"))
     return stored
 
 
-def write_tables(text: str, results: Mapping[str, Any]) -> str:
-    """Return the Markdown `text` with the stored audits' tables between their marks."""
-    shown = results["demonstration"]
-    tables = {
-        "demonstration": _write_table(
-            ("PF-LD", "stated ε", "attacks show at least", "runs on each table", "confidence"),
-            (_format_variant(name, shown[name]) for name in ("published", "proved")),
-        ),
-        "methods": _write_table(
-            ("method", "protects", "proved ε", "many runs", "one run", "whole curve", "nearest", "runs on each"),
-            (_format_row(audit) for audit in results["methods"]),
-        ),
-    }
-    for name, table in tables.items():
-        start, end = text.index(f"<!-- {name} -->"), text.index("<!-- end -->", text.index(f"<!-- {name} -->"))
-        text = f"{text[:start]}<!-- {name} -->\n{table}{text[end:]}"
-    return text
-
-
-def _format_variant(name: str, found: Mapping[str, Any]) -> Sequence[str]:
-    first = at_own_delta(found)
-    stated = first["epsilon_published"] if first["epsilon"] is None else first["epsilon"]
-    return (
-        name,
-        epsilon_text(stated),
-        f"**{at_least_text(first['lower_bound'])}**",
-        f"{found['runs']:,}",
-        f"{100 * found['confidence']:g} %",
-    )
-
-
-def _format_row(audit: Mapping[str, Any]) -> Sequence[str]:
-    found = audit["distinguishing"]
-    first = at_own_delta(found)
-    curve = curve_bound(found)
-    nearest = max(at["lower_bound"] / at["epsilon"] for at in found["profile"] if at["epsilon"])
-    return (
-        f"`{audit['name']}`",
-        "the attribute" if audit["threat_model"] == "attribute" else "the record",
-        epsilon_text(first["epsilon"]),
-        at_least_text(first["lower_bound"]),
-        at_least_text(audit["one_run"]["lower_bound"]),
-        "–" if curve is None else at_least_text(curve),
-        f"{100 * nearest:.0f} %",
-        f"{found['runs']:,}",
-    )
-
-
-def _write_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return "".join(f"| {' | '.join(line)} |\n" for line in (head, ["---"] * len(head), *rows))
-
-
-def at_own_delta(found: Mapping[str, Any]) -> Mapping[str, Any]:
+def at_own_delta(found: Distinguishing) -> Bound:
     """Return the bounds of a distinguishing attack at the run's own delta, the smallest."""
-    first: Mapping[str, Any] = found["profile"][0]
-    return first
+    return found["profile"][0]
 
 
-def curve_bound(found: Mapping[str, Any]) -> float | None:
+def curve_bound(found: Distinguishing) -> float | None:
     """Return the bound by the whole curve at the run's own delta; None where nothing is proved, or of older audits."""
-    bound: float | None = at_own_delta(found).get("lower_bound_curve")
-    return bound
+    return at_own_delta(found).get("lower_bound_curve")
 
 
-def best_lower_bound(code: Mapping[str, Any]) -> float:
+def best_lower_bound(code: CodeAudit) -> float:
     """Return the larger of the bounds that many runs and one run give, at the run's own delta."""
-    return max(float(code["one_run"]["lower_bound"]), float(at_own_delta(code["distinguishing"])["lower_bound"]))
+    return max(code["one_run"]["lower_bound"], at_own_delta(code["distinguishing"])["lower_bound"])
 
 
-def bound_bars(code: Mapping[str, Any]) -> FigureData:
+def bound_bars(code: CodeAudit) -> FigureData:
     """Return what attacks found beside what is proved and what the paper's accounting says, of the same releases."""
     found, one_run = code["distinguishing"], code["one_run"]["lower_bound"]
     first = at_own_delta(found)
@@ -138,7 +89,7 @@ def _show(bar: Series) -> str:
     return epsilon_text(value) if bar.style in ("budget", "published") else at_least_text(value)
 
 
-def catalogue_bars(audits: Sequence[Mapping[str, Any]]) -> FigureData:
+def catalogue_bars(audits: Sequence[CatalogueAudit]) -> FigureData:
     """Return the lower bound beside the proved epsilon of each audited method that has one."""
     proved = [one for one in audits if at_own_delta(one["distinguishing"])["epsilon"] is not None]
     names = tuple(one["title"] for one in proved)
@@ -165,10 +116,10 @@ def catalogue_bars(audits: Sequence[Mapping[str, Any]]) -> FigureData:
     )
 
 
-def demonstration_bars(found: Mapping[str, Any]) -> FigureData:
+def demonstration_bars(found: Demonstration) -> FigureData:
     """Return what attacks found on the stored pair of data sets, beside what each variant of PF-LD says."""
     names = ("As published", "Proved variant")
-    first = [at_own_delta(found[variant]) for variant in ("published", "proved")]
+    first = [at_own_delta(found["published"]), at_own_delta(found["proved"])]
     shown = tuple(one["lower_bound"] for one in first)
     said = (first[0]["epsilon_published"], first[1]["epsilon"])
     each = "; ".join(
@@ -191,7 +142,7 @@ def demonstration_bars(found: Mapping[str, Any]) -> FigureData:
     )
 
 
-def membership_bars(found: Mapping[str, Any], origin: Origin = ALL_RAW) -> FigureData:
+def membership_bars(found: Membership, origin: Origin = ALL_RAW) -> FigureData:
     """Return the four attackers' advantage in telling training rows from others (FairDP-A, Figure 3)."""
     attackers = found["attackers"]
     names = tuple(_TITLES[one["attacker"]] for one in attackers)
@@ -219,14 +170,15 @@ def membership_bars(found: Mapping[str, Any], origin: Origin = ALL_RAW) -> Figur
     )
 
 
-def attribute_bars(found: Mapping[str, Any], origin: Origin = ALL_RAW) -> FigureData:
+def attribute_bars(found: Attribute, origin: Origin = ALL_RAW) -> FigureData:
     """Return how often each attacker names a training row's group, without and with the model's answer."""
     attackers = found["attackers"]
     names = tuple(_TITLES[one["attacker"]] for one in attackers)
-    parts = (("from the other columns", "baseline", "muted"), ("with the model's answer too", "accuracy", "part"))
+    alone, helped = ([one["baseline"] for one in attackers], [one["accuracy"] for one in attackers])
+    parts = (("from the other columns", alone, "muted"), ("with the model's answer too", helped, "part"))
     series = tuple(
-        Series(title, "bar", names, tuple(100.0 * one[field] for one in attackers), style=style)
-        for title, field, style in parts
+        Series(title, "bar", names, tuple(100.0 * share for share in shares), style=style)
+        for title, shares, style in parts
     )
     each = ", ".join(
         f"{name} {percent_text(one['baseline'])} without and {percent_text(one['accuracy'])} with it"

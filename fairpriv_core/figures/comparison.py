@@ -14,7 +14,7 @@ from fairpriv_core.figures.figures import ACCURACY, GroupRates, group_bars
 from fairpriv_core.figures.mixing import CAPTION, draw_mixing_line
 from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.stats import Mean
-from fairpriv_core.text import percent_text, points_text
+from fairpriv_core.text import in_percent, percent_text, points_text
 
 _OVER_SEEDS = "Bars: mean over seeds; whiskers: 95 % interval of that mean, of one seed the 95 % Wilson interval."
 
@@ -59,7 +59,7 @@ def _point(one: Compared, variation: int) -> Series:
         one.label,
         "points",
         (100 * gap.mean,) if gap.mean is not None else (),
-        (_percent(accuracy.mean),) if known else (),
+        (in_percent(accuracy.mean),) if known else (),
         low=low if known else (),
         high=high if known else (),
         x_low=left,
@@ -83,7 +83,3 @@ def _count_same(compared: Sequence[Compared], index: int) -> int:
 def _describe(one: Compared) -> str:
     accuracy, gap = percent_text(one.row.accuracy.mean), points_text(one.row.gap.mean)
     return f"{one.label}: accuracy {accuracy}, gap {gap}."
-
-
-def _percent(share: Value) -> Value:
-    return None if share is None else 100 * share

@@ -17,9 +17,9 @@ from fairpriv_core.figures.styles import method_style
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.shown import Shown, read_shown
-from fairpriv_core.records.source import is_published
+from fairpriv_core.records.source import ConfigJson, is_published
 from fairpriv_core.stats import Mean, spread
-from fairpriv_core.text import epsilon_text, number_text, percent_text, points_text
+from fairpriv_core.text import epsilon_text, half_text, percent_text, points_text
 
 _RELEASED = "The gap follows from what was released; the bar is one standard error of its noise."
 _BOTH = "This gap and this accuracy may be published."
@@ -43,7 +43,7 @@ class Explored:
         expected: what the numbers are from, where the point has no run of its own; None where it has.
     """
 
-    config: Mapping[str, Any]
+    config: ConfigJson
     epsilon: float | None
     shown: Shown
     constant: float | None
@@ -74,7 +74,7 @@ class Explored:
 
 def read_explored(record: RunRecord) -> Explored | None:
     """Return what a finished run came to; None where it has no gap."""
-    shown, facts = read_shown(record.to_json()), read_facts(record)
+    shown, facts = read_shown(record), read_facts(record)
     if shown is None:
         return None
     constant = None if facts.exact is None else facts.exact.read("constant_accuracy")
@@ -88,7 +88,7 @@ def read_explored(record: RunRecord) -> Explored | None:
     )
 
 
-def place_expected(config: Mapping[str, Any], expected: Expected, labels: Sequence[str]) -> Explored:
+def place_expected(config: ConfigJson, expected: Expected, labels: Sequence[str]) -> Explored:
     """Return the point at which a run of public data is expected; `config` is its JSON."""
     accuracy, gap = expected.accuracy.mean, expected.gap.mean
     assert accuracy is not None and gap is not None
@@ -106,7 +106,7 @@ def draw_explored(
     stands alone, and so where its raw numbers of protected data would stand beside released ones. `title` and `notion`
     are titles.
     """
-    newest = trail[-1]
+    newest, shown = trail[-1], trail[-1].shown
     said = _format_kind(newest)
     if not (newest.is_raw or newest.published):
         plain = None
@@ -117,7 +117,7 @@ def draw_explored(
         panels=(Panel(ACCURACY),),
         series=(*_draw_ends(newest, plain), _draw_path(trail), _draw_newest(newest, waiting=waiting)),
         caption=said,
-        alt=_describe_point(newest),
+        alt=f"{name_point(newest)}: accuracy {percent_text(shown.accuracy)}, gap {points_text(shown.gap)}.",
         origin=ALL_RAW if newest.is_raw else PUBLIC,
         regions=(wanted.shade(),),
         shaded=wanted.said,
@@ -190,10 +190,6 @@ def _reach(value: float, error: float) -> tuple[float, float]:
     return max(0.0, 100 * (value - error)), min(100.0, 100 * (value + error))
 
 
-def _describe_point(point: Explored) -> str:
-    return f"{name_point(point)}: accuracy {percent_text(point.shown.accuracy)}, gap {points_text(point.shown.gap)}."
-
-
 def name_point(point: Explored) -> str:
     """Return what the newest point's series is called."""
     return f"{method_style(point.method).title}{'' if point.epsilon is None else f', ε = {point.epsilon:g}'}"
@@ -229,12 +225,8 @@ def format_explored(point: Explored) -> str:
     if point.expected is not None:
         accuracy, reached = spread(point.expected.accuracy), spread(point.expected.gap)
         return f"Expected · {budget} · accuracy {accuracy} % · gap {reached} points"
-    gap, right = map(_format_error, (shown.gap_error, shown.accuracy_error))
+    gap, right = map(half_text, (shown.gap_error, shown.accuracy_error))
     return f"{budget} · accuracy {100 * shown.accuracy:.1f}{right} % · gap {100 * shown.gap:.1f}{gap} points"
-
-
-def _format_error(error: float | None) -> str:
-    return "" if error is None else f" ± {number_text(100 * error)}"
 
 
 def _describe(point: Explored) -> str:

@@ -287,11 +287,6 @@ def _take_ground(drawing: Drawing) -> None:
         note.pop("bgcolor", None)
 
 
-def warm_up() -> None:
-    """Start the browser, so that the first image is as quick as the next; BadInput where there is none."""
-    _PAINTER.start(find_browser())
-
-
 def find_browser() -> str:
     """Return the path of Chromium or Chrome: BROWSER_PATH, or what the PATH holds; BadInput where there is none."""
     named = os.environ.get("BROWSER_PATH")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from fairpriv_core.facts import wording
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 from fairpriv_core.figures.origin import ALL_RAW, PUBLIC, Origin
-from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text
+from fairpriv_core.text import delta_text, epsilon_text, in_percent, number_text, percent_text
 
 EPSILON_AXIS = Axis("Privacy budget ε", log=True)
 ACCURACY = Axis("Accuracy", "%")
@@ -41,9 +41,9 @@ def group_bars(
     series = []
     for index, run in enumerate(runs):
         names = tuple(_group_label(group, runs) for group in run.groups)
-        values = tuple(_in_percent(group.get(rate)) for group in run.groups)
+        values = tuple(in_percent(group.get(rate)) for group in run.groups)
         ends: list[Sequence[Value]] = [group.get(f"{rate}_interval") or (None, None) for group in run.groups]
-        low, high = (tuple(_in_percent(end[side]) for end in ends) for side in (0, 1))
+        low, high = (tuple(in_percent(end[side]) for end in ends) for side in (0, 1))
         same = sum(earlier.method == run.method for earlier in runs[:index])
         series.append(Series(run.label, "bar", names, values, low=low, high=high, style=run.method, variation=same))
     marks = () if overall is None else (Reference(100 * overall, f"everyone {percent_text(overall)}"),)
@@ -170,10 +170,6 @@ def _group_label(group: Mapping[str, Any], runs: Sequence[GroupRates]) -> str:
     return (
         f"{group['name']} (n = {group['size']:,.0f})" if len(sizes) == 1 and None not in sizes else str(group["name"])
     )
-
-
-def _in_percent(share: Value) -> Value:
-    return None if share is None else 100 * share
 
 
 def list_values(x: Sequence[Any], y: Sequence[Value], unit: str) -> str:

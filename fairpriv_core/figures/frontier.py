@@ -16,7 +16,7 @@ from fairpriv_core.figures.mixing import CAPTION, draw_mixing_line, find_plain
 from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.catalog import place_method
-from fairpriv_core.text import delta_text, number_text, percent_text, points_text
+from fairpriv_core.text import delta_text, half_text, in_percent, percent_text, points_text
 
 Triple = tuple[float, float, float]
 MOST_DOMINATED = 600
@@ -184,8 +184,8 @@ def format_point(row: TableRow, detail: str = "") -> str:
     budget = "not private" if row.epsilon is None else f"ε = {row.epsilon:g}"
     lines = [
         f"{method_style(row.method).title}, {budget}",
-        f"accuracy {percent_text(row.accuracy.mean)}{_half(row.accuracy.half)}",
-        f"gap {points_text(row.gap.mean)}{_half(row.gap.half)}",
+        f"accuracy {percent_text(row.accuracy.mean)}{half_text(row.accuracy.half)}",
+        f"gap {points_text(row.gap.mean)}{half_text(row.gap.half)}",
         f"{len(row.seeds)} {'seed' if len(row.seeds) == 1 else 'seeds'}",
     ]
     return "\n".join([*lines, detail] if detail else lines)
@@ -256,7 +256,7 @@ def _draw(method: str, rows: Sequence[TableRow], panel: int, details: Mapping[st
         method_style(method).title,
         "points",
         tuple(100 * (row.gap.mean or 0.0) for row in rows),
-        tuple(_percent(row.accuracy.mean) for row in rows),
+        tuple(in_percent(row.accuracy.mean) for row in rows),
         style=method,
         panel=panel,
         hover=tuple(format_point(row, details.get(row.keys[0], "")) for row in rows),
@@ -341,13 +341,5 @@ def _describe(claims: Claims, what: str) -> str:
     return f"{what}. " + ". ".join(parts) + "."
 
 
-def _half(half: Value) -> str:
-    return "" if half is None else f" ± {number_text(100 * half)}"
-
-
 def _end(share: Value) -> Value:
     return None if share is None else 100 * min(max(share, 0.0), 1.0)
-
-
-def _percent(share: Value) -> Value:
-    return None if share is None else 100 * share

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Series
 from fairpriv_core.figures.origin import find_origin_of_rows
+from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.text import number_text, percent_text, points_text
 
 Quantity = Literal["accuracy", "gap"]
@@ -25,7 +26,7 @@ class Setting:
     title: str
 
 
-def read_settings(config: Mapping[str, Any]) -> dict[str, float]:
+def read_settings(config: ConfigJson) -> dict[str, float]:
     """Return the numeric settings of a config, by name; those left to the method are not among them."""
     named = {name: config.get(name) for name in _OWN} | {
         f"method.{name}": value for name, value in config["method"].items()

@@ -104,7 +104,7 @@ def panel_size(figure: FigureData, wide: float, plot: float, *, across: bool) ->
 def build_notes(figure: FigureData, theme: Theme) -> list[Note]:
     """Return every text that is written into the panels."""
     labels = [
-        _label(figure, reference, _vertical_order(figure, index), theme)
+        _label(figure, reference, sum(earlier.axis == "x" for earlier in figure.references[:index]), theme)
         for index, reference in enumerate(figure.references)
         if reference.label
     ]
@@ -171,10 +171,6 @@ def _place(figure: FigureData, value: float) -> float:
     scale = math.log10 if figure.x.log else float
     low, high = scale(min(fields)), scale(max(fields))
     return (scale(value) - low) / (high - low) if high > low else 0.0
-
-
-def _vertical_order(figure: FigureData, index: int) -> int:
-    return sum(earlier.axis == "x" for earlier in figure.references[:index])
 
 
 def _panel_title(index: int, title: str) -> Note:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.problem import DataJson
 from fairpriv_core.facts.measures import find_worst
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.records.record import RAW
@@ -51,7 +51,7 @@ def find_origin_of_rows(rows: Iterable[TableRow]) -> Origin:
     return Origin("public", list_titles(row.asked for row in shown))
 
 
-def find_origin(data: Iterable[Mapping[str, Any]], *, tell: bool = True) -> Origin:
+def find_origin(data: Iterable[DataJson], *, tell: bool = True) -> Origin:
     """Return of which kind exact numbers of runs on `data` (configs') are.
 
     It is to be told that data are public, unless what stands around does.
@@ -62,7 +62,7 @@ def find_origin(data: Iterable[Mapping[str, Any]], *, tell: bool = True) -> Orig
     return Origin("public", list_titles(shown) if tell else ())
 
 
-def format_origin(data: Iterable[Mapping[str, Any]]) -> str:
+def format_origin(data: Iterable[DataJson]) -> str:
     """Return what must be said with accuracies and gaps of runs on `data`: that they are raw, or that all is public."""
     origin = find_origin(data)
     return f"{origin.text}{OF_OWN * (origin.kind != 'raw')}"
@@ -73,11 +73,11 @@ def format_public_data(titles: Sequence[str]) -> str:
     return f"{' and '.join(titles)} {'is' if len(titles) == 1 else 'are'} public." if titles else ""
 
 
-def list_titles(data: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+def list_titles(data: Iterable[DataJson]) -> tuple[str, ...]:
     """Return the titles of published `data`, each once."""
-    return tuple(dict.fromkeys(problems()[one["dataset"]].title for one in data))
+    return tuple(dict.fromkeys(problems()[one["dataset"] or ""].title for one in data))
 
 
-def say_raw_briefly(data: Iterable[Mapping[str, Any]]) -> str:
+def say_raw_briefly(data: Iterable[DataJson]) -> str:
     """Return what follows a sentence about runs on `data`: that its numbers are raw, nothing where all are public."""
     return find_origin(data).brief

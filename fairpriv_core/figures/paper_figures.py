@@ -118,7 +118,7 @@ def budget_text(runs: Runs) -> str:
 
 def name_data(runs: Runs) -> list[str]:
     """Return the names of the data sets of runs, without what brackets add to them."""
-    titles = {problems()[run.data["dataset"]].title for run in runs}
+    titles = {problems()[run.data["dataset"] or ""].title for run in runs}
     return sorted(title.partition(" (")[0] for title in titles)
 
 
@@ -130,7 +130,7 @@ def _format_data(runs: Runs) -> str:
 
 
 def _format_seeds(preset: Preset, runs: Runs) -> str:
-    seeds: dict[tuple[str, str], set[int]] = {}  # some data may have more than others
+    seeds: dict[tuple[str | None, str], set[int]] = {}  # some data may have more than others
     for config in (run.config for run in runs):
         seeds.setdefault((config["data"]["dataset"], config["notion"]), set()).add(config["seed"])
     few, most = (pick(map(len, seeds.values())) for pick in (min, max))

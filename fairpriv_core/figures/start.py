@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.problem import DataJson
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.tables import Outcome, fold_outcomes, read_outcome
 from fairpriv_core.figures.figure import FigureData, from_zero
@@ -41,7 +42,7 @@ class StartResults:
     """
 
     outcomes: tuple[Outcome, ...]
-    data: Mapping[str, Any]
+    data: DataJson
     notion: str
     delta: float
     command: str
@@ -51,7 +52,7 @@ class StartResults:
     @property
     def title(self) -> str:
         """What a heading calls the data."""
-        return problems()[self.data["dataset"]].title.partition(" (")[0]
+        return problems()[self.data["dataset"] or ""].title.partition(" (")[0]
 
     @property
     def budgets(self) -> list[float]:

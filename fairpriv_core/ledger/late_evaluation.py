@@ -8,7 +8,6 @@ its own for what is read of them.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -38,10 +37,10 @@ def plan_late_evaluation(record: RunRecord) -> tuple[Posting, Gaussian]:
         raise BadInput(f"no epsilon can cover an evaluation of run {record.key}: {why}", field="key")
     price = price_schema(record.config, record.threat_model)
     noise = calibrate(lambda level: (*price, Gaussian(level)), epsilon=record.epsilon, delta=record.delta)
-    return _posting(record.to_json(), Gaussian(noise)), Gaussian(noise)
+    return _posting(record, Gaussian(noise)), Gaussian(noise)
 
 
-def _posting(record: Mapping[str, Any], release: Gaussian) -> Posting:
+def _posting(record: RunRecord, release: Gaussian) -> Posting:
     """Return the line of what reads a run's test rows alone."""
     own = record_posting(record)
     entry = replace(

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from fairpriv_core.ledger.report import join_reasons, list_protected
-from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
+from fairpriv_core.ledger.report import cost_together, join_reasons, list_protected
 from fairpriv_core.privacy.ledger import LedgerEntry, Total, compose, costs
 from fairpriv_core.privacy.rdp import Cap, admits, read_gauge
 from fairpriv_core.store.ledger import LedgerLine, count_lines
@@ -98,9 +96,4 @@ def _count(entries: Sequence[LedgerEntry], column: str | None) -> int:
 
 def _cost(total: Total, runs: int, delta: float) -> float:
     """Return the epsilon of what `runs` entries cost together."""
-    return math.inf if total.unbounded else _account(total, delta, alone=runs == 1)
-
-
-@lru_cache(maxsize=512)
-def _account(total: Total, delta: float, *, alone: bool) -> float:
-    return total.epsilon(delta, epsilon if alone else coarse_epsilon)
+    return math.inf if total.unbounded else cost_together(total, delta, alone=runs == 1)

@@ -108,7 +108,7 @@ def _posting(config: RunConfig, paid: Payment) -> Posting:
     entry = LedgerEntry(
         paid.release, "record", (), (), None, "", reads_sensitive=False, whole={paid.release: price_payment(paid)}
     )
-    return Posting(identify_data(data, config.file_id), call_data(data), "schema", entry)
+    return Posting(identify_data(config.data.dataset, config.file_id), call_data(data), "schema", entry)
 
 
 def read_used_rows(spec: DataSpec, schema: TableSchema) -> Table:

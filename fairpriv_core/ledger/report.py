@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple, TypedDict
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.roles import parse_sensitive
@@ -21,17 +22,73 @@ from fairpriv_core.records.record import RunRecord
 from fairpriv_core.store.ledger import LedgerLine, count_lines
 from fairpriv_core.store.runs import RunStore
 
-Data = Mapping[str, Any]
+
+@dataclass(frozen=True)
+class Spent:
+    """What `runs` runs on the data set `data` cost together: of whole records (`column` None) or of one column.
+
+    `epsilon` is at `delta`, or None with a `reason`.
+    """
+
+    data: str
+    column: str | None
+    runs: int
+    epsilon: float | None
+    reason: str | None
+    delta: float
 
 
-def report_ledgers(store: RunStore, *, delta: float) -> list[dict[str, Any]]:
+class CapReport(TypedDict):
+    """A cap, and what of it is spent or planned (None: no bound)."""
+
+    epsilon: float
+    delta: float
+    spent: float | None
+    remaining: float
+
+
+class ProtectedReport(TypedDict):
+    """What is spent of one column, or of whole records (None); `runs` are the keys that count."""
+
+    column: str | None
+    epsilon: float | None
+    epsilon_planned: float | None
+    reason: str | None
+    event: list[dict[str, Any]]
+    runs: list[str]
+    cap: CapReport | None
+
+
+class LineReport(TypedDict):
+    """One line of a ledger."""
+
+    key: str
+    what: str
+    status: str
+    threat_model: str | None
+    sensitive: list[str]
+    epsilon: float | None
+    reason: str | None
+
+
+class LedgerReport(TypedDict):
+    """The ledger of a data set, by its name and its id."""
+
+    data: str
+    id: str
+    delta: float
+    protected: list[ProtectedReport]
+    lines: list[LineReport]
+
+
+def report_ledgers(store: RunStore, *, delta: float) -> list[LedgerReport]:
     """Return `report_ledger` of every data set in the store, with all that is protected of it."""
     return [report_ledger(store, data, name, delta=delta) for data, name in store.ledger.data_sets().items()]
 
 
 def report_ledger(
     store: RunStore, data: str, name: str, *, delta: float, columns: Sequence[str | None] = ()
-) -> dict[str, Any]:
+) -> LedgerReport:
     """Return the ledger of one data set (by `identify_data`) at `delta`, JSON.
 
     `protected` has one item for each of `columns` (None: whole records; default: these, and every column that is
@@ -50,35 +107,35 @@ def report_ledger(
     }
 
 
-def name_columns(data: Data, sensitive: str) -> tuple[str, ...]:
-    """Return the columns that `sensitive` names, as the ledger calls them; BadInput for one that is not in the data.
+class Page(NamedTuple):
+    """Whose ledger is asked for: that of a data set, or of the file at a path."""
 
-    `data` is a config's: `dataset`, or `file` with the path of a person's own.
-    """
-    columns = []
-    if data["file"] is not None:
-        columns = [
-            part.column
-            for part in parse_sensitive(
-                sensitive, read_table(Path(data["file"]), stated=find_stated(data.get("schema"))).table
-            )
-        ]
-    return list_sensitive({**data, "sensitive": sensitive}, {"sensitive_columns": columns})
+    dataset: str | None
+    file: str | None
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return self.dataset or PurePath(self.file or "").name
+
+
+def name_columns(page: Page, sensitive: str) -> tuple[str, ...]:
+    """Return the columns that `sensitive` names, as the ledger calls them; BadInput for one that is not in the data."""
+    table = () if page.file is None else read_table(Path(page.file), stated=find_stated(None)).table
+    columns = [part.column for part in parse_sensitive(sensitive, table)] if table else []
+    return list_sensitive(page.dataset, sensitive, columns)
 
 
 def list_protected(data: str, lines: Sequence[LedgerLine], caps: Mapping[str | None, Cap]) -> list[str]:
     """Return the columns of a data set that are declared as sensitive, were used as such, or have a cap."""
     found = [column for line in lines for column in line.planned.sensitive]
     for problem in problems().values():
-        named = {"dataset": problem.name, "file": None}
-        if identify_data(named, None) == data:
-            found += [
-                column for text in problem.sensitive for column in list_sensitive({**named, "sensitive": text}, {})
-            ]
+        if identify_data(problem.name, None) == data:
+            found += [column for text in problem.sensitive for column in list_sensitive(problem.name, text)]
     return list(dict.fromkeys([*found, *(column for column in caps if column is not None)]))
 
 
-def _report_one(column: str | None, lines: Sequence[LedgerLine], cap: Cap | None, delta: float) -> dict[str, Any]:
+def _report_one(column: str | None, lines: Sequence[LedgerLine], cap: Cap | None, delta: float) -> ProtectedReport:
     planned = [line.planned for line in lines]
     now, then = compose([line.spent for line in lines if line.spent is not None], column), compose(planned, column)
     return {
@@ -92,12 +149,12 @@ def _report_one(column: str | None, lines: Sequence[LedgerLine], cap: Cap | None
     }
 
 
-def _report_cap(cap: Cap, counted: Sequence[LedgerEntry], column: str | None) -> dict[str, Any]:
+def _report_cap(cap: Cap, counted: Sequence[LedgerEntry], column: str | None) -> CapReport:
     gauge = read_gauge(cap, counted, column)
     return {"epsilon": cap.epsilon, "delta": cap.delta, "spent": _finite(gauge.spent), "remaining": gauge.remaining}
 
 
-def _report_line(line: LedgerLine, delta: float) -> dict[str, Any]:
+def _report_line(line: LedgerLine, delta: float) -> LineReport:
     entry = line.planned
     private = entry.threat_model is not None and entry.unbounded is None
     return {
@@ -129,16 +186,18 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def add_up(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
+def add_up(records: Sequence[RunRecord]) -> list[Spent]:
     """Return what the runs cost together, for each data set and each thing that one of them protects."""
-    posts = [(record_posting(record.to_json()), call_data(record.config["data"]), record.delta) for record in records]
+    posts = [(record_posting(record), call_data(record.config["data"]), record.delta) for record in records]
     found = []
     for data in dict.fromkeys(post.data for post, _, _ in posts):
         here = [(post.entry, name, delta) for post, name, delta in posts if post.data == data]
         entries, delta = [entry for entry, _, _ in here], min(delta for _, _, delta in here)
         for column in _list_protected(entries):
-            said = {"data": here[0][1], "column": column, "delta": delta, "runs": len(entries)}
-            found.append({**said, **_state(compose(entries, column), delta, alone=len(entries) == 1)})
+            total = compose(entries, column)
+            cost = _finite(cost_together(total, delta, alone=len(entries) == 1))
+            reason = join_reasons(total.unbounded) or "No finite epsilon is proved for the releases."
+            found.append(Spent(here[0][1], column, len(entries), cost, reason if cost is None else None, delta))
     return found
 
 
@@ -150,13 +209,7 @@ def _list_protected(entries: Iterable[LedgerEntry]) -> list[str | None]:
     return list(dict.fromkeys(named))
 
 
-def _state(total: Total, delta: float, *, alone: bool) -> Mapping[str, Any]:
-    cost = _cost_together(total, delta, alone=alone)
-    if math.isfinite(cost):
-        return {"epsilon": cost, "reason": None}
-    return {"epsilon": None, "reason": join_reasons(total.unbounded) or "No finite epsilon is proved for the releases."}
-
-
-@lru_cache(maxsize=64)
-def _cost_together(total: Total, delta: float, *, alone: bool) -> float:
+@lru_cache(maxsize=512)
+def cost_together(total: Total, delta: float, *, alone: bool) -> float:
+    """Return the epsilon of what entries release together; of several it is coarse, up to 1 % more."""
     return total.epsilon(delta, epsilon if alone else coarse_epsilon)

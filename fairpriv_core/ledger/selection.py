@@ -16,10 +16,11 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from fairpriv_core.data.problem import DataJson
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion, say_undefined
@@ -33,6 +34,7 @@ from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.ledger_entry import Posting, record_posting
 from fairpriv_core.records.record import RunRecord, method_of
 from fairpriv_core.records.source import is_published
+from fairpriv_core.store.ledger import Choice, ChoiceRequest
 from fairpriv_core.store.runs import RunStore
 
 WAYS = ("released", "noisy", "raw")
@@ -46,6 +48,7 @@ _RAW = (
 )
 _THRESHOLD = "The model's threshold was chosen by raw numbers of the test rows, which no epsilon covers."
 _ROUNDING = 2.0**-40  # more than what float64 rounds off two gaps
+Values = dict[str, float | None]  # by run
 _SENSITIVITIES = {"attribute": math.sqrt(2.0), "record": 1.0}
 
 
@@ -63,10 +66,8 @@ class Criterion:
     delta: float = 1e-5
 
 
-def select_run(
-    store: RunStore, keys: Sequence[str], criterion: Criterion, *, without_epsilon: bool = False
-) -> dict[str, Any]:
-    """Choose one of the finished runs `keys`; return the document that says which, and what epsilon it has. JSON.
+def select_run(store: RunStore, keys: Sequence[str], criterion: Criterion, *, without_epsilon: bool = False) -> Choice:
+    """Choose one of the finished runs `keys`; return which, and what epsilon it has.
 
     `epsilon` (at `delta`) covers every candidate and the choice, for what they protect (the worst sensitive column);
     None with `epsilon_reason` where none is proved. The store states it beside the chosen run's own from then on; after
@@ -84,7 +85,7 @@ def select_run(
     keys = _complete(store, keys)
     candidates = _read(store, keys)
     metric = criterion.metric or notions()[candidates[0].record.config["notion"]].metric
-    request = {
+    request: ChoiceRequest = {
         "keys": sorted(set(keys)),
         "by": criterion.by,
         "metric": metric,
@@ -93,7 +94,7 @@ def select_run(
     }
     stored = store.ledger.find_charge(request)
     if stored is not None:
-        return stored
+        return cast(Choice, stored)
     free = criterion.by == "released" or _is_public(candidates, metric)
     if free or criterion.by == "noisy":
         _check_all_are_there(store, keys)
@@ -105,18 +106,24 @@ def select_run(
         )
     values = _read_released(candidates, metric) if criterion.by == "released" else _read_raw(candidates, metric)
     index = _pick(values, metric)
-    shown = {"values": {each.record.key: value for each, value in zip(candidates, values, strict=True)}}
+    shown = {each.record.key: value for each, value in zip(candidates, values, strict=True)}
     if free:
-        return _charge_nothing(store, candidates, index, request, **shown)
+        return _charge_nothing(store, candidates, index, request, shown)
     if not without_epsilon:
         raise BadInput(_RAW, field="by")
-    return _charge_raw(store, [candidates[index]], candidates, request, **shown)
+    return _charge_raw(store, [candidates[index]], candidates, request, shown)
 
 
 def choose_seen(store: RunStore, key: str, among: Sequence[str], *, delta: float = DEFAULT_DELTA) -> None:
     """Write down that a person chose the run `key` of `among` by numbers that were released; it costs nothing."""
     candidates = _read(store, [key, *among])
-    request = {"keys": sorted({key, *among}), "by": "released", "metric": None, "epsilon": None, "delta": delta}
+    request: ChoiceRequest = {
+        "keys": sorted({key, *among}),
+        "by": "released",
+        "metric": None,
+        "epsilon": None,
+        "delta": delta,
+    }
     _charge_nothing(store, candidates, 0, request)
 
 
@@ -125,12 +132,12 @@ def take_epsilon(store: RunStore, keys: Sequence[str], among: Sequence[str], *, 
 
     BadInput, and nothing is written, beyond a cap.
     """
-    request = {"keys": list(among), "by": "raw", "metric": None, "epsilon": None, "delta": delta}
+    request: ChoiceRequest = {"keys": list(among), "by": "raw", "metric": None, "epsilon": None, "delta": delta}
     for key in keys:
         if store.owner not in (None, store.row(key).owner):
             raise BadInput(f"run {key} is someone else's: only they can take its epsilon.", field="key")
     records = store.records(keys)
-    taken = [_Candidate(record, record_posting(record.to_json())) for record in records.values()]
+    taken = [_Candidate(record, record_posting(record)) for record in records.values()]
     for threat_model in dict.fromkeys(each.posting.entry.threat_model for each in taken):
         alike = [each for each in taken if each.posting.entry.threat_model == threat_model]
         _charge_raw(store, alike, alike, request)
@@ -149,16 +156,16 @@ def choose_threshold(store: RunStore, key: str, threshold: float) -> str | None:
         return None
     request = {"keys": [key], "by": "raw", "metric": None, "threshold": threshold}
     if store.ledger.find_charge(request) is None:
-        posting = _posting([_Candidate(record, record_posting(record.to_json()))], (), _THRESHOLD)
+        posting = _posting([_Candidate(record, record_posting(record))], (), _THRESHOLD)
         found = {"request": request, "charge": posting.entry.key, "epsilon": None, "epsilon_reason": _THRESHOLD}
         store.ledger.pay(posting, found, store.payer)
     return _THRESHOLD
 
 
 def _charge_nothing(
-    store: RunStore, candidates: Sequence[_Candidate], index: int, request: Mapping[str, Any], **shown: Any
-) -> dict[str, Any]:
-    found = {**_state(candidates, index, request["delta"], None), **shown, "request": request, "charge": None}
+    store: RunStore, candidates: Sequence[_Candidate], index: int, request: ChoiceRequest, shown: Values | None = None
+) -> Choice:
+    found = _state(candidates, index, request, None, shown)
     store.ledger.pay(_posting(candidates, (), None), found, store.payer)
     return found
 
@@ -216,19 +223,19 @@ def _charge_raw(
     store: RunStore,
     taken: Sequence[_Candidate],
     candidates: Sequence[_Candidate],
-    request: Mapping[str, Any],
-    **shown: Any,
-) -> dict[str, Any]:
-    """Write down that `taken` were chosen among `candidates` by raw numbers; return the document of the first."""
+    request: ChoiceRequest,
+    shown: Values | None = None,
+) -> Choice:
+    """Write down that `taken` were chosen among `candidates` by raw numbers; return the choice of the first."""
     numbers = (request["metric"] or "numbers").replace("_", " ")
     reason = (
         f"It was chosen among {len(request['keys'])} runs by raw {numbers}, computed on protected data; choose by "
         "released or noisy numbers for a proved epsilon."
     )
     posting = _posting(candidates, (), reason)
-    stated = _state(candidates, candidates.index(taken[0]), request["delta"], posting.entry)
-    found = {**stated, **shown, "request": request, "charge": posting.entry.key}
-    found |= {"epsilon": None, "epsilon_reason": reason, "withdrawn": [each.record.key for each in taken]}
+    found = _state(candidates, candidates.index(taken[0]), request, posting.entry, shown)
+    withdrawn = [each.record.key for each in taken]
+    found = {**found, "epsilon": None, "epsilon_reason": reason, "withdrawn": withdrawn}
     store.ledger.pay(posting, found, store.payer)
     return found
 
@@ -253,7 +260,7 @@ def _read(store: RunStore, keys: Sequence[str]) -> list[_Candidate]:
         if record is None or record.status != "finished":
             status = store.row(key).status if record is None else record.status
             raise BadInput(f"run {key} is {status}; only finished runs can be chosen from.", field="keys")
-        found.append(_Candidate(record, record_posting(record.to_json())))
+        found.append(_Candidate(record, record_posting(record)))
     if len({each.posting.entry.threat_model for each in found}) > 1:
         raise BadInput("these runs protect different things, so no one epsilon covers a choice.", field="keys")
     if len({(each.posting.data, *_name_question(each.record.config["data"])) for each in found}) > 1:
@@ -261,7 +268,7 @@ def _read(store: RunStore, keys: Sequence[str]) -> list[_Candidate]:
     return found
 
 
-def _name_question(data: Mapping[str, Any]) -> tuple[Any, ...]:
+def _name_question(data: DataJson) -> tuple[Any, ...]:
     return tuple(data.get(name) for name in ("label", "positive", "sensitive", "group_ratio", "rows", "person"))
 
 
@@ -312,8 +319,8 @@ def _pick(values: Sequence[float | None], metric: str) -> int:
 
 
 def _choose_noisily(
-    store: RunStore, candidates: Sequence[_Candidate], metric: str, criterion: Criterion, request: Mapping[str, Any]
-) -> dict[str, Any]:
+    store: RunStore, candidates: Sequence[_Candidate], metric: str, criterion: Criterion, request: ChoiceRequest
+) -> Choice:
     notion = next((each for each in notions().values() if each.metric == metric), None)
     threat_model = candidates[0].posting.entry.threat_model
     if notion is None or threat_model is None or criterion.epsilon is None:
@@ -330,11 +337,7 @@ def _choose_noisily(
         raise RunFailed(
             "a group has fewer than 30 noisy rows, too few to choose by; what its noisy size costs is spent."
         )
-    found = {
-        **_state(candidates, index, criterion.delta, posting.entry),
-        "request": request,
-        "charge": posting.entry.key,
-    }
+    found = _state(candidates, index, request, posting.entry)
     store.ledger.pay(posting, found, store.payer)
     return found
 
@@ -363,15 +366,22 @@ def _posting(candidates: Sequence[_Candidate], events: Events, unbounded: str | 
     return replace(first, what="selection", entry=entry)
 
 
-def _state(candidates: Sequence[_Candidate], index: int, delta: float, choice: LedgerEntry | None) -> dict[str, Any]:
+def _state(
+    candidates: Sequence[_Candidate],
+    index: int,
+    request: ChoiceRequest,
+    choice: LedgerEntry | None,
+    shown: Values | None = None,
+) -> Choice:
     """Return what holds of the chosen run: the epsilon of all candidates and the choice together."""
+    delta = request["delta"]
     entries = [each.posting.entry for each in candidates] + ([] if choice is None else [choice])
     protected = (None,) if entries[0].threat_model == "record" else entries[0].sensitive
     totals = [compose(entries, column) for column in protected]
     costs = [total.epsilon(delta) for total in totals]
     worst = totals[costs.index(max(costs))]
     epsilon = max(costs) if math.isfinite(max(costs)) else None
-    return {
+    stated = {
         "selected": candidates[index].record.key,
         "threat_model": entries[0].threat_model,
         "epsilon": epsilon,
@@ -379,7 +389,11 @@ def _state(candidates: Sequence[_Candidate], index: int, delta: float, choice: L
         "delta": delta,
         "event": to_json(worst.events),
         "candidates": [each.record.key for each in candidates],
+        **({} if shown is None else {"values": shown}),
+        "request": request,
+        "charge": None if choice is None else choice.key,
     }
+    return cast(Choice, stated)
 
 
 def _format_why(reasons: Sequence[str]) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from fairpriv_core.papers.preset import Json
+from fairpriv_core.data.problem import DataJson
 from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.source import ConfigJson
 
 #: what a run states of its ε
 STATED = ("threat_model", "variant", "epsilon", "epsilon_published")
@@ -28,16 +29,16 @@ class PaperRun:
     """
 
     key: str
-    config: Json
+    config: ConfigJson
     seconds: float | None = None
     threat_model: str | None = None
     variant: str | None = None
     epsilon: float | None = None
     epsilon_published: float | None = None
     setting: Hashable | None = None
-    metrics: Json = field(default_factory=dict)
-    notes: Json = field(default_factory=dict)
-    measured: Json = field(default_factory=dict)
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    measured: Mapping[str, Any] = field(default_factory=dict)
     numbers: Mapping[str, float] = field(default_factory=dict)
 
     @staticmethod
@@ -58,16 +59,14 @@ class PaperRun:
         return int(self.config["seed"])
 
     @property
-    def data(self) -> Json:
+    def data(self) -> DataJson:
         """What its config says of the data."""
-        data: Json = self.config["data"]
-        return data
+        return self.config["data"]
 
     @property
-    def method(self) -> Json:
+    def method(self) -> Mapping[str, Any]:
         """What its config says of the method: name and hyper-parameters."""
-        method: Json = self.config["method"]
-        return method
+        return self.config["method"]
 
     @property
     def stated_epsilon(self) -> float | None:

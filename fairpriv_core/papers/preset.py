@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Required, TypedDict
 
 from fairpriv_core.errors import BadInput
 
 Where = Mapping[str, Any]  # path -> the value that a record has there, or a tuple of those that it may have
-Json = Mapping[str, Any]
+Method = dict[str, Any]  # a method of a sweep: its name, and hyper-parameters by name
 Measure = Literal["", "bias_variance", "clipped", "errors", "excess_risk", "membership", "shifted", "training"]
 #: what a worker finds out of finished runs beside their metrics, in words
 MEASURES: Mapping[Measure, str] = {
@@ -274,6 +274,28 @@ class Released:
     style: str = "ink"
 
 
+class SweepAxes(TypedDict, total=False):
+    """The axes of a paper's sweep: its runs are all combinations."""
+
+    data: list[Mapping[str, Any]]
+    notion: list[str]
+    method: list[Method]
+    epsilon: list[float]
+    seed: list[int]
+
+
+class PaperSweep(TypedDict, total=False):
+    """A sweep in the form that `build_sweep` reads."""
+
+    data: Mapping[str, Any]
+    notion: str
+    epsilon: float
+    split: str
+    private_evaluation: bool
+    axes: Required[SweepAxes]
+    sweep: Mapping[str, int]
+
+
 @dataclass(frozen=True)
 class Version:
     """The runs of a preset at one size: sweeps in the form that `build_sweep` reads, and what the size is.
@@ -281,11 +303,11 @@ class Version:
     None makes a private evaluation: the papers' runs do not.
     """
 
-    sweeps: tuple[Json, ...]
+    sweeps: tuple[PaperSweep, ...]
     size: str
 
     def __post_init__(self) -> None:
-        plain = tuple({"private_evaluation": False, **sweep} for sweep in self.sweeps)
+        plain: tuple[PaperSweep, ...] = tuple({"private_evaluation": False, **sweep} for sweep in self.sweeps)
         object.__setattr__(self, "sweeps", plain)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from fairpriv_core.papers.catalog import PAPERS
 from fairpriv_core.papers.paper_run import STATED, PaperRun
-from fairpriv_core.papers.preset import Json
+from fairpriv_core.records.source import ConfigJson
 
 FOLDER = Path(__file__).with_name("kept")
 #: `failed`: why a run came to no model; null for all that have numbers
@@ -56,27 +56,12 @@ class Made:
         )
 
 
-def find_path(preset: str) -> Path:
-    """Return the file of the paper that a preset's id begins with."""
-    return FOLDER / f"{preset.partition('.')[0]}.parquet"
-
-
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a paper's table, a figure's after each other; what is null is left out."""
     from pyarrow.parquet import read_table
 
     rows = read_table(path).to_pylist()
     return [{name: value for name, value in row.items() if value is not None} for row in rows]
-
-
-def write_rows(path: Path, rows: Iterable[Json]) -> None:
-    """Write a paper's table; rows that are alike stand beside each other, so that it is small."""
-    from pyarrow.parquet import write_table
-
-    ordered = sorted(rows, key=lambda row: (row["figure"], row["config"], row["seed"]))
-    paths = sorted({name for row in ordered for name in row} - COLUMNS.keys())
-    schema = pa.schema({**COLUMNS, **dict.fromkeys(paths, pa.float64())})
-    write_table(pa.Table.from_pylist(ordered, schema), path, compression="zstd", compression_level=19)
 
 
 def read_made() -> dict[str, Made]:
@@ -88,12 +73,9 @@ def read_made() -> dict[str, Made]:
     own = {name: _read(name, list(rows)) for name, rows in groupby(stored, key=lambda row: str(row["figure"]))}
     made_from = {each.id: each.made_from for paper in PAPERS for each in paper.presets if each.made_from}
     parts = {name: [own[part] for part in others if part in own] for name, others in made_from.items()}
-    whole = {name for name, made in parts.items() if len(made) == len(made_from[name]) and _are_alike(made)}
+    versions = {name: {one.version for one in made} for name, made in parts.items()}
+    whole = {name for name, made in parts.items() if len(made) == len(made_from[name]) and len(versions[name]) == 1}
     return own | {name: _put_together(parts[name]) for name in sorted(whole)}
-
-
-def _are_alike(parts: Sequence[Made]) -> bool:
-    return len({one.version for one in parts}) == 1
 
 
 def _put_together(parts: Sequence[Made]) -> Made:
@@ -103,9 +85,9 @@ def _put_together(parts: Sequence[Made]) -> Made:
     return Made(max(one.day for one in parts), parts[0].version, tuple(runs.values()), failed)
 
 
-def _read(name: str, rows: Sequence[Json]) -> Made:
+def _read(name: str, rows: Sequence[Mapping[str, Any]]) -> Made:
     """Return a preset's results; a run's setting is named with the preset, as several may be put together."""
-    settings: dict[str, Json] = {text: json.loads(text) for text in dict.fromkeys(row["config"] for row in rows)}
+    settings: dict[str, ConfigJson] = {text: json.loads(text) for text in dict.fromkeys(row["config"] for row in rows)}
     runs = [
         PaperRun(
             row["key"],

@@ -10,6 +10,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.papers.paper_run import PaperRun
+from fairpriv_core.papers.preset import Method, PaperSweep
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore, open_store
@@ -19,16 +20,14 @@ from fairpriv_core.sweeps.plan import plan_sweep
 from fairpriv_core.sweeps.spec import build_sweep, expand
 from fairpriv_core.text import Reporter
 
-Json = Mapping[str, Any]
 
-
-def list_configs(sweeps: Iterable[Json]) -> dict[str, RunConfig]:
-    """Return the configs of sweeps, in the form that `build_sweep` reads, by their keys; each once."""
+def list_configs(sweeps: Iterable[PaperSweep]) -> dict[str, RunConfig]:
+    """Return the configs of sweeps by their keys; each once."""
     cells = [cell for raw in sweeps for cell in expand(build_sweep(raw))]
     return {cell.config.key: cell.config for cell in cells if cell.config is not None}
 
 
-def join_sweeps(sweeps: Sequence[Json]) -> dict[str, Any]:
+def join_sweeps(sweeps: Sequence[PaperSweep]) -> dict[str, Any]:
     """Return one sweep, in the form that `build_sweep` reads, whose runs are those of all.
 
     What differs becomes an axis. Each has one table of axes, which names none of the others' fields, and all start as
@@ -43,20 +42,20 @@ def join_sweeps(sweeps: Sequence[Json]) -> dict[str, Any]:
     return {**common, "axes": axes, "sweep": sweeps[0].get("sweep", {})}
 
 
-def with_seeds(sweeps: Iterable[Json], seeds: Sequence[int]) -> list[Json]:
+def with_seeds(sweeps: Iterable[PaperSweep], seeds: Sequence[int]) -> list[PaperSweep]:
     """Return sweeps with other seeds."""
     return [{**raw, "axes": {**raw["axes"], "seed": list(seeds)}} for raw in sweeps]
 
 
-def with_settings(sweeps: Iterable[Json], settings: Mapping[str, str]) -> list[Json]:
+def with_settings(sweeps: Iterable[PaperSweep], settings: Mapping[str, str]) -> list[PaperSweep]:
     """Return sweeps in which every method that has one of the hyper-parameters has the given value.
 
     Raises BadInput for a hyper-parameter that no method of them has.
     """
-    changed: list[Json] = []
+    changed: list[PaperSweep] = []
     used: set[str] = set()
     for raw in sweeps:
-        tables: list[Json] = []
+        tables: list[Method] = []
         for table in raw["axes"]["method"]:
             own = {name: value for name, value in settings.items() if name in parameters(methods()[table["name"]])}
             used |= own.keys()
@@ -80,12 +79,12 @@ def list_waiting(store: RunStore, keys: Sequence[str]) -> list[RunRow]:
     return [row for row in SweepStore(store).find(keys).values() if not row.ended]
 
 
-def attach(runs: Sequence[PaperRun], measure: str, numbers: Mapping[str, Json]) -> list[PaperRun]:
+def attach(runs: Sequence[PaperRun], measure: str, numbers: Mapping[str, Mapping[str, Any]]) -> list[PaperRun]:
     """Return runs with what was measured of each, by its key, under the measure's name."""
     return [replace(run, measured={**run.measured, measure: numbers.get(run.key, {})}) for run in runs]
 
 
-def run_missing(sweeps: Sequence[Json], order: Order, reporter: Reporter, *, again: str) -> list[str]:
+def run_missing(sweeps: Sequence[PaperSweep], order: Order, reporter: Reporter, *, again: str) -> list[str]:
     """Run what the default store does not have of sweeps, together, and return the keys of their configs.
 
     What it costs is said before anything starts. `again` is the command that goes on where this is broken off; errors

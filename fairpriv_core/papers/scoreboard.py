@@ -160,19 +160,6 @@ def _begin(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def is_tested(preset: Preset, made: Mapping[str, Made]) -> bool:
-    """Return whether a number of ours says anything of what a figure or table says or prints."""
-    runs = _runs(preset, made)
-    claimed = [row.status for row in list_claims(preset, runs) if row.seeds]
-    printed = [one.status for one in set_beside(preset, runs) if one.status]
-    return bool({*claimed, *printed} - {"not_tested"})
-
-
-def count_claims(presets: Iterable[Preset], made: Mapping[str, Made]) -> Counter[str]:
-    """Return how many cases of claims have each status; without results a claim is open."""
-    return Counter(row.status for preset in presets for row in list_claims(preset, _runs(preset, made)))
-
-
 def list_printed(presets: Iterable[Preset], made: Mapping[str, Made]) -> list[Beside]:
     """Return the printed numbers beside ours of all figures and tables that have results."""
     return [one for preset in presets for one in set_beside(preset, _runs(preset, made)) if one.status]

@@ -15,7 +15,6 @@ from fairpriv_core.papers.preset import (
     Check,
     Differ,
     Drawing,
-    Json,
     MeanGain,
     Part,
     Plot,
@@ -27,6 +26,7 @@ from fairpriv_core.papers.preset import (
     Value,
     Where,
 )
+from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import number_text
 
@@ -181,7 +181,7 @@ def by_config(runs: Runs) -> list[list[PaperRun]]:
     return list(runs_by_setting.values())
 
 
-def _name_setting(config: Json) -> str:
+def _name_setting(config: ConfigJson) -> str:
     return json.dumps({name: value for name, value in config.items() if name != "seed"}, sort_keys=True)
 
 

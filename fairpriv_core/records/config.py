@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, cast
 
 from fairpriv_core import checks
 from fairpriv_core.data.catalog import default_split, problems
@@ -18,13 +18,12 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.networks import FOR_IMAGES, MLP, AnyShape, build_network
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import FitsAlone, Method, parameters
-from fairpriv_core.methods.catalog import why_unproved
+from fairpriv_core.methods.catalog import methods, why_unproved
 from fairpriv_core.methods.fields import count_outputs, network_of
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.plain import check_plain, write_toml
 from fairpriv_core.records.parameters import check_texts, method_to_json, noise_is_set, read_method
-from fairpriv_core.records.reuse import read_reuse
-from fairpriv_core.records.source import read_data
+from fairpriv_core.records.source import ConfigJson, read_data
 
 DEFAULT_DELTA = 1e-5
 _MOST_DIGITS = 20  # of a seed that is written as text; no seed is as long
@@ -74,12 +73,12 @@ class RunConfig:
         """16 hex digits that depend on what is asked alone, on a benchmark the same on every machine."""
         return name_config(self.to_json())
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> ConfigJson:
         """Return the JSON form; `build_config` reads it back. It names an adviser where one chose."""
         plain = {item.name: getattr(self, item.name) for item in fields(self)}
         if self.adviser is None:
             del plain["adviser"]
-        return {**plain, "data": self.data.to_json(), "method": method_to_json(self.method)}
+        return cast(ConfigJson, {**plain, "data": self.data.to_json(), "method": method_to_json(self.method)})
 
     def to_toml(self) -> str:
         """Return the TOML form; `build_config(read_toml(text))` reads it back. What is not set is left out."""
@@ -92,9 +91,9 @@ class RunConfig:
 _SETTINGS = tuple(item.name for item in fields(RunConfig))
 
 
-def name_config(asked: Mapping[str, Any]) -> str:
+def name_config(asked: ConfigJson) -> str:
     """Return `RunConfig.key` of a config's JSON form, which says every setting."""
-    named = dict(asked)
+    named: dict[str, Any] = dict(asked)
     if named["file_id"] is not None:  # where a person's file lies is no part of it
         named["data"] = {**named["data"], "file": None}
     text = json.dumps(named, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -124,7 +123,7 @@ def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> Run
     method = read_method(given.get("method"))
     data = data or read_data(given.get("data"))
     method = choose_network(method, given.get("method"), data)
-    reuse = read_reuse(given.get("reuse"), method)
+    reuse = _read_reuse(given.get("reuse"), method)
     return RunConfig(
         data=data,
         notion=_read_notion(given.get("notion"), method),
@@ -180,6 +179,21 @@ def read_epsilon(value: Any, method: Method, *, reuse: str | None = None) -> flo
         by_hand = f", or set {noise} by hand" if noise else ""
         raise BadInput(f"epsilon is not given: method '{name}' needs a number > 0{by_hand}.", field="epsilon")
     return budget
+
+
+def _read_reuse(value: Any, method: Method) -> str | None:
+    """Return the key of the run whose release is used again; BadInput where the method has none, or sets it anew."""
+    if value is None:
+        return None
+    name, taken = method.info.name, method.info.reuses
+    if not taken:
+        able = ", ".join(other for other, kind in methods().items() if kind.info.reuses)
+        raise BadInput(f"method '{name}' makes no release that another run can use; {able} does.", field="reuse")
+    defaults = {item.name: item.default for item in fields(method)}
+    given = next((item for item in taken if getattr(method, item) != defaults[item]), None)
+    if given is not None:
+        raise BadInput(f"{given} and reuse exclude each other: the release of run {value} has its own.", field=given)
+    return str(value)
 
 
 def read_delta(value: Any) -> float:
@@ -250,7 +264,7 @@ def has_images(data: DataSpec) -> bool:
     return data.image is not None or (problem is not None and problem.image is not None)
 
 
-def format_network(config: Mapping[str, Any]) -> str:
+def format_network(config: ConfigJson) -> str:
     """Return how a config's JSON names its network behind other words; "" without one, and for a table's usual mlp.
 
     >>> format_network({"data": {"dataset": "adult", "sensitive": "sex"}, "method": {"network": "mlp"}})

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from fairpriv_core.data.catalog import own_problems, problems
-from fairpriv_core.data.problem import Problem
+from fairpriv_core.data.problem import DataJson, Problem
 from fairpriv_core.data.roles import list_meant, parse_label, parse_sensitive
 from fairpriv_core.data.table_schema import find_stated
 from fairpriv_core.methods.base import Method
@@ -18,8 +18,9 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import Events, from_json, subtract
 from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.records.paid import find_payment, price_payment
+from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.reuse import SAMPLE_STREAM, SHARED_RELEASES
-from fairpriv_core.records.source import find_seed, name_file
+from fairpriv_core.records.source import ConfigJson, find_seed, name_file
 from fairpriv_core.records.source import is_published as is_public
 
 _DIGITS = 16
@@ -51,15 +52,15 @@ class Posting:
         return Posting(plain["data"], plain["name"], plain["what"], LedgerEntry.from_json(plain["entry"]))
 
 
-def identify_data(data: Mapping[str, Any], file_id: str | None) -> str:
-    """Return 16 hex digits that name the people a config's `data` is about, whatever is asked of them.
+def identify_data(dataset: str | None, file_id: str | None) -> str:
+    """Return 16 hex digits that name the people of a benchmark or of a person's file, whatever is asked of them.
 
     Two benchmarks from the same files are one data set; so is a person's copy of a published file. Another file is what
     its store calls its content; "" where no store has named it.
     """
     known = problems()
-    if data["file"] is None:
-        return _digest(_list_files(known[data["dataset"]]) if data["dataset"] in known else [data["dataset"]])
+    if dataset is not None:
+        return _digest(_list_files(known[dataset]) if dataset in known else [dataset])
     owner = next((each for each in known.values() if file_id in _list_ids(each)), None)
     return file_id or "" if owner is None else _digest(_list_files(owner))
 
@@ -67,7 +68,7 @@ def identify_data(data: Mapping[str, Any], file_id: str | None) -> str:
 @lru_cache(maxsize=1024)
 def follow_catalog(name: str) -> str:
     """Return what a data set is called now that was called `name`: a person's file may have been published since."""
-    return identify_data({"dataset": None, "file": ""}, name)
+    return identify_data(None, name)
 
 
 def find_published(sha256: str) -> str | None:
@@ -89,80 +90,86 @@ def _digest(sealed: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(sealed).encode()).hexdigest()[:_DIGITS]
 
 
-def call_data(data: Mapping[str, Any]) -> str:
+def call_data(data: DataJson) -> str:
     """Return what a person called the data of a config."""
     return str(data["dataset"] or name_file(data))
 
 
-def list_sensitive(data: Mapping[str, Any], record_data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns that `data["sensitive"]` names, as the ledger calls them; BadInput for an unknown one.
+def list_sensitive(dataset: str | None, sensitive: str, found: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the columns that the text `sensitive` names, as the ledger calls them; BadInput for an unknown one.
 
-    `record_data` is what a run's record says of its data, {} where there is none. The text alone does not say whether
-    `a+b` is a column or two that are crossed, since columns win over the grammar.
+    `found` are the columns that were found in a person's file, as a run's record has them. The text alone does not say
+    whether `a+b` is a column or two that are crossed, since columns win over the grammar.
     """
-    problem, text = problems().get(data["dataset"] or ""), str(data["sensitive"])
+    problem = problems().get(dataset or "")
     if problem is not None:
-        named = [part.column for part in parse_sensitive(text, list(problem.columns))]
+        named = [part.column for part in parse_sensitive(sensitive, list(problem.columns))]
     else:
-        named = list(record_data.get("sensitive_columns") or list_meant(text))
+        named = list(found or list_meant(sensitive))
     return tuple(dict.fromkeys(_call(name, problem) for name in named))
 
 
-def record_posting(record: Mapping[str, Any], events: Events | None = None) -> Posting:
-    """Return the line of a run that has begun, from its record's JSON; `events` in place of what it counts with."""
-    config, notes = record["config"], record["notes"]
-    problem = problems().get(config["data"]["dataset"] or "")
+def record_posting(record: RunRecord, events: Events | None = None) -> Posting:
+    """Return the line of a run that has begun; `events` in place of what it counts with."""
+    config, notes, data = record.config, record.notes, record.config["data"]
+    problem = problems().get(data["dataset"] or "")
     kind = methods().get(config["method"]["name"])
     shared = {name: from_json(part) for name, part in notes.get(SHARED_RELEASES, {}).items()}
-    paid = find_payment(config, record["threat_model"])
+    paid = find_payment(config, record.threat_model)
     whole = {} if paid is None or not paid.release else {paid.release: price_payment(paid)}
     entry = LedgerEntry(
-        key=record["key"],
-        threat_model=record["threat_model"],
+        key=record.key,
+        threat_model=record.threat_model,
         events=_list_own(record, whole) if events is None else events,
-        sensitive=list_sensitive(config["data"], record["data"]),
-        clear=_list_clear(config["data"], record["data"].get("columns"), problem),
+        sensitive=list_record_sensitive(record),
+        clear=_list_clear(data, record.data.get("columns"), problem),
         split=_name_split(config),
-        unbounded=record["epsilon_reason"] if record["epsilon"] is None else None,
+        unbounded=record.epsilon_reason if record.epsilon is None else None,
         reads_sensitive=_reads_sensitive(config, kind),
         shared=shared,
         stream=notes.get(SAMPLE_STREAM),
         whole=whole,
     )
-    data = config["data"]
-    return Posting(identify_data(data, config.get("file_id")), call_data(data), config["method"]["name"], entry)
+    return Posting(
+        identify_data(data["dataset"], config.get("file_id")), call_data(data), config["method"]["name"], entry
+    )
 
 
-def name_question(record: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return whom a finished run asks about and what, from its record's JSON: the data set, and label with groups.
+def list_record_sensitive(record: RunRecord) -> tuple[str, ...]:
+    """Return the columns that a run's groups are made of, as the ledger calls them."""
+    data = record.config["data"]
+    return list_sensitive(data["dataset"], data["sensitive"], record.data.get("sensitive_columns") or ())
+
+
+def name_question(record: RunRecord) -> tuple[str, str] | None:
+    """Return whom a finished run asks about and what: the data set, and label with groups.
 
     Whatever notion it trained for, since a run shows all gaps; however it cuts label or groups. None where no choice of
     it takes an epsilon away: everybody has its rows, or it never had one.
     """
-    data = record["config"]["data"]
-    if record["status"] != "finished" or record["epsilon"] is None or is_public(data):
+    data = record.config["data"]
+    if record.status != "finished" or record.epsilon is None or is_public(data):
         return None
     problem = problems().get(data["dataset"] or "")
     label = _call(_list_label(data["label"], problem)[-1], problem)
-    asked = [label, *sorted(list_sensitive(data, record["data"]))]
-    return identify_data(data, record["config"].get("file_id")), _digest(asked)
+    asked = [label, *sorted(list_record_sensitive(record))]
+    return identify_data(data["dataset"], record.config.get("file_id")), _digest(asked)
 
 
-def list_counted(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what a run counts with, from its record's JSON: of one that failed what it released, not its plan."""
-    counted: list[dict[str, Any]] = record["released"] if record.get("status") == "failed" else record["event"]
-    return counted
+def list_counted(record: RunRecord) -> list[dict[str, Any]]:
+    """Return what a run counts with: of one that failed what it released, not its plan."""
+    return record.released if record.status == "failed" else record.event
 
 
-def _list_own(record: Mapping[str, Any], whole: Mapping[str, Events]) -> Events:
+def _list_own(record: RunRecord, whole: Mapping[str, Events]) -> Events:
     """Return what a run counts with beside what was released of all rows, which its event has and its count has not."""
     events = from_json(list_counted(record))
-    if record.get("status") == "failed":
+    if record.status == "failed":
         return events
     return subtract(events, tuple(event for part in whole.values() for event in part)) if whole else events
 
 
-def _reads_sensitive(config: Mapping[str, Any], kind: type[Method] | None) -> bool:
+def _reads_sensitive(config: ConfigJson, kind: type[Method] | None) -> bool:
     """Return whether a run looks at the sensitive columns: by its method, or in choosing its training rows."""
     if kind is None or config["data"].get("group_ratio") is not None:
         return True
@@ -181,9 +188,7 @@ def _list_ids(problem: Problem) -> list[str]:
     return [sha256[:_DIGITS] for sha256 in (*files, *((problem.shipped.sha256,) if problem.shipped else ()))]
 
 
-def _list_clear(
-    data: Mapping[str, Any], columns: Sequence[str] | None, problem: Problem | None
-) -> tuple[str, ...] | None:
+def _list_clear(data: DataJson, columns: Sequence[str] | None, problem: Problem | None) -> tuple[str, ...] | None:
     if columns is None or replace(find_stated(data.get("schema")), decimal=""):
         return None  # under another reading of a file any column may have another name
     return tuple(dict.fromkeys(_call(name, problem) for name in (*columns, *_list_label(data["label"], problem))))
@@ -196,7 +201,7 @@ def _list_label(text: str | None, problem: Problem | None) -> tuple[str, ...]:
     return (parse_label(text, list(problem.columns)).column if text else problem.labels[0].column.name,)
 
 
-def _name_split(config: Mapping[str, Any]) -> str:
+def _name_split(config: ConfigJson) -> str:
     """Return a name that two runs share only if they divided the rows alike.
 
     A split that is drawn depends on the seed, on the label that it may be stratified by and on the rows that lack a
@@ -204,7 +209,7 @@ def _name_split(config: Mapping[str, Any]) -> str:
     split too; and so does everything on how many rows are used.
     """
     data = config["data"]
-    named = [config["split"], data["dataset"] or config.get("file_id")]
+    named: list[Any] = [config["split"], data["dataset"] or config.get("file_id")]
     if find_seed(config) is not None:
         named += [config["seed"], data["label"], data["positive"], data["sensitive"]]
     later = (data.get(name) for name in ("group_ratio", "rows"))  # told apart: at most 1, and 2 or more

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 from fairpriv_core.data.table_schema import Payment, from_text
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import Approximate, Events, Gaussian
 from fairpriv_core.privacy.gaussian import gaussian_mu
+from fairpriv_core.records.source import ConfigJson
 
 SUMS = 2  # noisy sums that are released: of ranges, scales and categories, then within the ranges
 _SHARE_OF_DELTA = 0.01
@@ -27,7 +26,7 @@ def plan_payment(share: float, *, epsilon: float, delta: float) -> Payment:
     return Payment(noise=noise, delta=_SHARE_OF_DELTA * delta)
 
 
-def find_payment(asked: Mapping[str, Any], threat_model: str | None) -> Payment | None:
+def find_payment(asked: ConfigJson, threat_model: str | None) -> Payment | None:
     """Return how the schema in a config's JSON is or will be paid for, by a run that protects `threat_model`.
 
     None where it costs the run nothing: it is declared, comes from the rows, or the run does not protect records.
@@ -53,7 +52,7 @@ def _read_payment(text: str) -> Payment | None:
     return from_text(text).paid
 
 
-def price_schema(asked: Mapping[str, Any], threat_model: str | None) -> Events:
+def price_schema(asked: ConfigJson, threat_model: str | None) -> Events:
     """Return what the schema in a config's JSON costs a run that protects `threat_model`; errors as `find_payment`."""
     paid = find_payment(asked, threat_model)
     return () if paid is None else price_payment(paid)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -26,7 +26,7 @@ from fairpriv_core.records.record import RunRecord, doubt_network, draft_record,
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.records.source import find_seed
 
-Record = Mapping[str, Any]  # the JSON of a record
+Find = Callable[[str], RunRecord]
 Lend = Callable[[str, str | None], AbstractContextManager[str]]
 _GIB = 2**30
 _DIVISOR = 1.25  # near what a budget is divided by for a method beside a paid schema
@@ -46,10 +46,10 @@ class Plan:
     evaluation: Events
     train: Dataset
     test: Dataset
-    source: Record | None
+    source: RunRecord | None
 
 
-def plan_run(config: RunConfig, key: str, *, datasets: DatasetCache, find_record: Callable[[str], Record]) -> Plan:
+def plan_run(config: RunConfig, key: str, *, datasets: DatasetCache, find_record: Find) -> Plan:
     """Return the plan of the run `key`; reads the data, from `datasets` where it is there. Errors as `execute`."""
     train, test = datasets.parts(config)
     source = None if config.reuse is None else find_record(config.reuse)
@@ -225,12 +225,10 @@ def check_network(method: Method, data: Dataset) -> AnyShape:
     return shape
 
 
-def plan_posting(
-    config: RunConfig, *, find_record: Callable[[str], Mapping[str, Any]], datasets: DatasetCache | None = None
-) -> Posting:
+def plan_posting(config: RunConfig, *, find_record: Find, datasets: DatasetCache | None = None) -> Posting:
     """Return the ledger's line of a run of `config` under its key; reads the data, from `datasets` where it is there.
 
-    `find_record` returns the JSON of the record of the run whose release it uses. Errors as `execute`.
+    `find_record` returns the record of the run whose release it uses. Errors as `execute`.
     """
     plan = plan_run(config, config.key, datasets=datasets or DatasetCache(), find_record=find_record)
-    return record_posting(plan.draft.to_json())
+    return record_posting(plan.draft)

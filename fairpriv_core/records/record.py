@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from importlib import metadata
-from typing import Any
+from typing import Any, Literal
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.roles import Groups
@@ -33,7 +33,7 @@ from fairpriv_core.records.config import RunConfig, build_shape
 from fairpriv_core.records.forecast import format_little_signal, measure_signal
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.parameters import method_to_json, read_method
-from fairpriv_core.records.source import is_published, without_folders
+from fairpriv_core.records.source import ConfigJson, is_published, without_folders
 from fairpriv_core.text import drop_folders
 from fairpriv_core.warnings import FairprivWarning, PrivacyWarning, TrainingWarning
 
@@ -144,8 +144,8 @@ class RunRecord:
 
     key: str
     status: str
-    config: Mapping[str, Any]
-    threat_model: str | None
+    config: ConfigJson
+    threat_model: Literal["attribute", "record"] | None
     variant: str | None
     epsilon: float | None
     epsilon_published: float | None
@@ -170,6 +170,11 @@ class RunRecord:
     notes: Mapping[str, Any] = field(default_factory=dict)
     error: str | None = None
     author: str | None = None
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether a proved ε stands for the run: without one nothing that depends on protected values is covered."""
+        return self.threat_model is not None and self.epsilon is not None
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -246,7 +251,7 @@ def finished_record(
 ) -> RunRecord:
     """Return the record of a run that came to its end; `events` is what the mechanism counted."""
     stated = _state(draft, method, events)
-    public = accuracy_is_public(vars(stated), uses_group=method.info.needs_group_at_prediction)
+    public = accuracy_is_public(stated.threat_model, stated.epsilon, uses_group=method.info.needs_group_at_prediction)
     note = RAW_BUT_ACCURACY if public else RAW
     counted = events_of.to_json(events)
     return replace(stated, status="finished", released=counted, metrics=metrics, metrics_note=note, **rest)
@@ -289,18 +294,13 @@ def chosen_record(record: RunRecord, told: str) -> RunRecord:
     return replace(record, notes={**notes, CHOICE: told})
 
 
-def is_covered(record: Mapping[str, Any]) -> bool:
-    """Return whether a proved ε stands for a run: without one nothing that depends on protected values is covered."""
-    return record.get("threat_model") is not None and record.get("epsilon") is not None
-
-
-def accuracy_is_public(record: Mapping[str, Any], *, uses_group: bool) -> bool:
+def accuracy_is_public(threat_model: str | None, epsilon: float | None, *, uses_group: bool) -> bool:
     """Return whether a run's exact accuracy follows from its released model and from what its ε takes as public.
 
     It does where only the sensitive attribute is protected and predictions do not use it (`uses_group`): features and
-    labels are public there. Gaps and groups' rates never do. `record` is a run record's JSON.
+    labels are public there. Gaps and groups' rates never do. Without a proved `epsilon` nothing is covered.
     """
-    return is_covered(record) and record["threat_model"] == "attribute" and not uses_group
+    return threat_model == "attribute" and epsilon is not None and not uses_group
 
 
 def _withdraw_certificates(notes: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -4,49 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
-from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import Events, from_json
 from fairpriv_core.privacy.mechanism import Mechanism
-from fairpriv_core.records.source import find_seed, is_published
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.source import ConfigJson, find_seed, is_published
 
 #: under this name a run's notes say which of its releases other runs use as well, and what they cost
 SHARED_RELEASES = "shared_releases"
 #: under this name a run's notes say which secret samples other runs use as well
 SAMPLE_STREAM = "sample_stream"
-_ALIKE = ("data", "split", "seed", "file_id")  # what decides which rows a release is about
+#: what decides which rows a release is about
+_ALIKE: tuple[Literal["data", "split", "seed", "file_id"], ...] = ("data", "split", "seed", "file_id")
 
 
-def read_reuse(value: Any, method: Method) -> str | None:
-    """Return the key of the run whose release is used again; BadInput where the method has none, or sets it anew."""
-    if value is None:
-        return None
-    name, taken = method.info.name, method.info.reuses
-    if not taken:
-        able = ", ".join(other for other, kind in methods().items() if kind.info.reuses)
-        raise BadInput(f"method '{name}' makes no release that another run can use; {able} does.", field="reuse")
-    defaults = {item.name: item.default for item in fields(method)}
-    given = next((item for item in taken if getattr(method, item) != defaults[item]), None)
-    if given is not None:
-        raise BadInput(f"{given} and reuse exclude each other: the release of run {value} has its own.", field=given)
-    return str(value)
-
-
-def use_release(
-    method: Method, source: Mapping[str, Any], config: Mapping[str, Any], digest: str
-) -> tuple[Method, dict[str, Any]]:
+def use_release(method: Method, source: RunRecord, config: ConfigJson, digest: str) -> tuple[Method, dict[str, Any]]:
     """Return `method` with what the release of `source` fixes, and the notes by which the ledger counts that once.
 
-    `source` is the JSON of a record, `config` that of the run that uses its release, `digest` that of the rows that
+    `config` is the JSON of that of the run that uses the release, `digest` that of the rows that
     run would train on. BadInput where it cannot.
     """
     _check_source(source, config, digest)
     defaults = {item.name: item.default for item in fields(method)}
-    fixed: dict[str, Any] = {name: source["calibrated"].get(name, defaults[name]) for name in method.info.reuses}
-    return replace(method, **fixed), {SHARED_RELEASES: source["notes"][SHARED_RELEASES]}
+    fixed: dict[str, Any] = {name: source.calibrated.get(name, defaults[name]) for name in method.info.reuses}
+    return replace(method, **fixed), {SHARED_RELEASES: source.notes[SHARED_RELEASES]}
 
 
 def count_shared(notes: Mapping[str, Any]) -> Events:
@@ -60,17 +44,17 @@ def name_stream(mechanism: Mechanism) -> dict[str, Any]:
     return {} if name is None else {SAMPLE_STREAM: name}
 
 
-def _check_source(source: Mapping[str, Any], config: Mapping[str, Any], digest: str) -> None:
-    key, name, trained = source["key"], config["method"]["name"], source["config"]["method"]["name"]
+def _check_source(source: RunRecord, config: ConfigJson, digest: str) -> None:
+    key, name, trained = source.key, config["method"]["name"], source.config["method"]["name"]
     if trained != name:
         raise BadInput(f"reuse names run {key}, which was trained with '{trained}', not '{name}'.", field="reuse")
-    if source["status"] != "finished" or source["epsilon"] is None:
-        reason = source["epsilon_reason"] or f"it is {source['status']}."
+    if source.status != "finished" or source.epsilon is None:
+        reason = source.epsilon_reason or f"it is {source.status}."
         raise BadInput(f"the release of run {key} cannot be used again: {reason}", field="reuse")
     alike = [item for item in _ALIKE if item != "seed" or find_seed(config) is not None]
-    other = next((item for item in alike if source["config"][item] != config[item]), None)
+    other = next((item for item in alike if source.config[item] != config[item]), None)
     public = is_published(config["data"])  # of other rows no digest is written down
-    if other is not None or (public and source["data"]["digest"] != digest):
+    if other is not None or (public and source.data["digest"] != digest):
         raise BadInput(
             f"the release of run {key} is about other training rows; {other or 'data'} must be as it was there.",
             field=other or "data",

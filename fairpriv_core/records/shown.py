@@ -8,7 +8,7 @@ from typing import Any
 
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.records.record import accuracy_is_public
+from fairpriv_core.records.record import RunRecord, accuracy_is_public
 from fairpriv_core.records.source import is_published
 
 
@@ -26,20 +26,22 @@ class Shown:
     raw: bool
 
 
-def read_shown(record: Mapping[str, Any]) -> Shown | None:
-    """Return what a finished run's record, JSON, came to; None where it has no gap or no accuracy."""
-    metric, metrics, notes = notions()[record["config"]["notion"]].metric, record["metrics"] or {}, record["notes"]
+def read_shown(record: RunRecord) -> Shown | None:
+    """Return what a finished run came to; None where it has no gap or no accuracy."""
+    metric, metrics, notes = notions()[record.config["notion"]].metric, record.metrics or {}, record.notes
     gap, gap_error = _find(notes, "released_gaps", "released_gap_errors", metric)
     accuracy, error = _find(notes, "released_accuracy", "released_accuracy_errors", "accuracy")
     gap = metrics.get(metric) if gap_error is None else gap
     accuracy = metrics.get("accuracy") if error is None else accuracy
     if gap is None or accuracy is None:
         return None
-    kind = methods().get(record["config"]["method"]["name"])
+    kind = methods().get(record.config["method"]["name"])
     looks = kind is None or kind.info.needs_group_at_prediction
-    told = error is not None and record["epsilon"] is not None
-    covered = gap_error is not None and (told or accuracy_is_public(record, uses_group=looks))
-    return Shown(accuracy, gap, error, gap_error, not covered and not is_published(record["config"]["data"]))
+    told = error is not None and record.epsilon is not None
+    covered = gap_error is not None and (
+        told or accuracy_is_public(record.threat_model, record.epsilon, uses_group=looks)
+    )
+    return Shown(accuracy, gap, error, gap_error, not covered and not is_published(record.config["data"]))
 
 
 def _find(notes: Mapping[str, Any], numbers: str, errors: str, name: str) -> tuple[float | None, float | None]:

@@ -5,16 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from fairpriv_core import checks
 from fairpriv_core.data.catalog import own_problems, problems
-from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.problem import DataJson, DataSpec
 from fairpriv_core.data.table_schema import find_compared, from_text, to_text
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.faults import ENDINGS
 from fairpriv_core.paths import read_path
 from fairpriv_core.records.parameters import check_texts
+
+
+class ConfigJson(TypedDict):
+    """The JSON form of `RunConfig`; `method` has its name and every hyper-parameter."""
+
+    data: DataJson
+    notion: str
+    method: Mapping[str, Any]
+    epsilon: float | None
+    delta: float
+    split: str
+    seed: int
+    replay_noise: int | None
+    file_id: str | None
+    private_evaluation: bool
+    reuse: str | None
+    share_samples: bool
+    adviser: NotRequired[int]
+
 
 #: what a config's data may say
 DATA_FIELDS = tuple(item.name for item in fields(DataSpec))
@@ -56,18 +75,19 @@ def _read_schema(given: Mapping[str, str]) -> str:
     return to_text(schema, compared=find_compared(schema, label=given["label"], sensitive=given["sensitive"]))
 
 
-def find_seed(config: Mapping[str, Any]) -> int | None:
+def find_seed(config: ConfigJson) -> int | None:
     """Return the seed that decides which rows a config (its JSON) trains and tests on; None where none does."""
     drawn = config["split"] != "official" or config["data"].get("group_ratio") is not None
     return config["seed"] if drawn else None
 
 
-def name_file(data: Mapping[str, Any]) -> str | None:
+def name_file(data: DataJson) -> str | None:
     """Return the name, without its folders, of the file in a config's data; None for a benchmark."""
-    return None if data.get("file") is None else PurePath(data["file"]).name
+    file = data.get("file")
+    return None if file is None else PurePath(file).name
 
 
-def is_published(data: Mapping[str, Any]) -> bool:
+def is_published(data: DataJson) -> bool:
     """Return whether a config's data are rows that everybody can have, so that a digest of them tells nothing.
 
     Of a person's own file or folder it would confirm a guess of the protected values. Data of another package count as
@@ -77,12 +97,12 @@ def is_published(data: Mapping[str, Any]) -> bool:
     return problem is not None and not problem.people
 
 
-def without_folders(config: Mapping[str, Any]) -> dict[str, Any]:
+def without_folders(config: ConfigJson) -> ConfigJson:
     """Return a config, JSON, as it leaves the store: with a person's file by its name alone."""
     return {**config, "data": {**config["data"], "file": name_file(config["data"])}}
 
 
-def name_unit(data: Mapping[str, Any]) -> str:
+def name_unit(data: DataJson) -> str:
     """Return whom an epsilon on a config's data protects: a "person", or a "row" where people may have several.
 
     >>> name_unit({"dataset": "adult"}), name_unit({"file": "a.csv"}), name_unit({"file": "a.csv", "person": "id"})
@@ -93,14 +113,15 @@ def name_unit(data: Mapping[str, Any]) -> str:
     return "row" if several and not data.get("person") else "person"
 
 
-def is_read_from_rows(data: Mapping[str, Any], threat_model: str | None) -> bool:
+def is_read_from_rows(data: DataJson, threat_model: str | None) -> bool:
     """Return whether an epsilon on a config's data takes as given what its file's rows say of ranges and values.
 
     Under "attribute" features are public in any case, and pixels have a range of their own.
     """
     if threat_model != "record" or data.get("file") is None or data.get("image") is not None:
         return False
-    return data.get("schema") is None or from_text(data["schema"]).values_from == "rows"
+    schema = data.get("schema")
+    return schema is None or from_text(schema).values_from == "rows"
 
 
 def check_file(path: str | None, *, unchanged: bool) -> None:

@@ -43,6 +43,18 @@ from fairpriv_core.notions.rates import TWO
 from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
 from fairpriv_core.privacy.event import Events, Parallel, SampledGaussian, to_json
 from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.records.audit import (
+    Attribute,
+    Audit,
+    Bound,
+    CodeAudit,
+    Distinguishing,
+    MeasuredNoise,
+    Membership,
+    ModelAudit,
+    OneRun,
+    Reach,
+)
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.parameters import method_to_json
@@ -68,8 +80,8 @@ _MOST = 4000  # records of a kind that attackers learn from and are judged on
 _MOST_PIXELS = 1024
 
 
-def audit_run(store: RunStore, key: str, plan: AuditPlan, report: Report) -> dict[str, Any]:
-    """Audit the finished run `key`, store what was found in place of an earlier audit, and return it as JSON.
+def audit_run(store: RunStore, key: str, plan: AuditPlan, report: Report) -> Audit:
+    """Audit the finished run `key`, store what was found in place of an earlier audit, and return it.
 
     `code` is None for a method that is not private. Raises BadInput where the run has not finished or its data are
     gone, RunFailed where its method cannot be trained on the audit's data.
@@ -93,12 +105,12 @@ def audit_run(store: RunStore, key: str, plan: AuditPlan, report: Report) -> dic
         "model": answers,
         "code": code,
     }
-    plain: dict[str, Any] = json.loads(json.dumps(found, allow_nan=False))
-    AuditStore(store.database).keep(key, plain)
-    return plain
+    audit: Audit = json.loads(json.dumps(found, allow_nan=False))
+    AuditStore(store.database).keep(key, audit)
+    return audit
 
 
-def audit_once(store: RunStore, key: str, plan: AuditPlan, report: Report, *, again: bool) -> dict[str, Any]:
+def audit_once(store: RunStore, key: str, plan: AuditPlan, report: Report, *, again: bool) -> Audit:
     """Return the stored audit of run `key`; where there is none, or with `again`, make it. Errors as `audit_run`."""
     stored = None if again else AuditStore(store.database).find(key)
     if stored is None:
@@ -140,8 +152,8 @@ class AuditPlan:
     seed: int = 0
 
 
-def audit_method(method: Method, *, notion: str, delta: float, plan: AuditPlan, report: Report) -> dict[str, Any]:
-    """Return the audit of a private `method` (its noise set) as JSON; RunFailed where the data cannot train it."""
+def audit_method(method: Method, *, notion: str, delta: float, plan: AuditPlan, report: Report) -> CodeAudit:
+    """Return the audit of a private `method` (its noise set); RunFailed where the data cannot train it."""
     rows = plan.rows
     while True:
         try:
@@ -152,9 +164,10 @@ def audit_method(method: Method, *, notion: str, delta: float, plan: AuditPlan, 
             rows *= 2
 
 
-def _audit(method: Method, notion: str, delta: float, plan: AuditPlan, report: Report) -> dict[str, Any]:
+def _audit(method: Method, notion: str, delta: float, plan: AuditPlan, report: Report) -> CodeAudit:
     short = shorten(method, plan.rows, delta)
     canaries = plan.canaries // _FEWER if _is_slow(short, plan.rows) else plan.canaries
+    reach, noise = _measure(short, notion, plan, report)
     return {
         "method": method_to_json(short),
         "notion": notion,
@@ -163,22 +176,24 @@ def _audit(method: Method, notion: str, delta: float, plan: AuditPlan, report: R
         "event": to_json(short.event(plan.rows)),
         "delta": delta,
         "plan": asdict(plan),
-        **_measure(short, notion, plan, report),
+        "reach": reach,
+        "noise": noise,
         "one_run": _guess(method, notion, delta, replace(plan, canaries=canaries), report),
         "distinguishing": _distinguish(short, notion, delta, plan, report),
     }
 
 
-def _measure(method: Method, notion: str, plan: AuditPlan, report: Report) -> dict[str, Any]:
+def _measure(method: Method, notion: str, plan: AuditPlan, report: Report) -> tuple[list[Reach], MeasuredNoise | None]:
     report("measuring what single records add")
     train = make_trainer(method, notion=notion, seed=plan.seed)
     data = make_data(rows=plan.rows, isolated=_ISOLATED, groups=2, seed=plan.seed)
     reach = measure_shapes(train, data, changes=plan.changes, whole_record=_nulls(method), seed=plan.seed)
     noise = measure_noise(record_runs(train, data, runs=_NOISE_RUNS, seed=plan.seed))
-    return {"reach": [asdict(one) for one in reach], "noise": None if noise is None else asdict(noise)}
+    measured = None if noise is None else cast(MeasuredNoise, asdict(noise))
+    return [cast(Reach, asdict(one)) for one in reach], measured
 
 
-def _guess(method: Method, notion: str, delta: float, plan: AuditPlan, report: Report) -> dict[str, Any]:
+def _guess(method: Method, notion: str, delta: float, plan: AuditPlan, report: Report) -> OneRun:
     report(f"guessing the coins of {plan.canaries:,} canaries in one run")
     canaries, rows = plan.canaries, plan.rows + plan.canaries
     short = shorten(method, rows, delta)
@@ -188,34 +203,27 @@ def _guess(method: Method, notion: str, delta: float, plan: AuditPlan, report: R
     alone = 1.0 - (1.0 - plan.confidence) / plan.among
     bound = one_run_bound(**asdict(found), delta=delta, confidence=alone)
     stated = {"lower_bound": bound, "epsilon": proved(short, rows, delta), "confidence": plan.confidence}
-    return {"rows": rows, **asdict(found), **stated}
+    return cast(OneRun, {"rows": rows, **asdict(found), **stated})
 
 
-def _distinguish(method: Method, notion: str, delta: float, plan: AuditPlan, report: Report) -> dict[str, Any]:
+def _distinguish(method: Method, notion: str, delta: float, plan: AuditPlan, report: Report) -> Distinguishing:
     train = make_trainer(method, notion=notion, seed=plan.seed)
     data = make_data(rows=plan.rows, isolated=_ISOLATED, groups=2, seed=plan.seed)
     pair = choose_pair(train, list_pairs(data, nulled=_nulls(method)), seed=plan.seed)
-    counted = replace(plan, runs=_count_runs(method, plan))
-    return attack_pair(method, pair, notion=notion, delta=delta, plan=counted, report=report)
-
-
-def _count_runs(method: Method, plan: AuditPlan) -> int:
-    return plan.runs // _SLOW if isinstance(method, FitsAlone) or not _samples(method, plan.rows) else plan.runs
+    runs = plan.runs // _SLOW if _is_slow(method, plan.rows) else plan.runs
+    return attack_pair(method, pair, notion=notion, delta=delta, plan=replace(plan, runs=runs), report=report)
 
 
 def _is_slow(method: Method, rows: int) -> bool:
     """Return whether replaying `method` takes its time: without steps, or one model at a time."""
-    return isinstance(method, FitsAlone) or not _samples(method, rows)
-
-
-def _samples(method: Method, rows: int) -> bool:
-    return any(isinstance(event, SampledGaussian | Parallel) for event in method.event(rows))
+    samples = any(isinstance(event, SampledGaussian | Parallel) for event in method.event(rows))
+    return isinstance(method, FitsAlone) or not samples
 
 
 def attack_pair(
     method: Method, pair: Pair, *, notion: str, delta: float, plan: AuditPlan, report: Report
-) -> dict[str, Any]:
-    """Return what attacks on `plan.runs` runs of `method`, as it is, on each data set of `pair` found, as JSON."""
+) -> Distinguishing:
+    """Return what attacks on `plan.runs` runs of `method`, as it is, on each data set of `pair` found."""
 
     def tell(done: int) -> None:
         report(f"{done} of {plan.runs} runs on each data set")
@@ -225,7 +233,7 @@ def attack_pair(
     deltas = tuple(sorted({delta, *(each for each in PROFILE if each > delta)}))
     among = (len(deltas) + 1) * plan.among  # thresholds, of which each delta and the whole curve choose one
     tests = build_tests(scores, deltas, alpha=(1.0 - plan.confidence) / among)
-    profile = [
+    profile: list[Bound] = [
         {
             "delta": each,
             "lower_bound": lower_bound(tests, each, confidence=plan.confidence, among=among),
@@ -234,19 +242,19 @@ def attack_pair(
         }
         for each in deltas
     ]
-    found = {
+    found: Distinguishing = {
         "runs": plan.runs,
         "confidence": plan.confidence,
         "among": among,
         "tests": [asdict(test) for test in tests],
         "profile": profile,
-        "refuted": _refuted(profile, "epsilon"),
-        "refuted_published": _refuted(profile, "epsilon_published"),
+        "refuted": _refuted([(at["lower_bound"], at["epsilon"]) for at in profile]),
+        "refuted_published": _refuted([(at["lower_bound"], at["epsilon_published"]) for at in profile]),
     }
     return found if profile[0]["epsilon"] is None else add_curve(found, method.event(rows))
 
 
-def add_curve(found: dict[str, Any], events: Events) -> dict[str, Any]:
+def add_curve(found: Distinguishing, events: Events) -> Distinguishing:
     """Return what a distinguishing attack `found`, with what its tests say of the whole curve of `events`.
 
     `noise` is how much noise at most, over what is counted, fits the tests (None: any), and `lower_bound_curve` in the
@@ -254,7 +262,7 @@ def add_curve(found: dict[str, Any], events: Events) -> dict[str, Any]:
     """
     tests = [Test(**test) for test in found["tests"]]
     noise = noise_bound(tests, events, confidence=found["confidence"], among=found["among"])
-    profile = [
+    profile: list[Bound] = [
         {**at, "lower_bound_curve": 0.0 if noise is None else epsilon(with_noise(events, noise), at["delta"])}
         for at in found["profile"]
     ]
@@ -266,10 +274,10 @@ def _nulls(method: Method) -> bool:
     return method.info.threat_model == "record"
 
 
-def _refuted(profile: Sequence[dict[str, Any]], name: str) -> bool | None:
-    """Return whether a bound exceeds the epsilon called `name` at a delta that has one; None where none has."""
-    stated = [one for one in profile if one[name] is not None]
-    return any(one["lower_bound"] > one[name] for one in stated) if stated else None
+def _refuted(bounds: Sequence[tuple[float, float | None]]) -> bool | None:
+    """Return whether a bound exceeds the epsilon beside it; None where none has one."""
+    stated = [bound > epsilon for bound, epsilon in bounds if epsilon is not None]
+    return any(stated) if stated else None
 
 
 def shorten(method: Method, rows: int, delta: float) -> Method:
@@ -313,8 +321,8 @@ def proved(method: Method, rows: int, delta: float) -> float | None:
     return epsilon(method.event(rows), delta) if private else None
 
 
-def audit_model(record: RunRecord, model: Model, *, seed: int) -> dict[str, Any]:
-    """Return what four attack models find out from the answers of a run's model, as JSON.
+def audit_model(record: RunRecord, model: Model, *, seed: int) -> ModelAudit:
+    """Return what four attack models find out from the answers of a run's model.
 
     Members are the run's training rows, the others its test rows. `attribute` is None where the label, which attackers
     know, is the attribute. Raises BadInput or DataUnavailable where the run's
@@ -329,7 +337,7 @@ def audit_model(record: RunRecord, model: Model, *, seed: int) -> dict[str, Any]
         limit = advantage_limit(record.epsilon, record.delta)
     classes_are_groups = train.label_names == train.group_names and np.array_equal(train.y, train.group)
     return {
-        "membership": {**asdict(membership), "limit": limit},
+        "membership": cast(Membership, {**asdict(membership), "limit": limit}),
         "attribute": None if classes_are_groups else attack_attribute(model, train, seed=seed),
         "note": RAW_ATTACKS,
     }
@@ -346,8 +354,8 @@ def attack_membership(model: Model, train: Dataset, test: Dataset, *, seed: int)
     return infer_membership(_see(model, train), _see(model, test), most=_MOST, seed=seed)
 
 
-def attack_attribute(model: Model, train: Dataset, *, seed: int) -> dict[str, Any]:
-    """Return how often four attack models name a training row's group, as JSON.
+def attack_attribute(model: Model, train: Dataset, *, seed: int) -> Attribute:
+    """Return how often four attack models name a training row's group.
 
     They know its features, of large images every so many pixels, and its label.
     """
@@ -356,7 +364,8 @@ def attack_attribute(model: Model, train: Dataset, *, seed: int) -> dict[str, An
     features = part.X[:, :: math.ceil(part.d / _MOST_PIXELS)] if part.image is not None else part.X
     known = np.hstack([features, part.y[:, None] if binary else np.eye(part.labels)[part.y]])
     answers = _see(model, part)[:, : TWO if binary else 2 * part.labels]  # probabilities and logits
-    return {**asdict(infer_attribute(known, answers, part.group, seed=seed)), "sensitive": train.sensitive}
+    guesses = asdict(infer_attribute(known, answers, part.group, seed=seed))
+    return cast(Attribute, {**guesses, "sensitive": train.sensitive})
 
 
 def _see(model: Model, part: Dataset) -> np.ndarray:

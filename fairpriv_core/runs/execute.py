@@ -26,7 +26,7 @@ from fairpriv_core.notions.rates import count_cells
 from fairpriv_core.privacy.event import Events, Gaussian, subtract
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.records.plan import DatasetCache, Plan, Record, plan_run
+from fairpriv_core.records.plan import DatasetCache, Plan, plan_run
 from fairpriv_core.records.record import RunRecord, finished_record, with_evaluation
 from fairpriv_core.records.reuse import name_stream
 from fairpriv_core.runs.certificate import certify_exported
@@ -72,8 +72,8 @@ class Outcome:
 class Journal(Protocol):
     """What accompanies runs that train together: where they are written down and their secret randomness."""
 
-    def find_record(self, key: str) -> Record:
-        """Return the JSON of another run's record; BadInput where there is none."""
+    def find_record(self, key: str) -> RunRecord:
+        """Return another run's record; BadInput where there is none."""
 
     def begin(self, plans: Sequence[Plan]) -> list[Training]:
         """Take what is known before training; return what each fit is given besides its data."""
@@ -99,7 +99,7 @@ def train_together(plans: Sequence[Plan], trainings: Sequence[Training], journal
 def fit_together(plans: Sequence[Plan], trainings: Sequence[Training]) -> list[Fitted]:
     """Train runs of one method in one loop; RunFailed where it cannot go on."""
     given = [
-        training if plan.source is None else replace(training, given=plan.source["notes"])
+        training if plan.source is None else replace(training, given=plan.source.notes)
         for plan, training in zip(plans, trainings, strict=True)
     ]
     methods, trains = [plan.method for plan in plans], [plan.train for plan in plans]

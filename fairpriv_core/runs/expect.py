@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, cast
 
 from fairpriv_core.engine.layers import LayeredShape
@@ -11,6 +11,7 @@ from fairpriv_core.engine.networks import AnyShape
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.fields import TrainsNetwork, count_batch
 from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.store.rows import RunRow
 
 # One core of a common server or laptop, of our runs on Adult, Bank and MNIST: within a factor of about two.
@@ -42,10 +43,10 @@ def expect_seconds(
     step = _STEP + 6 * _count_rows(config.method, n_train) * row_seconds
     epoch = _EPOCH + (_SHOWN * n_train * row_seconds if layered else 0.0)
     start = _LAYERED_START if layered else _START
-    return start + steps * step + _count_epochs(config) * epoch, False
+    return start + steps * step + int(getattr(config.method, "epochs", 1)) * epoch, False
 
 
-def _name_kind(config: Mapping[str, Any]) -> tuple[Any, ...]:
+def _name_kind(config: ConfigJson) -> tuple[Any, ...]:
     """Return what runs have in common whose steps take about as long."""
     method = config["method"]
     return method["name"], *(method.get(name) for name in _SIZES), config["data"]
@@ -58,7 +59,3 @@ def _count_rows(method: Method, n_train: int) -> float:
         return float((rate or _PASSES) * n_train)
     batch = count_batch(cast(TrainsNetwork, method), n_train)
     return float(batch + (rate or batch / n_train) * n_train)
-
-
-def _count_epochs(config: RunConfig) -> int:
-    return int(getattr(config.method, "epochs", 1))

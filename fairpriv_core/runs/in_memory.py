@@ -96,7 +96,7 @@ def run_in_memory(
 
 def _count(draft: RunRecord, name: str) -> None:
     """Write what a fit will release into the ledger of the data called `name`, where runs on them count too."""
-    posting = record_posting(draft.to_json()).named(f"fit-{draw_id()}")
-    page = identify_data({"dataset": name, "file": None}, None)
+    posting = record_posting(draft).named(f"fit-{draw_id()}")
+    page = identify_data(name, None)
     with open_store() as store:
         store.ledger.pay(replace(posting, data=page, name=name), {"fit": draft.config["method"]["name"]}, store.payer)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.records.source import is_published, name_file
+from fairpriv_core.records.source import ConfigJson, is_published, name_file
 from fairpriv_core.records.stored import read_stored_runs
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import GOING_ON, RunStore
@@ -19,10 +18,9 @@ from fairpriv_core.store.runs import GOING_ON, RunStore
 _MOST_RUNS = 500  # among the newest of which one is looked for
 _FOR_TRAINING = ("schema", "group_ratio")  # say nothing of which rows are test rows
 _SHAPE = ("network", "hidden_layers", "width")
-Config = Mapping[str, Any]
 
 
-def find_plain_run(store: RunStore, config: Config) -> RunRecord | None:
+def find_plain_run(store: RunStore, config: ConfigJson) -> RunRecord | None:
     """Return the newest finished run of the reference method on the test rows of `config`, JSON; None without one.
 
     Where the store has none, it is the one that comes with this software.
@@ -30,7 +28,7 @@ def find_plain_run(store: RunStore, config: Config) -> RunRecord | None:
     return find_plain_runs(store, [config])[0]
 
 
-def find_plain_runs(store: RunStore, configs: Sequence[Config]) -> list[RunRecord | None]:
+def find_plain_runs(store: RunStore, configs: Sequence[ConfigJson]) -> list[RunRecord | None]:
     """Return `find_plain_run` of each of `configs`."""
     found: dict[str, str] = {}
     for row in store.rows(limit=_MOST_RUNS):
@@ -42,7 +40,7 @@ def find_plain_runs(store: RunStore, configs: Sequence[Config]) -> list[RunRecor
     return [find_stored_plain_run(config) if key is None else records.get(key) for key, config in pairs]
 
 
-def find_stored_plain_run(config: Config) -> RunRecord | None:
+def find_stored_plain_run(config: ConfigJson) -> RunRecord | None:
     """Return the run of the reference method on the test rows of `config` that comes with this software."""
     wanted = name_rows(config)
     stored = (record for record in read_stored_runs().records if _is_plain(record.config))
@@ -62,7 +60,7 @@ def train_plain_beside(store: RunStore, config: RunConfig) -> RunRow | None:
     return None
 
 
-def lacks_plain_run(store: RunStore, config: Config) -> bool:
+def lacks_plain_run(store: RunStore, config: ConfigJson) -> bool:
     """Return whether `config`, JSON, is of a method to which plain training is still to be done on the same rows."""
     if _is_plain(config) or find_stored_plain_run(config) is not None:
         return False
@@ -70,19 +68,19 @@ def lacks_plain_run(store: RunStore, config: Config) -> bool:
     return not any(_is_plain(row.config) and row.status in GOING_ON and name_rows(row.config) == wanted for row in rows)
 
 
-def make_plain(config: Config) -> RunConfig:
+def make_plain(config: ConfigJson) -> RunConfig:
     """Return plain training on the rows of `config`, JSON, with a network of its shape."""
     shape = {name: config["method"][name] for name in _SHAPE if name in config["method"]}
     same = {name: config[name] for name in ("data", "notion", "split", "seed")}
     return build_config({**same, "method": {"name": REFERENCE_METHOD, **shape}})
 
 
-def name_rows(config: Config) -> str:
+def name_rows(config: ConfigJson) -> str:
     """Return what runs have in common that are measured on the same test rows, by the same features."""
     data = {name: value for name, value in config["data"].items() if name not in _FOR_TRAINING}
     data["file"] = name_file(config["data"])  # `file_id` says which file it is, wherever it lies
     return json.dumps([data, config.get("file_id"), config["split"], config["seed"]], sort_keys=True)
 
 
-def _is_plain(config: Config) -> bool:
+def _is_plain(config: ConfigJson) -> bool:
     return bool(config["method"]["name"] == REFERENCE_METHOD)

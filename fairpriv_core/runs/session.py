@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
+import numpy as np
+
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.predict import evaluate
@@ -37,7 +39,7 @@ from fairpriv_core.store.claim import LEASE_SECONDS, Beginning, Claim, LeaseLost
 from fairpriv_core.store.curves import is_swept_point
 from fairpriv_core.store.work import WorkStore
 
-Arrays = Mapping[str, Any]
+Arrays = Mapping[str, np.ndarray]
 _CONSTANT = ("size", "positives", "selected", "correct", "base_rate")  # of a group: counts, and what no epoch changes
 _OF_CLASS = ("accuracy", "accuracy_low", "accuracy_high", "decided")
 #: the curves that a run keeps that trains with others
@@ -109,7 +111,7 @@ class FitObserver:
         if alone and planned and why_unproved(plan.method) is None:
             self._live = LiveEpsilon((*self._before, *planned), plan.config.delta)
 
-    def open(self, observer: Observer, mechanism: Mechanism, checkpoint: Mapping[str, Any] | None = None) -> Training:
+    def open(self, observer: Observer, mechanism: Mechanism, checkpoint: Arrays | None = None) -> Training:
         """Return what the fit is given: `mechanism`, and the arrays that it goes on from (None: it begins)."""
         self.mechanism = mechanism
         return Training(
@@ -147,7 +149,7 @@ class FitObserver:
         return [("epsilon_if_secret" if self._replayed else "epsilon", value)] if math.isfinite(value) else []
 
 
-def is_start(checkpoint: Mapping[str, Any]) -> bool:
+def is_start(checkpoint: Arrays) -> bool:
     """Return whether a checkpoint holds the noise alone: the run begins anew, with the noise that it had."""
     return all(name.startswith(NOISE) for name in checkpoint)
 
@@ -155,15 +157,13 @@ def is_start(checkpoint: Mapping[str, Any]) -> bool:
 def snapshot_values(snapshot: Snapshot, test: Dataset) -> Values:
     """Return (step, name, value) of the end of an epoch."""
     measured = evaluate(snapshot.network, snapshot.parameters, test)
-    named: dict[str, float | None] = {_name_scalar(name): value for name, value in snapshot.scalars.items()}
+    named: dict[str, float | None] = {
+        "train/loss" if name == "loss" else name: value for name, value in snapshot.scalars.items()
+    }
     named |= name_measured(measured)
     for name, histogram in snapshot.histograms.items():
         named |= {f"clipped/{name}/{group}": share for group, share in histogram.clipped.items()}
     return [(snapshot.step, name, _finite(value)) for name, value in named.items()]
-
-
-def _name_scalar(name: str) -> str:
-    return f"train/{name}" if name == "loss" else name
 
 
 def name_measured(measured: Mapping[str, Any]) -> dict[str, float | None]:
@@ -216,7 +216,7 @@ class RunSession:
         self._journal = journal
         self.begun = False
         self._binding: Mapping[str, Any] = {}
-        self._start: Mapping[str, Any] = {}
+        self._start: Arrays = {}
 
     def bind(self, plan: Plan, seal: Callable[[str], str]) -> None:
         """Take the run's plan, and open its network where that is a person's own: BadInput where it cannot be trained.
@@ -235,7 +235,7 @@ class RunSession:
         if self.saved is not None:
             check_binding(self.saved, self._binding, self.claim.key)
 
-    def open(self, mechanism: Mechanism, checkpoint: Mapping[str, Any] | None) -> Training:
+    def open(self, mechanism: Mechanism, checkpoint: Arrays | None) -> Training:
         """Return what the fit is given; the record says whose secret samples the run uses as well."""
         assert self.watch is not None
         training = self.watch.open(self, mechanism, checkpoint)
@@ -280,7 +280,7 @@ class RunSession:
         assert self.watch is not None
         self.watch.show(snapshot)
 
-    def commit(self, *, step: int, events: Events, checkpoint: Mapping[str, Any]) -> None:
+    def commit(self, *, step: int, events: Events, checkpoint: Arrays) -> None:
         """Take a checkpoint; the last run's stores those of all."""
         self.step = step
         self.taken = Checkpoint(step, pack(checkpoint), self._count(events), self._binding)
@@ -304,8 +304,8 @@ class StoreJournal:
         """The claims on the runs that have not ended."""
         return [session.claim for session in self.sessions]
 
-    def find_record(self, key: str) -> Mapping[str, Any]:
-        """Return the JSON of another run's record in the store; BadInput where there is none."""
+    def find_record(self, key: str) -> RunRecord:
+        """Return another run's record in the store; BadInput where there is none."""
         return self._work.find_record(key)
 
     def begin(self, plans: Sequence[Plan]) -> list[Training]:
@@ -423,7 +423,7 @@ class MemoryJournal:
         self._begun = time.monotonic()
         self._runs = 1
 
-    def find_record(self, key: str) -> Mapping[str, Any]:
+    def find_record(self, key: str) -> RunRecord:
         """There is no other run: BadInput."""
         raise BadInput(f"run {key} is not here: this run keeps no store.", field="reuse")
 

@@ -7,14 +7,13 @@ on. Of a run that is explored only Explore shows numbers, until it is kept or op
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, select
 
 from fairpriv_core.store.identity import find_same
-from fairpriv_core.store.ledger import find_withdrawn, list_choices
+from fairpriv_core.store.ledger import Choice, find_withdrawn, list_choices
 from fairpriv_core.store.tables import run, tombstone
 
 _OPENED = 2  # of `exploring`: its page was opened, where its raw numbers are
@@ -34,7 +33,7 @@ class Candidates:
     unlisted: frozenset[str]
     raw: bool
     withdrawn: frozenset[str]
-    held: Mapping[str, Any] | None
+    held: Choice | None
 
     @property
     def all(self) -> frozenset[str]:
@@ -90,9 +89,9 @@ def _among(table: Table, alike: Sequence[str], owners: set[str] | None) -> Colum
     return mine if owners is None else mine & table.c.owner.in_(owners)
 
 
-def _find_held(connection: Connection, candidates: frozenset[str]) -> Mapping[str, Any] | None:
+def _find_held(connection: Connection, candidates: frozenset[str]) -> Choice | None:
     """Return the choice that holds: the first one that was made among the most candidates."""
-    held: Mapping[str, Any] | None = None
+    held: Choice | None = None
     for found in list_choices(connection):
         among = set(found["candidates"])
         if among & candidates and (held is None or among > set(held["candidates"])):

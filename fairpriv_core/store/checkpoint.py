@@ -22,6 +22,7 @@ from fairpriv_core.engine.training import CPU
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.record import library_versions
+from fairpriv_core.records.source import ConfigJson
 
 _HEAD = 4  # bytes that hold the header's length
 _VERSIONS = {"method", "network", "device", "code", "libraries"}
@@ -60,9 +61,9 @@ def pack(arrays: Mapping[str, np.ndarray]) -> bytes:
 
 def bind(
     *,
-    settings: Mapping[str, Any],
+    settings: ConfigJson,
     data: str,
-    method: Mapping[str, Any] | None = None,
+    method: Mapping[str, str] | None = None,
     network: Mapping[str, Any] | None = None,
     device: str = CPU,
 ) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.store.dialects import now
 
 LEASE_SECONDS = 15.0
@@ -74,7 +75,7 @@ class Claim:
 
     key: str
     attempt: int
-    config: Mapping[str, Any] = field(hash=False)
+    config: ConfigJson = field(hash=False)
     seconds: float
     step: int
     epoch: int

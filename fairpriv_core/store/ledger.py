@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NotRequired, TypedDict, cast
 
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
@@ -41,8 +41,8 @@ from fairpriv_core.store.rows import (
     check_config,
     has_cost,
     lease_over,
-    read_document,
     read_posting,
+    read_record,
     read_status,
 )
 from fairpriv_core.store.tables import cap, charge, checkpoint, data_identity, run, tombstone
@@ -58,6 +58,36 @@ EVALUATED = "evaluated"  # under this name a charge's result has the run whose e
 _SINCE = ("metrics_private", "event", "released", "epsilon", "assumptions")
 _RECORD = ""  # the cap table's name for whole records
 _ELSE = "of somebody else"
+
+
+class ChoiceRequest(TypedDict):
+    """How a run was chosen: among which, `by` which numbers; `epsilon` is the price of a noisy choice."""
+
+    keys: list[str]
+    by: str
+    metric: str | None
+    epsilon: float | None
+    delta: float
+
+
+class Choice(TypedDict):
+    """The run `selected`, with the epsilon that covers all candidates and the choice, or why there is none.
+
+    `values` are the numbers that were shown; `charge` is the choice's line in the ledger, None of one that is free;
+    `withdrawn` are the runs that a raw choice takes the epsilon of.
+    """
+
+    selected: str
+    threat_model: str | None
+    epsilon: float | None
+    epsilon_reason: str | None
+    delta: float
+    event: list[dict[str, Any]]
+    candidates: list[str]
+    values: NotRequired[dict[str, float | None]]
+    request: ChoiceRequest
+    charge: str | None
+    withdrawn: NotRequired[list[str]]
 
 
 @dataclass(frozen=True)
@@ -115,7 +145,9 @@ class LedgerStore:
                 check_config(stored)
             known = [(stored["config"], stored["owner"]) for stored in stored_runs]
             mine = [config for config, owner in known if config["data"]["file"] is None or self._may_name(owner)]
-            found = {identify_data(each["data"], each.get("file_id")): call_data(each["data"]) for each in mine}
+            found = {
+                identify_data(each["data"]["dataset"], each.get("file_id")): call_data(each["data"]) for each in mine
+            }
             for stored in connection.execute(select(tombstone)).mappings():
                 with _naming(stored):
                     posting = Posting.from_json(stored["post"])
@@ -158,7 +190,7 @@ class LedgerStore:
 
     def plan(self, config: RunConfig, **sources: Any) -> Posting | None:
         """Return what a run will release where a cap asks for it, else None. `sources` as `plan_posting`."""
-        data = identify_data(config.to_json()["data"], config.file_id)
+        data = identify_data(config.data.dataset, config.file_id)
         return plan_posting(config, **sources) if self.caps(data) else None
 
     def set_cap(self, data: str, column: str | None, wanted: Cap | None, *, where: str) -> None:
@@ -237,8 +269,8 @@ def count_lines(lines: Sequence[LedgerLine], limit: Cap, column: str | None) -> 
     return [count_against(limit, line.planned, line.asked, column) for line in lines]
 
 
-def admit_drafts(connection: Connection, drafts: Sequence[Mapping[str, Any]]) -> None:
-    """Raise BadInput where a run, by the JSON of its draft, would bring its data set beyond a cap."""
+def admit_drafts(connection: Connection, drafts: Sequence[RunRecord]) -> None:
+    """Raise BadInput where a run, by its draft, would bring its data set beyond a cap."""
     admit(connection, *[record_posting(draft) for draft in drafts])
 
 
@@ -248,7 +280,7 @@ def leave_tombstone(connection: Connection, stored: RowMapping) -> None:
     if record is None:
         return
     remains = {name: stored[name] for name in ("key", "config_key", "repeat", "owner", "question")}
-    remains |= {"data": record["data"], "threat_model": record["threat_model"], "event": list_counted(record)}
+    remains |= {"data": record.data, "threat_model": record.threat_model, "event": list_counted(record)}
     posting = record_posting(record).to_json()
     if stored["reserved"] is not None:
         posting["asked"] = stored["reserved"]["entry"]
@@ -263,14 +295,15 @@ def find_withdrawn(connection: Connection) -> dict[str, str]:
 
 def find_chosen(connection: Connection) -> dict[str, str]:
     """Return the runs that were chosen by released or noisy numbers, with what the dearest choice has cost in words."""
-    known = list_choices(connection)
-    dearest = sorted(known, key=lambda found: math.inf if found["epsilon"] is None else found["epsilon"])
-    return {found["selected"]: _format_choice(found) for found in dearest}
+    choices = list_choices(connection)
+    dearest = sorted(choices, key=lambda made: math.inf if made["epsilon"] is None else made["epsilon"])
+    return {made["selected"]: _format_choice(made) for made in dearest}
 
 
-def list_choices(connection: Connection) -> list[dict[str, Any]]:
+def list_choices(connection: Connection) -> list[Choice]:
     """Return the choices that took no epsilon away, oldest first."""
-    return [found for found in _list_results(connection) if found.get("selected") and not found.get("withdrawn")]
+    results = _list_results(connection)
+    return [cast(Choice, made) for made in results if made.get("selected") and not made.get("withdrawn")]
 
 
 def _list_results(connection: Connection) -> list[dict[str, Any]]:
@@ -279,11 +312,11 @@ def _list_results(connection: Connection) -> list[dict[str, Any]]:
     return [_read_result(stored) for stored in connection.execute(query).mappings()]
 
 
-def _format_choice(found: Mapping[str, Any]) -> str:
-    by, epsilon, delta = found["request"]["by"], found["epsilon"], delta_text(found["delta"])
+def _format_choice(made: Choice) -> str:
+    by, epsilon, delta = made["request"]["by"], made["epsilon"], delta_text(made["delta"])
     covers = f"ε = {epsilon_text(epsilon)} (δ = {delta}) covers" if epsilon is not None else "no ε is proved for"
     choice = " and the choice" if by == "noisy" else ""
-    return f"This run was chosen among {len(found['candidates'])} by {by} numbers: {covers} all of them{choice}."
+    return f"This run was chosen among {len(made['candidates'])} by {by} numbers: {covers} all of them{choice}."
 
 
 def find_evaluated(connection: Connection) -> dict[str, dict[str, Any]]:
@@ -298,9 +331,9 @@ def list_evaluated(record: RunRecord) -> dict[str, Any]:
     return {name: document[name] for name in _SINCE}
 
 
-def read_cost(stored: Mapping[Any, Any]) -> dict[str, Any] | None:
+def read_cost(stored: Mapping[Any, Any]) -> RunRecord | None:
     """Return the record of a run that may have let anything out; None before training or where it was refused."""
-    record = read_document(stored)
+    record = read_record(stored)
     return record if record is not None and has_cost(record, stored["error_kind"]) else None
 
 
@@ -363,8 +396,9 @@ def _hold_to_plan(connection: Connection, lines: Sequence[LedgerLine]) -> None:
     going_on = {line.planned.key for line in lines if line.status not in (*ENDED, "deleted", "charged")}
     mine = run.c.key.in_(going_on) & run.c.reserved.is_(None) & run.c.record.is_not(None)
     for stored in connection.execute(select(run).where(mine)).mappings().all():
-        planned = record_posting(read_document(stored) or {}).to_json()
-        connection.execute(update(run).where(run.c.key == stored["key"]).values(reserved=planned))
+        if (draft := read_record(stored)) is not None:
+            planned = record_posting(draft).to_json()
+            connection.execute(update(run).where(run.c.key == stored["key"]).values(reserved=planned))
 
 
 def _find_posting(connection: Connection, stored: RowMapping) -> Posting | None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import func, select, update
@@ -19,6 +20,20 @@ LEASE_SECONDS = 60.0
 _MOST_ATTEMPTS = 2
 _MOST_AT_ONCE = 2  # of one person's: curves need not wait for an audit, nor one person for another
 _UNDER_WAY = ("queued", "running")
+
+
+@dataclass(frozen=True)
+class Preview:
+    """How far a preview is: queued, running, finished, failed or cancelled, "" where nobody asked; what came of it."""
+
+    status: str = ""
+    result: Mapping[str, Any] | None = None
+    error: str | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits or is being made."""
+        return self.status in _UNDER_WAY
 
 
 def name_request(request: Mapping[str, Any]) -> str:
@@ -41,7 +56,7 @@ class PreviewStore:
         """
         key = name_request(request)
         old = self.look(key)
-        if old is None or old["status"] in ("failed", "cancelled") or (again and old["status"] == "finished"):
+        if old.status in ("", "failed", "cancelled") or (again and old.status == "finished"):
             self._put(request, status="queued", result=None)
         return key
 
@@ -65,15 +80,12 @@ class PreviewStore:
         with self._database.read() as connection:
             return connection.scalar(select(preview.c.owner).where(preview.c.key == key)) == self._owner
 
-    def look(self, key: str) -> dict[str, Any] | None:
-        """Return {"status", "result", "error"}; None for an unknown key.
-
-        The status is queued, running, finished, failed or cancelled.
-        """
+    def look(self, key: str) -> Preview:
+        """Return how far a preview is."""
         query = select(preview.c.status, preview.c.result, preview.c.error).where(preview.c.key == key)
         with self._database.read() as connection:
-            found = connection.execute(query).mappings().first()
-        return None if found is None else dict(found)
+            stored = connection.execute(query).first()
+        return Preview() if stored is None else Preview(*stored)
 
     def request(self, key: str) -> dict[str, Any]:
         """Return what was asked for."""

@@ -12,6 +12,7 @@ from fairpriv_core.records.config import name_config
 from fairpriv_core.records.ledger_entry import Posting, name_question, record_posting
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.shown import read_shown
+from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.store.checksum import open_document, say_damaged, seal_document
 from fairpriv_core.store.claim import is_dead
 from fairpriv_core.store.dialects import now
@@ -49,7 +50,7 @@ class RunRow:
     status: str
     request: str | None
     owner: str
-    config: Mapping[str, Any]
+    config: ConfigJson
     step: int
     steps: int | None
     epoch: int
@@ -136,34 +137,28 @@ def read_record(stored: Mapping[Any, Any]) -> RunRecord | None:
 
 def write_record(record: RunRecord, error_kind: str | None = None) -> dict[str, Any]:
     """Return the columns that hold a record: whole, in brief, as the ledger needs it. `error_kind`: its row's."""
-    document = record.to_json()
-    return {"record": seal_document(document), **summarise(record, document, error_kind)}
+    return {"record": seal_document(record.to_json()), **summarise(record, error_kind)}
 
 
-def summarise(record: RunRecord, document: Mapping[str, Any], error_kind: str | None) -> dict[str, Any]:
-    """Return the columns that hold what is read of thousands of runs: a record, of JSON `document`, without the rest.
+def summarise(record: RunRecord, error_kind: str | None) -> dict[str, Any]:
+    """Return the columns that hold what is read of thousands of runs: a record without the rest.
 
     A brief has its run's key and config under the same checksum, so that it is verified by one.
     """
     brief = record.to_brief()
-    whole = None if brief is None else seal_document({**brief, "key": record.key, "config": document["config"]})
-    question, shown = name_question(document), read_shown(document) if brief is not None else None
+    whole = None if brief is None else seal_document({**brief, "key": record.key, "config": record.config})
+    question, shown = name_question(record), read_shown(record) if brief is not None else None
     return {
         "brief": whole,
-        "posting": write_posting(document, error_kind),
+        "posting": seal_document(record_posting(record).to_json()) if has_cost(record, error_kind) else None,
         "question": None if question is None else "/".join(question),
         "raw": int(shown is None or shown.raw),
     }
 
 
-def write_posting(record: Mapping[str, Any], error_kind: str | None) -> dict[str, Any] | None:
-    """Return the line in the ledger of a run by its record's JSON; None where it has not let anything out."""
-    return seal_document(record_posting(record).to_json()) if has_cost(record, error_kind) else None
-
-
-def has_cost(record: Mapping[str, Any], error_kind: str | None) -> bool:
+def has_cost(record: RunRecord, error_kind: str | None) -> bool:
     """Return whether a run that has begun may have let anything out: not where it was refused before training."""
-    return error_kind != "bad_input" or bool(record["released"])
+    return error_kind != "bad_input" or bool(record.released)
 
 
 def read_posting(stored: Mapping[Any, Any]) -> Posting | None:

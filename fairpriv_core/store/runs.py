@@ -274,12 +274,12 @@ class RunStore:
             record, since = read_record(self._row(connection, key)), _read_since(connection)
         return None if record is None else _restate(record, since)
 
-    def source(self, key: str) -> Mapping[str, Any]:
-        """Return the JSON of the record of a run whose release another one uses; BadInput where it has none."""
+    def source(self, key: str) -> RunRecord:
+        """Return the record of a run whose release another one uses; BadInput where it has none."""
         found = self.record(key)
         if found is None:
             raise BadInput(f"the release of run {key} cannot be used: the run has not begun.", field="reuse")
-        return found.to_json()
+        return found
 
     def records(self, keys: Sequence[str]) -> dict[str, RunRecord]:
         """Return the records of those of `keys` that have one; damaged ones are left out."""
@@ -398,18 +398,6 @@ class RunStore:
             leave_tombstone(connection, stored)
             connection.execute(delete(run).where(run.c.key == stored["key"]))
             note_change(connection)  # its label went with it
-
-    def request_preview(self, request: Mapping[str, Any]) -> str:
-        """Queue a preview for a worker unless it is stored; return its key."""
-        return self.previews.ask(request)
-
-    def cancel_preview(self, key: str) -> None:
-        """Drop a preview that this person asked for, whether it waits or is being made."""
-        self.previews.cancel(key)
-
-    def preview(self, key: str) -> dict[str, Any] | None:
-        """Return {"status", "result", "error"} of a preview as `PreviewStore.look`; None for an unknown key."""
-        return self.previews.look(key)
 
     def _own_row(self, connection: Connection, key: str) -> RowMapping:
         stored = self._row(connection, key)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from sqlalchemy import Connection, RowMapping, case, func, insert, select, update
 
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import Posting
 from fairpriv_core.records.plan import DatasetCache
+from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.store.ledger import admit
 from fairpriv_core.store.mode import check_trial
 from fairpriv_core.store.previews import name_request
@@ -22,6 +23,64 @@ from fairpriv_core.store.tables import preview, run, whole_chunk
 _SHORT = [*SHORT, lease_over(run)]
 Runs = Sequence[tuple[RunConfig, str]]
 _IDLE = {"request": None, "worker": None, "lease_expires": None}
+
+
+class SkippedCell(TypedDict):
+    """A combination that no run can have, with the reason."""
+
+    cell: dict[str, Any]
+    reason: str | None
+
+
+class SweptEpsilon(TypedDict):
+    """What a sweep costs if all of its results are released, of one sensitive column or of whole records (None).
+
+    `protected` says whether a run of the sweep protects that at all. `epsilon` is of the sweep's runs together,
+    `epsilon_own_samples` the same if none shared its secret samples, `most_alone` the largest of one run,
+    `epsilon_after` with all else that the data's ledger holds. None with `reason` where no bound holds.
+    """
+
+    data: str
+    delta: float
+    column: str | None
+    protected: bool
+    epsilon: float | None
+    epsilon_own_samples: float | None
+    most_alone: float | None
+    epsilon_after: float | None
+    reason: str | None
+
+
+class SweepCost(TypedDict):
+    """What running a sweep costs.
+
+    How many `combinations`, `runs` and `chunks` there are; of the runs those that are `new`, were begun and are
+    `unfinished`, have `ended`; what is `skipped`; and about how many `seconds` it takes with so many `workers`, but for
+    the `untold` runs.
+    """
+
+    combinations: int
+    runs: int
+    chunks: int
+    new: int
+    unfinished: int
+    ended: int
+    skipped: list[SkippedCell]
+    share_samples: bool
+    share_release: bool
+    protected: list[SweptEpsilon]
+    seconds: float
+    untold: int
+    workers: int
+
+
+class SweepPreview(TypedDict):
+    """What a worker tells of a sweep; `refusal` is why a launch would be refused now, None where it would not."""
+
+    cost: SweepCost
+    keys: list[str]
+    max_runs: int
+    refusal: str | None
 
 
 class SweepStore:
@@ -148,7 +207,7 @@ class SweepStore:
         with self._database.read() as connection:
             return int(connection.scalar(query) or 0)
 
-    def configs(self, chunks: Sequence[str]) -> list[Mapping[str, Any]]:
+    def configs(self, chunks: Sequence[str]) -> list[ConfigJson]:
         """Return the JSON of the configs of the runs of chunks, or of what became of them."""
         with self._database.read() as connection:
             return list(connection.scalars(select(run.c.config).where(whole_chunk().in_(chunks))))

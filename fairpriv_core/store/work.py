@@ -33,7 +33,7 @@ from sqlalchemy import (
 
 from fairpriv_core.errors import Damaged
 from fairpriv_core.privacy.event import from_json, to_json
-from fairpriv_core.records.record import failed_record
+from fairpriv_core.records.record import RunRecord, failed_record
 from fairpriv_core.store.checkpoint import Checkpoint
 from fairpriv_core.store.checksum import open_document, seal_document
 from fairpriv_core.store.claim import Beginning, Claim, Ending, LeaseLost, Progress, hold
@@ -154,10 +154,10 @@ class WorkStore:
             _extend(connection, claims)
             known = [{**write_record(each.draft), "steps": each.steps} for each in begun]
             _set_each(connection, claims, known)
-            admit_drafts(connection, [each.draft.to_json() for each in begun])
+            admit_drafts(connection, [each.draft for each in begun])
 
-    def find_record(self, key: str) -> Mapping[str, Any]:
-        """Return the JSON of the record of another run; BadInput where there is none."""
+    def find_record(self, key: str) -> RunRecord:
+        """Return the record of another run; BadInput where there is none."""
         return RunStore(self._database).source(key)
 
     def checkpoint(self, claim: Claim) -> Checkpoint | None:

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from fairpriv_core.errors import BadInput, FairprivError, RunFailed, StoreError
 from fairpriv_core.records.config import name_config
+from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.work import WorkStore
@@ -216,7 +217,7 @@ class Cluster:
                 self._outcome = outcome
                 self._tell(outcome, f"a worker could not work on its runs: {outcome}")
 
-    def _pause(self, configs: Sequence[Mapping[str, Any]], chunks: Sequence[str]) -> None:
+    def _pause(self, configs: Sequence[ConfigJson], chunks: Sequence[str]) -> None:
         """Give nothing out any more, and wait until the workers have put back what they hold."""
         self._say("asking the workers to put back what they work on ...")
         with suppress(OSError, FairprivError):

@@ -23,6 +23,7 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.download import find_files
 from fairpriv_core.errors import BadInput, FairprivError, StoreError
 from fairpriv_core.records.record import library_versions
+from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.runs.children import use_one_thread
 from fairpriv_core.store.carried import drop_left, find_bytes
 from fairpriv_core.store.checkpoint import hash_code
@@ -179,6 +180,6 @@ def _has(file: str, file_id: str | None) -> bool:
     return False
 
 
-def name_data(config: Mapping[str, Any]) -> tuple[str | None, str | None, str | None]:
+def name_data(config: ConfigJson) -> tuple[str | None, str | None, str | None]:
     """Return what `Terms.data` has of a run's config."""
     return config["data"].get("dataset"), config["data"].get("file"), config.get("file_id")

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from fairpriv_core.engine.training import Unwatched
 from fairpriv_core.errors import FairprivError
@@ -19,27 +18,20 @@ from fairpriv_core.privacy.accountants import coarse_epsilon
 from fairpriv_core.privacy.ledger import LedgerEntry, compose
 from fairpriv_core.records.config import DEFAULT_DELTA, RunConfig, read_delta
 from fairpriv_core.records.ledger_entry import Posting
-from fairpriv_core.records.plan import DatasetCache, plan_run
+from fairpriv_core.records.plan import DatasetCache, Find, plan_run
 from fairpriv_core.runs.execute import fit_together
 from fairpriv_core.runs.session import FitObserver, open_mechanisms
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.store.sweeps import SweepStore
+from fairpriv_core.store.sweeps import SweepCost, SweepStore, SweptEpsilon
 from fairpriv_core.sweeps.plan import Chunk, SweepPlan, name_kind
 from fairpriv_core.sweeps.spec import Sweep
 
-Json = dict[str, Any]
 _STEPS, _KIND_SECONDS = 40, 1.0  # of one kind of chunk, whichever is over first
 _ALL_SECONDS = 15.0
-Find = Callable[[str], Mapping[str, Any]]
 
 
-def tell_cost(store: RunStore, plan: SweepPlan, missing: Sequence[str], *, sweep: Sweep, workers: int) -> Json:
-    """Return what running the `missing` runs (keys) of a sweep costs, JSON.
-
-    How many `combinations`, `runs` and `chunks` there are; of the runs those that are `new`, were begun and are
-    `unfinished`, have `ended`; what is `skipped`, with its reason; `protected` as `foresee_sweep`; and about how many
-    `seconds` it takes with so many `workers`, but for the `untold` runs.
-    """
+def tell_cost(store: RunStore, plan: SweepPlan, missing: Sequence[str], *, sweep: Sweep, workers: int) -> SweepCost:
+    """Return what running the `missing` runs (keys) of a sweep costs."""
     found, left = SweepStore(store).find(plan.keys), set(missing)
     chunks = [chunk for chunk in plan.chunks if left & {config.key for config in chunk.configs}]
     about = forecast(chunks, plan.alone, workers=max(min(workers, len(chunks)), 1), find_record=store.source)
@@ -61,37 +53,36 @@ def tell_cost(store: RunStore, plan: SweepPlan, missing: Sequence[str], *, sweep
     }
 
 
-def foresee_sweep(store: RunStore, plan: SweepPlan, *, delta: float) -> list[Json]:
+def foresee_sweep(store: RunStore, plan: SweepPlan, *, delta: float) -> list[SweptEpsilon]:
     """Return what a sweep costs if all of its results are released, for each data set and thing that is protected.
 
-    `column` is a sensitive column or None for whole records; `protected` says whether a run of the sweep protects that
-    at all. `epsilon` is of the sweep's runs together, `epsilon_own_samples` the same if none shared its secret samples,
-    `most_alone` the largest of one run, `epsilon_after` with all else that the data's ledger holds. None with `reason`
-    where no bound holds. At most about 1 % above the ledger's numbers.
+    It is at most about 1 % above the ledger's numbers.
     """
-    items: list[Json] = []
+    items: list[SweptEpsilon] = []
     for data in dict.fromkeys(posting.data for posting in plan.postings.values()):
         postings = [posting for posting in plan.postings.values() if posting.data == data]
         items += _foresee_data(store, data, postings, delta)
     return items
 
 
-def _foresee_data(store: RunStore, data: str, postings: Sequence[Posting], delta: float) -> list[Json]:
+def _foresee_data(store: RunStore, data: str, postings: Sequence[Posting], delta: float) -> list[SweptEpsilon]:
     entries = [posting.entry for posting in postings]
     mine = {entry.key for entry in entries}
     others = [line.planned for line in store.ledger.lines(data) if line.planned.key not in mine]
     columns = [*dict.fromkeys(column for entry in entries for column in entry.sensitive), None]
-    return [
-        {"data": postings[0].name, "delta": delta, **_foresee(entries, others, column, delta)} for column in columns
-    ]
+    return [_foresee(postings[0].name, entries, others, column, delta) for column in columns]
 
 
-def _foresee(entries: Sequence[LedgerEntry], others: Sequence[LedgerEntry], column: str | None, delta: float) -> Json:
+def _foresee(
+    data: str, entries: Sequence[LedgerEntry], others: Sequence[LedgerEntry], column: str | None, delta: float
+) -> SweptEpsilon:
     own = [replace(entry, stream=None) for entry in entries]
     together = compose(entries, column)
     alone = [_cost([entry], column, delta) for entry in _distinct(own)]
     wanted = "record" if column is None else "attribute"
     return {
+        "data": data,
+        "delta": delta,
         "column": column,
         "protected": any(entry.threat_model in (wanted, "record") for entry in entries),
         "epsilon": _cost(entries, column, delta),

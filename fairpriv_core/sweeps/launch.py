@@ -22,8 +22,8 @@ from fairpriv_core.runs.children import count_cores
 from fairpriv_core.runs.supervisor import Executor
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.store.sweeps import SweepStore
-from fairpriv_core.sweeps.cost import Json, tell_cost
+from fairpriv_core.store.sweeps import SweepCost, SweepPreview, SweepStore
+from fairpriv_core.sweeps.cost import tell_cost
 from fairpriv_core.sweeps.plan import SweepPlan, plan_sweep
 from fairpriv_core.sweeps.spec import Sweep, build_sweep
 from fairpriv_core.text import Reporter
@@ -54,7 +54,7 @@ class Launch:
         self._order, self._reporter = order, reporter
         self._begun, self._next, self._at_first = time.monotonic(), 0.0, 0.0
 
-    def prepare(self, path: str, sweep: Sweep) -> Json:
+    def prepare(self, path: str, sweep: Sweep) -> SweepCost:
         """Say what the sweep costs and return it; BadInput where it is not to start, StoreError for want of room."""
         found = self._sweeps.find(self.plan.keys)
         missing = [key for key in self.plan.keys if key not in found or not found[key].ended]
@@ -143,7 +143,7 @@ def check_room(database: Database, runs: int) -> None:
         )
 
 
-def request_cost(raw: Mapping[str, Any], *, owner: str) -> Json:
+def request_cost(raw: Mapping[str, Any], *, owner: str) -> dict[str, Any]:
     """Return the request for what the sweep `raw` (as for `build_sweep`) costs `owner`, as a preview.
 
     Its result has `cost` as `tell_cost`, the `keys` of all its configs, `max_runs` as the sweep says, and `refusal`:
@@ -156,7 +156,7 @@ def request_cost(raw: Mapping[str, Any], *, owner: str) -> Json:
         raise BadInput(f"a sweep's values are finite numbers, words and tables: {error}.", field="axes") from error
 
 
-def request_launch(raw: Mapping[str, Any], *, owner: str, confirmed: bool) -> Json:
+def request_launch(raw: Mapping[str, Any], *, owner: str, confirmed: bool) -> dict[str, Any]:
     """Return the request that launches the sweep `raw` for `owner`; `confirmed`: even with more runs than its max_runs.
 
     Its result is the number of runs that are `launched`; asked for twice, it launches what is missing, so nothing.
@@ -164,16 +164,16 @@ def request_launch(raw: Mapping[str, Any], *, owner: str, confirmed: bool) -> Js
     return {**request_cost(raw, owner=owner), "launch": {"confirmed": confirmed}}
 
 
-def list_launched(store: RunStore, raw: Mapping[str, Any], cost: Json, keys: Sequence[str]) -> None:
+def list_launched(store: RunStore, raw: Mapping[str, Any], cost: SweepCost, keys: Sequence[str]) -> None:
     """Let pages list a sweep that a command launches: with what it told of its `cost`, its progress and its brakes."""
     most, owner = build_sweep(raw).max_runs, store.payer
-    preview = {"cost": cost, "keys": list(keys), "max_runs": most, "refusal": None}
+    preview: SweepPreview = {"cost": cost, "keys": list(keys), "max_runs": most, "refusal": None}
     store.previews.note(request_cost(raw, owner=owner), preview)
     launch = request_launch(raw, owner=owner, confirmed=cost["new"] > most)
     store.previews.note(launch, {"launched": cost["new"]})
 
 
-def compute(place: str | None, request: Mapping[str, Any]) -> Json:
+def compute(place: str | None, request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Do what a page asked for, in the store at `place`.
 
     Raises:
@@ -190,14 +190,14 @@ def compute(place: str | None, request: Mapping[str, Any]) -> Json:
         return _tell(store, plan, sweep)
 
 
-def _tell(store: RunStore, plan: SweepPlan, sweep: Sweep) -> Json:
+def _tell(store: RunStore, plan: SweepPlan, sweep: Sweep) -> SweepPreview:
     rows = SweepStore(store).find(plan.keys)
     missing = [key for key in plan.keys if key not in rows or not rows[key].ended]
     cost = tell_cost(store, plan, missing, sweep=sweep, workers=count_cores())
     return {"cost": cost, "keys": plan.keys, "max_runs": sweep.max_runs, "refusal": _find_refusal(store, plan, cost)}
 
 
-def _find_refusal(store: RunStore, plan: SweepPlan, cost: Json) -> str | None:
+def _find_refusal(store: RunStore, plan: SweepPlan, cost: SweepCost) -> str | None:
     """Return why a launch would be refused now, whoever confirms it; None where it would not."""
     try:
         check_room(store.database, cost["new"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any
@@ -23,7 +23,7 @@ from fairpriv_core.records.advice import settle_method
 from fairpriv_core.records.config import RunConfig, draws_samples
 from fairpriv_core.records.evidence import Size
 from fairpriv_core.records.ledger_entry import Posting, record_posting
-from fairpriv_core.records.plan import DatasetCache, check_network, fit_batch, plan_run
+from fairpriv_core.records.plan import DatasetCache, Find, check_network, fit_batch, plan_run
 from fairpriv_core.records.source import find_seed
 from fairpriv_core.runs.expect import expect_seconds
 from fairpriv_core.store.rows import RunRow
@@ -36,7 +36,6 @@ _MOST_PARTS = 16  # of one kind of run: so many processes have work
 _MOST_BYTES = 2**30  # of training sets that one chunk holds
 _SHORT_SECONDS = 30.0  # in which a chunk ends that somebody waits for
 _SHARED = 0.7  # of its time alone a model takes in a loop of 4 to 16: 0.3 to 0.7 were seen of five methods on Adult
-Find = Callable[[str], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -251,7 +250,7 @@ def _check(config: RunConfig, datasets: DatasetCache, find_record: Find, rows: S
     events = plan.method.event(plan.train.n)
     time = expect_seconds(config, n_train=plan.train.n, steps=steps, shape=shape, rows=rows)
     size = 4 * plan.train.n * plan.train.d
-    return _Checked(record_posting(plan.draft.to_json()), events, size, None if time is None else time[0])
+    return _Checked(record_posting(plan.draft), events, size, None if time is None else time[0])
 
 
 def _refuse(cell: Cell, checked_runs: Mapping[str, _Checked | str]) -> Cell:
@@ -280,9 +279,9 @@ def _can_share(config: RunConfig) -> bool:
 def _name_release(config: RunConfig) -> str:
     """Return what decides a run's release: the rows, the method's settings that belong to it, and the budget."""
     asked, taken = config.to_json(), config.method.info.reuses
-    names = ("data", "file_id", "split", "epsilon", "delta")
     own = {name: asked["method"].get(name) for name in ("name", *taken)}
-    return json.dumps([[asked[name] for name in names], own, find_seed(asked)], sort_keys=True)
+    common = [asked["data"], asked["file_id"], asked["split"], asked["epsilon"], asked["delta"]]
+    return json.dumps([common, own, find_seed(asked)], sort_keys=True)
 
 
 def _use(config: RunConfig, source: str) -> RunConfig:

@@ -28,20 +28,19 @@ from fairpriv_core.plain import check_plain, read_toml, write_toml
 from fairpriv_core.records.advice import ASKED, AUTO
 from fairpriv_core.records.config import RunConfig, build_config, draws_samples, pays_itself
 from fairpriv_core.records.parameters import method_to_json, read_method
-from fairpriv_core.records.source import DATA_FIELDS
+from fairpriv_core.records.source import DATA_FIELDS, ConfigJson
 
 #: so many runs start without being asked for twice
 MOST_RUNS = 100
 #: of the axes' values: a query of SQLite takes 32,766 keys; the papers' own sweeps have up to 26,881
 MOST_COMBINATIONS = 30_000
-_INVALID = ("refuse", "skip")
 _FIELDS = tuple(item.name for item in fields(RunConfig) if item.name not in ("file_id", "share_samples"))
 _OPTIONS = ("invalid", "share_samples", "share_release", "max_runs")
 Identify = Callable[[str, Stated], str]
 Fit = Callable[[RunConfig, Collection[str]], RunConfig]
 Settle = Callable[[Mapping[str, Any]], dict[str, Any]]
 Axes = Mapping[str, tuple[Any, ...]]
-_TABLES = ("data", "method")
+_TABLES: tuple[Literal["data", "method"], ...] = ("data", "method")
 _WHICH = ("name", "variant")
 
 
@@ -66,6 +65,13 @@ class Sweep:
     share_release: bool = False
     max_runs: int = MOST_RUNS
 
+    def __post_init__(self) -> None:
+        for name, switch in (("share_samples", self.share_samples), ("share_release", self.share_release)):
+            if not isinstance(switch, bool):
+                raise BadInput(f"{name} must be true or false, got {switch!r}.", field=name)
+        checks.one_of(("refuse", "skip"), invalid=self.invalid)
+        checks.whole(low=1, max_runs=self.max_runs)
+
     @property
     def combinations(self) -> int:
         """How many there are, counted without making one."""
@@ -77,15 +83,6 @@ class Sweep:
         return not any("private_evaluation" in table for table in (self.base, *self.axes))
 
 
-def read_sweep(path: str) -> Sweep:
-    """Return the sweep that the TOML file at `path` asks for.
-
-    Raises:
-        BadInput: the file is missing or no TOML, or an axis is unknown, empty, no list or names a value twice.
-    """
-    return build_sweep(read_sweep_file(path))
-
-
 def read_sweep_file(path: str) -> dict[str, Any]:
     """Return what the TOML file at `path` holds, as for `build_sweep`; BadInput where it is missing or no TOML."""
     text = read_text(path, field="sweep", what="the sweep's file")
@@ -95,7 +92,7 @@ def read_sweep_file(path: str) -> dict[str, Any]:
 def build_sweep(raw: Mapping[str, Any]) -> Sweep:
     """Return the sweep that `raw` asks for: a config's fields, the table `axes`, or several of it, and `sweep`.
 
-    Errors as above, and BadInput for more than MOST_COMBINATIONS.
+    BadInput where an axis is unknown, empty, no list or names a value twice, and for more than MOST_COMBINATIONS.
     """
     check_plain(raw, "the sweep")
     base = {name: value for name, value in raw.items() if name not in ("axes", "sweep")}
@@ -106,7 +103,7 @@ def build_sweep(raw: Mapping[str, Any]) -> Sweep:
     if not tables or not all(tables):
         raise BadInput("the sweep has no [axes]: name at least one, such as seed = [0, 1, 2].", field="axes")
     checks.known_names("setting of [sweep]", tuple(options), _OPTIONS)
-    found = Sweep(base, tuple(_read_axes(base, axes) for axes in tables), **_read(options))
+    found = Sweep(base, tuple(_read_axes(base, axes) for axes in tables), **options)
     check_count(found, MOST_COMBINATIONS, "make several sweeps of it")
     return found
 
@@ -186,15 +183,6 @@ def _read_axis(name: str, values: Any) -> tuple[Any, ...]:
             raise BadInput(f"axis '{name}' names {value!r} twice; name each value once.", field=name)
         seen.add(text)
     return tuple(values)
-
-
-def _read(options: Mapping[str, Any]) -> dict[str, Any]:
-    for name in ("share_samples", "share_release"):
-        if not isinstance(options.get(name, False), bool):
-            raise BadInput(f"{name} must be true or false, got {options[name]!r}.", field=name)
-    checks.one_of(_INVALID, invalid=options.get("invalid", "refuse"))
-    checks.whole(low=1, max_runs=options.get("max_runs", MOST_RUNS))
-    return dict(options)
 
 
 def _is_number(value: Any) -> bool:
@@ -291,7 +279,7 @@ def check_cells(cells: Sequence[Cell], sweep: Sweep) -> None:
         )
 
 
-def write_sweep(configs: Sequence[Mapping[str, Any]]) -> str | None:
+def write_sweep(configs: Sequence[ConfigJson]) -> str | None:
     """Return the TOML of a sweep whose runs are exactly those of `configs` (JSON); None where there is none.
 
     There is none for fewer than two, for runs that are not all combinations of what differs, and for files of a
@@ -317,7 +305,7 @@ def _flatten_configs(configs: Sequence[RunConfig]) -> list[dict[tuple[str, str],
     return [{name: value for name, value in each.items() if name not in unsaid} for each in flat]
 
 
-def _flatten_config(config: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
+def _flatten_config(config: ConfigJson) -> dict[tuple[str, str], Any]:
     """Return a config's settings by table ("" for its own) and name."""
     flat = {("", name): value for name, value in config.items() if name not in _TABLES}
     return flat | {(table, name): value for table in _TABLES for name, value in config[table].items()}

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from fairpriv_core.audit.canary import choose_pair, list_pairs, make_balanced_pair, make_data
+from examples.make_audit_results import make_balanced_pair
+from fairpriv_core.audit.canary import choose_pair, list_pairs, make_data
 from fairpriv_core.audit.contract import check_noise
 from fairpriv_core.audit.observe import SUM
 from fairpriv_core.audit.sensitivity import measure_noise, measure_sensitivities, record_runs

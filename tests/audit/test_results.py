@@ -12,13 +12,14 @@ import click
 import numpy as np
 import pytest
 
-from fairpriv_core.audit.canary import BALANCED_PAIR, make_data, plant_canaries
+from examples.make_audit_results import BALANCED_PAIR, write_tables
+from fairpriv_core.audit.canary import make_data, plant_canaries
 from fairpriv_core.audit.lower_bound import Test as Counted
 from fairpriv_core.audit.lower_bound import lower_bound, noise_bound, with_noise
 from fairpriv_core.audit.one_run import guess_coins
 from fairpriv_core.audit.sensitivity import measure_shapes
 from fairpriv_core.cli.main import cli
-from fairpriv_core.figures.audits import at_own_delta, read_audit_results, write_tables
+from fairpriv_core.figures.audits import at_own_delta, read_audit_results
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json

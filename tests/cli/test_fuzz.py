@@ -13,7 +13,7 @@ from fairpriv_core.cli.main import FAULT
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.sweeps.spec import MOST_COMBINATIONS, build_sweep, check_cells, expand, read_sweep
+from fairpriv_core.sweeps.spec import MOST_COMBINATIONS, build_sweep, check_cells, expand, read_sweep_file
 from tests.cli.commands import Call
 from tests.nasty import TEXTS, find_faults
 
@@ -197,7 +197,7 @@ def test_a_sweep_of_nonsense_is_refused_in_one_sentence(tmp_path: Path, count: i
     for _ in range(count):
         path = make_sweep(rng, tmp_path)
         try:
-            sweep = read_sweep(path)
+            sweep = build_sweep(read_sweep_file(path))
             check_cells(expand(sweep), sweep)
         except BadInput as error:
             faults += find_faults(2, f"Error: {error}")

@@ -9,11 +9,11 @@ import pytest
 
 from fairpriv_core.data.catalog import DEFAULT_DATA, problems
 from fairpriv_core.data.declaration import check_problem
-from fairpriv_core.data.encode import load_encoder
 from fairpriv_core.data.gather import declare
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.roles import make_plan
 from fairpriv_core.errors import BadInput
+from tests.data.encoders import load_encoder
 
 OFFERED = [(name, sensitive) for name, problem in problems().items() for sensitive in problem.sensitive]
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset, load_dataset
-from fairpriv_core.data.encode import load_encoder
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import ColumnReport, inspect_file, list_labels, outline_data
 from fairpriv_core.data.roles import Attribute, parse_label
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.column import Column
+from tests.data.encoders import load_encoder
 
 SCORES = [25 + (37 * row) % 322 for row in range(200)]
 NAMES = ("score < 150", "score ≥ 150")

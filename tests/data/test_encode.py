@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from fairpriv_core.data import encode as encoding
 from fairpriv_core.data.dataset import load_dataset
-from fairpriv_core.data.encode import Encoder, load_encoder
+from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.column import Column, category, number
 from fairpriv_core.files.read import read_table
 from fairpriv_core.files.table import Codes, Numbers
+from tests.data.encoders import load_encoder
 
 
 def encode(column: Column, values: Numbers | Codes) -> list[list[float]]:

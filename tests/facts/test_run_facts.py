@@ -6,8 +6,8 @@ from dataclasses import fields
 
 from fairpriv_core.facts.run_facts import RunFacts, for_audience
 from fairpriv_core.records.release import RECORD
-from tests.report.made_up import RAW, SIZE, tell_run
-from tests.report.test_policy import find_raw
+from tests.documents.made_up import RAW, SIZE, tell_run
+from tests.documents.test_policy import find_raw
 
 #: where a record's pieces are told
 TOLD = {

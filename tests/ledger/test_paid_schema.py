@@ -169,7 +169,7 @@ def test_a_run_states_the_schema_that_it_pays_for(store: RunStore, tmp_path: Pat
         plans.append(plan_run(config, config.key, datasets=DatasetCache(), find_record=store.source))
     price = price_payment(said.paid)
     assert price == price_payment(plan_payment(0.2, epsilon=1.0, delta=1e-5))
-    postings = [record_posting(plan.draft.to_json()) for plan in plans]
+    postings = [record_posting(plan.draft) for plan in plans]
     for plan, posting in zip(plans, postings, strict=True):
         event = from_json(plan.draft.event)
         assert event[:2] == price and 0.98 < epsilon(event, 1e-5) == plan.draft.epsilon <= 1.0

@@ -10,7 +10,7 @@ import pytest
 from fairpriv_core.figures.audits import read_audit_results
 from fairpriv_core.runs import preview
 from fairpriv_core.store.audits import AuditStore
-from fairpriv_core.store.previews import name_request
+from fairpriv_core.store.previews import Preview, name_request
 from fairpriv_core.store.runs import RunStore, open_store
 from tests.pages.shown import Open, buttons, charts, find_key, said, whole
 
@@ -56,7 +56,7 @@ def test_a_click_asks_a_worker_once_and_the_page_waits_until_it_answers_or_is_ca
         if then == "cancelled":
             page.run()
             page.button("cancel_audit").click().run()
-            assert (store.preview(asked) or {})["status"] == "cancelled"
+            assert store.previews.look(asked).status == "cancelled"
             assert not page.exception and "cancel_audit" not in {each.key for each in page.button}
     store.previews.finish(asked, error="the file <b> has changed.")
     assert "the file \\<b\\> has changed" in open_page("audit", run=key).error[0].value
@@ -70,7 +70,7 @@ def test_a_click_asks_a_worker_once_and_the_page_waits_until_it_answers_or_is_ca
 def test_an_audit_that_somebody_else_asked_for_is_not_offered_to_be_cancelled(with_runs: Path, open_page: Open) -> None:
     store = open_store()
     key = find_key(store, "pf_ld")
-    RunStore(store.database, "somebody").request_preview({"audit": key, "runs": 1000, "seed": 0})
+    RunStore(store.database, "somebody").previews.ask({"audit": key, "runs": 1000, "seed": 0})
     page = open_page("audit", run=key)
     assert "Waiting for a worker" in said(page, "info") and "Somebody else asked" in said(page, "caption")
     assert "cancel_audit" not in {each.key for each in page.button}
@@ -111,10 +111,10 @@ def test_a_worker_makes_the_audit_that_was_asked_for(with_runs: Path, monkeypatc
     monkeypatch.setattr("fairpriv_core.runs.audit._MOST", 300)
     store = open_store()
     key = find_key(store, "none")
-    asked = store.request_preview({"audit": key, "runs": 40, "seed": 0})
+    asked = store.previews.ask({"audit": key, "runs": 40, "seed": 0})
     assert store.previews.claim() == asked
     preview.run_preview(None, asked)
-    assert store.preview(asked) == {"status": "finished", "result": {"audit": key}, "error": None}
+    assert store.previews.look(asked) == Preview("finished", {"audit": key})
     audit = AuditStore(store.database).find(key)
     assert audit is not None and audit["code"] is None
     assert [one["attacker"] for one in audit["model"]["membership"]["attackers"]] == list(ATTACKERS)

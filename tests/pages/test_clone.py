@@ -102,11 +102,11 @@ def test_what_train_has_no_setting_for_is_said(own_store: Path, open_page: Open)
 def test_the_run_page_clones_and_forgets_what_was_chosen_before(with_runs: Path, open_page: Open) -> None:
     key = find_key(open_store(), "pf_ld")
     page = open_page("run", run=key)
-    chosen = page.session_state["memory"]["choices"]
+    chosen = page.session_state["memory"].choices
     chosen |= {"p.width": 99, "typed": True, "set_lambda": True, "epsilon": 9.0}
     page.button("run_clone").click().run()
     assert not page.exception
-    kept = page.session_state["memory"]["choices"]
+    kept = page.session_state["memory"].choices
     assert (kept["cloned"], kept["method"], kept["p.epochs"]) == (key, "pf_ld", "3")
     assert "p.width" not in kept and kept["typed"] == "False" and kept["epsilon"] == "1"
 

@@ -92,5 +92,5 @@ def test_two_files_of_one_name_and_size_are_told_apart(open_page: Open) -> None:
 
 
 def _schema(page: AppTest) -> str | None:
-    found = page.session_state["memory"]["choices"].get("schema")
+    found = page.session_state["memory"].choices.get("schema")
     return None if found is None else str(found)

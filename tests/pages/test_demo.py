@@ -43,7 +43,7 @@ VERBS: dict[str, Callable[[RunStore, str], object]] = {
     "stop": lambda store, key: store.request(key, "stop"),
     "resume": lambda store, key: store.request(key, "resume"),
     "delete": lambda store, key: store.delete(key),
-    "audit": lambda store, key: store.request_preview({"audit": key, "runs": 200, "seed": 0}),
+    "audit": lambda store, key: store.previews.ask({"audit": key, "runs": 200, "seed": 0}),
     "keep an audit": lambda store, key: AuditStore(store.database).keep(key, {}),
     "upload": lambda store, key: store.uploads.put(BytesIO(b"a,b\n1,2\n"), "a.csv", "local"),
     "decide": lambda store, key: store.decisions.put(BytesIO(b"a,b\n1,2\n"), "a.csv", run=key, limit_bytes=9),

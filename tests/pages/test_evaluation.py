@@ -78,7 +78,7 @@ def test_the_run_page_shows_paid_numbers_beside_raw_ones(
     assert "launched without private evaluation" in said(without, "caption")
     assert "with this evaluation" not in said(without, "caption"), "no cap is set"
     with open_store(str(own_store)) as store:
-        data = identify_data(store.row(keys["unpaid"]).config["data"], None)
+        data = identify_data(store.row(keys["unpaid"]).config["data"]["dataset"], None)
         store.ledger.set_cap(data, "group", Cap(30.0, 1e-5), where="synthetic")
     without = open_page("run", run=keys["unpaid"])
     assert "with this evaluation" in said(without, "caption")

@@ -90,7 +90,7 @@ def test_digits_are_counted_and_trained_on_by_what_suits_ten_groups_that_are_the
     assert "**64,649** images, 28 × 28 pixels in grey" in said(page) and "one of 10 classes" in said(page)
     assert not page.get("selectbox")[1:] and "give the group away" not in said(page, "header")
     assert page.query_params["data"] == DIGITS
-    chosen = page.session_state["memory"]["choices"]
+    chosen = page.session_state["memory"].choices
     assert (chosen["method"], chosen["notion"]) == ("fairdp_adaptive", "accuracy_parity"), "what the strip shows"
     page = whole(open_page("train", data=DIGITS, method="one_release"))
     assert page.selectbox("method").value == "fairdp_adaptive" and not page.button("launch").disabled

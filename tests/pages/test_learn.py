@@ -63,7 +63,7 @@ def test_words_find_a_card_of_any_kind_and_unknown_ones_say_so(open_page: Open) 
 def test_try_it_chooses_the_notion_and_a_method_that_takes_it(open_page: Open) -> None:
     page = open_page("learn", card="accuracy_parity", method="dp_fermi")
     page.button("learn_try").click().run()
-    choices = page.session_state["memory"]["choices"]
+    choices = page.session_state["memory"].choices
     assert choices["notion"] == "accuracy_parity"
     assert "accuracy_parity" in methods()[choices["method"]].info.notions
 
@@ -71,7 +71,7 @@ def test_try_it_chooses_the_notion_and_a_method_that_takes_it(open_page: Open) -
 def test_results_are_those_of_the_card(with_runs: Path, open_page: Open) -> None:
     page = open_page("learn", card="none")
     page.button("learn_compare").click().run()
-    assert len(page.session_state["memory"]["choices"]["runs"]) == 1
+    assert len(page.session_state["memory"].choices["runs"]) == 1
     page = open_page("learn", card="f_ld")
     page.button("learn_compare").click().run()
     assert "No finished run" in said(page, "info")

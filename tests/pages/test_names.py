@@ -15,8 +15,8 @@ from fairpriv_core.store.runs import open_store
 from pages.widgets.shared.names import name_data_of, name_run
 from pages.widgets.shared.reference import list_reference
 from pages.widgets.shared.run_table import name_rows
+from tests.figures import samples
 from tests.pages.shown import Open
-from tests.report import samples
 
 DATA = {"dataset": "adult", "sensitive": "sex"}
 

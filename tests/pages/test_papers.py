@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from examples.paper_pages import count_claims
 from fairpriv_core.papers import catalog
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.runs import list_configs
-from fairpriv_core.papers.scoreboard import count_claims
 from fairpriv_core.papers.status import TITLES
 from fairpriv_core.runs import preview
 from fairpriv_core.runs.worker import work_on

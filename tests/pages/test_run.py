@@ -369,7 +369,7 @@ def test_on_rows_of_ones_own_plain_training_is_done_when_it_is_asked_for(
         margins._find_plain.clear()
         page = whole(open_page("run", run=row.key))
         assert "plain training" in charts(page)["live_accuracy"]["alt"]
-        ledger = read_page(store, identify_data(row.config["data"], row.config["file_id"]))
+        ledger = read_page(store, identify_data(row.config["data"]["dataset"], row.config["file_id"]))
         told = {effect.column: effect for effect in foresee_launch(ledger, None, delta=1e-5)}
         assert told[None].runs == 2 and told[None].spent == math.inf and told["sex"].runs == 1, (
             "it never sees the column"

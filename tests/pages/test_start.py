@@ -82,7 +82,7 @@ def test_a_card_chooses_what_its_page_begins_with(open_page: Open) -> None:
     for card in ("go_present", "go_own", "go_train"):
         page.button(card).click().run()
         assert not page.exception
-    chosen = page.session_state["memory"]["choices"]
+    chosen = page.session_state["memory"].choices
     info = methods()[chosen["method"]].info
     assert info.threat_model is not None and info.pursues_notion and chosen["variant"] == "proved"
     assert (chosen["data"], chosen["notion"], chosen["source"]) == ("adult:sex", "demographic_parity", "file")

@@ -226,11 +226,11 @@ def test_curves_of_settings_left_behind_are_not_made(open_page: Open) -> None:
         first = store.previews.claim()
         assert first is not None
         page.number_input("seed").set_value(7).run()
-        assert (store.preview(first) or {})["status"] == "cancelled"
+        assert store.previews.look(first).status == "cancelled"
         second = store.previews.claim()
         assert second not in (None, first) and store.previews.request(str(second))["seed"] == 7
         page.number_input("seed").set_value(0).run()
-        assert store.previews.claim() == first and (store.preview(str(second)) or {})["status"] == "cancelled"
+        assert store.previews.claim() == first and store.previews.look(str(second)).status == "cancelled"
 
 
 def test_the_minimum_of_a_curve_becomes_the_bound_and_nothing_else_moves(open_page: Open) -> None:
@@ -241,7 +241,7 @@ def test_the_minimum_of_a_curve_becomes_the_bound_and_nothing_else_moves(open_pa
         store.previews.finish(asked, result=previews.compute(store.previews.request(asked)))
     shown = {"expert": "True", "set_lambda": "True"}
     page = open_page("train", epsilon="2.5", **shown, p__epochs="7", p__multiplier_max="3")
-    before = {name: page.session_state["memory"]["choices"][name] for name in ("epsilon", "p.epochs", "p.clip_dual")}
+    before = {name: page.session_state["memory"].choices[name] for name in ("epsilon", "p.epochs", "p.clip_dual")}
     button = page.button("use_clip_primal")
     assert "costs no ε" in button.help
     best = float(button.label.rpartition("C_p = ")[2])
@@ -252,7 +252,7 @@ def test_the_minimum_of_a_curve_becomes_the_bound_and_nothing_else_moves(open_pa
     assert "use_clip_primal" not in {each.key for each in page.button}
     [told] = [item.value.replace("\\", "") for item in page.caption if "is chosen already" in item.value]
     assert told.startswith(f"C_p = {best:g} is") and told.endswith(f", {marked.rpartition(' ')[2]}.")
-    assert {name: page.session_state["memory"]["choices"][name] for name in before} == before
+    assert {name: page.session_state["memory"].choices[name] for name in before} == before
     method = launch(page)["method"]
     assert (method["clip_primal"], method["epochs"]) == (best, 7)
 

@@ -10,19 +10,32 @@ from statistics import mean
 
 import pytest
 
-from examples.make_papers_results import collect
+from examples.make_papers_results import collect, find_path
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.image_benchmarks import AGES
 from fairpriv_core.documents.paper_methods import format_methods, list_methods
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.dp_fermi.authors import released
 from fairpriv_core.papers.dp_fermi.faces import FIGURE_5, FIGURE_5_AGES
 from fairpriv_core.papers.dp_fermi.figures import FIGURE_2, FIGURE_3, FIGURE_3_PEOPLE, FIGURE_4, FIGURE_9, GAINS, PAPER
 from fairpriv_core.papers.dp_fermi.runs import BEYOND, PRINTED
-from fairpriv_core.papers.dp_fermi.settings import FOUR, ODDS, PARITY, SPANS, THREE, list_levels
+from fairpriv_core.papers.dp_fermi.settings import (
+    CASES,
+    CHOSEN,
+    FOUR,
+    ODDS,
+    PARITY,
+    SPANS,
+    THREE,
+    TRIAL_SEEDS,
+    TRIED,
+    format_trials,
+    list_levels,
+)
 from fairpriv_core.papers.preset import GainTable, Plot, Preset, Reach, Table
-from fairpriv_core.papers.results import find_path, read_rows
+from fairpriv_core.papers.results import read_rows
 from fairpriv_core.papers.values import by_config
 from fairpriv_core.store.runs import open_store
 from tests.papers.records import read_configs, read_kept, read_settings
@@ -213,3 +226,20 @@ def test_the_table_of_methods_is_neither_counted_nor_judged() -> None:
     assert table is not None and "Figure 1" in table.title
     assert "these do not run here: SF-PATE, PFLR*, ADFC" in format_methods(PAPER)
     assert not [preset for preset in PAPER.presets if preset.title == table.title]
+
+
+def test_a_figure_says_what_was_tried_and_what_was_chosen() -> None:
+    for name, case in CASES.items():
+        text = format_trials(name)
+        assert f"at an accuracy of {case.level:g} %" in text
+        for method, chosen in CHOSEN[name].items():
+            assert len(TRIED[method]) == 4 and chosen in TRIED[method]
+            for value in {value for setting in TRIED[method] for value in setting.values()}:
+                assert f"{value:g}" in text
+    assert "for Tran et al. 2021b a step of 0.05 with 200 epochs" in format_trials("Credit Card, parity")
+
+
+@pytest.mark.parametrize(("paper", "chosen_on"), [("dp_fermi", TRIAL_SEEDS), ("pf_ld", (900, 901, 902))])
+def test_no_figure_has_a_seed_that_settings_were_chosen_on(paper: str, chosen_on: tuple[int, ...]) -> None:
+    sweeps = [raw for one in papers()[paper].presets for size in one.versions.values() for raw in size.sweeps]
+    assert sweeps and not set(chosen_on) & {seed for raw in sweeps for seed in raw["axes"]["seed"]}

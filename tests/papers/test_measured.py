@@ -165,9 +165,8 @@ def test_a_worker_measures_what_a_page_asked_for(trained: Trained, name: str, mo
     run = "convex" if name == "excess_risk" else "pf_ld"
     key, store = trained.keys[run], trained.store
     monkeypatch.setattr("fairpriv_core.runs.preview.live_with_parent", lambda: None)
-    asked = store.request_preview({"measure": name, "keys": [key]})
+    asked = store.previews.ask({"measure": name, "keys": [key]})
     assert store.previews.claim() == asked
     run_preview(str(store.database.path), asked)
-    told = store.preview(asked)
-    assert told is not None and told["error"] is None
-    assert told["result"] == {"measured": {key: trained.measure(name, run)}}
+    told = store.previews.look(asked)
+    assert told.error is None and told.result == {"measured": {key: trained.measure(name, run)}}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from examples.make_papers_results import FOLDER, render_documents
-from fairpriv_core.documents.paper_prose import count_made
+from examples.paper_pages import count_made
 from fairpriv_core.errors import BadInput
 from fairpriv_core.figures.paper_figures import draw_preset, list_cells
 from fairpriv_core.methods.catalog import methods

@@ -12,7 +12,7 @@ from fairpriv_core.runs.account import account
 from fairpriv_core.runs.foreground import train
 from fairpriv_core.text import Reporter
 from tests.facts.told import tell
-from tests.report.samples import record as made_record
+from tests.figures.samples import record as made_record
 
 AWARE = ("jagielski_post", "group_thresholds", "group_thresholds_record", "randomized_response")
 SETTINGS = {"randomized_response": {"procedure": "two_step"}}

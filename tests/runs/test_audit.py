@@ -124,7 +124,7 @@ def test_the_command_prints_a_stored_audit_as_one_document(local: RunStore, conf
 
 
 def test_a_worker_that_is_still_at_it_keeps_its_claim(local: RunStore) -> None:
-    asked = local.request_preview({"audit": "0123456789abcdef", "runs": 1000, "seed": 0})
+    asked = local.previews.ask({"audit": "0123456789abcdef", "runs": 1000, "seed": 0})
     assert local.previews.claim() == asked
     for status, extended in (("running", True), ("queued", False)):
         with local.database.write() as connection:
@@ -132,7 +132,7 @@ def test_a_worker_that_is_still_at_it_keeps_its_claim(local: RunStore) -> None:
         if extended:
             local.previews.extend(asked)
         local.previews.recover()
-        assert (local.preview(asked) or {})["status"] == status
+        assert local.previews.look(asked).status == status
 
 
 def test_a_run_that_has_not_finished_is_refused(local: RunStore, configure: Configure) -> None:

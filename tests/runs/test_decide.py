@@ -21,6 +21,7 @@ from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.decisions import Asked, drop_old
+from fairpriv_core.store.previews import Preview
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.work import WorkStore
 
@@ -53,8 +54,8 @@ def ask(store: RunStore, key: str, content: bytes, name: str = "next.csv", limit
     preview = store.previews.ask(asked.request)
     assert store.previews.claim() == preview
     run_preview(str(store.database.path), preview)
-    made = store.preview(preview)
-    assert made == {"status": "finished", "result": {"decided": key}, "error": None}, "no cell lies in the database"
+    made = store.previews.look(preview)
+    assert made == Preview("finished", {"decided": key}), "no cell lies in the database"
     return asked
 
 

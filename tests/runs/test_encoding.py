@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from click.testing import CliRunner
 from fairpriv_core.cli.main import cli
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
-from fairpriv_core.data.encode import Encoder, load_encoder
+from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.encodings import encode_as, name_encodings
 from fairpriv_core.data.gather import gather
 from fairpriv_core.data.problem import ENCODINGS, DataSpec
@@ -30,6 +31,7 @@ from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.ledger_entry import record_posting
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.plan import DatasetCache
+from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.foreground import Reporter, train
@@ -38,6 +40,8 @@ from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.plan import plan_sweep
 from fairpriv_core.sweeps.spec import build_sweep
+from tests.data.encoders import load_encoder
+from tests.documents.made_up import make_record
 
 SILENT = Reporter(say=lambda _: None, show=lambda _: None)
 DATA = {"dataset": "synthetic", "sensitive": "region"}
@@ -121,9 +125,11 @@ def test_rows_labels_groups_and_splits_are_the_same() -> None:
     assert len(shared) == 100 and np.array_equal(own, other)
 
 
-def draft(config: RunConfig) -> dict[str, Any]:
-    known = {"key": "k", "threat_model": "record", "epsilon": 1.0, "epsilon_reason": None, "event": [], "notes": {}}
-    return {**known, "config": config.to_json(), "data": {"columns": ["age", "race"]}}
+def draft(config: RunConfig) -> RunRecord:
+    columns = {"columns": ["age", "race"]}
+    return replace(
+        RunRecord.from_json(make_record()), config=config.to_json(), threat_model="record", event=[], data=columns
+    )
 
 
 def test_two_encodings_are_one_data_set_in_the_ledger_on_one_split() -> None:
@@ -147,7 +153,7 @@ def test_a_release_is_not_used_under_another_encoding() -> None:
     config = build("plain", method="one_release", epsilon=None, reuse="k")
     digest = DatasetCache().parts(config)[0].digest
     with pytest.raises(BadInput, match="about other training rows; data must be as it was there"):
-        use_release(config.method, source.to_json(), config.to_json(), digest)
+        use_release(config.method, source, config.to_json(), digest)
 
 
 def test_a_run_is_told_with_its_encoding_and_held_against_plain_training_under_the_same(own_store: Any) -> None:

@@ -32,6 +32,7 @@ from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.plan import plan_sweep
 from fairpriv_core.sweeps.spec import build_sweep
 from fairpriv_core.text import Reporter
+from tests.documents.made_up import make_record
 
 SILENT = Reporter(say=lambda _: None, show=lambda _: None)
 DATA = {"dataset": "synthetic", "sensitive": "region"}
@@ -112,13 +113,18 @@ def test_runs_share_a_split_in_the_ledger_only_where_they_leave_out_the_same_row
     assert len({record_posting(_draft(config)).entry.split for config in configs}) == 4
 
 
-def _draft(config: RunConfig) -> dict[str, Any]:
-    known = {"key": "k", "threat_model": "record", "epsilon": 1.0, "epsilon_reason": None, "event": [], "notes": {}}
-    return {**known, "config": config.to_json(), "data": {"columns": ["x"]}}
+def _draft(config: RunConfig) -> RunRecord:
+    return replace(
+        RunRecord.from_json(make_record()),
+        config=config.to_json(),
+        threat_model="record",
+        event=[],
+        data={"columns": ["x"]},
+    )
 
 
 def test_a_model_without_privacy_on_thinned_rows_looks_at_the_groups() -> None:
-    plain, thinned = (record_posting(run(ratio=ratio, method="none").record.to_json()).entry for ratio in (None, 1.0))
+    plain, thinned = (record_posting(run(ratio=ratio, method="none").record).entry for ratio in (None, 1.0))
     assert compose([plain], "region").unbounded == ()
     assert "not private and it uses 'region'" in compose([thinned], "region").unbounded[0]
 
@@ -129,7 +135,7 @@ def test_a_release_is_not_used_for_rows_that_are_thinned_otherwise() -> None:
         config = build(**given, method="one_release", epsilon=None, reuse="k")
         digest = DatasetCache().parts(config)[0].digest
         with pytest.raises(BadInput, match="about other training rows"):
-            use_release(config.method, source.to_json(), config.to_json(), digest)
+            use_release(config.method, source, config.to_json(), digest)
 
 
 def test_a_published_split_that_is_thinned_is_read_for_each_seed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from fairpriv_core.privacy.event import Parallel, from_json
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.ledger_entry import identify_data
-from fairpriv_core.records.record import RunRecord, is_covered
+from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs import evaluate as runs_evaluate
 from fairpriv_core.runs.evaluate import compute
 from fairpriv_core.runs.preview import run_preview
@@ -24,7 +24,7 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.work import WorkStore
 
 DATA = {"dataset": "synthetic", "sensitive": "group"}
-SYNTHETIC = identify_data({"dataset": "synthetic", "file": None}, None)
+SYNTHETIC = identify_data("synthetic", None)
 
 
 def finish(store: RunStore, **asked: Any) -> RunRecord:
@@ -55,7 +55,7 @@ def test_a_setting_on_a_shared_release_is_evaluated_at_its_cost(local: RunStore)
     alone, planned = spend(local), plan_late_evaluation(before)[1]
     after = evaluate(local, before)
     found = after.metrics_private
-    assert before.metrics_private is None and found is not None and is_covered(after.to_json())
+    assert before.metrics_private is None and found is not None and after.is_covered
     assert found["noise"] == pytest.approx(2**0.5 * planned.noise_multiplier)
     assert found["accuracy"] == pytest.approx((after.metrics or {})["accuracy"], abs=0.05)
     [event] = from_json(after.event)
@@ -129,6 +129,6 @@ def test_a_page_asks_and_a_worker_answers(local: RunStore) -> None:
     key = local.previews.claim()
     assert key is not None
     run_preview(str(local.database.path), key)
-    answer, found = local.preview(key), local.record(record.key)
-    assert answer is not None and (answer["status"], answer["error"]) == ("finished", None)
+    answer, found = local.previews.look(key), local.record(record.key)
+    assert (answer.status, answer.error) == ("finished", None)
     assert found is not None and found.metrics_private is not None

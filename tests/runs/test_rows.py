@@ -43,12 +43,12 @@ def test_a_wrong_number_is_a_sentence(rows: Any) -> None:
 
 
 def test_a_record_says_which_rows_and_runs_on_others_do_not_share_a_split() -> None:
-    records = [execute(build(rows), MemoryJournal()).record.to_json() for rows in (None, 500, 600)]
-    assert [record["data"]["n_train"] + record["data"]["n_test"] for record in records[1:]] == [500, 600]
-    assert [sum("rows are used is public" in said for said in record["assumptions"]) for record in records] == [0, 1, 1]
+    records = [execute(build(rows), MemoryJournal()).record for rows in (None, 500, 600)]
+    assert [record.data["n_train"] + record.data["n_test"] for record in records[1:]] == [500, 600]
+    assert [sum("rows are used is public" in said for said in record.assumptions) for record in records] == [0, 1, 1]
     posts = [record_posting(record) for record in records]
     assert len({post.entry.split for post in posts}) == 3 and len({post.data for post in posts}) == 1
-    table = run_table([{**record, "key": str(place)} for place, record in enumerate(records)])
+    table = run_table([{**record.to_json(), "key": str(place)} for place, record in enumerate(records)])
     assert [key_data(row) for row in table] == [f"synthetic:region{few}" for few in ("", " · 500 rows", " · 600 rows")]
     assert len({row.data for row in table}) == 3 and "data.rows" in TITLES
 

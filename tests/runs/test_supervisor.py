@@ -126,19 +126,17 @@ def stop_one_that_does_not_obey(store: RunStore, config: RunConfig) -> str:
 def fail_and_cancel_previews(store: RunStore, pid: int) -> tuple[str, str]:
     axes = {"method": ["pf_ld"], "epsilon": [number / 100 for number in range(1, 101)], "seed": list(range(100))}
     data = {"dataset": "synthetic", "sensitive": "group"}
-    failed = store.request_preview({"method": "of no catalogue"})
-    wait_until(lambda: (store.preview(failed) or {})["status"] == "failed", "the preview's failure")
-    assert (store.preview(failed) or {})["error"]
+    failed = store.previews.ask({"method": "of no catalogue"})
+    wait_until(lambda: store.previews.look(failed).status == "failed", "the preview's failure")
+    assert store.previews.look(failed).error
     wait_until(lambda: len(find_children(pid)) == SERVERS, "the end of its process")
     servers = find_children(pid)
-    key = store.request_preview(
-        request_cost({"data": data, "notion": "demographic_parity", "axes": axes}, owner="local")
-    )
+    key = store.previews.ask(request_cost({"data": data, "notion": "demographic_parity", "axes": axes}, owner="local"))
     wait_until(lambda: find_children(pid) - servers, "a process for the preview")
     at_work = find_children(pid) - servers
-    store.cancel_preview(key)
+    store.previews.cancel(key)
     wait_until_gone(at_work)
-    assert (store.preview(key) or {})["status"] == "cancelled"
+    assert store.previews.look(key).status == "cancelled"
     return failed, key
 
 

@@ -321,12 +321,12 @@ def ask_sweep(threat_model: str) -> Mapping[str, Any]:
 def make_preview(request: Mapping[str, Any], place: Path) -> str:
     """Return what a worker makes of a page's request, JSON, without clocks."""
     with open_store(str(place)) as store:
-        key = store.request_preview(request)
+        key = store.previews.ask(request)
         assert store.previews.claim() == key
         run_preview(str(place), key)
-        told = store.preview(key) or {}
-    assert told["status"] == "finished", told["error"]
-    return re.sub(r'"seconds": [\d.]+', "", json.dumps(told))
+        told = store.previews.look(key)
+    assert told.status == "finished", told.error
+    return re.sub(r'"seconds": [\d.]+', "", json.dumps(told.result))
 
 
 @pytest.mark.parametrize(

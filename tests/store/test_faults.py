@@ -75,7 +75,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
         keys["claimed"] = store.submit(config(seed=4)).key
         [claims["claimed"]] = work.claim(keys["claimed"])
         keys["queued"] = store.submit(config(seed=5)).key
-        store.request_preview({"method": "none"})
+        store.previews.ask({"method": "none"})
         with store.database.write() as connection:
             gone = {"worker": "elsewhere:1:1", "lease_expires": 1.0}
             connection.execute(update(run).where(run.c.key == keys["lost"]).values(**gone))
@@ -113,7 +113,7 @@ VERBS: dict[str, Verb] = {
     "refuse": lambda store, work, keys, claims: work.refuse(claims["claimed"], "Of a test.", "bad_input"),
     "hand back": lambda store, work, keys, claims: work.hand_back([claims["at work"]], "paused"),
     "crash": lambda store, work, keys, claims: work.crash([claims["at work"]], "of a test"),
-    "preview": lambda store, work, keys, claims: store.request_preview({"method": "pf_ld"}),
+    "preview": lambda store, work, keys, claims: store.previews.ask({"method": "pf_ld"}),
     "take a preview": lambda store, work, keys, claims: work.previews.claim(),
 }
 

@@ -253,8 +253,8 @@ def test_a_config_from_another_store_goes_on_when_the_file_is_named(local: RunSt
 def check_copy(local: RunStore, copy: Path) -> None:
     file_id = local.files.identify(copy)
     assert file_id == hashlib.sha256(copy.read_bytes()).hexdigest()[:16]
-    page = identify_data({"dataset": "adult", "file": None}, None)
-    assert identify_data({"dataset": None, "file": str(copy)}, file_id) == page == "cb67f8420eaf9a6b"
+    page = identify_data("adult", None)
+    assert identify_data(None, file_id) == page == "cb67f8420eaf9a6b"
 
 
 def test_a_copy_of_a_published_file_is_known_by_its_public_checksum(local: RunStore, real_data: Path) -> None:

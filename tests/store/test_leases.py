@@ -49,7 +49,7 @@ def test_a_wrong_clock_of_a_host_neither_loses_its_runs_nor_blocks_them(
     become(monkeypatch, "here")
     work.previews.recover()
     assert work.recover() == 0 and store.row(key).status == "running"
-    assert (store.preview(asked) or {})["status"] == "running"
+    assert store.previews.look(asked).status == "running"
     query = select(run.c.lease_expires - now()).where(run.c.key == key)
     with store.database.read() as connection:
         assert LEASE_SECONDS - 10 < (connection.scalar(query) or 0.0) <= LEASE_SECONDS
@@ -58,7 +58,7 @@ def test_a_wrong_clock_of_a_host_neither_loses_its_runs_nor_blocks_them(
         connection.execute(update(preview).values(lease_expires=now() - 5))
     assert store.row(key).status == "lost" and work.recover() == 1
     work.previews.recover()
-    assert store.row(key).status == (store.preview(asked) or {})["status"] == "queued"
+    assert store.row(key).status == store.previews.look(asked).status == "queued"
 
 
 def test_a_process_of_this_host_that_is_alive_keeps_its_run_when_it_was_suspended(store: RunStore) -> None:
@@ -138,7 +138,7 @@ def test_a_host_that_goes_down_fails_no_run_and_pauses_the_one_that_it_always_go
 
 LAUNCHES: dict[str, Callable[[RunStore], object]] = {
     "a run": lambda store: store.submit(config("none")),
-    "a preview, an audit or a sweep": lambda store: store.request_preview({"method": "none"}),
+    "a preview, an audit or a sweep": lambda store: store.previews.ask({"method": "none"}),
     "a pause": lambda store: store.request(store.submit(config("none")).key, "pause"),
 }
 

@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from fairpriv_core.store.previews import PreviewStore
+from fairpriv_core.store.previews import Preview, PreviewStore
 from fairpriv_core.store.runs import RunStore
 from tests.stores import ON_BOTH
 
 
 @ON_BOTH
 def test_previews_are_kept_by_what_was_asked(store: RunStore) -> None:
-    key = store.request_preview({"method": "pf_ld", "clip_primal": [0.1, 1]})
-    assert store.request_preview({"clip_primal": [0.1, 1], "method": "pf_ld"}) == key
-    assert store.preview(key) == {"status": "queued", "result": None, "error": None}
+    key = store.previews.ask({"method": "pf_ld", "clip_primal": [0.1, 1]})
+    assert store.previews.ask({"clip_primal": [0.1, 1], "method": "pf_ld"}) == key
+    assert store.previews.look(key) == Preview("queued")
     assert store.previews.claim() == key and store.previews.claim() is None
     store.previews.abandon(key)
     assert store.previews.claim() == key
     store.previews.finish(key, result={"bias": [1.0]})
-    assert store.preview(key) == {"status": "finished", "result": {"bias": [1.0]}, "error": None}
-    assert store.preview("unknown") is None
+    assert store.previews.look(key) == Preview("finished", {"bias": [1.0]})
+    assert store.previews.look("unknown") == Preview()
 
 
 def test_a_cancelled_preview_is_not_made_until_it_is_asked_for_again(store: RunStore) -> None:
-    waiting, at_work = (store.request_preview({"method": name}) for name in ("pf_ld", "dp_sgd"))
+    waiting, at_work = (store.previews.ask({"method": name}) for name in ("pf_ld", "dp_sgd"))
     assert store.previews.claim() == at_work
     assert store.previews.uncancelled([waiting, at_work]) == {at_work}
     for key in (waiting, at_work):
-        store.cancel_preview(key)
-        assert store.preview(key) == {"status": "cancelled", "result": None, "error": None}
+        store.previews.cancel(key)
+        assert store.previews.look(key) == Preview("cancelled")
     assert store.previews.claim() is None and not store.previews.uncancelled([waiting, at_work])
     store.previews.finish(at_work, result={"bias": [1.0]})  # its process was about to end
     store.previews.abandon(at_work)
-    assert store.preview(at_work) == {"status": "cancelled", "result": None, "error": None}
-    assert store.request_preview({"method": "dp_sgd"}) == at_work == store.previews.claim()
+    assert store.previews.look(at_work) == Preview("cancelled")
+    assert store.previews.ask({"method": "dp_sgd"}) == at_work == store.previews.claim()
     store.previews.finish(at_work, result={"bias": [1.0]})
-    store.cancel_preview(at_work)
-    assert store.preview(at_work) == {"status": "finished", "result": {"bias": [1.0]}, "error": None}
+    store.previews.cancel(at_work)
+    assert store.previews.look(at_work) == Preview("finished", {"bias": [1.0]})
 
 
 def test_nobody_cancels_what_another_person_asked_for(store: RunStore) -> None:
@@ -42,9 +42,9 @@ def test_nobody_cancels_what_another_person_asked_for(store: RunStore) -> None:
     key = mine.ask({"method": "pf_ld"})
     assert yours.ask({"method": "pf_ld"}) == key
     yours.cancel(key)
-    assert mine.look(key) == {"status": "queued", "result": None, "error": None}
+    assert mine.look(key) == Preview("queued")
     mine.cancel(key)
-    assert yours.look(key) == {"status": "cancelled", "result": None, "error": None}
+    assert yours.look(key) == Preview("cancelled")
 
 
 @ON_BOTH

@@ -180,7 +180,7 @@ def test_runs_of_a_seed_share_samples_where_that_is_asked(local: RunStore, confi
     assert streams[0] == streams[2] != streams[1] == streams[3]
     assert all(SHARED_SAMPLES_ASSUMED in record.assumptions for record in records)
     assert all(0.99 < (record.epsilon or 0.0) <= 1 for record in records)
-    entries = [line.planned for line in local.ledger.lines(record_posting(records[0].to_json()).data)]
+    entries = [line.planned for line in local.ledger.lines(record_posting(records[0]).data)]
     joint, own = compose(entries, None), compose([replace(entry, stream=None) for entry in entries], None)
     assert joint.epsilon(1e-5) > 1.1 * own.epsilon(1e-5)
 
@@ -205,7 +205,7 @@ def test_a_run_that_fails_in_a_chunk_ends_alone(tmp_path: Path, local: RunStore,
     assert row.error == failed.error and "noisy" in (row.error or "")
     assert [event["count"] for event in failed.released] == [1], "released once, however often it is tried"
     assert FAILED_SENTENCE in failed.warnings and len(failed.event) == 3
-    counted = record_posting(failed.to_json()).entry.events
+    counted = record_posting(failed).entry.events
     assert counted == from_json(failed.released) != from_json(failed.event)
     assert all(finished(local, key).event == finished(local, key).released for key in keys if key != keys[1])
     assert local.row(keys[1]).crashes == 0
@@ -271,7 +271,7 @@ def test_what_a_split_chunk_released_stays_counted(
             raise RunFailed("it breaks off here.")
 
     def look(_: Any = None) -> None:
-        spent = [line.spent for line in local.ledger.lines(identify_data(base.data.to_json(), None))]
+        spent = [line.spent for line in local.ledger.lines(identify_data(base.data.dataset, None))]
         counted.append({each.key: sum(event.count for event in each.events) for each in spent if each is not None})
 
     monkeypatch.setattr(Mechanism, "_count_sum", count)

@@ -86,8 +86,8 @@ def test_a_mistake_is_a_sentence_in_the_preview(local: RunStore, here: str) -> N
     key = local.previews.ask(request_cost(wrong, owner="local"))
     assert local.previews.claim() == key
     run_preview(here, key)
-    found = local.preview(key) or {}
-    assert found["status"] == "failed" and "no combination of the sweep can run" in found["error"]
+    found = local.previews.look(key)
+    assert found.status == "failed" and "no combination of the sweep can run" in (found.error or "")
     with pytest.raises(BadInput, match="unknown axis 'epsilom'"):
         request_cost({**FEW, "axes": {"epsilom": [1]}}, owner="local")
     with pytest.raises(BadInput, match="finite"):

@@ -12,7 +12,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.plain import read_toml
 from fairpriv_core.privacy.event import Parallel
 from fairpriv_core.sweeps.plan import form_chunks, plan_sweep
-from fairpriv_core.sweeps.spec import build_sweep, check_cells, expand, read_sweep
+from fairpriv_core.sweeps.spec import build_sweep, check_cells, expand, read_sweep_file
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "sweeps"
 BASE = """
@@ -43,7 +43,7 @@ def refuse(text: str) -> str:
 def test_the_examples_expand() -> None:
     sizes = {}
     for path in sorted(EXAMPLES.glob("*.toml")):
-        sweep = read_sweep(str(path))
+        sweep = build_sweep(read_sweep_file(str(path)))
         cells = expand(sweep)
         check_cells(cells, sweep)
         sizes[path.stem] = len({cell.config.key for cell in cells if cell.config is not None})
@@ -162,11 +162,11 @@ def test_a_mistake_is_one_sentence(text: str, says: str) -> None:
 
 def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"the sweep's file cannot be read: .*nothing.toml"):
-        read_sweep(str(tmp_path / "nothing.toml"))
+        build_sweep(read_sweep_file(str(tmp_path / "nothing.toml")))
     path = tmp_path / "sweep.toml"
     path.write_text("axes = [")
     with pytest.raises(BadInput, match=r"the sweep's file .*sweep.toml is not valid TOML: "):
-        read_sweep(str(path))
+        build_sweep(read_sweep_file(str(path)))
 
 
 def test_what_cannot_be_is_left_out_where_the_file_says_so() -> None:

@@ -109,14 +109,14 @@ def test_a_sweep_of_the_command_line_is_listed_for_pages(local: RunStore, tmp_pa
     with pytest.raises(KeyboardInterrupt):
         run(path, execute=Here(stop=0))
     [(name, request)] = sweeps.launched().items()
-    told = local.preview(name)
+    told = local.previews.look(name).result
     assert told is not None and request["sweep"]["axes"] == {"epsilon": [1, 3], "seed": [0, 1]}
-    assert sweeps.progress(told["result"]["keys"]) == ({"paused": 4}, 0.0) and told["result"]["cost"]["new"] == 4
+    assert sweeps.progress(told["keys"]) == ({"paused": 4}, 0.0) and told["cost"]["new"] == 4
     launch = request_launch(request["sweep"], owner=local.payer, confirmed=False)
-    assert (local.preview(name_request(launch)) or {})["status"] == "finished", "a page does not offer it again"
-    sweeps.go_on(told["result"]["keys"])  # as Resume does
+    assert local.previews.look(name_request(launch)).status == "finished", "a page does not offer it again"
+    sweeps.go_on(told["keys"])  # as Resume does
     Here()(str(local.database.path), [row.chunk for row in local.rows() if row.chunk], lambda: None)
-    assert sweeps.progress(told["result"]["keys"]) == ({"finished": 4}, 4.0)
+    assert sweeps.progress(told["keys"]) == ({"finished": 4}, 4.0)
     assert {row.config["private_evaluation"] for row in local.rows()} == {True}
     assert not run_sweep(path, Order(Here(), 1), Said(), evaluate=False).failed
     assert len(sweeps.launched()) == 2 and len(local.rows()) == 8
@@ -127,7 +127,7 @@ def test_the_cost_is_what_the_ledger_says_afterwards(local: RunStore, tmp_path: 
     path = write(tmp_path, FEW)
     cost = run(path).document["sweep"]
     [protected] = [item for item in cost["protected"] if item["column"] == "group"]
-    lines = local.ledger.lines(identify_data({"dataset": "synthetic", "file": None}, None))
+    lines = local.ledger.lines(identify_data("synthetic", None))
     spent = compose([line.planned for line in lines], "group").epsilon(1e-5)
     assert (
         protected["epsilon"] == pytest.approx(spent, rel=0.015) and protected["epsilon_after"] == protected["epsilon"]
@@ -200,7 +200,7 @@ def test_one_release_serves_a_whole_frontier(local: RunStore, tmp_path: Path) ->
         [1] * 4, rel=2e-3
     )
     [cost] = [item for item in answer.document["sweep"]["protected"] if item["column"] == "group"]
-    lines = local.ledger.lines(identify_data({"dataset": "synthetic", "file": None}, None))
+    lines = local.ledger.lines(identify_data("synthetic", None))
     spent = compose([line.planned for line in lines], "group")
     assert [event.count for event in spent.events] == [2], "one release a seed, whatever is trained on it"
     assert cost["epsilon"] == pytest.approx(spent.epsilon(1e-5), rel=0.015)

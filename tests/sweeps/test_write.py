@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.sweeps.spec import expand, read_sweep, write_sweep
+from fairpriv_core.sweeps.spec import build_sweep, expand, read_sweep_file, write_sweep
 from tests.launched import config
 
 
@@ -17,7 +17,9 @@ def expand_text(text: str, folder: Path) -> list[str]:
     """Return the keys of the runs that `fairpriv sweep FILE` would launch."""
     file = folder / "sweep.toml"
     file.write_text(text, encoding="utf-8")
-    return sorted(cell.config.key for cell in expand(read_sweep(str(file))) if cell.config is not None)
+    return sorted(
+        cell.config.key for cell in expand(build_sweep(read_sweep_file(str(file)))) if cell.config is not None
+    )
 
 
 def pf_ld(**settings: Any) -> dict[str, Any]:

@@ -32,10 +32,10 @@ from fairpriv_core.papers.preset import (
     Claim,
     Compare,
     GainTable,
-    Json,
     MeanGain,
     MethodTable,
     Paper,
+    PaperSweep,
     Part,
     Plot,
     Preset,
@@ -192,7 +192,7 @@ _DRAWN = replace(published("DP-FERMI, a drawn iterate", "dp_fermi", {_ITERATE: U
 _LAST = published("DP-FERMI, the last iterate", "dp_fermi", {_ITERATE: LAST})
 
 
-def _sweep_iterates(seeds: int, *, whole: bool) -> runs.Sweep:
+def _sweep_iterates(seeds: int, *, whole: bool) -> PaperSweep:
     adult = CASES["Adult, parity"]
     return runs.sweep(adult.data, PARITY, runs.iterates(whole=whole), _ITERATE_BUDGETS, seeds, split=adult.split)
 
@@ -409,7 +409,7 @@ _COMPARING = (FIGURE_2, FIGURE_3, FIGURE_4, FIGURE_6, FIGURE_7, FIGURE_8, FIGURE
 _THEIRS = "the runs that Figures 2, 3, 4 and 6 to 10 ask for"
 
 
-def _put_together(size: str) -> tuple[Json, ...]:
+def _put_together(size: str) -> tuple[PaperSweep, ...]:
     return tuple(raw for figure in _COMPARING for raw in figure.versions[size].sweeps)
 
 

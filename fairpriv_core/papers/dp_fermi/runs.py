@@ -7,14 +7,12 @@ from itertools import chain
 from typing import Any
 
 from fairpriv_core.papers.dp_fermi.settings import CASES, CHOSEN, TRIAL_SEEDS, build, list_methods
+from fairpriv_core.papers.preset import Method, PaperSweep, SweepAxes
 
 PARKINSONS = {"dataset": "parkinsons", "sensitive": "sex"}
 ACS = {"dataset": "acs_income", "sensitive": "sex"}
 FACES = {"dataset": "utkface", "label": "age", "sensitive": "race", "rows": 5000}
 FACES_LARGE = {"dataset": "utkface_128", "label": "age", "sensitive": "race"}
-Data = Mapping[str, Any]
-Method = dict[str, Any]
-Sweep = dict[str, Any]
 
 _LAMBDAS = [0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5]
 _FEW = [0.25, 0.5, 1.0, 1.5, 2.5]
@@ -78,14 +76,14 @@ def fermi_on_faces(network: str, multipliers: list[float], epochs: int) -> list[
 
 
 def sweep(
-    data: Data, notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int, *, split: str
-) -> Sweep:
+    data: Mapping[str, Any], notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int, *, split: str
+) -> PaperSweep:
     """Return the sweep of all combinations."""
-    axes = {"method": methods, "epsilon": list(epsilons), "seed": list(range(seeds))}
+    axes: SweepAxes = {"method": methods, "epsilon": list(epsilons), "seed": list(range(seeds))}
     return {"data": data, "notion": notion, "split": split, "axes": axes, "sweep": {"max_runs": 5000}}
 
 
-def sweep_case(name: str, epsilons: Sequence[float], seeds: int, *, whole: bool) -> Sweep:
+def sweep_case(name: str, epsilons: Sequence[float], seeds: int, *, whole: bool) -> PaperSweep:
     """Return the sweep of a figure of a case; its seeds are the first that the trials did not have."""
     case = CASES[name]
     raw = sweep(case.data, case.notion, compared(name, whole=whole), epsilons, seeds, split=case.split)

@@ -24,7 +24,6 @@ from fairpriv_core.papers.fairdp_adaptive.readings import (
     READINGS,
     SGD,
     Reading,
-    Sweep,
     attacked,
     digits,
     digits_varied,
@@ -39,6 +38,7 @@ from fairpriv_core.papers.preset import (
     Compare,
     Mark,
     Paper,
+    PaperSweep,
     Part,
     Plot,
     Preset,
@@ -144,8 +144,8 @@ class _Asked:
     readings: Sequence[Reading]
     methods: tuple[Part, ...]
     epochs: tuple[int, ...]
-    full: Callable[[str, list[float], int], Sweep]
-    small: Callable[[str, list[float], int], Sweep]
+    full: Callable[[str, list[float], int], PaperSweep]
+    small: Callable[[str, list[float], int], PaperSweep]
     sizes: tuple[str, str] = ("", "")
 
 

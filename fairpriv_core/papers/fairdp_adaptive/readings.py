@@ -7,7 +7,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fairpriv_core.methods.shared.noisy_sums import NOISE_BOUNDS
-from fairpriv_core.papers.preset import ACCURACY, Claim, Compare, Part, Printed, Quantity, Value, of_method, published
+from fairpriv_core.papers.preset import (
+    ACCURACY,
+    Claim,
+    Compare,
+    Method,
+    PaperSweep,
+    Part,
+    Printed,
+    Quantity,
+    SweepAxes,
+    Value,
+    of_method,
+    published,
+)
 
 _READING = "config/method/bound_of_noise"
 _FOLLOWS, _SET = NOISE_BOUNDS  # whether noise follows the bound, or stays at the C that is set
@@ -169,23 +182,21 @@ def _list_cells(numbers: Sequence[float]) -> Iterator[tuple[str, Part, float]]:
 ADULT = {"dataset": "adult", "sensitive": "sex"}
 DUTCH = {"dataset": "dutch_census", "sensitive": "sex"}
 MNIST = {"dataset": "mnist_unbalanced", "sensitive": "label"}
-Method = dict[str, Any]
-Sweep = dict[str, Any]
 
 #: what the tables share: logistic regression, sigma = 1 and C = 0.5 are the paper's, the rest is ours
-_TABLE: dict[str, Any] = {"epochs": 20, "batch_size": 256, "learning_rate": 0.005, "optimizer": "sgd"}
-_NOISE: dict[str, Any] = {"clip_primal": 0.5, "noise_primal": 1.0}
+_TABLE = {"epochs": 20, "batch_size": 256, "learning_rate": 0.005, "optimizer": "sgd"}
+_NOISE = {"clip_primal": 0.5, "noise_primal": 1.0}
 _DUTCH_RATE = 0.03
 #: the network, sigma = 1 and C = 1 are the paper's, the rest is ours
-_SHARED: dict[str, Any] = {
+_SHARED: Method = {
     "network": "cnn_small",
     "epochs": 16,
     "batch_size": 128,
     "learning_rate": 0.1,
     "optimizer": "sgd",
 }
-_DIGITS: dict[str, Any] = {**_SHARED, "clip_primal": 1.0}
-_SLOW: dict[str, Any] = {"learning_rate": 0.02}  # where noise follows large bounds
+_DIGITS: Method = {**_SHARED, "clip_primal": 1.0}
+_SLOW = {"learning_rate": 0.02}  # where noise follows large bounds
 L_PRINTED, L_SHIPPED = 1.0, 1e-4
 
 
@@ -221,13 +232,13 @@ def table_methods(**changed: Any) -> list[Method]:
     return [plain, *rivals(**changed), layered, *readings]
 
 
-def table(data: dict[str, Any], seeds: int) -> Sweep:
+def table(data: Mapping[str, Any], seeds: int) -> PaperSweep:
     """Return the sweep of the tables: Adult by its published split, Dutch at the rate that suits it."""
     methods = table_methods() if data is ADULT else table_methods(learning_rate=_DUTCH_RATE)
     return _sweep(data, methods, seeds)
 
 
-def digits(seeds: int) -> Sweep:
+def digits(seeds: int) -> PaperSweep:
     """Return the sweep of the tables' columns of unbalanced MNIST, whose groups are its classes.
 
     Opt-Q and FairDP stand there twice as published: with noise at the C that is set, and with noise at their bounds.
@@ -239,7 +250,7 @@ def digits(seeds: int) -> Sweep:
     return _sweep(MNIST, [{"name": "none", **_SHARED}, *_on_digits(_DIGITS), *others], seeds)
 
 
-def _on_digits(settings: dict[str, Any]) -> list[Method]:
+def _on_digits(settings: Method) -> list[Method]:
     """Return DPSGD, DPSGD-F, and Opt-Q and FairDP with noise at the C that is set."""
     dp_sgd, opt_q, dpsgd_f = rivals(**settings)
     printed, _ = fairdp("class", **settings)
@@ -247,18 +258,18 @@ def _on_digits(settings: dict[str, Any]) -> list[Method]:
     return [dp_sgd, dpsgd_f, *at_c]
 
 
-def digits_of_dpsgd(seeds: int) -> Sweep:
+def digits_of_dpsgd(seeds: int) -> PaperSweep:
     """Return the sweep of Figure 1(a): of the tables' runs those of SGD and DPSGD."""
     return _sweep(MNIST, [{"name": "none", **_SHARED}, private("dp_sgd", **_DIGITS)], seeds)
 
 
-def digits_at(noises: list[float], seeds: int) -> Sweep:
+def digits_at(noises: list[float], seeds: int) -> PaperSweep:
     """Return the sweep of Figure 1(b): DPSGD on unbalanced MNIST at each noise multiplier."""
     methods = [private("dp_sgd", **{**_DIGITS, "noise_primal": noise}) for noise in noises]
     return _sweep(MNIST, methods, seeds)
 
 
-def digits_varied(parameter: str, values: list[float], seeds: int, *, whole: bool) -> Sweep:
+def digits_varied(parameter: str, values: list[float], seeds: int, *, whole: bool) -> PaperSweep:
     """Return the sweep of Figures 4 to 6 on unbalanced MNIST: DPSGD, FairDP and, if it is the `whole`, the rivals."""
     methods: list[Method] = []
     for value in values:
@@ -269,15 +280,15 @@ def digits_varied(parameter: str, values: list[float], seeds: int, *, whole: boo
     return _sweep(MNIST, methods, seeds)
 
 
-def attacked(seeds: int) -> Sweep:
+def attacked(seeds: int) -> PaperSweep:
     """Return the sweep of Figure 3 on Adult: some of the tables' runs."""
     return _sweep(ADULT, [{"name": "none", **_TABLE}, *rivals(), *fairdp("class"), with_noise_at_c()[1]], seeds)
 
 
-def varied(data: dict[str, Any], parameter: str, values: list[float], seeds: int) -> Sweep:
+def varied(data: Mapping[str, Any], parameter: str, values: list[float], seeds: int) -> PaperSweep:
     """Return the sweep of Figures 4 to 6 on a table: every private method at each value of one hyper-parameter."""
     own = {"learning_rate": _DUTCH_RATE} if data is DUTCH else {}
-    settings: list[dict[str, Any]] = [{**own, parameter: value} for value in values]
+    settings: list[Method] = [{**own, parameter: value} for value in values]
     methods = [
         method
         for each in settings
@@ -286,7 +297,7 @@ def varied(data: dict[str, Any], parameter: str, values: list[float], seeds: int
     return _sweep(data, methods, seeds)
 
 
-def _sweep(data: dict[str, Any], methods: list[Method], seeds: int) -> Sweep:
+def _sweep(data: Mapping[str, Any], methods: list[Method], seeds: int) -> PaperSweep:
     split = "stratified" if data is DUTCH else "official"
-    axes = {"method": methods, "seed": list(range(seeds))}
+    axes: SweepAxes = {"method": methods, "seed": list(range(seeds))}
     return {"data": data, "notion": "accuracy_parity", "split": split, "axes": axes, "sweep": {"max_runs": 5000}}

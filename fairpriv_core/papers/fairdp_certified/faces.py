@@ -23,6 +23,7 @@ from fairpriv_core.papers.fairdp_certified.shared import (
     PUBLISHED_CERTIFIED,
     M,
     certificate,
+    list_gap_columns,
     of,
     stays_below,
 )
@@ -128,12 +129,6 @@ def _lines(epsilons: list[float]) -> tuple[Part, ...]:
     )
 
 
-def _pairs() -> tuple[tuple[Part, Value], ...]:
-    """Return for each notion the certificate and the gap on the test rows."""
-    pairs = ((certificate(notion), value) for notion, value in GAPS.items())
-    return tuple((Part(f"{value.title}, points"), value) for pair in pairs for value in pair)
-
-
 def _holds(notion: str, value: Value) -> Claim:
     return Claim(
         "the empirical value is lower than the certificate",
@@ -160,7 +155,7 @@ FIGURE_6 = Preset(
         runs.on_faces([*runs.face_fairdp([1.0]), runs.clean_faces()], _FEW, 3, rows=runs.FEW_FACES),
         f"{_SIZE}, 2 budgets",
     ),
-    drawing=Table(_lines(_FEW), _pairs()),
+    drawing=Table(_lines(_FEW), list_gap_columns()),
     not_printed=f"{LOST}.",
     claims=(
         *(_holds(notion, value) for notion, value in GAPS.items()),

@@ -32,7 +32,7 @@ from fairpriv_core.papers.fairdp_certified.shared import (
     PROVED,
     SETTINGS,
     M,
-    certificate,
+    list_gap_columns,
     of,
     stays_below,
 )
@@ -166,12 +166,6 @@ FIGURE_5 = Preset(
 )
 
 
-def _columns() -> tuple[tuple[Part, Value], ...]:
-    """Return for each notion the certificate and the gap on the test rows."""
-    pairs = ((certificate(notion), value) for notion, value in GAPS.items())
-    return tuple((Part(f"{value.title}, points"), value) for pair in pairs for value in pair)
-
-
 def _lines(epsilons: list[float]) -> tuple[Part, ...]:
     return tuple(
         Part(f"{data.name}, ε = {value:g}, proved", {**data.where, **PROVED.where, "config/epsilon": value})
@@ -191,7 +185,7 @@ FIGURE_6 = Preset(
     "with a chance of 0.05 for all its bounds together.",
     full=Version((runs.sweep(runs.fairdp([0.5]), _EPSILONS, 10),), _FULL),
     small=Version(runs.certified(_FEW), "20 seeds, 3 of “proved”, 3 budgets"),
-    drawing=Table(_lines(_FEW), _columns()),
+    drawing=Table(_lines(_FEW), list_gap_columns()),
     not_printed=f"{LOST}.",
     claims=tuple(
         Claim(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from fairpriv_core.papers.preset import Method, PaperSweep, SweepAxes
 
 ADULT = {"dataset": "adult", "sensitive": "sex"}
 CREDIT = {"dataset": "credit_default", "sensitive": "SEX"}
 FACES = {"dataset": "utkface", "label": "age_36", "sensitive": "race"}
 FEW_FACES = 5000
-Method = dict[str, Any]
-Sweep = dict[str, Any]
 
 _NETWORK = {"hidden_layers": 1, "width": 32}
 _SAMPLES = {"batch_size": 1024}
@@ -34,37 +35,39 @@ def baselines() -> list[Method]:
     return [_method("none"), _method("fairsmooth"), *private, *fair]
 
 
-def sweep(methods: list[Method], epsilons: list[float], seeds: int) -> Sweep:
+def sweep(methods: list[Method], epsilons: list[float], seeds: int) -> PaperSweep:
     """Return the sweep of both data sets."""
     return _sweep([ADULT, CREDIT], methods, epsilons, range(seeds))
 
 
-def certified(epsilons: list[float]) -> tuple[Sweep, Sweep]:
+def certified(epsilons: list[float]) -> tuple[PaperSweep, PaperSweep]:
     """Return FairDP on both data sets: as published with the seeds that its promise needs, and proved with three."""
     published, proved = ([method] for method in fairdp([0.5]))
     return sweep(published, epsilons, 20), sweep(proved, epsilons, 3)
 
 
-def by_both(epsilons: list[float], seeds: int) -> Sweep:
+def by_both(epsilons: list[float], seeds: int) -> PaperSweep:
     """Return FairDP by plain steps and by Adam, its rate halved half-way, and the clean model; seeds from 20 on."""
     adam = {"optimizer": "adam", "learning_rate": 0.05, "schedule": "halved"}
     methods = [_method("none"), *fairdp([0.5]), *({**method, **adam} for method in fairdp([0.5]))]
     return _sweep([ADULT, CREDIT], methods, epsilons, range(20, 20 + seeds))
 
 
-def thinned(adult: list[float], credit: list[float], epsilons: list[float], seeds: int) -> tuple[Sweep, Sweep]:
+def thinned(
+    adult: list[float], credit: list[float], epsilons: list[float], seeds: int
+) -> tuple[PaperSweep, PaperSweep]:
     """Return FairDP at ratios of the smaller group to the larger one, and the clean model on all rows."""
     data = [{**ADULT, "group_ratio": ratio} for ratio in adult] + [{**CREDIT, "group_ratio": ratio} for ratio in credit]
     clean = _sweep([ADULT, CREDIT], [_method("none")], epsilons[:1], range(seeds))
     return _sweep(data, fairdp([0.5]), epsilons, range(seeds)), clean
 
 
-def convex(epochs: list[int], seeds: int) -> Sweep:
+def convex(epochs: list[int], seeds: int) -> PaperSweep:
     """Return FairDP as published on a logistic regression of Adult, by steps c / sqrt(t) and noise set by hand."""
     noise = {"noise_primal": 1.0, "noise_certificate": 1.0, "clip_primal": 6.5, "ensemble": 2}
     steps = {"schedule": "inverse_sqrt", "learning_rate": 0.6, "weight_bound": 2.0, **_SAMPLES}
     common = {"name": "fairdp_certified", "variant": "published", "hidden_layers": 0, **noise, **steps}
-    axes = {"method": [{**common, "epochs": number} for number in epochs], "seed": list(range(seeds))}
+    axes: SweepAxes = {"method": [{**common, "epochs": number} for number in epochs], "seed": list(range(seeds))}
     return {"data": ADULT, "notion": "demographic_parity", "split": "stratified", "axes": axes}
 
 
@@ -89,13 +92,13 @@ def face_methods(*, whole: bool) -> list[Method]:
     return [*found, clipped, *smooth] if whole else found
 
 
-def on_faces(methods: list[Method], epsilons: list[float], seeds: int, *, rows: int | None) -> tuple[Sweep, ...]:
+def on_faces(methods: list[Method], epsilons: list[float], seeds: int, *, rows: int | None) -> tuple[PaperSweep, ...]:
     """Return the sweep on `rows` of the faces, or all."""
     data = FACES if rows is None else {**FACES, "rows": rows}
-    axes = {"method": methods, "epsilon": epsilons, "seed": list(range(seeds))}
+    axes: SweepAxes = {"method": methods, "epsilon": epsilons, "seed": list(range(seeds))}
     return ({"data": data, "notion": "demographic_parity", "axes": axes, "sweep": {"max_runs": 5000}},)
 
 
-def _sweep(data: list[dict[str, Any]], methods: list[Method], epsilons: list[float], seeds: range) -> Sweep:
-    axes = {"data": data, "method": methods, "epsilon": epsilons, "seed": list(seeds)}
+def _sweep(data: Sequence[Mapping[str, Any]], methods: list[Method], epsilons: list[float], seeds: range) -> PaperSweep:
+    axes: SweepAxes = {"data": [*data], "method": methods, "epsilon": epsilons, "seed": list(seeds)}
     return {"notion": "demographic_parity", "split": "stratified", "axes": axes, "sweep": {"max_runs": 5000}}

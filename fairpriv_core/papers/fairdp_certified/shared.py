@@ -70,3 +70,9 @@ def stays_below(part: Part, gap: Value, notion: str, groups: int = 2) -> Compare
     """Return the check that a gap is at most its certificate, but at the share of runs that its promise leaves."""
     failing = _FAILURE * groups if part is FAIRDP else _FAILURE
     return Compare(of(part, certificate(notion)), of(part, gap), low=0.0, failing=failing)
+
+
+def list_gap_columns() -> tuple[tuple[Part, Value], ...]:
+    """Return for each notion the certificate and the gap on the test rows."""
+    pairs = ((certificate(notion), value) for notion, value in GAPS.items())
+    return tuple((Part(f"{value.title}, points"), value) for pair in pairs for value in pair)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from fairpriv_core.papers.pf_ld.settings import NETWORK, READINGS_OF, list_pf_ld, sweep_bank
 from fairpriv_core.papers.preset import (
@@ -23,7 +22,9 @@ from fairpriv_core.papers.preset import (
     Claim,
     Compare,
     Differ,
+    Method,
     Paper,
+    PaperSweep,
     Part,
     Plot,
     Preset,
@@ -76,7 +77,7 @@ SETTINGS = (
     "of 0.3, and 30 epochs at λ = 0, after which the network has learned. λ_max and the epochs in which fairness is "
     "pursued were chosen at ε = 1 on validation data (seeds 900 to 902) for each notion, reading and variant: the "
     "most accurate setting with a gap of at most a point above that of A, or else the fairest of those more accurate "
-    "than always the same answer; docs/results/pf_ld_settings.json has all candidates. The figures have other seeds, "
+    "than always the same answer. The figures have other seeds, "
     "from 10 on. CLF trains 20 epochs in batches of 256 with steps of 0.03. Z, A and M are logistic regressions, as "
     "in the paper."
 )
@@ -91,13 +92,13 @@ EQUALITY = {"gap_target": "none"}  # as the paper has it
 NO_NUMBERS = "The paper prints no numbers for this figure: what is compared is what its text says of it."
 
 
-def at_each(notion: str, clips: tuple[float, ...]) -> list[dict[str, Any]]:
+def at_each(notion: str, clips: tuple[float, ...]) -> list[Method]:
     """Return both variants at each clipping bound C_p, with the reading of h that goes with the paper's."""
     tables = list_pf_ld(notion, READINGS_OF[notion][:1])
     return [{**table, "clip_primal": clip} for table in tables for clip in clips]
 
 
-def not_private() -> list[dict[str, Any]]:
+def not_private() -> list[Method]:
     """Return CLF with PF-LD's network, Z and A."""
     network = {**NETWORK, "epochs": 20, "learning_rate": 0.03}
     return [{"name": "none", **network}, *({"name": name, **EQUALITY} for name in ("zafar", "reductions"))]
@@ -155,8 +156,8 @@ _PRINTED = {
 _CASES = tuple(_ROWS.values())
 
 
-def _sweep(times: int) -> dict[str, Any]:
-    tables: list[dict[str, Any]] = [{"name": "none"}, {"name": "f_ld", **EQUALITY}, {"name": "dp_sgd"}]
+def _sweep(times: int) -> PaperSweep:
+    tables: list[Method] = [{"name": "none"}, {"name": "f_ld", **EQUALITY}, {"name": "dp_sgd"}]
     tables += [{"name": "pf_ld", "variant": variant, **EQUALITY} for variant in ("published", "proved")]
     sizes = [{"hidden_layers": depth, "batch_size": batch, "epochs": times * _EPOCHS[batch]} for depth, batch in _ROWS]
     return {
@@ -410,8 +411,8 @@ _FAIRNESS, _TRADE_OFF = "Accuracy and Fairness", "Privacy, Fairness, and Accurac
 
 
 def _compare(
-    rivals: list[dict[str, Any]], epsilon: list[float], seeds: int, readings: int | None = None
-) -> tuple[dict[str, Any], ...]:
+    rivals: list[Method], epsilon: list[float], seeds: int, readings: int | None = None
+) -> tuple[PaperSweep, ...]:
     """Return a sweep a notion: PF-LD in both variants and all `readings`, or so many, beside its rivals."""
     return tuple(
         sweep_bank([*rivals, *list_pf_ld(notion, own[:readings])], notion=notion, epsilon=epsilon, seeds=FRESH[:seeds])

@@ -17,7 +17,7 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.facts.wording import ACCOUNTED, protected
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods, name_accounting_of
-from fairpriv_core.records.source import name_unit
+from fairpriv_core.records.source import ConfigJson, name_unit
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.shared.access import find_row, find_store
@@ -36,7 +36,7 @@ _OF_NO_DATA = ("Start", "Papers", "Learn")  # what is chosen for the next run do
 _FEW = 3
 _MOST_FOLDED = 12  # letters, beside the name on a phone
 _LONGEST = 60
-Asked = tuple[Mapping[str, Any], float | None]  # a run's config, and its ε
+Asked = tuple[ConfigJson, float | None]  # a run's config, and its ε
 
 
 def hold_strip(page: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
@@ -119,7 +119,7 @@ def _find_shown(page: str) -> tuple[list[Asked], RunRow | None]:
     return asked, find_row(get_shown()[0].keys[0]) if asked else None
 
 
-def _ask(config: Mapping[str, Any], spent: float | None, *, ended: bool) -> Asked:
+def _ask(config: ConfigJson, spent: float | None, *, ended: bool) -> Asked:
     """Return what was asked of a run, without its ε where none is proved any more, as after a choice by raw numbers."""
     unproved = ended and spent is None and _find_accounting(config["method"]) == "proved"
     return ({**config, "epsilon": None}, None) if unproved else (config, spent)
@@ -163,7 +163,7 @@ def _list_few(texts: Sequence[str]) -> str:
     return "; ".join(texts[:_FEW]) + (f" and {more} more" if more > 0 else "")
 
 
-def _tell_run(config: Mapping[str, Any], epsilon: float | None) -> dict[str, str]:
+def _tell_run(config: ConfigJson, epsilon: float | None) -> dict[str, str]:
     if config.get("replay_noise") is not None:
         return {"ε": "none: its noise can be repeated", "protects": "nothing"}
     method, budget = config["method"], _find_budget(config, epsilon)
@@ -176,7 +176,7 @@ def _tell_run(config: Mapping[str, Any], epsilon: float | None) -> dict[str, str
     }
 
 
-def _find_budget(config: Mapping[str, Any], epsilon: float | None) -> float | None:
+def _find_budget(config: ConfigJson, epsilon: float | None) -> float | None:
     """Return the ε of a run; None where none covers it."""
     private = methods()[config["method"]["name"]].info.threat_model is not None
     asked: float | None = epsilon if config["epsilon"] is None else config["epsilon"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.data.problem import DataJson
 from fairpriv_core.figures.audits import (
     ASSUMED,
     CURVE,
@@ -23,8 +23,9 @@ from fairpriv_core.figures.audits import (
 )
 from fairpriv_core.figures.origin import find_origin
 from fairpriv_core.privacy.explain import odds, odds_shown
+from fairpriv_core.records.audit import AuditResults, CodeAudit, Demonstration, Distinguishing, ModelAudit
 from fairpriv_core.store.audits import AuditStore
-from fairpriv_core.store.previews import name_request
+from fairpriv_core.store.previews import Preview, name_request
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import at_least_text, count_text, epsilon_text
@@ -34,7 +35,6 @@ from pages.widgets.shared.state import keep, mount_index
 
 _POLL_SECONDS = 1.0
 _EFFORTS = {200: "a short look (200 runs on each data set)", 1000: "the usual (1,000)", 4000: "hard (4,000)"}
-_WAITING = ("queued", "running")
 
 
 def show_stored() -> None:
@@ -50,8 +50,8 @@ def show_stored() -> None:
         st.json(results["settings"], expanded=False)
 
 
-def _show_demonstration(found: dict[str, Any]) -> None:
-    published, proved = (at_own_delta(found[variant]) for variant in ("published", "proved"))
+def _show_demonstration(found: Demonstration) -> None:
+    published, proved = at_own_delta(found["published"]), at_own_delta(found["proved"])
     claimed, found_there = epsilon_text(published["epsilon_published"]), at_least_text(published["lower_bound"])
     st.markdown(
         f"Yes. The paper states ε = {claimed} for PF-LD. On two tables that differ in **one person's group** attacks "
@@ -61,11 +61,11 @@ def _show_demonstration(found: dict[str, Any]) -> None:
     show_figure(demonstration_bars(found), "audit_demonstration")
     with st.expander("The two tables and the settings", key="audit_pair"):
         st.markdown(plain(found["pair"]))
-        st.json({variant: found[variant]["method"] for variant in ("published", "proved")}, expanded=False)
+        st.json({"published": found["published"]["method"], "proved": found["proved"]["method"]}, expanded=False)
 
 
 @st.cache_data
-def _read() -> dict[str, Any]:
+def _read() -> AuditResults:
     return read_audit_results()
 
 
@@ -77,8 +77,9 @@ def show_audit(store: RunStore, row: RunRow) -> None:
         if audit["code"] is None:
             st.info("This method is not private: there is no ε for an attack to test.")
         else:
-            _show_code(audit)
-        _show_model(audit["model"], row.config["data"])
+            _show_code(audit["code"], audit["made"][:10])
+        if audit["model"] is not None:
+            _show_model(audit["model"], row.config["data"])
 
 
 def _offer(store: RunStore, row: RunRow, *, again: bool) -> None:
@@ -95,31 +96,31 @@ def _offer(store: RunStore, row: RunRow, *, again: bool) -> None:
         label = "Audit once more" if again else "Audit this run"
         clicked = st.button(label, key="do_audit", type="primary", icon=":material/policy:", disabled=idle)
     if clicked:
-        attempt(lambda: store.request_preview(_request(row, runs)))
+        attempt(lambda: store.previews.ask(_request(row, runs)))
     asked = [runs, *(effort for effort in _EFFORTS if effort != runs)]
     for key in (name_request(_request(row, effort)) for effort in asked):
-        if _is_waiting(store, key):
+        if _look(store, key).waits:
             st.fragment(_wait, run_every=_POLL_SECONDS)(store, key)
             return
-    stored = attempt(lambda: store.preview(name_request(_request(row, runs)))) or {}
-    if stored.get("error"):
-        st.error(plain(f"The audit could not be made: {stored['error']}"), icon=":material/error:")
+    made = _look(store, name_request(_request(row, runs)))
+    if made.error:
+        st.error(plain(f"The audit could not be made: {made.error}"), icon=":material/error:")
 
 
 def _request(row: RunRow, runs: int) -> dict[str, Any]:
     return {"audit": row.key, "runs": runs, "seed": 0}
 
 
-def _is_waiting(store: RunStore, key: str) -> bool:
-    return (attempt(lambda: store.preview(key)) or {"status": ""})["status"] in _WAITING
+def _look(store: RunStore, key: str) -> Preview:
+    return attempt(lambda: store.previews.look(key)) or Preview()
 
 
 def _wait(store: RunStore, key: str) -> None:
     """Say how it stands; once it is done draw the whole page, which then has the result."""
-    found = attempt(lambda: store.preview(key)) or {"status": "failed"}
-    if found["status"] not in _WAITING:
+    made = _look(store, key)
+    if not made.waits:
         st.rerun()
-    if found["status"] == "queued":
+    if made.status == "queued":
         st.info("Waiting for a worker.", icon=":material/hourglass_empty:")
     else:
         st.info(
@@ -130,12 +131,11 @@ def _wait(store: RunStore, key: str) -> None:
     if not store.previews.is_own(key):
         st.caption("Somebody else asked for it first, so only they can cancel it.")
     elif st.button("Cancel", key="cancel_audit", icon=":material/stop:", disabled=not store.database.writable):
-        attempt(lambda: store.cancel_preview(key))
+        attempt(lambda: store.previews.cancel(key))
         st.rerun()
 
 
-def _show_code(audit: Mapping[str, Any]) -> None:
-    code = audit["code"]
+def _show_code(code: CodeAudit, made: str) -> None:
     found = code["distinguishing"]
     first = at_own_delta(found)
     st.header("What do attacks on the method show?", anchor=False)
@@ -158,7 +158,7 @@ def _show_code(audit: Mapping[str, Any]) -> None:
     st.caption(
         f"The attacks ran this run's method, with its noise, on {code['rows']:,} made-up rows{epochs}, where leaks "
         "show best. The ε here is that of these releases, not of the run. "
-        f"Made {plain(audit['made'][:10])}, seed {code['plan']['seed']:d}."
+        f"Made {plain(made)}, seed {code['plan']['seed']:d}."
     )
 
 
@@ -176,10 +176,10 @@ def _say_odds(shown: float, proved: float | None) -> None:
     )
 
 
-def _judge(found: Mapping[str, Any]) -> None:
+def _judge(found: Distinguishing) -> None:
     sure = f"{100 * found['confidence']:g} %"
-    for flag, claim in (("refuted", "what is proved"), ("refuted_published", "the paper's formula")):
-        if found[flag]:
+    for refuted, claim in ((found["refuted"], "what is proved"), (found["refuted_published"], "the paper's formula")):
+        if refuted:
             st.warning(f"**Refuted:** the attacks exceed {claim}, with {sure} confidence.", icon=":material/gavel:")
     if not found["refuted"] and at_own_delta(found)["epsilon"] is not None:
         st.markdown(
@@ -188,7 +188,7 @@ def _judge(found: Mapping[str, Any]) -> None:
         )
 
 
-def _show_reach(code: Mapping[str, Any]) -> None:
+def _show_reach(code: CodeAudit) -> None:
     st.markdown("**What one person changes in each release**, as a share of what the accounting allows")
     rows = [
         {
@@ -209,7 +209,7 @@ def _show_reach(code: Mapping[str, Any]) -> None:
         )
 
 
-def _show_model(model: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+def _show_model(model: ModelAudit, data: DataJson) -> None:
     st.header("What do the trained model's answers reveal?", anchor=False)
     show_origin(data)
     left, right = st.columns(2, gap="medium")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from string import ascii_uppercase
-from typing import Any
 
 import streamlit as st
 
@@ -18,6 +17,7 @@ from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.ledger.selection import WAYS, Criterion, select_run
 from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.parameters import say_group_needed
+from fairpriv_core.store.ledger import Choice
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.compare.differences import show_differences, show_indices, show_tests
@@ -68,13 +68,15 @@ def offer_choice(store: RunStore, rows: Sequence[TableRow]) -> None:
                 _say(selection)
 
 
-def _say(selection: dict[str, Any]) -> None:
-    metric = metric_title(selection["request"]["metric"]).lower()
+def _say(selection: Choice) -> None:
+    metric = metric_title(selection["request"]["metric"] or "").lower()
     chosen = (
         f"**{plain(selection['selected'])}** has the smallest {plain(metric)} of {len(selection['candidates'])} runs."
     )
     if selection["epsilon"] is None:
-        st.warning(f"{chosen} No ε is proved for it: {plain(selection['epsilon_reason'])}", icon=":material/warning:")
+        st.warning(
+            f"{chosen} No ε is proved for it: {plain(selection['epsilon_reason'] or '')}", icon=":material/warning:"
+        )
         return
     cost = f"ε = {epsilon_text(selection['epsilon'])} (δ = {delta_text(selection['delta'])})"
     st.info(f"{chosen} {cost}, proved: it covers all candidates and the choice.", icon=":material/how_to_reg:")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import streamlit as st
 
+from fairpriv_core.data.problem import DataJson
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, has_classes, list_shares
 from fairpriv_core.facts.compare import Compared
@@ -60,7 +60,7 @@ def show_groups(compared: Sequence[Compared]) -> None:
     show_figure(figure, "compare_groups")
 
 
-def _list_data(compared: Sequence[Compared]) -> list[Mapping[str, Any]]:
+def _list_data(compared: Sequence[Compared]) -> list[DataJson]:
     return [one.row.asked for one in compared]
 
 

@@ -39,7 +39,7 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.shown import read_shown
-from fairpriv_core.records.source import is_published, without_folders
+from fairpriv_core.records.source import ConfigJson, is_published, without_folders
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import epsilon_text
@@ -310,7 +310,7 @@ def _find_trail(store: RunStore, move: Move, row: RunRow | None) -> list[Explore
     return [each for each in trail if trail[-1].is_raw or not each.is_raw]  # no raw gap beside released ones
 
 
-def _pass(expected: Explored | None, asked: Mapping[str, Any]) -> list[Explored]:
+def _pass(expected: Explored | None, asked: ConfigJson) -> list[Explored]:
     """Return where points were expected before this one, and remember it."""
     passed: list[Explored] = [each for each in st.session_state.get(_PASSED, ()) if _is_alike(each.config, asked)]
     passed = passed[-_TRAIL:]
@@ -325,7 +325,7 @@ def _read(place: str, key: str, charged: int, _store: RunStore) -> Explored | No
     return None if record is None else read_explored(record)
 
 
-def _is_alike(one: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
+def _is_alike(one: ConfigJson, config: ConfigJson) -> bool:
     return bool(one["data"] == config["data"] and one["notion"] == config["notion"])
 
 

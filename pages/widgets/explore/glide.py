@@ -8,6 +8,7 @@ from typing import Any, cast
 from fairpriv_core.facts.grid import Expected, expect
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.stats import Mean
 from pages.widgets.shared.charts import Glide
 from pages.widgets.shared.epsilon import list_stops
@@ -19,25 +20,24 @@ _BOUND = "clip_primal"
 
 def list_glides(config: RunConfig, name: str) -> Glide:
     """Return how the series `name`, the point of a run of public data, follows the sliders of what is stored."""
-    said = config.to_json()
     points = range(int(2 * MOST_POINTS) + 1)
     stops: dict[str, tuple[str, Mapping[float, float]]] = {
-        "epsilon": ("epsilon", _count(list_stops(said["epsilon"]))),
+        "epsilon": ("epsilon", _count(list_stops(config.epsilon or 0.0))),
         "gap": ("gap_target", {half / 2: half / 200 for half in points}),
-        f"p-{_BOUND}": (_BOUND, _list_bounds(type(config.method), said["method"])),
+        f"p-{_BOUND}": (_BOUND, _list_bounds(type(config.method), config.to_json()["method"])),
     }
-    return Glide(name, {widget: _list_places(said, *moved) for widget, moved in stops.items()})
+    return Glide(name, {widget: _list_places(config.to_json(), *moved) for widget, moved in stops.items()})
 
 
-def _list_places(said: Mapping[str, Any], name: str, stops: Mapping[float, float]) -> dict[str, tuple[float, ...]]:
+def _list_places(said: ConfigJson, name: str, stops: Mapping[float, float]) -> dict[str, tuple[float, ...]]:
     """Return where each entry of a slider puts the point, of those for which runs are stored."""
     asked = {entry: _change(said, name, stop) for entry, stop in stops.items()}
     return {f"{entry:g}": _place(found) for entry, config in asked.items() if (found := expect(config))}
 
 
-def _change(said: Mapping[str, Any], name: str, stop: float) -> dict[str, Any]:
-    if name in said:
-        return {**said, name: stop}
+def _change(said: ConfigJson, name: str, stop: float) -> ConfigJson:
+    if name == "epsilon":
+        return {**said, "epsilon": stop}
     return {**said, "method": {**said["method"], name: stop}}
 
 

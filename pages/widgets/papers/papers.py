@@ -90,25 +90,25 @@ def _with_measured(store: RunStore, preset: Preset, runs: list[PaperRun]) -> lis
     if not preset.measured:
         return runs
     asked = {"measure": preset.measured, "keys": sorted(run.key for run in runs)}
-    answer, what = store.preview(name_request(asked)), MEASURES[preset.measured]
-    if answer is not None and answer["result"]:
-        return attach(runs, preset.measured, answer["result"]["measured"])
-    if answer is None and not store.database.writable:
+    answer, what = store.previews.look(name_request(asked)), MEASURES[preset.measured]
+    if answer.result:
+        return attach(runs, preset.measured, answer.result["measured"])
+    if not answer.status and not store.database.writable:
         st.caption(plain(f"This store can only be read, so that no worker measures {what}."))
-    elif answer is not None and answer["error"]:
-        st.warning(plain(f"It cannot be shown {what}: {answer['error']}"), icon=":material/warning:")
+    elif answer.error:
+        st.warning(plain(f"It cannot be shown {what}: {answer.error}"), icon=":material/warning:")
         if st.button("Measure again", disabled=not store.database.writable):
-            store.request_preview(asked)
+            store.previews.ask(asked)
             st.rerun()
     else:
         work = f"{what}, at {len(runs)} models"
-        st.fragment(_wait_for, run_every=_POLL_SECONDS)(store, store.request_preview(asked), work)
+        st.fragment(_wait_for, run_every=_POLL_SECONDS)(store, store.previews.ask(asked), work)
     return []
 
 
 def _wait_for(store: RunStore, name: str, what: str) -> None:
     """Let the page be drawn again when the worker has answered."""
-    if (store.preview(name) or {}).get("status") in ("finished", "failed"):
+    if store.previews.look(name).status in ("finished", "failed"):
         st.rerun()
     st.caption(plain(f"A worker measures {what} …"))
 

@@ -12,7 +12,7 @@ from fairpriv_core.files.forms import Form, Stated, read_stated
 from fairpriv_core.records.model import DESCRIPTION
 from fairpriv_core.store.carried import LIMIT_BYTES
 from fairpriv_core.store.decisions import Asked
-from fairpriv_core.store.previews import name_request
+from fairpriv_core.store.previews import Preview, name_request
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import count_text
@@ -22,7 +22,6 @@ from pages.widgets.shared.written import get_form, put_form, show_form
 
 _POLL_SECONDS = 1.0
 _FORM, _FORM_OF = "next", "next_of"  # what is stated of the file goes by that name, and which file it is stated of
-_WAITING = ("queued", "running")
 _KEPT = (
     "This machine keeps the file and its decisions until you press Done or decide on another file, and for one day at "
     "most. Only you can see them."
@@ -68,15 +67,15 @@ def _take(store: RunStore, key: str, source: IO[bytes], name: str) -> tuple[str,
 
 def _show(store: RunStore, asked: Asked) -> None:
     """Draw how far the decisions are, what was found or why there are none, and the button that deletes it all."""
-    made = attempt(lambda: store.preview(name_request(asked.request))) or {"status": "failed", "error": None}
+    made = attempt(lambda: store.previews.look(name_request(asked.request))) or Preview()
     found = attempt(lambda: store.decisions.found(asked))
     st.caption(f"**{plain(asked.name)}** · {_KEPT}")
     if (asked.form if found is None else found["form"]) is not None:
         _ask_form(store, asked, (found or vars(asked))["form"], is_wrong="refused" in (found or {}))
-    if made["status"] in _WAITING:
+    if made.waits:
         st.fragment(_wait, run_every=_POLL_SECONDS)(store, asked)
     elif found is None:
-        _say_refused(str(made["error"] or "the file is gone; give it again."))
+        _say_refused(made.error or "the file is gone; give it again.")
     elif "refused" in found:
         _say_refused(_name(str(found["refused"]), asked), asked.name)
     else:
@@ -117,8 +116,8 @@ def _say_refused(fault: str, *names: str) -> None:
 
 def _wait(store: RunStore, asked: Asked) -> None:
     """Say that it is being made; once it is, draw the whole page, which then has it."""
-    made = attempt(lambda: store.preview(name_request(asked.request))) or {"status": "failed"}
-    if made["status"] not in _WAITING:
+    made = attempt(lambda: store.previews.look(name_request(asked.request))) or Preview()
+    if not made.waits:
         st.rerun()
     st.info("A worker reads the file and decides on its rows.", icon=":material/hourglass_empty:")
 

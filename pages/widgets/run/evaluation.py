@@ -8,8 +8,8 @@ import streamlit as st
 
 from fairpriv_core.ledger.late_evaluation import plan_late_evaluation, request_evaluation
 from fairpriv_core.ledger.launch import foresee_launch
-from fairpriv_core.records.record import RunRecord, is_covered
-from fairpriv_core.store.previews import name_request
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.store.previews import Preview, name_request
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import epsilon_text
@@ -17,7 +17,6 @@ from pages.widgets.shared.ledger import find_page, name_column
 from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _POLL_SECONDS = 1.0
-_WAITING = ("queued", "running")
 _NONE = "ε covers no fairness number of this run: it was launched without private evaluation."
 _HELP = (
     "It releases how fair the model is on the test rows, with noise. Training never saw these rows, so the run's own ε "
@@ -28,15 +27,15 @@ _HELP = (
 def offer_evaluation(store: RunStore, row: RunRow, record: RunRecord) -> None:
     """Say that the run has no private evaluation, and offer one at its cost where an ε can cover it."""
     st.caption(_NONE)
-    if not is_covered(record.to_json()) or row.owner != store.payer or not store.database.writable:
+    if not record.is_covered or row.owner != store.payer or not store.database.writable:
         return
     request = request_evaluation(row.key, owner=store.payer)
-    made = attempt(lambda: store.preview(name_request(request))) or {"status": "", "error": None}
-    if made["status"] in _WAITING:
+    made = attempt(lambda: store.previews.look(name_request(request))) or Preview()
+    if made.waits:
         st.fragment(_wait, run_every=_POLL_SECONDS)(store, name_request(request))
         return
-    if made["error"]:
-        st.error(plain(sentence(str(made["error"]))), icon=":material/error:")
+    if made.error:
+        st.error(plain(sentence(made.error)), icon=":material/error:")
     fits = _show_cost(store, record)
     label = f"Evaluate privately: ε = {epsilon_text(record.epsilon or 0.0)} of the test rows"
     if st.button(label, key="do_evaluate", icon=":material/balance:", help=_HELP, disabled=not fits):
@@ -68,6 +67,6 @@ def _show_cost(store: RunStore, record: RunRecord) -> bool:
 
 def _wait(store: RunStore, name: str) -> None:
     """Say that it is being made; once it is, draw the whole page, which then has it."""
-    if (attempt(lambda: store.preview(name)) or {"status": "failed"})["status"] not in _WAITING:
+    if not (attempt(lambda: store.previews.look(name)) or Preview()).waits:
         st.rerun()
     st.info("A worker counts the model's decisions on the test rows, with noise.", icon=":material/hourglass_empty:")

@@ -17,7 +17,7 @@ from fairpriv_core.figures.origin import find_origin
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.record import RAW
-from fairpriv_core.records.source import is_published
+from fairpriv_core.records.source import ConfigJson, is_published
 from fairpriv_core.runs.plain_run import lacks_plain_run, make_plain
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
@@ -67,7 +67,7 @@ def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: s
     show_pairs({f"{name}_{along}" if name in _OVER else name: each for name, each in figures.items()}, small=small)
 
 
-def show_expected(store: RunStore, config: Mapping[str, Any], steps: int) -> bool:
+def show_expected(store: RunStore, config: ConfigJson, steps: int) -> bool:
     """Draw where runs that ship with this software put the run of a config's JSON; return whether they reach there."""
     expected = expect(config)
     if expected is None:
@@ -96,7 +96,7 @@ def offer_plain(store: RunStore, row: RunRow) -> None:
         st.button("Train it", key="train_plain", on_click=ask)
 
 
-def _train_plain(store: RunStore, config: Mapping[str, Any]) -> None:
+def _train_plain(store: RunStore, config: ConfigJson) -> None:
     attempt(lambda: store.submit(make_plain(config)))
 
 
@@ -118,7 +118,7 @@ def show_pairs(figures: Mapping[str, FigureData], *, small: bool = False) -> Non
 
 
 def _draw_measures(store: RunStore, row: RunRow, history: live.History, along: str) -> dict[str, FigureData]:
-    config: Mapping[str, Any] = row.config
+    config: ConfigJson = row.config
     method, gap = config["method"], f"{config['notion']}_gap"
     plain = find_plain(store, config)
     measured: Mapping[str, Any] = {} if plain is None or plain.key == row.key else plain.metrics or {}

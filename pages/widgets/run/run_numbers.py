@@ -16,7 +16,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.release import Kind
-from fairpriv_core.records.source import is_published, name_unit
+from fairpriv_core.records.source import ConfigJson, is_published, name_unit
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text, percent_text, points_text, short_epsilon_text
@@ -26,7 +26,7 @@ from pages.widgets.shared.sentences import plain
 _BROKEN_OFF = ("failed", "cancelled")
 
 
-def say_reference(store: RunStore, config: Mapping[str, Any]) -> str:
+def say_reference(store: RunStore, config: ConfigJson) -> str:
     """Return what the gap of a run of `config` is to be held against; the plain model's gap where a run has it."""
     notion = notions()[config["notion"]]
     constant = ", and one answer for everybody gives 0" if notion.compares == "decisions" else ""
@@ -104,8 +104,9 @@ def draw_budget(row: RunRow, run: RunFacts[Kind] | None) -> None:
 
     The ε of a part is computed coarsely. What holds of the whole holds of a part, so that no more than that is said.
     """
-    if _has_budget(row, run):
-        budget, spent = row.config["epsilon"], _find_spent(row, run) or 0.0
+    budget = row.config["epsilon"]
+    if budget is not None and _has_budget(row, run):
+        spent = _find_spent(row, run) or 0.0
         about = f"proved · δ = {delta_text(row.config['delta'])} · {_find_protection(row)}"
         if row.status in _BROKEN_OFF:
             part = None if row.epsilon is None else epsilon_text(min(row.epsilon, spent))

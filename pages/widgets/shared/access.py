@@ -19,11 +19,6 @@ from pages.widgets.shared.sentences import attempt
 _LOOK_SECONDS = 2.0
 
 
-def find_owner() -> str:
-    """Return whose runs and uploads are shown and made; BadInput where nobody who is let in has signed in."""
-    return find_person().owner
-
-
 def find_store() -> RunStore | None:
     """Return the run store of the person who looks; None after showing why there is none.
 
@@ -66,7 +61,7 @@ def _find() -> RunStore:
     place = os.environ.get("FAIRPRIV_STORE")
     shown = None if is_open() else DATA
     database = _open(place, SENTENCE if is_demo() else "")
-    return RunStore(database, find_owner(), data_sets=shown, digest=READER.digest)
+    return RunStore(database, find_person().owner, data_sets=shown, digest=READER.digest)
 
 
 @st.cache_resource(show_spinner=False)

@@ -19,6 +19,7 @@ import streamlit as st
 from streamlit.runtime import exists, get_instance
 from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
 
+from fairpriv_core.data.problem import DataJson
 from fairpriv_core.figures.draw import CONFIG, Drawing, draw
 from fairpriv_core.figures.figure import FigureData, Region
 from fairpriv_core.figures.origin import OF_OWN, find_origin
@@ -150,7 +151,7 @@ def _describe(figure: FigureData) -> str:
     return f"{figure.text}{OF_OWN * bool(figure.origin.published)}"
 
 
-def show_origin(data: Mapping[str, Any], *, told: bool = False) -> None:
+def show_origin(data: DataJson, *, told: bool = False) -> None:
     """Say whose numbers the figures below are, of a config's `data`: that everybody has them, or that they are raw.
 
     `told`: a headline says already that everybody has them.

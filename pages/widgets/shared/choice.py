@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
 from fairpriv_core.ledger.choice import Lost, list_ways, withdraw
 from fairpriv_core.ledger.selection import Criterion, select_run, why_not
+from fairpriv_core.store.ledger import Choice
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.shared.sentences import attempt, plain, sentence
@@ -79,7 +79,7 @@ def _choose(store: RunStore, key: str, criterion: Criterion, chosen: Taken) -> N
         chosen(str(found["selected"]))
 
 
-def _say(found: dict[str, Any]) -> str:
+def _say(found: Choice) -> str:
     many, cost = len(found["candidates"]), found["epsilon"]
     covers = "" if cost is None else f": ε = {epsilon_text(cost)} (δ = {delta_text(found['delta'])}) covers all of them"
     return plain(f"Run {found['selected']} was chosen among {many}{covers}.")

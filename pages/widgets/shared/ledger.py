@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.data.problem import DataJson
 from fairpriv_core.ledger.launch import Effect, Page, foresee_launch, read_page
 from fairpriv_core.records.ledger_entry import call_data, identify_data
 from fairpriv_core.records.source import is_published
@@ -32,14 +33,14 @@ _STALE_SECONDS = 5.0
 Stamp = tuple[tuple[object, ...], ...]
 
 
-def call_people(data: Mapping[str, Any]) -> str:
+def call_people(data: DataJson) -> str:
     """Return a config's data as a heading names it."""
     return plain(call_files(call_data(data)))
 
 
 def show_spent(store: RunStore, configs: Iterable[Mapping[str, Any]], *, delta: float) -> None:
     """Draw the ledger of every data set that these runs' configs are about."""
-    named = {identify_data(each["data"], each.get("file_id")): each["data"] for each in configs}
+    named = {identify_data(each["data"]["dataset"], each.get("file_id")): each["data"] for each in configs}
     with st.expander("Ledger: what these data sets have spent", key="ledger"):
         for data, people in named.items():
             page = attempt(partial(find_page, store, data))
@@ -48,12 +49,12 @@ def show_spent(store: RunStore, configs: Iterable[Mapping[str, Any]], *, delta: 
                 list_effects(foresee_launch(page, None, delta=delta), launched=False)
 
 
-def show_gauge(store: RunStore, data: Mapping[str, Any], file_id: str | None, *, delta: float) -> None:
+def show_gauge(store: RunStore, data: DataJson, file_id: str | None, *, delta: float) -> None:
     """Draw a button that says what the people of `data` (a config's) have spent, and behind it each protected thing.
 
     Of rows that everybody can have nothing is drawn, unless somebody has set a cap: they are for practice.
     """
-    effects = attempt(lambda: find_spent(store, identify_data(data, file_id), delta)) or []
+    effects = attempt(lambda: find_spent(store, identify_data(data["dataset"], file_id), delta)) or []
     if is_published(data) and not any(effect.cap for effect in effects):
         return
     counted = [effect for effect in effects if effect.runs]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import streamlit as st
 
 from fairpriv_core.facts.aim import format_no_gap
@@ -13,6 +10,7 @@ from fairpriv_core.facts.run_facts import RunFacts, read_facts
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.release import Kind
+from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.runs.plain_run import find_plain_run, name_rows
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.sentences import attempt
@@ -31,19 +29,19 @@ def list_margins(store: RunStore, run: RunFacts[Kind]) -> list[str]:
     return [sentence for sentence in sentences if sentence is not None]
 
 
-def find_no_gap(store: RunStore, config: Mapping[str, Any]) -> str | None:
+def find_no_gap(store: RunStore, config: ConfigJson) -> str | None:
     """Return that there is no gap for a run of `config` (JSON) to close; None where nothing shows it."""
     reference, target = find_plain(store, config), config["method"].get("gap_target")
     return None if reference is None else format_no_gap(read_facts(reference), target, notions()[config["notion"]])
 
 
-def find_plain(store: RunStore, config: Mapping[str, Any]) -> RunRecord | None:
+def find_plain(store: RunStore, config: ConfigJson) -> RunRecord | None:
     """Return `find_plain_run`, as it was some seconds ago; None too where the store cannot be read."""
     return attempt(lambda: _find_plain(str(store.database.url), store.payer, name_rows(config), store, config))
 
 
 @st.cache_data(ttl=_FRESH_SECONDS, max_entries=32, show_spinner=False)
-def _find_plain(place: str, person: str, rows: str, _store: RunStore, _config: Mapping[str, Any]) -> RunRecord | None:
+def _find_plain(place: str, person: str, rows: str, _store: RunStore, _config: ConfigJson) -> RunRecord | None:
     return find_plain_run(_store, _config)
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairpriv_core.data.problem import DataJson
 from fairpriv_core.facts.tables import TableRow, parameter_diff
 from fairpriv_core.facts.wording import data_title, metric_title, rows_suffix, setting_text
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.text import short_epsilon_text
 from pages.widgets.shared.reference import call_files
 from pages.widgets.shared.state import tell_apart
 
 
-def name_data(data: Mapping[str, Any]) -> str:
+def name_data(data: DataJson) -> str:
     """Return a config's data: what is predicted, by which groups, on which rows.
 
     >>> name_data({"dataset": "adult", "sensitive": "sex", "group_ratio": 0.8})
@@ -26,8 +28,8 @@ def name_data(data: Mapping[str, Any]) -> str:
 
 def name_data_of(row: TableRow) -> str:
     """Return the data of a row of the run table."""
-    told = {"dataset": row.dataset, "sensitive": row.sensitive, **row.asked}
-    return name_data({**told, "group_ratio": row.group_ratio, "rows": row.rows, "encoding": row.encoding})
+    used: DataJson = {**row.asked, "group_ratio": row.group_ratio, "rows": row.rows, "encoding": row.encoding}
+    return name_data({**used, "dataset": used.get("dataset", row.dataset), "sensitive": row.sensitive})
 
 
 def name_method(name: str) -> str:
@@ -57,7 +59,7 @@ def name_settings(method: str, settings: Mapping[str, Any]) -> str:
     return ", ".join(setting_text(method, name, one) for name, one in settings.items())
 
 
-def name_run(config: Mapping[str, Any]) -> str:
+def name_run(config: ConfigJson) -> str:
     """Return a run by its config: method and budget, data, notion; seeds beyond the first are told.
 
     >>> data = {"dataset": "adult", "sensitive": "sex"}
@@ -87,7 +89,7 @@ def name_runs(rows: Sequence[RunRow]) -> dict[str, str]:
     return tell_apart({row.key: names[row.key] for row in rows})
 
 
-def name_short_run(config: Mapping[str, Any]) -> str:
+def name_short_run(config: ConfigJson) -> str:
     """Return a run by its method and budget alone."""
     title = name_method(config["method"]["name"])
     if config.get("replay_noise") is not None:

@@ -77,7 +77,8 @@ def choose_told(rows: Sequence[TableRow], label: str) -> list[TableRow] | None:
     At first it is the newest private run. None where a link chose only runs that are not there.
     """
     lost = settle_runs(rows, MOST_CHOSEN)
-    by_key, names, newest = {row.keys[0]: row for row in rows}, name_rows(rows), _find_newest(rows)
+    by_key, names = {row.keys[0]: row for row in rows}, name_rows(rows)
+    newest = next((row for row in rows if row.threat_model is not None), None)
     if not rows:
         return None if lost else []
     _offer_newest(newest)
@@ -92,11 +93,6 @@ def choose_told(rows: Sequence[TableRow], label: str) -> list[TableRow] | None:
     )
     kept = keep("runs", picked)
     return None if lost and not kept else [by_key[name] for name in kept]
-
-
-def _find_newest(rows: Sequence[TableRow]) -> TableRow | None:
-    """Return the newest row that protects somebody; None without one."""
-    return next((row for row in rows if row.threat_model is not None), None)
 
 
 def _offer_newest(newest: TableRow | None) -> None:

@@ -14,17 +14,17 @@ import re
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import cast
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 import streamlit as st
 
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.data.problem import ENCODINGS, DataSpec
+from fairpriv_core.data.problem import ENCODINGS, DataJson, DataSpec
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.facts.wording import data_title
 from fairpriv_core.files.folder import find_named, name_in_folder
-from fairpriv_core.records.source import name_unit, read_ratio, read_rows
+from fairpriv_core.records.source import DATA_FIELDS, name_unit, read_ratio, read_rows
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.access import find_store
 
@@ -103,7 +103,7 @@ def unpack_schema(packed: str) -> str:
         raise BadInput("the schema in this link cannot be read; copy the link again.", field="data") from error
 
 
-def write_config(data: Mapping[str, Any]) -> str:
+def write_config(data: DataJson) -> str:
     """Return the text for a config's data."""
     return write_reference(DataSpec(**data))
 
@@ -151,9 +151,7 @@ def name_unit_of(text: str) -> str:
     >>> name_unit_of("adult:sex"), name_unit_of("file-3fa94c0d12ab:sex?label=hired")
     ('person', 'row')
     """
-    name, asked = text.partition(":")[0], dict(parse_qsl(text.partition("?")[2]))
-    is_file = name.startswith((_UPLOAD, _FOLDER))
-    return name_unit({"file": name if is_file else None, "dataset": name, "person": asked.get("person")})
+    return name_unit(_read_data(text))
 
 
 def list_reference(text: str) -> str:
@@ -164,13 +162,16 @@ def list_reference(text: str) -> str:
     >>> list_reference("folder-people.csv:sex?label=hired&positive=yes")
     'people.csv: hired = yes by sex'
     """
+    return call_files(data_title(_read_data(text)) + _format_rows(text))
+
+
+def _read_data(text: str) -> DataJson:
+    """Return what a reference says of the data, without looking for a file."""
     head, _, query = text.partition("?")
     name, _, sensitive = head.partition(":")
-    asked = dict(parse_qsl(query))
-    is_file = name.startswith((_UPLOAD, _FOLDER))
-    data: dict[str, Any] = {"file" if is_file else "dataset": unquote(name.removeprefix(_FOLDER))}
-    data |= {"label": asked.get("label"), "positive": asked.get("positive"), "sensitive": unquote(sensitive)}
-    return call_files(data_title(data) + _format_rows(text))
+    place = "file" if name.startswith((_UPLOAD, _FOLDER)) else "dataset"
+    named = {place: unquote(name.removeprefix(_FOLDER)), "sensitive": unquote(sensitive)}
+    return cast(DataJson, {**dict.fromkeys(DATA_FIELDS), **dict(parse_qsl(query)), **named})
 
 
 def _format_rows(text: str) -> str:

@@ -14,6 +14,7 @@ from fairpriv_core.facts.tables import REPLAYED, UNPROVED, TableRow, varied_sett
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.catalog import place_method
 from fairpriv_core.records.source import is_read_from_rows
+from fairpriv_core.text import in_percent
 from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.labels import choose_tags, list_tags
 from pages.widgets.shared.names import name_budget, name_data_of, name_method, name_notion, name_settings
@@ -179,10 +180,10 @@ def _as_row(row: TableRow, varied: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "method": method_style(row.method).title,
         "ε": row.epsilon,
-        "accuracy %": _percent(row.accuracy.mean),
-        "± acc.": _percent(row.accuracy.half),
-        "gap pp": _percent(row.gap.mean),
-        "± gap": _percent(row.gap.half),
+        "accuracy %": in_percent(row.accuracy.mean),
+        "± acc.": in_percent(row.accuracy.half),
+        "gap pp": in_percent(row.gap.mean),
+        "± gap": in_percent(row.gap.half),
         "settings": name_settings(row.method, varied),
         "accounting": row.variant,
         "protects": row.threat_model or "nothing",
@@ -192,7 +193,3 @@ def _as_row(row: TableRow, varied: Mapping[str, Any]) -> dict[str, Any]:
         "seeds": len(row.seeds),
         "key": row.keys[0],
     }
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share

@@ -8,6 +8,7 @@ outside: on opening, and on going back or forward.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
@@ -80,27 +81,48 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
+@dataclass
+class _Memory:
+    """What a session remembers.
+
+    Attributes:
+        choices: what was chosen, by name.
+        defaults: what the widgets of parameters start from.
+        linked: what the address said, of that refused: what the page cannot take.
+        mounted: the widgets that this page has drawn.
+        page: the page that is shown; shown: the settings whose results it draws.
+    """
+
+    choices: dict[str, Any] = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
+    linked: dict[str, Any] = field(default_factory=dict)
+    refused: dict[str, Any] = field(default_factory=dict)
+    mounted: set[str] = field(default_factory=set)
+    page: str = ""
+    shown: tuple[TableRow, ...] = ()
+
+
 def enter(page: str) -> None:
     """Begin a page, in its frame: take choices from the address where it was changed from outside."""
     ask_for_frame()
-    opened = _remembered("page") != page
+    memory = _memory()
+    opened = memory.page != page
     if opened:
-        _memory()["mounted"] = set()
-    _memory()["page"] = page
-    _memory()["shown"] = ()
+        memory.mounted = set()
+    memory.page, memory.shown = page, ()
     if opened or _went_back_or_forward():
-        _memory().update(linked={}, refused={})
+        memory.linked, memory.refused = {}, {}
         for name in st.query_params:
             if name in DEFAULTS or name.startswith("p."):
                 choose(name, _parse(name, tuple(st.query_params.get_all(name))))
-                _remembered("linked")[name] = _remembered("choices")[name]
+                memory.linked[name] = memory.choices[name]
 
 
 def value(name: str, default: Any = None) -> Any:
     """Return the choice called `name`; the default where nothing valid was chosen."""
     fallback = DEFAULTS.get(name, default)
     try:
-        return _like(_remembered("choices").get(name, fallback), fallback)
+        return _like(_memory().choices.get(name, fallback), fallback)
     except ValueError:
         refuse(name)
         return fallback
@@ -108,39 +130,38 @@ def value(name: str, default: Any = None) -> Any:
 
 def refuse(name: str) -> None:
     """Remember that what the address says of `name` is no choice here; nothing where another one was chosen since."""
-    linked = _remembered("linked")
-    if name in linked and linked[name] == _remembered("choices").get(name):
-        _remembered("refused")[name] = linked[name]
+    memory = _memory()
+    if name in memory.linked and memory.linked[name] == memory.choices.get(name):
+        memory.refused[name] = memory.linked[name]
 
 
 def get_refused() -> Mapping[str, Any]:
     """Return what of the address this page cannot take, by its name there."""
-    refused: Mapping[str, Any] = _remembered("refused")
-    return refused
+    return _memory().refused
 
 
 def set_shown(rows: Iterable[TableRow]) -> None:
     """Say of which settings this page draws the results: the strip above it says so too."""
-    _memory()["shown"] = tuple(rows)
+    _memory().shown = tuple(rows)
 
 
 def get_shown() -> Sequence[TableRow]:
     """Return what `set_shown` was given since the page was begun."""
-    shown: Sequence[TableRow] = _memory()["shown"]
-    return shown
+    return _memory().shown
 
 
 def ahead(name: str, default: Any = None) -> Any:
     """Return the choice called `name` on a page that draws its widget further down: what was just chosen there."""
-    drawn = name in st.session_state and name in _remembered("mounted")
+    drawn = name in st.session_state and name in _memory().mounted
     return st.session_state[name] if drawn else value(name, default)
 
 
 def choose(name: str, chosen: Any) -> None:
     """Set a choice from code; its widget, if it is shown later in this run, shows it."""
-    _remembered("choices")[name] = chosen
-    _remembered("choices").pop(f"{name}.aside", None)
-    _remembered("mounted").discard(name)
+    memory = _memory()
+    memory.choices[name] = chosen
+    memory.choices.pop(f"{name}.aside", None)
+    memory.mounted.discard(name)
 
 
 def settle(name: str, able: Sequence[Any], fallback: Any) -> Any:
@@ -148,7 +169,7 @@ def settle(name: str, able: Sequence[Any], fallback: Any) -> Any:
 
     Whoever chooses another one meanwhile has changed their mind: `choose` and `forget("<name>.aside")` drop it.
     """
-    wanted = _remembered("choices").get(f"{name}.aside", value(name))
+    wanted = _memory().choices.get(f"{name}.aside", value(name))
     if wanted in able and wanted != value(name):
         choose(name, wanted)
     elif value(name) not in able:
@@ -160,15 +181,16 @@ def settle(name: str, able: Sequence[Any], fallback: Any) -> Any:
 
 def forget(*names: str) -> None:
     """Drop choices: their widgets start from their defaults. A name that ends in a stop is every choice below it."""
-    for name in list(_remembered("choices")):
+    memory = _memory()
+    for name in list(memory.choices):
         if name in names or name.partition(".")[0] + "." in names:
-            del _remembered("choices")[name]
-            _remembered("mounted").discard(name)
+            del memory.choices[name]
+            memory.mounted.discard(name)
 
 
 def follow(name: str, default: Any) -> None:
     """Let a choice that is at its default be at the new one where it has changed, as another method has another."""
-    before = _remembered("defaults").get(name)
+    before = _memory().defaults.get(name)
     if before not in (None, default) and ahead(name, default) == before:
         forget(name)
 
@@ -179,7 +201,7 @@ def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) 
     A choice that is not among `options` (a link to something that is gone) becomes the default or the first option.
     The value is also the widget's own default: a browser that draws the widget anew starts from it.
     """
-    _remembered("defaults")[name] = default
+    _memory().defaults[name] = default
     listed = None if options is None else list(options)
     wanted = value(name, default)
     if listed is not None and wanted not in listed:
@@ -187,11 +209,11 @@ def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) 
         wanted = default if default in listed else (listed[0] if listed else None)
     if name in st.session_state:
         held = st.session_state[name]
-        if name in _remembered("mounted") and (listed is None or held in listed):
+        if name in _memory().mounted and (listed is None or held in listed):
             wanted = held
         elif held != wanted:
             st.session_state[name] = wanted
-    _remembered("mounted").add(name)
+    _memory().mounted.add(name)
     return {"key": name, "value": wanted}
 
 
@@ -239,7 +261,7 @@ def mount_several(name: str, options: Iterable[Any], default: Iterable[Any]) -> 
     Of a choice, those that are not among `options` are left out; where none of them is, it becomes the default.
     """
     known = set(options)
-    chosen = list(_remembered("choices").get(name, default))
+    chosen = list(_memory().choices.get(name, default))
     wanted = [item for item in chosen if item in known]
     if len(wanted) < len(chosen):
         refuse(name)
@@ -247,16 +269,16 @@ def mount_several(name: str, options: Iterable[Any], default: Iterable[Any]) -> 
         wanted = [item for item in default if item in known]
     if name in st.session_state:
         held = [item for item in st.session_state[name] or () if item in known]
-        wanted = held if name in _remembered("mounted") and (held or not st.session_state[name]) else wanted
+        wanted = held if name in _memory().mounted and (held or not st.session_state[name]) else wanted
         if st.session_state[name] != wanted:
             st.session_state[name] = wanted
-    _remembered("mounted").add(name)
+    _memory().mounted.add(name)
     return {"key": name, "default": wanted}
 
 
 def keep(name: str, chosen: Any) -> Any:
     """Remember what the widget called `name` returned, and return it."""
-    _remembered("choices")[name] = chosen
+    _memory().choices[name] = chosen
     return chosen
 
 
@@ -272,9 +294,11 @@ def publish(names: Iterable[str]) -> None:
 
 def link(page_address: str) -> str:
     """Return the address that shows this page with every choice; it names columns and settings, and holds no data."""
-    chosen: Mapping[str, Any] = _remembered("choices")
     pairs = [
-        (name, text) for name, item in chosen.items() if item is not None and _told(name) for text in write_texts(item)
+        (name, text)
+        for name, item in _memory().choices.items()
+        if item is not None and _told(name)
+        for text in write_texts(item)
     ]
     return f"{page_address}?{urlencode(pairs)}" if pairs else page_address
 
@@ -286,20 +310,15 @@ def _went_back_or_forward() -> bool:
 
 
 def _told(name: str) -> bool:
-    return name in DEFAULTS or (name.startswith("p.") and value(name) != _remembered("defaults").get(name))
+    return name in DEFAULTS or (name.startswith("p.") and value(name) != _memory().defaults.get(name))
 
 
-def _memory() -> dict[str, Any]:
+def _memory() -> _Memory:
     try:  # a page asks thousands of times, and each look into the session's state takes its time
-        memory: dict[str, Any] = st.session_state["memory"]
+        memory: _Memory = st.session_state["memory"]
     except KeyError:
-        empty: dict[str, Any] = {"choices": {}, "defaults": {}, "linked": {}, "refused": {}}
-        memory = st.session_state["memory"] = {**empty, "mounted": set(), "page": "", "shown": ()}
+        memory = st.session_state["memory"] = _Memory()
     return memory
-
-
-def _remembered(part: str) -> Any:
-    return _memory()[part]
 
 
 def write_texts(item: Any) -> tuple[str, ...]:

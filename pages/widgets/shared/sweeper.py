@@ -10,14 +10,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import streamlit as st
 
 from fairpriv_core.facts.wording import cell_text
-from fairpriv_core.store.previews import name_request
+from fairpriv_core.plain import Json
+from fairpriv_core.store.previews import Preview, name_request
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.store.sweeps import SweepStore
+from fairpriv_core.store.sweeps import SkippedCell, SweepCost, SweepPreview, SweepStore, SweptEpsilon
 from fairpriv_core.sweeps.launch import request_cost, request_launch
 from fairpriv_core.text import count_text, delta_text, duration_text, epsilon_text
 from pages.widgets.shared.sentences import attempt, plain, sentence
@@ -35,10 +36,9 @@ _WAITING = ("queued", "running")
 _ENDED = ("finished", "failed", "cancelled")
 _WORDS = {"running": "training", "queued": "waiting"}
 _CANCEL = "Finished runs and their points stay. The others are paused; Resume continues them."
-Json = Mapping[str, Any]
 
 
-def show_costs_of_sweep(cost: Json) -> None:
+def show_costs_of_sweep(cost: SweepCost) -> None:
     """Draw what `tell_cost` told: number of runs, expected time, ε of all runs together and beside the ledger."""
     with st.container(horizontal=True, gap="medium"):
         st.metric("Runs", f"{cost['runs']:,}", width=110)
@@ -54,19 +54,19 @@ def show_costs_of_sweep(cost: Json) -> None:
     _list_skipped(cost["skipped"])
 
 
-def _format_time(cost: Json) -> str:
+def _format_time(cost: SweepCost) -> str:
     if not cost["new"] and not cost["unfinished"]:
         return "none left"
     return "unknown" if not cost["seconds"] else f"about {duration_text(cost['seconds'])}"
 
 
-def _help_with_time(cost: Json) -> str:
+def _help_with_time(cost: SweepCost) -> str:
     cores = "1 process" if cost["workers"] == 1 else f"{cost['workers']:,} processes"
     untimed = f" {cost['untold']:,} runs are not included: their time is unknown." if cost["untold"] else ""
     return f"Estimated from a few timed steps, with {cores}, plus seconds to start.{untimed}"
 
 
-def _describe(item: Json) -> str:
+def _describe(item: SweptEpsilon) -> str:
     what = "whole records" if item["column"] is None else plain(item["column"])
     head = f"**{what}** in {plain(item['data'])}"
     if item["epsilon"] is None:
@@ -80,7 +80,7 @@ def _describe(item: Json) -> str:
     return f"{head}: {'; '.join(parts)}"
 
 
-def _say_shared(cost: Json) -> None:
+def _say_shared(cost: SweepCost) -> None:
     if cost["share_samples"]:
         st.caption("Runs of one seed share their secret samples: for you alone, since releasing several costs more.")
     if cost["share_release"]:
@@ -90,7 +90,7 @@ def _say_shared(cost: Json) -> None:
         st.caption(f"{count_text(same, 'duplicate')} merged: {count_text(cost['runs'], 'run')}.")
 
 
-def _list_skipped(skipped: Sequence[Json]) -> None:
+def _list_skipped(skipped: Sequence[SkippedCell]) -> None:
     if not skipped:
         return
     count = "1 combination is" if len(skipped) == 1 else f"{len(skipped)} combinations are"
@@ -123,18 +123,18 @@ class _Sweep:
 class _State:
     """How it stands: what the worker told, how many runs have each status, how many runs' worth of steps are made."""
 
-    preview: Json
-    launch: Json
+    preview: Preview
+    launch: Preview = field(default_factory=Preview)
     counts: Mapping[str, int] = field(default_factory=dict)
     made: float = 0.0
 
     @property
     def asking(self) -> bool:
-        return self.preview["status"] in _WAITING
+        return self.preview.waits
 
     @property
     def launching(self) -> bool:
-        return self.launch["status"] in _WAITING
+        return self.launch.waits
 
     @property
     def training(self) -> bool:
@@ -145,8 +145,12 @@ class _State:
         return self.asking or self.launching or self.training
 
     @property
+    def estimate(self) -> SweepPreview | None:
+        return cast("SweepPreview | None", self.preview.result)
+
+    @property
     def missing(self) -> int:
-        return len((self.preview["result"] or {}).get("keys", ())) - sum(self.counts.values())
+        return len(self.estimate["keys"] if self.estimate else ()) - sum(self.counts.values())
 
 
 def offer_sweep(store: RunStore, raw: Mapping[str, Any], *, key: str) -> str | None:
@@ -180,15 +184,15 @@ def _follow(sweep: _Sweep) -> None:
 
 
 def _look(sweep: _Sweep) -> _State:
-    preview = sweep.store.preview(name_request(sweep.request)) or {"status": "", "result": None, "error": None}
-    if not preview["result"]:
-        return _State(preview, {"status": "", "error": None})
-    launch = sweep.store.preview(name_request(_name_launch(sweep, preview["result"]))) or {"status": "", "error": None}
-    return _State(preview, launch, *SweepStore(sweep.store).progress(preview["result"]["keys"]))
+    state = _State(sweep.store.previews.look(name_request(sweep.request)))
+    if not state.estimate:
+        return state
+    launch = sweep.store.previews.look(name_request(_name_launch(sweep, state.estimate)))
+    return _State(state.preview, launch, *SweepStore(sweep.store).progress(state.estimate["keys"]))
 
 
-def _name_launch(sweep: _Sweep, preview: Json) -> Json:
-    return request_launch(sweep.raw, owner=sweep.store.payer, confirmed=preview["cost"]["new"] > preview["max_runs"])
+def _name_launch(sweep: _Sweep, estimate: SweepPreview) -> Json:
+    return request_launch(sweep.raw, owner=sweep.store.payer, confirmed=estimate["cost"]["new"] > estimate["max_runs"])
 
 
 def _draw(sweep: _Sweep, state: _State) -> None:
@@ -199,23 +203,23 @@ def _draw(sweep: _Sweep, state: _State) -> None:
             icon=":material/hourglass_empty:",
         )
         if st.button("Cancel", key=f"{sweep.own_key}_cancel_cost", icon=":material/stop:"):
-            _do(partial(sweep.store.cancel_preview, name_request(sweep.request)))
-    elif state.preview["result"]:
-        show_costs_of_sweep(_tell_left(state))
-        _offer_launch(sweep, state)
+            _do(partial(sweep.store.previews.cancel, name_request(sweep.request)))
+    elif state.estimate:
+        show_costs_of_sweep(_tell_left(state, state.estimate))
+        _offer_launch(sweep, state, state.estimate)
         if state.counts:
-            _show_progress(sweep, state)
+            _show_progress(sweep, state, state.estimate["keys"])
         _offer_cost(sweep, "Estimate again", kind="tertiary")
     else:
-        if state.preview["error"]:
-            st.error(plain(sentence(str(state.preview["error"]))), icon=":material/error:")
+        if state.preview.error:
+            st.error(plain(sentence(state.preview.error)), icon=":material/error:")
         _offer_cost(sweep, "Show runs, time and ε cost", kind="secondary")
 
 
-def _tell_left(state: _State) -> Json:
+def _tell_left(state: _State, estimate: SweepPreview) -> SweepCost:
     """Return the cost that was told, with the runs that are new and not finished as they are by now."""
     going_on = sum(count for status, count in state.counts.items() if status not in _ENDED)
-    return {**state.preview["result"]["cost"], "new": state.missing, "unfinished": going_on}
+    return {**estimate["cost"], "new": state.missing, "unfinished": going_on}
 
 
 def _offer_cost(sweep: _Sweep, label: str, *, kind: Any) -> None:
@@ -223,34 +227,33 @@ def _offer_cost(sweep: _Sweep, label: str, *, kind: Any) -> None:
         _do(partial(sweep.store.previews.ask, sweep.request, again=True))
 
 
-def _offer_launch(sweep: _Sweep, state: _State) -> None:
-    preview = state.preview["result"]
+def _offer_launch(sweep: _Sweep, state: _State, estimate: SweepPreview) -> None:
     if state.launching:
         st.info("Being launched: a worker puts the runs into the queue.", icon=":material/rocket_launch:")
         return
-    if state.launch["error"]:
-        st.error(plain(sentence(str(state.launch["error"]))), icon=":material/error:")
+    if state.launch.error:
+        st.error(plain(sentence(state.launch.error)), icon=":material/error:")
     if not state.missing:
         return
-    if preview["refusal"]:
-        st.error(plain(sentence(str(preview["refusal"]))), icon=":material/block:")
+    if estimate["refusal"]:
+        st.error(plain(sentence(estimate["refusal"])), icon=":material/block:")
         return
-    many = preview["cost"]["new"] > preview["max_runs"]
-    words = f"More than {preview['max_runs']:,} runs: yes, start all {preview['cost']['new']:,}"
+    many = estimate["cost"]["new"] > estimate["max_runs"]
+    words = f"More than {estimate['max_runs']:,} runs: yes, start all {estimate['cost']['new']:,}"
     sure = not many or st.checkbox(words, key=f"{sweep.own_key}_sure")
     label = f"Launch {state.missing:,} {'run' if state.missing == 1 else 'runs'}"
     icon, own = ":material/rocket_launch:", f"{sweep.own_key}_launch"
     if st.button(label, key=own, type="primary", icon=icon, disabled=not sure):
-        _do(partial(sweep.store.previews.ask, _name_launch(sweep, preview), again=True))
+        _do(partial(sweep.store.previews.ask, _name_launch(sweep, estimate), again=True))
 
 
-def _show_progress(sweep: _Sweep, state: _State) -> None:
-    total = len(state.preview["result"]["keys"])
+def _show_progress(sweep: _Sweep, state: _State, keys: list[str]) -> None:
+    total = len(keys)
     ended = sum(state.counts.get(status, 0) for status in _ENDED)
     parts = [f"{count} {_WORDS.get(status, status)}" for status, count in state.counts.items()]
     left = _format_left(sweep, state, total)
     st.progress(min(1.0, state.made / total), text=f"{ended} of {total} ended: {', '.join(parts)}{left}")
-    keys, sweeps = state.preview["result"]["keys"], SweepStore(sweep.store)
+    sweeps = SweepStore(sweep.store)
     with st.container(horizontal=True):
         own = sweep.own_key
         if state.training and st.button("Cancel", key=f"{own}_cancel", icon=":material/stop:", help=_CANCEL):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
 
 import streamlit as st
 
@@ -18,6 +17,7 @@ from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import mark_ours, methods, place_method
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.finished import find_rows
 from pages.widgets.shared.labels import leave_out_archived
@@ -80,7 +80,7 @@ def _sort(place: str, owner: str | None, stamp: object, _rows: Sequence[TableRow
     return found
 
 
-def _name_data(row: TableRow, config: Mapping[str, Any]) -> tuple[str, str]:
+def _name_data(row: TableRow, config: ConfigJson) -> tuple[str, str]:
     """Return what an address and what a title call the data, groups, and what else decides which rows are asked what.
 
     That is another label, another split.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import streamlit as st
 
+from fairpriv_core.data.problem import DataJson
 from fairpriv_core.engine.modules import ENTRY_POINTS, is_module, list_installed
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.wording import value_text
@@ -198,7 +199,7 @@ def choose_sweep(store: RunStore) -> None:
 
 def _offer_points(store: RunStore, name: str) -> None:
     """Draw a button to the points of a sweep, where the page shows those of other data or another notion."""
-    keys = set(((store.preview(name) or {}).get("result") or {}).get("keys", ()))
+    keys = set((store.previews.look(name).result or {}).get("keys", ()))
     place = find_place(find_answers(store) or {}, keys)
     if place is None or place == (value("of_data"), value("of_notion")):
         return
@@ -220,7 +221,7 @@ def _choose_launched(store: RunStore, launched: Mapping[str, Mapping[str, Any]])
 
 def _show_under_way(store: RunStore, name: str, label: str) -> None:
     """Draw how far another sweep is that was launched, unless all its runs have ended."""
-    keys = ((store.preview(name) or {}).get("result") or {}).get("keys", ())
+    keys = (store.previews.look(name).result or {}).get("keys", ())
     counts, made = SweepStore(store).progress(keys)
     ended = sum(counts.get(status, 0) for status in ENDED)
     if ended < len(keys):
@@ -231,7 +232,7 @@ def _describe(raw: Mapping[str, Any]) -> str:
     """Return a sweep in a line: "PF-LD · Synthetic: label by group · ε 1, 3 · seeds 0, 1"; of many values the ends."""
     base, data = raw.get("method"), raw.get("data")
     method = str(base.get("name", "") if isinstance(base, Mapping) else base or "")
-    about = name_data(data) if isinstance(data, Mapping) and data.get("sensitive") else ""
+    about = name_data(cast(DataJson, data)) if isinstance(data, Mapping) and data.get("sensitive") else ""
     parts = [name_method(method) if method else "", about]
     axes = build_sweep(raw).axes
     for name in dict.fromkeys(name for table in axes for name in table):
@@ -247,7 +248,7 @@ def _name_value(axis: str, value: Any) -> str:
     """Return a value of an axis in words: of a method's table its name, or the settings of one that is named before."""
     if isinstance(value, Mapping):
         if axis == "data" and value.get("sensitive"):
-            return name_data(value)
+            return name_data(cast(DataJson, value))
         return name_method(value["name"]) if "name" in value else value_text(value)
     return _NAMED.get(axis, value_text)(value)
 

@@ -14,7 +14,7 @@ from fairpriv_core.figures.figures import bias_variance
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.clipping_choice import ChoosesClipping, ClippingCurve, Warmup
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.store.previews import name_request
+from fairpriv_core.store.previews import Preview, name_request
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import attempt, plain
@@ -89,19 +89,19 @@ def _ask(store: RunStore, request: dict[str, Any]) -> str:
     """Ask for the curves of the settings that are shown now; those of settings left behind are not needed any more."""
     key, before = name_request(request), st.session_state.get(_ASKED)
     if before not in (None, key):
-        store.cancel_preview(before)
+        store.previews.cancel(before)
     st.session_state[_ASKED] = key
-    return store.request_preview(request)
+    return store.previews.ask(request)
 
 
 def _draw(store: RunStore, key: str, draw: Draw, *, ready: bool) -> None:
     if not ready and _is_ready(store, key):
         st.rerun()
-    stored = attempt(lambda: store.preview(key)) or {}
-    if stored.get("error"):
-        st.warning(plain(f"The clipping curves cannot be drawn: {stored['error']}"), icon=":material/warning:")
+    made = attempt(lambda: store.previews.look(key)) or Preview()
+    if made.error:
+        st.warning(plain(f"The clipping curves cannot be drawn: {made.error}"), icon=":material/warning:")
         return
-    draw(Warmup(**stored["result"]) if stored.get("result") else None)
+    draw(Warmup(**made.result) if made.result else None)
 
 
 def _draw_sparkline(warmup: Warmup | None, *, method: ChoosesClipping) -> None:
@@ -171,5 +171,5 @@ def _offer_minimum(name: str, minimum: float, method: Method) -> None:
 
 
 def _is_ready(store: RunStore, key: str) -> bool:
-    stored = attempt(lambda: store.preview(key)) or {}
-    return stored.get("status") in ("finished", "failed", "cancelled")
+    made = attempt(lambda: store.previews.look(key)) or Preview()
+    return made.status in ("finished", "failed", "cancelled")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.data.problem import DataJson
 from fairpriv_core.facts.tables import parameter_diff
 from fairpriv_core.facts.wording import value_text
 from fairpriv_core.methods.base import Method, MethodInfo, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.parameters import read_method
+from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.store.rows import RunRow
 from pages.widgets.shared.access import find_row
 from pages.widgets.shared.frame import go_to
@@ -42,7 +43,7 @@ def offer_clone(run: str, key: str, *, disabled: bool = False) -> None:
             go_to("train", **address, cloned=row.key)
 
 
-def write_settings(config: Mapping[str, Any]) -> dict[str, str]:
+def write_settings(config: ConfigJson) -> dict[str, str]:
     """Return the address of Train with every setting of a config's JSON that Train has.
 
     Raises:
@@ -62,7 +63,7 @@ def write_settings(config: Mapping[str, Any]) -> dict[str, str]:
     return {name: write_texts(item)[0] for name, item in chosen.items()}
 
 
-def _choose_budget(config: Mapping[str, Any], info: MethodInfo) -> dict[str, Any]:
+def _choose_budget(config: ConfigJson, info: MethodInfo) -> dict[str, Any]:
     if info.threat_model is None:
         return {}
     reuse = config.get("reuse")
@@ -127,7 +128,7 @@ def _list_changes(config: RunConfig, row: RunRow) -> str:
     return "; ".join(changes) + more
 
 
-def _ask(config: RunConfig) -> tuple[str, dict[str, Any]]:
+def _ask(config: RunConfig) -> tuple[str, DataJson]:
     return config.method.info.name, config.data.to_json()
 
 

@@ -17,7 +17,7 @@ from fairpriv_core.privacy import explain
 from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import identify_data, record_posting
-from fairpriv_core.records.record import RAW, forecast, list_columns, list_sensitive_columns, name_author
+from fairpriv_core.records.record import RAW, RunRecord, forecast, list_columns, list_sensitive_columns, name_author
 from fairpriv_core.records.source import is_published, name_unit
 from fairpriv_core.runs.expect import expect_seconds
 from fairpriv_core.store.rows import RunRow
@@ -151,20 +151,29 @@ def find_effects(
 ) -> list[Effect] | None:
     """Return what a launch adds to the ledger, unless it has run; None after showing why that cannot be had."""
     launch = None if runs_already else _read_plan(config, plan, dataset)
-    page = attempt(lambda: find_page(store, identify_data(config.data.to_json(), config.file_id)))
+    page = attempt(lambda: find_page(store, identify_data(config.data.dataset, config.file_id)))
     return None if page is None else foresee_launch(page, launch, delta=config.delta)
 
 
 def _read_plan(config: RunConfig, plan: Plan, dataset: Dataset) -> LedgerEntry:
     """Return what the run would be in the ledger, from its plan."""
-    planned = {
-        "key": "of this launch",
-        "config": config.to_json(),
-        "notes": plan.notes,
-        "threat_model": plan.method.info.threat_model,
-        "event": plan.releases,
-        "epsilon": plan.epsilon[-1] if plan.epsilon else None,
-        "epsilon_reason": plan.unproved,
-        "data": {"columns": list_columns(dataset), "sensitive_columns": list_sensitive_columns(dataset)},
-    }
+    planned = RunRecord(
+        key="of this launch",
+        status="queued",
+        config=config.to_json(),
+        threat_model=plan.method.info.threat_model,
+        variant=None,
+        epsilon=plan.epsilon[-1] if plan.epsilon else None,
+        epsilon_published=None,
+        epsilon_reason=plan.unproved,
+        epsilon_if_secret=None,
+        delta=config.delta,
+        event=plan.releases,
+        released=[],
+        assumptions=(),
+        calibrated={},
+        data={"columns": list_columns(dataset), "sensitive_columns": list_sensitive_columns(dataset)},
+        versions={},
+        notes=plan.notes,
+    )
     return record_posting(planned).entry

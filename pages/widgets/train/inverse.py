@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.data.problem import DataJson
 from fairpriv_core.facts.tables import TableRow, varied_settings
 from fairpriv_core.figures.inverse import Answer, say_answer, smallest_epsilon
 from fairpriv_core.methods.base import MethodInfo
@@ -36,7 +36,7 @@ _RAW = (
 _NAME = "least_accuracy"
 
 
-def offer_inverse(data: Mapping[str, Any], info: MethodInfo) -> None:
+def offer_inverse(data: DataJson, info: MethodInfo) -> None:
     """Draw the slider of the accuracy that is needed, the answer of stored runs, and a button that sets ε to it.
 
     `data` is a config's, `info` the method's; notion, accounting and δ are those that are chosen.
@@ -62,11 +62,10 @@ def offer_inverse(data: Mapping[str, Any], info: MethodInfo) -> None:
 
 def _is_public(row: TableRow, info: MethodInfo) -> bool:
     proved = row.epsilon if row.variant == "proved" else None
-    stated = {"threat_model": row.threat_model, "epsilon": proved}
-    return accuracy_is_public(stated, uses_group=info.needs_group_at_prediction)
+    return accuracy_is_public(row.threat_model, proved, uses_group=info.needs_group_at_prediction)
 
 
-def _asks_the_same(row: TableRow, data: Mapping[str, Any]) -> bool:
+def _asks_the_same(row: TableRow, data: DataJson) -> bool:
     same = row.notion == value("notion") and row.epsilon is not None and row.delta == value("delta")
     return same and bool(json.loads(row.setting)["data"] == dict(data))
 

@@ -19,7 +19,7 @@ from fairpriv_core.privacy.curve import epsilon_over
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.plan import calibrate_method, check_settings, find_counts
-from fairpriv_core.records.record import plan_evaluation, published_epsilon, with_evaluation
+from fairpriv_core.records.record import RunRecord, plan_evaluation, published_epsilon, with_evaluation
 from fairpriv_core.records.reuse import use_release
 
 _POINTS = 24
@@ -61,7 +61,7 @@ class Plan:
     counts: Counts | None = None
 
 
-def make_plan(config: RunConfig, dataset: Dataset, source: Mapping[str, Any] | None) -> Plan:
+def make_plan(config: RunConfig, dataset: Dataset, source: RunRecord | None) -> Plan:
     """Return the plan of `config`; raises BadInput where the data and the settings do not go together.
 
     `source` is the JSON of the record of the run whose release the config uses, if it uses one.

@@ -11,7 +11,7 @@ import streamlit as st
 
 from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.problem import DataJson, DataSpec
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.records.advice import AUTO, Advice, Question, advise
 from fairpriv_core.records.evidence import Size
@@ -105,7 +105,7 @@ def choose_advised(dataset: Dataset, notion: str) -> Advice | None:
     return advice
 
 
-def choose_release(info: MethodInfo, data: dict[str, Any], seed: int) -> str | None:
+def choose_release(info: MethodInfo, data: DataJson, seed: int) -> str | None:
     """Draw the choice between a release of one's own and those there are; return a run's key, None for one's own.
 
     Nothing is drawn where `info`'s method has no release to use again, or the store none on `data` and `seed`.
@@ -128,7 +128,7 @@ def _list_runs(store: RunStore) -> list[RunRow]:
     return [*store.rows(limit=_MOST_RUNS), *store.explored(_MOST_RUNS)]
 
 
-def _is_able(row: RunRow, name: str, data: dict[str, Any], seed: int) -> bool:
+def _is_able(row: RunRow, name: str, data: DataJson, seed: int) -> bool:
     config = row.config
     asked = (config["method"]["name"], config["data"], config["seed"], config["split"])
     ended = row.status == "finished" and row.epsilon is not None

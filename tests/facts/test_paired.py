@@ -11,7 +11,7 @@ from fairpriv_core.facts.compare import compare_paired, format_paired
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.records.release import Kind
 from tests.facts.told import tell
-from tests.report.samples import record
+from tests.figures.samples import record
 
 
 def runs(*values: float) -> list[RunFacts[Kind]]:

@@ -14,7 +14,7 @@ from fairpriv_core.facts.tables import Outcome, fold_outcomes
 from fairpriv_core.figures import figures, live
 from fairpriv_core.figures.figure import MAX_POINTS, FigureData, decimate, line
 from fairpriv_core.figures.over_epsilon import trade_off
-from tests.report import samples
+from tests.figures import samples
 
 FIGURES = samples.every_figure()
 

@@ -25,9 +25,9 @@ from fairpriv_core.figures.export import to_html
 from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.values import answers_alike, format_same_answers, list_paths
 from fairpriv_core.store.runs import RunStore, open_store
+from tests.documents.test_policy import NOISY, read_form
 from tests.many import AGES, DIGITS, ask, finish, make_ages, make_digits
 from tests.papers import tiny
-from tests.report.test_policy import NOISY, read_form
 
 
 @pytest.fixture

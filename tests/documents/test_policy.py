@@ -29,7 +29,7 @@ from fairpriv_core.figures.draw import draw
 from fairpriv_core.figures.figure import Axis, FigureData
 from fairpriv_core.figures.origin import ALL_RAW
 from fairpriv_core.records import record
-from tests.report.made_up import ADULT, PAID, RAW, SIZE, Told, make_data, make_record, tell, tell_run
+from tests.documents.made_up import ADULT, PAID, RAW, SIZE, Told, make_data, make_record, tell, tell_run
 
 LIBRARY = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
 NOISY = ("html", "tables", "toml", "ipynb", "md")

@@ -20,8 +20,8 @@ from fairpriv_core.documents.markdown import escape, write_markdown
 from fairpriv_core.errors import BadInput
 from fairpriv_core.figures import export
 from fairpriv_core.figures.draw import draw
-from tests.report.made_up import RAW, make_data, tell_run
-from tests.report.test_policy import read_form
+from tests.documents.made_up import RAW, make_data, tell_run
+from tests.documents.test_policy import read_form
 
 NASTY = {
     "group": "<script>alert(1)</script>",

@@ -10,7 +10,7 @@ from fairpriv_core.facts.headline import About, read_about, write_headline
 from fairpriv_core.facts.measured import GroupShare, Measured, difference, measure
 from fairpriv_core.facts.run_facts import for_audience
 from fairpriv_core.stats import Mean
-from tests.report.made_up import ADULT, PAID, RAW, make_record, tell, tell_run
+from tests.documents.made_up import ADULT, PAID, RAW, make_record, tell, tell_run
 
 PLAIN = Measured(
     "Run 1", "none", False, None, False, "public", Mean(0.858, 0.85, 0.866, 1), Mean(0.176, 0.16, 0.19, 1), {}, (), 0.75

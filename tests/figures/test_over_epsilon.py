@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairpriv_core.figures.draw import draw
 from fairpriv_core.figures.frontier import Wanted
 from fairpriv_core.figures.over_epsilon import trade_off
-from tests.report.test_frontier import row
+from tests.figures.test_frontier import row
 
 ROWS = [
     row(epsilon, 0.8 + step, gap, key=f"{epsilon}-{gap}", seeds=3)

@@ -19,7 +19,7 @@ from fairpriv_core.figures.figure import FigureData, Reference
 from fairpriv_core.figures.origin import PUBLIC
 from fairpriv_core.figures.sheet import LEAST_POINTS, SHEETS, TEXT_PIXELS, Sheet
 from fairpriv_core.records.record import RAW
-from tests.report import samples
+from tests.figures import samples
 
 FIGURES = samples.every_figure()
 PAPER, SLIDE = SHEETS["paper"], SHEETS["slide"]

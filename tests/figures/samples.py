@@ -27,10 +27,10 @@ from fairpriv_core.notions.notion import Compares
 from fairpriv_core.papers.preset import ACCURACY, EPSILON, ERROR, GAP, Part, Plot, of_method
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.stats import Mean
+from tests.documents.made_up import make_data, tell_run
 from tests.facts.told import tell
 from tests.papers import tiny
 from tests.papers.records import make_runs
-from tests.report.made_up import make_data, tell_run
 
 _PROTECTS = "the sensitive attribute of each person"
 

@@ -10,8 +10,8 @@ import pytest
 from fairpriv_core.documents.document import AUDIENCES, Audience
 from fairpriv_core.documents.forms import open_report
 from fairpriv_core.facts import wording
-from tests.report.made_up import ADULT, Told, make_data, tell_run
-from tests.report.test_policy import read_form
+from tests.documents.made_up import ADULT, Told, make_data, tell_run
+from tests.documents.test_policy import read_form
 
 THINNED = "training rows of larger groups, drawn at random, until the smallest group's size over theirs was at least"
 #: what is asked of the data, what a report says of it, how its card does, and what no report of other runs says

@@ -25,8 +25,8 @@ from fairpriv_core.figures.layout import rich
 from fairpriv_core.figures.origin import find_origin
 from fairpriv_core.figures.styles import THEMES, contrast
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
-from tests.report import samples
-from tests.report.makers import list_builders, list_makers, note_makers
+from tests.figures import samples
+from tests.figures.makers import list_builders, list_makers, note_makers
 
 FIGURES = samples.every_figure()
 LIBRARY = read_library()

@@ -19,9 +19,9 @@ from fairpriv_core.facts.measured import measure
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.noisy import measure_noisy
+from tests.documents.made_up import ADULT, Told, make_data, make_record, tell
 from tests.facts.test_aim import make_record as make_counted
 from tests.facts.test_aim import selected
-from tests.report.made_up import ADULT, Told, make_data, make_record, tell
 
 AIMING = [name for name, kind in methods().items() if "gap_target" in parameters(kind)]
 MISSED = selected((3000, 10000), (5000, 10000))

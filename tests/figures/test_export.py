@@ -20,7 +20,7 @@ from fairpriv_core.figures import export
 from fairpriv_core.figures.draw import CONFIG
 from fairpriv_core.figures.export import Painter, to_csv, to_html, to_image
 from tests.e2e.steps import assert_keeps_to_itself
-from tests.report import samples
+from tests.figures import samples
 
 ROOT = Path(__file__).parents[2]
 FIGURES = samples.every_figure()
@@ -136,7 +136,7 @@ def test_a_browser_that_does_not_start_is_a_sentence() -> None:
 
 def test_closing_ends_the_browser(chromium: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROWSER_PATH", chromium)
-    export.warm_up()
+    to_image(FIGURES["predicted_epsilon"], "svg")
     warm = export._PAINTER._kaleido
     to_image(FIGURES["predicted_epsilon"], "svg")
     assert export._PAINTER._kaleido is warm is not None, "the browser stays warm"

@@ -9,7 +9,7 @@ import pytest
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.tables import TableRow, run_table
 from fairpriv_core.figures.inverse import say_answer, smallest_epsilon
-from tests.report.samples import record
+from tests.figures.samples import record
 
 
 def rows(*found: tuple[float, float, float | None], **changes: Any) -> list[TableRow]:

@@ -16,9 +16,9 @@ from fairpriv_core.documents.markdown import escape, write_markdown
 from fairpriv_core.documents.report_data import ReportData
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
+from tests.documents.made_up import Told, make_data, make_record, tell, tell_run
+from tests.figures.makers import list_makers, note_makers
 from tests.many import AGES, draw_scores, make_ages, measure_privately
-from tests.report.made_up import Told, make_data, make_record, tell, tell_run
-from tests.report.makers import list_makers, note_makers
 
 SHARES = re.compile(r"\b(accuracy|rate|gap|decided)\b")
 

@@ -11,7 +11,7 @@ import pytest
 from fairpriv_core.documents.document import Audience
 from fairpriv_core.documents.forms import open_report
 from fairpriv_core.documents.notebook import write_notebook
-from tests.report.made_up import ADULT, PAID, RAW, Told, make_data, tell_run
+from tests.documents.made_up import ADULT, PAID, RAW, Told, make_data, tell_run
 
 GAP = "demographic_parity_gap"
 

@@ -25,7 +25,7 @@ from fairpriv_core.figures.styles import (
     style_of,
 )
 from fairpriv_core.methods.catalog import methods
-from tests.report import samples
+from tests.figures import samples
 
 FIGURES = samples.every_figure()
 THEME_NAMES: tuple[ThemeName, ...] = ("light", "dark")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from examples.make_results import render_documents
-from fairpriv_core.documents.results import configs_of, judge, read_records, read_spec, render_results
+from examples.results_page import configs_of, judge, read_records, read_spec, render_results
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.accountants import epsilon

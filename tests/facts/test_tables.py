@@ -12,7 +12,7 @@ from fairpriv_core.facts.run_facts import for_audience
 from fairpriv_core.facts.tables import REPLAYED, UNPROVED, format_claim, parameter_diff, read_outcome, run_table
 from fairpriv_core.records.record import RAW
 from tests.facts.told import tell
-from tests.report.samples import record
+from tests.figures.samples import record
 
 
 def changed(seed: int, **config: object) -> dict[str, object]:

@@ -11,8 +11,8 @@ from fairpriv_core.facts.tables import run_table
 from fairpriv_core.figures.explored import draw_explored, read_explored
 from fairpriv_core.figures.frontier import END_NAMES, Wanted
 from fairpriv_core.records.record import RunRecord
-from tests.report.made_up import ADULT
-from tests.report.samples import group_list, record
+from tests.documents.made_up import ADULT
+from tests.figures.samples import group_list, record
 
 METRIC = "demographic_parity_gap"
 RELEASED = {"released_gaps": {METRIC: 0.05}, "released_gap_errors": {METRIC: 0.01}}

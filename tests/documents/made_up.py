@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fairpriv_core.documents.report_data import ReportData, Spent
+from fairpriv_core.documents.report_data import ReportData
 from fairpriv_core.facts.run_facts import RunFacts, read_facts
+from fairpriv_core.ledger.report import Spent
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.release import Kind
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
-from fairpriv_core.documents.paper_prose import count_made
 from fairpriv_core.papers.cited import CITED
 from fairpriv_core.papers.preset import Paper, Preset
-from fairpriv_core.papers.printed import format_agreement
+from fairpriv_core.papers.printed import format_agreement, set_beside
 from fairpriv_core.papers.results import Made
 from fairpriv_core.papers.scoreboard import (
-    count_claims,
     format_figure_verdict,
     format_main_claim,
-    is_tested,
     list_claims,
     list_printed,
 )
@@ -90,3 +88,34 @@ def _table(rows: Sequence[Mapping[str, str]]) -> str:
     heads = list(rows[0])
     lines = [heads, ["---"] * len(heads), *[[row[name] for name in heads] for row in rows]]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def is_tested(preset: Preset, made: Mapping[str, Made]) -> bool:
+    """Return whether a number of ours says anything of what a figure or table says or prints."""
+    runs = _find_runs(preset, made)
+    claimed = [row.status for row in list_claims(preset, runs) if row.seeds]
+    printed = [one.status for one in set_beside(preset, runs) if one.status]
+    return bool({*claimed, *printed} - {"not_tested"})
+
+
+def count_claims(presets: Iterable[Preset], made: Mapping[str, Made]) -> Counter[str]:
+    """Return how many cases of claims have each status; without results a claim is open."""
+    return Counter(row.status for preset in presets for row in list_claims(preset, _find_runs(preset, made)))
+
+
+def _find_runs(preset: Preset, made: Mapping[str, Made]) -> Runs:
+    return made[preset.id].runs if preset.id in made else ()
+
+
+def count_made(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
+    """Return the sentence on how many figures and tables have results here, and how many wait."""
+    presets = [preset for paper in papers.values() for preset in paper.presets]
+    ready = sum(preset.id in made for preset in presets)
+    waiting = sum(bool(preset.waits_for) for preset in presets)
+    left = len(presets) - ready - waiting
+    parts = (
+        f"{ready} of the {len(presets)} figures and tables of the papers have results here",
+        f"{waiting} wait{'s' if waiting == 1 else ''} for what is not built yet" if waiting else "",
+        f"{left} can run and {'has' if left == 1 else 'have'} no results yet" if left else "",
+    )
+    return "; ".join(part for part in parts if part) + "."

@@ -13,7 +13,7 @@ from fairpriv_core.figures.comparison import compare_groups, compare_points
 from fairpriv_core.figures.draw import draw
 from fairpriv_core.stats import mean_interval
 from tests.facts.told import tell
-from tests.report.samples import record
+from tests.figures.samples import record
 
 RATES = ((0.20, 0.30), (0.24, 0.30), (0.22, None))
 

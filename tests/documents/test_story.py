@@ -17,8 +17,8 @@ from fairpriv_core.documents.forms import OF_STORY, forms_of, open_report
 from fairpriv_core.documents.slides import can_write_slides, write_slides
 from fairpriv_core.documents.story import Bars, Crowd, Curve, Lists, Odds, Story, tell_story
 from fairpriv_core.documents.story_page import write_story
-from tests.report.made_up import ADULT, PAID, Told, make_data, make_record, tell, tell_run
-from tests.report.test_policy import find_raw
+from tests.documents.made_up import ADULT, PAID, Told, make_data, make_record, tell, tell_run
+from tests.documents.test_policy import find_raw
 
 RUNS = (
     tell_run("a" * 16, method="none", threat_model=None, epsilon=None, paid=False, data=ADULT),
