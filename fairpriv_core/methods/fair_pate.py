@@ -50,7 +50,7 @@ class FairPate(Votes):
     )
     FOUND_ON: ClassVar[str] = "Adult"
 
-    learning_rate: float = fields.shared("learning_rate", 0.01)
+    learning_rate: float = fields.shared("learning_rate", 0.005)
     public_share: float = parameter(
         0.2,
         "Public share",
@@ -67,7 +67,7 @@ class FairPate(Votes):
         log=True,
     )
     answers_gap: float = parameter(
-        fields.USUAL_GAP,
+        0.02,
         "Gap of answers",
         "Largest difference between two groups' shares of a label among the answers that the student learns from.",
         low=0.0,

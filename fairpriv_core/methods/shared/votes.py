@@ -41,7 +41,7 @@ from fairpriv_core.seeds import public_generator
 ONE_VOTE = math.sqrt(2.0)  # how far one vote that moves from one label to another moves the histogram, in L2
 TEACHING: dict[str, Any] = {"epochs": 20, "learning_rate": 0.05}  # of some hundred rows
 _BATCH = 32  # of a teacher, whose part may have fewer rows
-_ROWS, _MOST = 150, 250  # rows for each teacher, and teachers, where their number is not set
+_ROWS, _MOST = 80, 400  # rows for each teacher, and teachers, where their number is not set
 _LARGEST = 1000.0  # of a teacher's feature
 _LEAST_TOLD = 30.0  # exact answers that all noisy ones must be worth
 _UNASKED = -1
