@@ -27,16 +27,6 @@ class Cited:
 
 CITED = (
     Cited(
-        "sf_pate",
-        "SF-PATE",
-        "Teachers learn from separate parts of the data, and a student learns from their noisy votes.",
-        "Tran, Zhu, Fioretto and Van Hentenryck (2022), SF-PATE: scalable, fair, and private aggregation of teacher "
-        "ensembles",
-        ("dp_fermi", "fairdp_certified"),
-        "attribute",
-        ("votes",),
-    ),
-    Cited(
         "pflr",
         "PFLR*",
         "A logistic regression whose objective, with a fairness penalty, is made a polynomial and then noised.",
