@@ -39,8 +39,8 @@ class FairPate(Votes):
         style=Style("green", "longdash", "x"),
         summary="Teachers on separate parts label a public part by noisy votes; a student learns from the answers that "
         "keep demographic parity; protects whole records.",
-        citation="Yaghini, Liu, Boenisch and Papernot (2023), Learning with impartiality to walk on the Pareto frontier of fairness, "
-        "privacy, and utility",
+        citation="Yaghini, Liu, Boenisch and Papernot (2023), Learning with impartiality to walk on the Pareto "
+        "frontier of fairness, privacy, and utility",
         threat_model="record",
         pursued=("decisions",),
         only=("demographic_parity",),

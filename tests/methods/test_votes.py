@@ -10,6 +10,10 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from fairpriv_core.audit.attack import replay_worlds
+from fairpriv_core.audit.canary import choose_pair, list_pairs, measure_distance
+from fairpriv_core.audit.canary import make_data as make_canaries
+from fairpriv_core.audit.observe import RecordingMechanism as ObservedMechanism
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import evaluate, predict_proba
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
@@ -22,6 +26,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
+from fairpriv_core.runs.audit import AuditPlan, attack_pair, make_trainer
 from tests.methods.harness import RecordingMechanism, make_data, make_three, train
 
 DELTA = 1e-5
@@ -203,6 +208,29 @@ def test_answers_that_would_part_the_groups_are_not_used(gap: float) -> None:
     shares = [answers[used & (group == a)].mean() for a in (0, 1)]
     assert abs(shares[0] - shares[1]) <= gap + 0.05
     assert used.all() == (gap == 1.0)
+
+
+@pytest.mark.parametrize(
+    ("method", "rows"),
+    [
+        (SfPate(teachers=24, queries=5, epochs=1), 24),
+        (FairPate(teachers=30, queries=5, epochs=1, public_share=0.25), 40),
+    ],
+)
+def test_an_attack_meets_the_bound_and_does_not_exceed_it(method: SfPate | FairPate, rows: int) -> None:
+    """Teachers have a row each, so that one person turns a vote on every question: all that is counted can be seen."""
+    known = method.calibrated(epsilon=12.0, delta=DELTA, n_train=rows)
+    fit = make_trainer(known, notion="demographic_parity", seed=0)
+    data = make_canaries(rows=rows, isolated=2, groups=2, seed=0)
+    pair = choose_pair(fit, list_pairs(data, nulled=known.info.threat_model == "record"), seed=0)
+    recorder = ObservedMechanism(0)
+    fit([pair.first], [recorder])
+    (first,), (second,) = replay_worlds(fit, [pair], [recorder.releases])
+    assert measure_distance(first, second) == pytest.approx(5 / known.noise() ** 2)
+    plan = AuditPlan(runs=60)
+    found = attack_pair(known, pair, notion="demographic_parity", delta=DELTA, plan=plan, report=lambda _: None)
+    assert found["refuted"] is False
+    assert 3.0 < found["profile"][0]["lower_bound_curve"] < 12.0
 
 
 def test_public_rows_are_in_no_part_and_their_labels_are_not_read() -> None:
