@@ -145,6 +145,10 @@ def test_an_epsilon_too_small_for_its_questions_is_refused_in_one_sentence() -> 
     method = SfPate().calibrated(epsilon=0.1, delta=DELTA, n_train=5000)
     with pytest.raises(BadInput, match=r"^epsilon is too small for 5,000 questions to 62 teachers: all noisy answers"):
         method.require_possible(PARITY, n_train=5000, groups=2)
+    few = SfPate(queries=15, teachers=8, noise_votes=1.0)
+    few.require_possible(PARITY, n_train=240, groups=2)  # where so few are asked, noise is not what lacks
+    with pytest.raises(BadInput, match=r"15 questions to 8 teachers: .* as 1 exact ones at best, and 8 are needed"):
+        dataclasses.replace(few, noise_votes=12.0).require_possible(PARITY, n_train=240, groups=2)
     enough = SfPate().calibrated(epsilon=4.0, delta=DELTA, n_train=5000)
     enough.require_possible(PARITY, n_train=5000, groups=2)
 

@@ -43,7 +43,7 @@ TEACHING: dict[str, Any] = {"epochs": 20, "learning_rate": 0.05}  # of some hund
 _BATCH = 32  # of a teacher, whose part may have fewer rows
 _ROWS, _MOST = 80, 400  # rows for each teacher, and teachers, where their number is not set
 _LARGEST = 1000.0  # of a teacher's feature
-_LEAST_TOLD = 30.0  # exact answers that all noisy ones must be worth
+_LEAST_TOLD = 30.0  # exact answers that all noisy ones must be worth, where so many are asked for
 _UNASKED = -1
 
 Learner = Plain | FLd
@@ -107,10 +107,11 @@ class Votes(Private, FitsAlone):
         """
         asked, voters, noise = self.asked(n_train), self.voters(n_train), self.noise()
         told = asked * math.erf(voters / (2.0 * math.sqrt(2.0) * noise)) ** 2 if noise else math.inf
-        if told < _LEAST_TOLD:
+        needed = min(_LEAST_TOLD, asked / 2.0)  # of few questions, noise may take half
+        if told < needed:
             raise BadInput(
                 f"epsilon is too small for {asked:,} questions to {voters} teachers: all noisy answers together tell "
-                f"as much as {told:.0f} exact ones at best, and {_LEAST_TOLD:.0f} are needed; take a larger epsilon, "
+                f"as much as {told:.0f} exact ones at best, and {needed:.0f} are needed; take a larger epsilon, "
                 "more rows or more teachers.",
                 field="epsilon",
             )
