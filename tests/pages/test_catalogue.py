@@ -46,7 +46,7 @@ TOY_NOTION = Notion(
     misleads="It does not look at misses.",
 )
 DATA = {"dataset": "synthetic", "sensitive": "group", "rows": 600}
-QUICK = {"epochs": 2, "iterations": 2, "batch_size": 50, "teachers": 30}
+QUICK = {"epochs": 2, "iterations": 2, "batch_size": 50}
 MOST = 6
 
 

@@ -41,7 +41,8 @@ from fairpriv_core.seeds import public_generator
 ONE_VOTE = math.sqrt(2.0)  # how far one vote that moves from one label to another moves the histogram, in L2
 TEACHING: dict[str, Any] = {"epochs": 20, "learning_rate": 0.05}  # of some hundred rows
 _BATCH = 32  # of a teacher, whose part may have fewer rows
-_ROWS, _MOST = 80, 400  # rows for each teacher, and teachers, where their number is not set
+_ROWS, _LEAST_ROWS = 80, 10  # for each teacher, where their number is not set
+_FEW, _MOST = 60, 400  # teachers: below so few each has fewer rows
 _LARGEST = 1000.0  # of a teacher's feature
 _LEAST_TOLD = 30.0  # exact answers that all noisy ones must be worth, where so many are asked for
 _UNASKED = -1
@@ -57,7 +58,8 @@ class Votes(Private, FitsAlone):
         None,
         "Teachers",
         f"Models that vote, each trained on its own part of the rows; empty: one for each {_ROWS} rows, at most "
-        f"{_MOST}. More of them drown out more noise, and each knows less.",
+        f"{_MOST}, and {_FEW} where each then has {_LEAST_ROWS} rows. More of them drown out more noise; each knows "
+        "less.",
         low=2,
         high=10_000,
         log=True,
@@ -93,7 +95,8 @@ class Votes(Private, FitsAlone):
     def voters(self, n_train: int) -> int:
         """Return the number of teachers."""
         rows = self.taught(n_train)
-        return min(self.teachers or min(max(rows // _ROWS, 2), _MOST), max(rows, 1))
+        usual = min(max(rows // _ROWS, min(rows // _LEAST_ROWS, _FEW), 2), _MOST)
+        return min(self.teachers or usual, max(rows, 1))
 
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
         """One histogram a question."""
