@@ -18,6 +18,7 @@ bounds each step, so that no parameter of a teacher overflows.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -84,9 +85,9 @@ class Votes(Private, FitsAlone):
         names = ("epochs", "learning_rate", "optimizer", "hidden_layers", "width")
         return {"batch_size": None, **{name: getattr(self, name) for name in names}}  # as few rows as suit so many
 
+    @abstractmethod
     def asked(self, n_train: int) -> int:
         """Return how many questions are asked: a public number."""
-        raise NotImplementedError
 
     def taught(self, n_train: int) -> int:
         """Return how many rows are dealt to teachers."""
