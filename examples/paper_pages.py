@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from fairpriv_core.papers.cited import CITED
 from fairpriv_core.papers.preset import Paper, Preset
 from fairpriv_core.papers.printed import format_agreement, set_beside
 from fairpriv_core.papers.results import Made
@@ -28,7 +27,6 @@ setting and numbers. `python examples/make_papers_results.py` writes them.
 
 A statement is counted once for each case that it must hold in. *Tested* are figures and tables of which a number of
 ours says anything. Of printed numbers those are counted that ours agree with, by each reading of the paper."""
-_ONLY_CITED = "The papers cite more methods that are private and fair. These do not run here yet:"
 _HOW = """A case agrees where our whole 95 % interval over seeds lies within what is expected, differs where it lies
 outside, and is open where the seeds do not settle it. A promise about single runs is judged by the share of runs
 that break it. What is compared at an accuracy that the paper does not name must hold at each that its authors'
@@ -51,13 +49,7 @@ def render_index(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
             | _stand(paper.presets, made)
             | {"what it says above all": format_main_claim(paper, made)}
         )
-    parts = [_INDEX.format(progress=count_made(papers, made)), _table(rows), _ONLY_CITED]
-    cited = [
-        {"method": f"{one.title}: {one.citation}", "cited by": ", ".join(papers[each].name for each in one.cited_by)}
-        | {"what it does": one.summary}
-        for one in CITED
-    ]
-    return "\n\n".join([*parts, _table(cited)]) + "\n"
+    return "\n\n".join([_INDEX.format(progress=count_made(papers, made)), _table(rows)]) + "\n"
 
 
 def render_paper(paper: Paper, made: Mapping[str, Made]) -> str:

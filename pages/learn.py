@@ -74,8 +74,8 @@ def _show(card: Card) -> None:
 
 
 def _offer_ways(card: Card) -> None:
-    if card.kind in ("Ideas", "Only cited"):
-        link_to(card.page, "See it at work" if card.kind == "Ideas" else "What runs here")
+    if card.kind == "Ideas":
+        link_to(card.page, "See it at work")
         return
     if card.kind == "Notions" and notions()[card.name].is_level:
         st.caption("Every run measures it. No run aims at it.")

@@ -234,11 +234,16 @@ def check_replay(method: Method, make: Make, notion: str, recorded: Recorded) ->
     """All that leaves follows from the releases: with the protected values made garbage the same bits come out.
 
     Recorded releases are given out again, whatever goes in. Of a method that protects the attribute, the sensitive
-    column is replaced; of one that protects records, every feature, label and group, but not the number of rows.
+    column is replaced; of one that protects records, every feature, label and group, but not the number of rows, nor
+    features and groups of rows that it says are public.
     """
     whole, data = method.info.threat_model == "record", recorded.data
     column = np.random.default_rng(1).integers(0, data.groups, data.n)
     garbage = with_group(make(n=data.n, seed=9) if whole else data, column)  # groups of other sizes too
+    public = method.public_rows(data.n, seed=0)
+    if public is not None:
+        garbage = dataclasses.replace(garbage, X=np.where(public[:, None], data.X, garbage.X))
+        garbage = with_group(garbage, np.where(public, data.group, garbage.group))
     mechanism = RecordingMechanism(1, along=recorded.releases)
     (replayed,) = train(method, [garbage], [mechanism], notion=notion)
     what = "records" if whole else "the sensitive column"
@@ -306,6 +311,7 @@ def check_bounds(method: Method, data: Dataset, notion: str) -> dict[str, float]
         data,
         whole_record=method.info.threat_model == "record",
         seed=0,
+        public=method.public_rows(data.n, seed=0),
     )
     shares: dict[str, float] = {}
     for name, share in found.list_shares():

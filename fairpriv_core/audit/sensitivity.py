@@ -88,16 +88,21 @@ class Replays:
                 yield nothing, whole, np.sum([part.value for part in parts], axis=0)
 
 
-def replay_others(train: Train, data: Dataset, *, whole_record: bool, seed: int) -> Replays:
+def replay_others(
+    train: Train, data: Dataset, *, whole_record: bool, seed: int, public: np.ndarray | None = None
+) -> Replays:
     """Record a run on `data` and replay it on data that differ in one person, and in everybody.
 
-    With `whole_record` features, label and group change, which may be null; else the group alone.
+    With `whole_record` features, label and group change, which may be null; else the group alone. Rows that are
+    `public` (n,) stay as they are.
     """
     base = RecordingMechanism(seed)
     train([data], [base])
     draw = public_generator(seed, "audited records")
-    longest = int(np.linalg.norm(data.X, axis=1).argmax())  # which moves most where rows are to be shortened
-    order = np.array([longest, *(row for row in draw.permutation(data.n).tolist() if row != longest)])
+    drawn = draw.permutation(data.n)
+    drawn = drawn if public is None else drawn[~public[drawn]]
+    longest = drawn[np.linalg.norm(data.X[drawn], axis=1).argmax()]  # which moves most where rows are to be shortened
+    order = np.array([longest, *drawn[drawn != longest]])
     pairs = [
         (_change_one(data, place, int(row), whole_record), order[[place]]) for place, row in enumerate(order[:_ONE])
     ]
@@ -128,16 +133,18 @@ def list_shapes(data: Dataset) -> dict[str, Dataset]:
 
 
 def measure_sensitivities(
-    train: Train, data: Dataset, *, changes: int, whole_record: bool, seed: int
+    train: Train, data: Dataset, *, changes: int, whole_record: bool, seed: int, first: int = 0
 ) -> list[MeasuredSensitivity]:
     """Return the most that a record added to each kind of release, over `changes` records that change.
 
     With `whole_record` features, label and group change, else the group alone. Releases of all rows are compared with
-    the unchanged data's: the full move of an attribute, half the move of a record (which is null in between).
+    the unchanged data's: the full move of an attribute, half the move of a record (which is null in between). Rows
+    before the `first` stay as they are.
     """
     base = RecordingMechanism(seed)
     train([data], [base])
-    rows = public_generator(seed, "audited records").permutation(data.n)[np.arange(changes) % data.n]
+    order = first + public_generator(seed, "audited records").permutation(data.n - first)
+    rows = order[np.arange(changes) % len(order)]
     changed = [_change(data, int(row), place, whole_record) for place, row in enumerate(rows)]
     forced = [np.array([row]) for row in rows]
     moved = replay(train, changed, [base.releases] * changes, forced=forced)
@@ -150,12 +157,14 @@ def measure_sensitivities(
 
 
 def measure_shapes(
-    train: Train, data: Dataset, *, changes: int, whole_record: bool, seed: int
+    train: Train, data: Dataset, *, changes: int, whole_record: bool, seed: int, first: int = 0
 ) -> list[MeasuredSensitivity]:
     """Return `measure_sensitivities` over all of `list_shapes`: the largest of each release, and how many."""
     found: dict[str, list[MeasuredSensitivity]] = defaultdict(list)
     for shape in list_shapes(data).values():
-        for one in measure_sensitivities(train, shape, changes=changes, whole_record=whole_record, seed=seed):
+        for one in measure_sensitivities(
+            train, shape, changes=changes, whole_record=whole_record, seed=seed, first=first
+        ):
             found[one.release].append(one)
     return [
         MeasuredSensitivity(name, max(one.largest for one in each), sum(one.measured for one in each))

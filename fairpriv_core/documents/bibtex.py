@@ -79,6 +79,20 @@ _WORKS = (
         "ACM SIGSAC Conference on Computer and Communications Security",
     ),
     Work(
+        "tran2022sfpate",
+        "Tran, Cuong and Zhu, Keyu and Fioretto, Ferdinando and Van Hentenryck, Pascal",
+        "SF-PATE: Scalable, Fair, and Private Aggregation of Teacher Ensembles",
+        2022,
+        "arXiv:2204.05157",
+    ),
+    Work(
+        "yaghini2023impartiality",
+        "Yaghini, Mohammad and Liu, Patty and Boenisch, Franziska and Papernot, Nicolas",
+        "Learning with Impartiality to Walk on the Pareto Frontier of Fairness, Privacy, and Utility",
+        2023,
+        "arXiv:2302.09183",
+    ),
+    Work(
         "mozannar2020private",
         "Mozannar, Hussein and Ohannessian, Mesrob I. and Srebro, Nathan",
         "Fair Learning with Private Demographic Data",

@@ -6,8 +6,7 @@ from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import list_names
-from fairpriv_core.papers.cited import CITED
-from fairpriv_core.papers.preset import MethodTable, Paper
+from fairpriv_core.papers.preset import MethodTable
 
 _PROTECTS = {"attribute": "attribute", "record": "whole record", None: "nothing"}
 
@@ -44,9 +43,6 @@ def _name_notions(pursued: tuple[str, ...]) -> str:
     return f"all but {list_names(left)}" if left else f"all {len(pursued)}"
 
 
-def format_methods(paper: Paper) -> str:
-    """Return the sentences on a table's notions, and on the methods that the paper cites and that are not here."""
-    named = ", ".join(notion.title.lower() for notion in notions().values())
-    absent = [one.title for one in CITED if paper.id in one.cited_by]
-    not_here = f" Of the works that it cites, these do not run here: {', '.join(absent)}." if absent else ""
-    return f"Notions: {named}.{not_here}"
+def format_notions() -> str:
+    """Return the sentence on a table's notions."""
+    return f"Notions: {', '.join(notion.title.lower() for notion in notions().values())}."

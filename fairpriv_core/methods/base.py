@@ -9,6 +9,8 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, Literal, Protocol, Self
 
+import numpy as np
+
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.notions.catalog import notions
@@ -218,6 +220,9 @@ class Method(Protocol):
     def decides_by_group(self) -> bool:
         """Return whether predictions of a model that is trained with these settings need the group."""
 
+    def public_rows(self, n_train: int, seed: int) -> np.ndarray | None:
+        """Return which rows (n,) have features and groups that epsilon does not protect; None where it protects all."""
+
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; raises RunFailed where the run cannot go on."""
 
@@ -248,6 +253,9 @@ class Pursuing:
     def decides_by_group(self) -> bool:
         """Whether predictions need the group, whatever the settings are."""
         return self.info.needs_group_at_prediction
+
+    def public_rows(self, n_train: int, seed: int) -> np.ndarray | None:
+        """No row is set apart."""
 
 
 class FitsMany(Pursuing, ABC):

@@ -22,6 +22,7 @@ from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.dpsgd_f import DpsgdF
 from fairpriv_core.methods.dpsgd_global_adapt import DpsgdGlobalAdapt
 from fairpriv_core.methods.f_ld import FLd
+from fairpriv_core.methods.fair_pate import FairPate
 from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.fairlens import FairLens
@@ -39,6 +40,7 @@ from fairpriv_core.methods.pf_ld_record import PfLdRecord
 from fairpriv_core.methods.raco_dp import RacoDp
 from fairpriv_core.methods.randomized_response import ResponseReductions
 from fairpriv_core.methods.reductions import Reductions
+from fairpriv_core.methods.sf_pate import SfPate
 from fairpriv_core.methods.smoothing import DpsgdSmooth, FairSmooth
 from fairpriv_core.methods.zafar import Zafar
 
@@ -58,6 +60,7 @@ _METHODS: tuple[type[Method], ...] = (
     JagielskiPost,
     GroupThresholds,
     JagielskiIn,
+    SfPate,
     # whole records are protected
     DpSgd,
     DpFedAvg,
@@ -77,6 +80,7 @@ _METHODS: tuple[type[Method], ...] = (
     OneReleaseRecord,
     GroupThresholdsRecord,
     DpFermiRecord,
+    FairPate,
 )
 
 #: whose methods there are, each with the heading that they stand under: the order of every list and chart

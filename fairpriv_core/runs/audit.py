@@ -187,7 +187,10 @@ def _measure(method: Method, notion: str, plan: AuditPlan, report: Report) -> tu
     report("measuring what single records add")
     train = make_trainer(method, notion=notion, seed=plan.seed)
     data = make_data(rows=plan.rows, isolated=_ISOLATED, groups=2, seed=plan.seed)
-    reach = measure_shapes(train, data, changes=plan.changes, whole_record=_nulls(method), seed=plan.seed)
+    public = method.public_rows(plan.rows, plan.seed)
+    first = 0 if public is None else int(public.sum())
+    how: dict[str, Any] = {"whole_record": _nulls(method), "seed": plan.seed, "first": first}
+    reach = measure_shapes(train, data, changes=plan.changes, **how)
     noise = measure_noise(record_runs(train, data, runs=_NOISE_RUNS, seed=plan.seed))
     measured = None if noise is None else cast(MeasuredNoise, asdict(noise))
     return [cast(Reach, asdict(one)) for one in reach], measured
@@ -306,10 +309,18 @@ def with_fields(method: Method, **values: Any) -> Method:
 
 
 def make_trainer(method: Method, *, notion: str, seed: int) -> Train:
-    """Return a function that trains `method` once for each data set and mechanism."""
+    """Return a function that trains `method` once for each data set and mechanism.
+
+    What is attacked stands last in a data set: the first rows take the places of those that the method has as public.
+    """
 
     def fit(data: Sequence[Dataset], mechanisms: Sequence[Mechanism]) -> list[Fitted]:
         trainings = [Training(notions()[notion], seed, mechanism, Unwatched()) for mechanism in mechanisms]
+        public = method.public_rows(data[0].n, seed)
+        if public is not None:
+            places = np.empty(len(public), dtype=np.int64)
+            places[np.argsort(~public, kind="stable")] = np.arange(len(public))
+            data = [each.take(places) for each in data]
         return method.fit_many([method] * len(data), data, trainings)
 
     return Train(fit, alone=isinstance(method, FitsAlone))

@@ -29,6 +29,7 @@ from fairpriv_core.methods import (
     dp_fermi_record,
     dp_is_sgd,
     dpsgd_f,
+    fair_pate,
     fairdp_adaptive,
     fairdp_certified,
     fairlens,
@@ -40,6 +41,7 @@ from fairpriv_core.methods import (
     pf_ld,
     pf_ld_record,
     raco_dp,
+    sf_pate,
 )
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.shared import (
@@ -50,6 +52,7 @@ from fairpriv_core.methods.shared import (
     penalty_weight,
     releases,
     setting,
+    votes,
 )
 from fairpriv_core.methods.shared.lagrangian import constraint_norms
 from tests.methods.examples.catalog import CASES, EXAMPLES, in_two_epochs
@@ -183,7 +186,27 @@ class LooksAtItsSample(fairlens.FairLensPublishedRule):
         self.arrays["clipping"], self.arrays["boundary"] = held["clipping"], held["boundary"]
 
 
+def dealt_by(column: Callable[[Dataset], np.ndarray]) -> Callable[..., Any]:
+    """Rows are dealt to teachers in the order of what they hold."""
+
+    def build(honest: Callable[..., Any]) -> Callable[..., Any]:
+        def teach(learner: Any, data: Dataset, parts: list[np.ndarray], training: Any) -> Any:
+            rows = np.sort(np.unique(np.concatenate(parts)))
+            rows = rows[np.argsort(column(data)[rows], kind="stable")]
+            sorted_parts = [np.resize(rows[place :: len(parts)], len(parts[0])) for place in range(len(parts))]
+            return honest(learner, data, sorted_parts, training)
+
+        return teach
+
+    return build
+
+
 MOVES: dict[str, Fault] = {
+    "teachers dealt by a feature": Fault(
+        replacing(fair_pate, "train_teachers", dealt_by(lambda data: data.X[:, 0])), "fair_pate-1"
+    ),
+    "a vote of which half is declared to move": Fault(replacing(votes, "Release", declared_short), "sf_pate-0"),
+    "teachers dealt by group": Fault(replacing(sf_pate, "train_teachers", dealt_by(lambda data: data.y)), "sf_pate-0"),
     "sizes that are declared to move by half": Fault(replacing(dp_is_sgd, "Release", declared_short), "dp_is_sgd-0"),
     "sizes of which one is declared to move": Fault(replacing(pf_ld, "MOVED", lambda _: 1.0), "pf_ld-0"),
     "pf_ld without clipping": Fault(replacing(setting, "clip_positive", lambda _: unclipped), "pf_ld-0"),
@@ -448,7 +471,36 @@ def prices_of_exact_counts(honest: Callable[..., Any]) -> Callable[..., Any]:
     return find
 
 
+def exact_answers(honest: Callable[..., Any]) -> Callable[..., Any]:
+    def ask(method: Any, questions: np.ndarray, labels: int, teach: Any, train: Dataset, training: Any) -> np.ndarray:
+        honest(method, questions, labels, teach, train, training)
+        exact: np.ndarray = votes.count_votes(teach(), questions, labels).argmax(axis=1)
+        return exact
+
+    return ask
+
+
+def used_by_labels(honest: Callable[..., Any]) -> Callable[..., Any]:
+    """An answer is not used where it is wrong."""
+
+    def fit(method: Any, train: Dataset, training: Any) -> Any:
+        pool = train.take(method._draw_public(train.n, training.seed)[: method.asked(train.n)])
+        chosen = fair_pate.choose_answers
+        fair_pate.choose_answers = lambda answers, *rest, **how: chosen(answers, *rest, **how) & (answers == pool.y)
+        try:
+            return honest(method, train, training)
+        finally:
+            fair_pate.choose_answers = chosen
+
+    return fit
+
+
 LEAKS: dict[str, Fault] = {
+    "answers of exact votes on groups": Fault(replacing(votes.Votes, "ask", exact_answers), "sf_pate-0"),
+    "answers of exact votes on labels": Fault(replacing(votes.Votes, "ask", exact_answers), "fair_pate-0"),
+    "answers judged by labels of the public part": Fault(
+        replacing(fair_pate.FairPate, "fit", used_by_labels), "fair_pate-0"
+    ),
     "exact shares of groups": Fault(replacing(functional_mechanism.Released, "_share_groups", exact_shares), "pflr-0"),
     "shares of features by exact covariances": Fault(
         replacing(functional_mechanism.Released, "release", exact_covariances), "adfc-0"

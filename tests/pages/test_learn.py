@@ -7,8 +7,6 @@ from pathlib import Path
 from fairpriv_core.figures.draw import draw
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.papers.catalog import papers
-from fairpriv_core.papers.cited import CITED
 from pages.widgets.learn.cards import list_cards
 from tests.pages.shown import Open, charts, said
 
@@ -19,7 +17,7 @@ IDEAS = (*OF_PRIVACY, *OF_RESULTS)
 
 
 def test_every_method_notion_and_idea_has_a_card() -> None:
-    assert set(list_cards()) == {*methods(), *notions(), *IDEAS, *[cited.name for cited in CITED]}
+    assert set(list_cards()) == {*methods(), *notions(), *IDEAS}
 
 
 def test_a_card_says_what_it_is_when_it_misleads_and_where_it_is_from() -> None:
@@ -38,15 +36,10 @@ def test_a_published_variant_says_why_its_claim_is_not_proved() -> None:
     assert "sign" in misleads["pf_ld"]
 
 
-def test_a_link_opens_its_card_and_one_that_is_only_cited_offers_no_run(open_page: Open) -> None:
+def test_a_link_opens_its_card(open_page: Open) -> None:
     page = open_page("learn", card="pf_ld")
     [chart] = charts(page).values()
     assert [item.value for item in page.header] == ["PF-LD"] and "fairness terms, counts" in chart["alt"]
-    for cited in CITED:
-        assert cited.name not in methods() and set(cited.cited_by) <= set(papers())
-        page = open_page("learn", card=cited.name)
-        assert [item.value for item in page.header] == [cited.title]
-        assert "It does not run here" in said(page, "markdown") and not page.button
 
 
 def test_words_find_a_card_of_any_kind_and_unknown_ones_say_so(open_page: Open) -> None:

@@ -442,7 +442,7 @@ FIGURE_1 = MethodTable(
     "stands what our versions of these works declare. A batch size is that of a model's training; what corrects a "
     "finished model counts all rows. Convergence is not declared. The paper claims its guarantee with mini-batches for "
     "DP-FERMI alone.",
-    methods=("jagielski_post", "jagielski_in", "randomized_response", "pf_ld", "fairlens", "dp_fermi"),
+    methods=("jagielski_post", "jagielski_in", "randomized_response", "pf_ld", "sf_pate", "fairlens", "dp_fermi"),
 )
 
 PAPER = Paper(

@@ -14,10 +14,9 @@ from fairpriv_core.methods.base import Method, MethodInfo, parameters
 from fairpriv_core.methods.catalog import CLAIMED, find_plugin, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
-from fairpriv_core.papers.cited import CITED, Cited
 from fairpriv_core.records.parameters import read_method
 
-KINDS = ("Ideas", "Notions", "Methods", "Only cited")
+KINDS = ("Ideas", "Notions", "Methods")
 _ROWS = 10_000
 _STEPS = ("primal", "dual")
 _PLAIN = {
@@ -50,11 +49,10 @@ class Card:
 
 @st.cache_resource
 def list_cards() -> dict[str, Card]:
-    """Return every card by name: ideas, notions and methods in the catalogues' order, then what is only cited."""
+    """Return every card by name: ideas, notions and methods in the catalogues' order."""
     cards = [_of_idea(idea) for idea in IDEAS]
     cards += [_of_notion(notion) for notion in notions().values()]
     cards += [_of_method(kind) for kind in methods().values()]
-    cards += [_of_cited(cited) for cited in CITED]
     return {card.name: card for card in cards}
 
 
@@ -82,14 +80,6 @@ def _of_method(kind: type[Method]) -> Card:
 
     caveats = tuple(_list_caveats(info))
     return Card(info.name, "Methods", info.title, info.summary, caveats, info.citation, draw=draw)
-
-
-def _of_cited(cited: Cited) -> Card:
-    def draw() -> FigureData:
-        return data_flow(Flow(cited.title, cited.protects, True, False, cited.releases))
-
-    caveats = ("It does not run here: the papers say too little to build it, and print no number for it.",)
-    return Card(cited.name, "Only cited", cited.title, cited.summary, caveats, cited.citation, draw=draw, page="papers")
 
 
 def _list_releases(kind: type[Method]) -> tuple[str, ...]:

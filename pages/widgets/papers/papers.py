@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import streamlit as st
 
-from fairpriv_core.documents.paper_methods import format_methods, list_methods
+from fairpriv_core.documents.paper_methods import format_notions, list_methods
 from fairpriv_core.documents.paper_prose import list_beside, list_cases
 from fairpriv_core.figures.paper_figures import draw_preset, format_sentences, is_raw, list_cells
 from fairpriv_core.methods.catalog import methods
@@ -119,7 +119,7 @@ def show_methods(paper: Paper, table: MethodTable) -> None:
     widths = {name: st.column_config.TextColumn(width=width) for name, width in _METHOD_WIDTHS.items()}
     alt = "What each method takes and needs, as its code declares it."
     st.dataframe(list_methods(table), key="paper_methods", hide_index=True, alt=alt, column_config=widths)
-    st.caption(plain(format_methods(paper)))
+    st.caption(plain(format_notions()))
     show_bibtex([cite(paper), *(methods()[name].info.citation for name in table.methods)], paper.id, "paper_methods")
 
 

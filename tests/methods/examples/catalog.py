@@ -27,12 +27,21 @@ from fairpriv_core.audit.trials import (
     with_large_batches,
 )
 from fairpriv_core.methods.base import Method, parameters
-from tests.methods.examples import certified, dp_sgd_family, fermi, first, one_release, record_fair, reductions
+from tests.methods.examples import (
+    certified,
+    dp_sgd_family,
+    fermi,
+    first,
+    one_release,
+    record_fair,
+    reductions,
+    votes,
+)
 from tests.methods.harness import make_data, make_images
 
 __all__ = ["CASES", "EXAMPLES", "Make", "labels_of", "on_images", "takes_images", "takes_modules", "trains_network"]
 MODULES = ("block", "cnn")
-_FAMILIES = (first, dp_sgd_family, record_fair, fermi, one_release, reductions, certified)
+_FAMILIES = (first, dp_sgd_family, record_fair, fermi, one_release, reductions, certified, votes)
 
 EXAMPLES: dict[str, tuple[Method, ...]] = {
     name: examples for family in _FAMILIES for name, examples in family.EXAMPLES.items()
