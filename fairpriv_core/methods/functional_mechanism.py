@@ -168,8 +168,10 @@ class Pflr(FunctionalMechanism):
         calibrates="noise_coefficients",
     )
 
+    FOUND_ON: ClassVar[str] = "Adult and Parkinson's"
+
     multiplier: float = _multiplier(0.5)
-    row_bound: float = _row_bound(6.0)
+    row_bound: float = _row_bound(4.0)
     noise_counts: float | None = fields.laplace_scale("Count noise", "the counts' shift of 1")
     noise_coefficients: float | None = fields.laplace_scale("Noise of coefficients", "what one record adds to all")
 

@@ -14,7 +14,7 @@ from fairpriv_core.text import Reporter
 from tests.facts.told import tell
 from tests.figures.samples import record as made_record
 
-AWARE = ("jagielski_post", "group_thresholds", "group_thresholds_record", "randomized_response")
+AWARE = ("jagielski_post", "group_thresholds", "group_thresholds_record", "dp2dp", "randomized_response")
 SETTINGS = {"randomized_response": {"procedure": "two_step"}}
 
 

@@ -55,7 +55,7 @@ EXAMPLES: dict[str, tuple[Method, ...]] = {
     ),
     "raco_dp": (
         RacoDp(epochs=4, sampling_rate=0.2, gap_target=0.01, noise_primal=1.5),
-        RacoDp(epochs=3, sampling_rate=0.1, hidden_layers=2, width=5, optimizer="sgd", averaged=0.0, noise_primal=1.5),
         RacoDp(epochs=4, sampling_rate=0.2, constraint="false_negatives", false_negative_bound=0.1, noise_primal=1.5),
+        RacoDp(epochs=3, sampling_rate=0.1, hidden_layers=2, width=5, optimizer="sgd", averaged=0.0, noise_primal=1.5),
     ),
 }
