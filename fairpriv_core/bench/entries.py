@@ -66,12 +66,11 @@ def score_file(path: Path, claim: Claim, suite: Suite) -> pd.DataFrame:
     found = _read(path, suite)
     lines: list[Line] = []
     with TemporaryDirectory() as folder:
-        for task_name, of_task in found.groupby("task", sort=False):
-            task = suite.find_task(str(task_name))
+        for _, rows in found.groupby(["task", "seed", "epsilon"], sort=False, dropna=False):
+            first = rows.iloc[0]
+            known = {**_describe(claim), "epsilon_asked": float(first.epsilon)}
             bench = Bench(suite, {}, Path(folder))
-            for seed, epsilon in dict.fromkeys(zip(of_task.seed.tolist(), of_task.epsilon.tolist(), strict=True)):
-                rows = of_task[(of_task.seed == seed) & (of_task.epsilon == epsilon)]
-                lines += _score(bench, task, seed, rows, {**_describe(claim), "epsilon_asked": epsilon})
+            lines += _score(bench, suite.find_task(str(first.task)), int(first.seed), rows, known)
     return build_lines(lines)
 
 
@@ -85,6 +84,8 @@ def _read(path: Path, suite: Suite) -> pd.DataFrame:
         raise BadInput(
             f"{path.name} must have the columns {', '.join(HEAD)} and no other; see to {wrong}.", field="file"
         )
+    if found.empty:
+        raise BadInput(f"{path.name} has no decisions.", field="file")
     if not found.epsilon.isin(suite.epsilons).all():
         budgets = ", ".join(f"{epsilon:g}" for epsilon in suite.epsilons)
         raise BadInput(f"every row must claim an epsilon, one of {budgets}.", field="epsilon")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import StringIO
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
@@ -30,7 +31,13 @@ _OUT = "The file of results, gone on with where it is there. Default: in ~/.fair
 
 @click.group(invoke_without_command=True)
 @click.option("--smoke", is_flag=True, help="The short form: Adult and made-up tables, without any file or network.")
-@click.option("--method", "methods", metavar="NAME", multiple=True, help="Of another package too; repeatable.")
+@click.option(
+    "--method",
+    "methods",
+    metavar="NAME",
+    multiple=True,
+    help="Its entry; fairpriv methods lists them. Repeatable. Default: the suite's entries.",
+)
 @click.option("--task", "tasks", metavar="NAME", multiple=True, help="Repeatable. Default: the standard ones.")
 @options.seeds
 @click.option("--trials", type=click.IntRange(min=1), help="Settings that were tried for this entry. Default: 1.")
@@ -64,8 +71,9 @@ def split(task: str, seed: int, out: str) -> None:
     check_folder(out)
     suite = read_suite()
     head, rows = list_rows(suite, suite.find_task(task), seed)
-    with read_path(out, field="out").open("w", encoding="utf-8", newline="") as file:
-        write_table(file, head, rows)
+    table = StringIO()
+    write_table(table, head, rows)
+    write_out(out, table.getvalue())
     say(f"{task}, seed {seed}, is in {out}.")
 
 
@@ -83,7 +91,7 @@ def enter(
 ) -> None:
     """Score decisions that were made elsewhere, a CSV file of task, seed, row, decision, epsilon, marked as claimed."""
     lines = score_file(read_path(file), Claim(name, protects, **more), read_suite())
-    place = _find_place(out, name)
+    place = _find_place(out, f"claimed_{name}")
     write_lines(lines, place)
     scored = f"{len(lines)} lines in {place}: {name} is on the boards, marked as claimed."
     print_answer(Answer({"out": str(place), "lines": len(lines)}, scored), as_json)

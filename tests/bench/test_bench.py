@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -143,6 +144,8 @@ Spoil = Callable[[pd.DataFrame], pd.DataFrame]
         (lambda rows: rows.assign(decision=2), "decision must be 0 or 1"),
         (lambda rows: rows.assign(row="a"), "seed and row must be whole numbers"),
         (lambda rows: rows.assign(task="mine"), "takes public data alone"),
+        (lambda rows: rows.assign(task=np.nan), "takes public data alone"),
+        (lambda rows: rows.iloc[:0], "has no decisions"),
     ],
 )
 def test_a_strangers_wrong_file_is_refused_in_one_sentence(
@@ -162,7 +165,7 @@ def test_a_strangers_decisions_are_scored_as_ours_are_and_marked_as_claimed(
     assert "3 trials must be paid" in call(*enter, "--name", "theirs", "--trials", "3").err
     assert "no method's of the catalogue" in call(*enter, "--name", QUICK).err
     assert call(*enter, "--name", "theirs", "--trials", "3", "--paid").code == 0
-    lines = read_lines([tmp_path / "results" / "theirs.parquet"])
+    lines = read_lines([tmp_path / "results" / "claimed_theirs.parquet"])
     assert {*lines.kind} == {"claimed"} and lines.epsilon.isna().all() and {*lines.epsilon_claimed} == {1.0}
     assert {*lines.notion} == {*read_suite().notions} and {*lines.trials} == {3}
     _, test = split_task(read_suite(), read_suite().find_task(TASK), 3, tmp_path)
@@ -234,3 +237,20 @@ def test_the_kept_results_are_of_every_standard_task_and_are_described() -> None
     known = json.loads(DESCRIBED.read_text(encoding="utf-8"))
     assert known == describe_file(KEPT, known["citeAs"])
     assert [each["name"] for each in known["recordSet"][0]["field"]] == [*COLUMNS]
+
+
+@pytest.mark.long
+def test_where_ranks_are_said_to_differ_they_are_the_same_with_other_seeds(call: Call, tmp_path: Path) -> None:
+    """The short suite with two other sets of seeds, about two minutes of a core each."""
+    boards = []
+    for seeds in ("3..5", "6..8"):
+        out = tmp_path / f"{seeds}.parquet"
+        assert call("bench", "--smoke", "--seeds", seeds, "--out", str(out)).code == 0
+        lines, asked = read_lines([out]), read_smoke()
+        boards.append(build_boards(lines, asked["notions"][0], asked["epsilons"][0], tasks=asked["tasks"]))
+    for one, other in zip(*boards, strict=True):
+        places = [{each.name: each for each in board.ranked} for board in (one, other)]
+        for board, (ahead, behind) in product((one, other), permutations(places[0], 2)):
+            own = places[board is other]
+            if board.differ(own[ahead], own[behind]) and (own[ahead].rank or 0) < (own[behind].rank or 0):
+                assert all((place[ahead].rank or 0) < (place[behind].rank or 0) for place in places), (ahead, behind)
