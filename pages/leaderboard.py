@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 import streamlit as st
 
 from fairpriv_core.bench.board import Board, build_boards
-from fairpriv_core.bench.costs import fold_costs, measure_costs, say_papers
+from fairpriv_core.bench.costs import Cost, fold_costs, measure_costs, say_papers
 from fairpriv_core.bench.lines import list_files, read_lines
 from fairpriv_core.bench.suite import Task, read_suite
 from fairpriv_core.documents.bench import Shown, list_curves, show_board, show_task
@@ -20,6 +18,7 @@ from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import enter, keep, mount_default, mount_index, publish
 
+Files = tuple[tuple[str, float], ...]
 _CHOICES = ("bench_notion", "bench_epsilon", "bench_board", "bench_task")
 
 
@@ -28,25 +27,22 @@ def show() -> None:
     enter("leaderboard")
     st.title("Leaderboard", anchor=False)
     st.markdown("Private and fair methods on the same public tasks, splits and budgets.")
-    files = list_files()
-    lines = attempt(lambda: _read(tuple((str(file), file.stat().st_mtime) for file in files)))
+    files = tuple((str(file), file.stat().st_mtime) for file in list_files())
+    lines = attempt(lambda: _read(files, is_open()))
     if lines is None:
         return
-    if not is_open():
-        able = [task.name for task in read_suite().tasks if task.data.get("dataset") in DATA]
-        lines = lines[lines.task.isin(able)]
     notion = _choose_notion()
     board = _choose_board(lines, notion)
     publish(_CHOICES)
     if board is not None:
         _show_board(board, lines)
     with st.expander("What privacy costs at an equal gap"):
-        costs = fold_costs(measure_costs(lines, notion))
+        costs = _measure(files, is_open(), notion)
         show_figure(draw_bench_costs(costs, notions()[notion].title), "bench_costs")
         for cost in costs:
             st.markdown(plain(f"{cost.threat_model.capitalize()}: {cost.format()}"))
     with st.expander("The four papers' methods on equal terms"):
-        for said in say_papers(lines):
+        for said in _say(files, is_open()):
             st.markdown(plain(said))
     with st.expander("Enter your own method"):
         st.markdown("A method of an installed package runs by one command. Results of your own data are refused.")
@@ -54,9 +50,23 @@ def show() -> None:
 
 
 @st.cache_data(show_spinner=False)
-def _read(files: Sequence[tuple[str, float]]) -> pd.DataFrame:
-    """Return the lines of files, each with the time at which it was written."""
-    return read_lines([name for name, _ in files])
+def _read(files: Files, everything: bool) -> pd.DataFrame:
+    """Return the lines of files, each with the time at which it was written; of the data that may be shown."""
+    lines = read_lines([name for name, _ in files])
+    shown = [task.name for task in read_suite().tasks if everything or task.data.get("dataset") in DATA]
+    return lines[lines.task.isin(shown)]
+
+
+@st.cache_data(show_spinner=False)
+def _measure(files: Files, everything: bool, notion: str) -> list[Cost]:
+    """Return what privacy costs; it takes half a second."""
+    return fold_costs(measure_costs(_read(files, everything), notion))
+
+
+@st.cache_data(show_spinner=False)
+def _say(files: Files, everything: bool) -> list[str]:
+    """Return the sentences on the papers' methods; they take half a second."""
+    return say_papers(_read(files, everything))
 
 
 def _choose_notion() -> str:

@@ -56,9 +56,9 @@ def measure_costs(lines: pd.DataFrame, notion: str, suite: Suite | None = None) 
 def _list_costs(lines: pd.DataFrame, threat_model: str, suite: Suite) -> Iterator[Cost]:
     for _, part in lines.groupby("task", sort=False):
         ceiling, private = part[part.threat_model == ""], part[part.threat_model == threat_model]
+        most = _choose(ceiling, suite.gap)
         for epsilon, own in private.groupby("epsilon_asked"):
-            budget = float(str(epsilon))
-            best, most = _choose(own, suite.gap), _choose(ceiling, suite.gap)
+            budget, best = float(str(epsilon)), _choose(own, suite.gap)
             losses = tuple(most[seed] - best[seed] for seed in sorted(best.keys() & most.keys()))
             if losses:
                 amount = budget * float(own.n_train.iloc[0])

@@ -58,7 +58,7 @@ def _show_standing(standing: Standing, tasks: Sequence[Task]) -> tuple[str, ...]
 
 def show_task(board: Board, task: Task) -> Shown:
     """Return a board on one task: entries within the gap first, the most accurate first, then those without privacy."""
-    head = ("Entry", "Accuracy, %", "Gap, points", "Within the gap", "Above the mixing line", "Surely behind")
+    head = ("Entry", "Accuracy, %", "Gap, points", "Within the gap", "Above the mixing line, points", "Surely behind")
     told = [(each, each.cells[task.name]) for each in board.standings if task.name in each.cells]
     told.sort(key=lambda pair: (not pair[1].reached, -(pair[1].accuracy.mean or 0.0)))
     rows = [_show_cell(each.title, cell) for each, cell in told]
