@@ -58,7 +58,8 @@ def _show_standing(standing: Standing, tasks: Sequence[Task]) -> tuple[str, ...]
 
 def show_task(board: Board, task: Task) -> Shown:
     """Return a board on one task: entries within the gap first, the most accurate first, then those without privacy."""
-    head = ("Entry", "Accuracy, %", "Gap, points", "Within the gap", "Above the mixing line, points", "Surely behind")
+    measured = ("Accuracy, %", "Balanced, %", "Gap, points", "Within the gap", "Above the mixing line, points")
+    head = ("Entry", *measured, "Surely behind")
     told = [(each, each.cells[task.name]) for each in board.standings if task.name in each.cells]
     told.sort(key=lambda pair: (not pair[1].reached, -(pair[1].accuracy.mean or 0.0)))
     rows = [_show_cell(each.title, cell) for each, cell in told]
@@ -69,18 +70,18 @@ def show_task(board: Board, task: Task) -> Shown:
     ]
     constant = board.constants.get(task.name)
     if constant is not None:
-        rows.append(("One answer for all", number(constant), "0.0", "", "", ""))
+        rows.append(("One answer for all", number(constant), "50.0", "0.0", "", "", ""))
     return Shown(head, tuple(rows))
 
 
 def _show_cell(title: str, cell: Cell) -> tuple[str, ...]:
     if cell.failed == cell.seeds:
-        return title, "no model", "–", "–", "–", "–"
+        return title, "no model", "–", "–", "–", "–", "–"
     reached = VERDICTS.get(cell.verdict, "unknown")
     failed = f", {cell.failed} of {cell.seeds} without a model" if cell.failed else ""
     height = "no line" if cell.height.mean is None else spread(cell.height)
     behind = "no" if cell.leads else "yes" if cell.reached else "not ranked"
-    return title, spread(cell.accuracy), spread(cell.gap), f"{reached}{failed}", height, behind
+    return title, spread(cell.accuracy), spread(cell.balanced), spread(cell.gap), f"{reached}{failed}", height, behind
 
 
 def write_bench_page(lines: pd.DataFrame) -> str:

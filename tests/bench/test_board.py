@@ -60,7 +60,7 @@ def test_an_entry_that_lacks_a_task_or_a_model_is_shown_and_not_ranked_before_ot
     lines.loc[(lines.method == "pf_ld") & (lines.seed == 0), "failed"] = "A group is too small."
     failing = build(lines)
     assert [each.name for each in failing.ranked] == ["dp_fermi", "pf_ld"]
-    assert "1 of 3 without a model" in show_task(failing, failing.tasks[0]).rows[1][3]
+    assert "1 of 3 without a model" in show_task(failing, failing.tasks[0]).rows[1][4]
 
 
 def test_threat_models_and_uses_of_the_group_have_boards_of_their_own() -> None:
