@@ -257,4 +257,6 @@ def _mid(mean: Mean | None) -> float:
 
 
 def _join(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    """Return names in a row; some have commas of their own."""
+    between = "; " if any("," in name for name in names) else ", "
+    return names[0] if len(names) == 1 else f"{between.join(names[:-1])} and {names[-1]}"
