@@ -50,7 +50,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Standing:
-    """An entry on a board; `rank` is its mean rank over the board's tasks, None where it lacks one of them."""
+    """An entry on a board; `rank` is its mean rank over the board's tasks, None where it lacks one, or a seed of it."""
 
     name: str
     author: str
@@ -105,7 +105,7 @@ class Board:
 
     @property
     def ranked(self) -> tuple[Standing, ...]:
-        """The entries that have every task."""
+        """The entries that have every task with every seed."""
         return tuple(standing for standing in self.standings if standing.rank is not None)
 
     def differ(self, one: Standing, other: Standing) -> bool:
@@ -140,7 +140,7 @@ def build_boards(
     """
     whole = suite or read_suite()
     wanted = [task for task in whole.tasks if task.name in tasks or (not tasks and not task.more)]
-    asked = lines[lines.notion == notion]
+    asked = lines[(lines.notion == notion) & lines.seed.isin(whole.seeds)]
     constants = {str(task): float(found) for task, found in asked.groupby("task").constant.mean().items()}
     references = _stand(asked[(asked.threat_model == "") & (asked.kind == "run")], whole)
     own = asked[asked.epsilon_asked == epsilon]
@@ -150,7 +150,7 @@ def build_boards(
         if part.empty:
             continue
         chosen = tuple(task for task in wanted if (part.task == task.name).any())
-        ranked, critical = _rank(_mark_leads(_stand(part, whole)), chosen)
+        ranked, critical = _rank(_mark_leads(_stand(part, whole)), chosen, len(whole.seeds))
         boards.append(
             Board(threat_model, by_group, notion, epsilon, chosen, ranked, tuple(references), constants, critical)
         )
@@ -217,10 +217,12 @@ def _mark(cell: Cell, best: Mean | None) -> Cell:
     return replace(cell, leads=ends[0] is None or ends[1] is None or ends[0] >= ends[1])
 
 
-def _rank(standings: Sequence[Standing], tasks: Sequence[Task]) -> tuple[tuple[Standing, ...], float | None]:
+def _rank(
+    standings: Sequence[Standing], tasks: Sequence[Task], seeds: int
+) -> tuple[tuple[Standing, ...], float | None]:
     """Return the entries by their mean ranks, those without one last, and Nemenyi's critical difference."""
     names = [task.name for task in tasks]
-    whole = [each for each in standings if names and all(name in each.cells for name in names)]
+    whole = [each for each in standings if names and all(_has(each, name, seeds) for name in names)]
     if not whole:
         return tuple(standings), None
     scores = [
@@ -232,6 +234,11 @@ def _rank(standings: Sequence[Standing], tasks: Sequence[Task]) -> tuple[tuple[S
     ranked = sorted((replace(each, rank=float(mean)) for each, mean in zip(whole, means, strict=True)), key=_order)
     rest = [each for each in standings if each not in whole]
     return (*ranked, *rest), find_critical(len(whole), len(names))
+
+
+def _has(standing: Standing, task: str, seeds: int) -> bool:
+    """Return whether an entry has a task with every seed: nobody chooses the seeds that suit them."""
+    return task in standing.cells and standing.cells[task].seeds == seeds
 
 
 def find_critical(entries: int, tasks: int) -> float | None:

@@ -49,7 +49,7 @@ class Cost:
 def measure_costs(lines: pd.DataFrame, notion: str, suite: Suite | None = None) -> list[Cost]:
     """Return the accuracy lost on each task at each budget, where an entry of both sides reached the bound."""
     whole = suite or read_suite()
-    asked = lines[(lines.notion == notion) & ~lines.by_group & (lines.kind == "run")]
+    asked = lines[(lines.notion == notion) & ~lines.by_group & (lines.kind == "run") & lines.seed.isin(whole.seeds)]
     return [cost for model in THREAT_MODELS for cost in _list_costs(asked, model, whole)]
 
 

@@ -151,7 +151,9 @@ def _read_audits() -> Audits:
 
 def _list_boards(lines: pd.DataFrame, suite: Suite, tasks: list[str]) -> list[Board]:
     asked = product(suite.notions, suite.epsilons)
-    return [board for notion, epsilon in asked for board in build_boards(lines, notion, epsilon, tasks=tasks)]
+    return [
+        board for notion, epsilon in asked for board in build_boards(lines, notion, epsilon, suite=suite, tasks=tasks)
+    ]
 
 
 def _format_board(board: Board) -> str:

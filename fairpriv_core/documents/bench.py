@@ -49,7 +49,7 @@ def show_board(board: Board) -> Shown:
 
 
 def _show_standing(standing: Standing, tasks: Sequence[Task]) -> tuple[str, ...]:
-    rank = "not on all tasks" if standing.rank is None else f"{standing.rank:.1f}"
+    rank = "tasks or seeds lack" if standing.rank is None else f"{standing.rank:.1f}"
     spent = "–" if standing.claimed else f"{standing.seconds:.1f}"
     within = sum(standing.cells[task.name].reached for task in tasks if task.name in standing.cells)
     told = (standing.title, rank, f"{within} of {len(tasks)}", standing.stated)

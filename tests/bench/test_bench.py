@@ -171,7 +171,7 @@ def test_a_strangers_decisions_are_scored_as_ours_are_and_marked_as_claimed(
     _, test = split_task(read_suite(), read_suite().find_task(TASK), 3, tmp_path)
     right = decisions.set_index("row").decision.loc[test.row].to_numpy() == test.y
     assert lines.accuracy.iloc[0] == pytest.approx(right.mean(), abs=1e-4)
-    (board,) = build_boards(lines, lines.notion.iloc[0], 1.0, tasks=[TASK])
+    (board,) = build_boards(lines, lines.notion.iloc[0], 1.0, suite=pick(QUICK, seeds=(3,)), tasks=[TASK])
     assert board.standings[0].title == "theirs (claimed)"
 
 
@@ -247,7 +247,9 @@ def test_where_ranks_are_said_to_differ_they_are_the_same_with_other_seeds(call:
         out = tmp_path / f"{seeds}.parquet"
         assert call("bench", "--smoke", "--seeds", seeds, "--out", str(out)).code == 0
         lines, asked = read_lines([out]), read_smoke()
-        boards.append(build_boards(lines, asked["notions"][0], asked["epsilons"][0], tasks=asked["tasks"]))
+        suite = replace(read_suite(), seeds=tuple(lines.seed.unique()))
+        question = asked["notions"][0], asked["epsilons"][0]
+        boards.append(build_boards(lines, *question, suite=suite, tasks=asked["tasks"]))
     for one, other in zip(*boards, strict=True):
         places = [{each.name: each for each in board.ranked} for board in (one, other)]
         for board, (ahead, behind) in product((one, other), permutations(places[0], 2)):

@@ -54,13 +54,20 @@ def test_whose_gap_is_surely_above_the_bound_comes_last_however_accurate() -> No
 def test_an_entry_that_lacks_a_task_or_a_model_is_shown_and_not_ranked_before_others() -> None:
     board = build(pd.concat([make_lines(APART), make_lines({"raw": 0.99}, tasks=TASKS[:1], author="outside")]))
     assert board.standings[-1].name == "raw" and board.standings[-1].rank is None
-    assert show_board(board).rows[-1][1] == "not on all tasks"
+    assert show_board(board).rows[-1][1] == "tasks or seeds lack"
     lines = make_lines({"pf_ld": 0.84, "dp_fermi": 0.8})
     lines.loc[(lines.method == "pf_ld") & (lines.seed == 0), ["accuracy", "gap", "gap_low", "gap_high"]] = float("nan")
     lines.loc[(lines.method == "pf_ld") & (lines.seed == 0), "failed"] = "A group is too small."
     failing = build(lines)
     assert [each.name for each in failing.ranked] == ["dp_fermi", "pf_ld"]
     assert "1 of 3 without a model" in show_task(failing, failing.tasks[0]).rows[1][4]
+
+
+def test_nobody_is_ranked_by_the_seeds_that_suit_them() -> None:
+    lucky = make_lines({"lucky": 0.99}, author="outside")
+    board = build(pd.concat([make_lines(APART), lucky[lucky.seed == 1]]))
+    assert board.standings[-1].name == "lucky" and board.standings[-1].rank is None
+    assert build(pd.concat([make_lines(APART), lucky.assign(seed=7)])).standings[-1].name != "lucky"
 
 
 def test_threat_models_and_uses_of_the_group_have_boards_of_their_own() -> None:
