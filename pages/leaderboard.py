@@ -38,7 +38,8 @@ def show() -> None:
         _show_board(board, lines)
     with st.expander("What privacy costs at an equal gap"):
         costs = _measure(files, is_open(), notion)
-        show_figure(draw_bench_costs(costs, notions()[notion].title), "bench_costs")
+        if costs:
+            show_figure(draw_bench_costs(costs, notions()[notion].title), "bench_costs")
         for cost in costs:
             st.markdown(plain(f"{cost.threat_model.capitalize()}: {cost.format()}"))
     with st.expander("The four papers' methods on equal terms"):
