@@ -60,7 +60,7 @@ def _list_costs(lines: pd.DataFrame, threat_model: str, suite: Suite) -> Iterato
         for epsilon, own in private.groupby("epsilon_asked"):
             budget, best = float(str(epsilon)), _choose(own, suite.gap)
             losses = tuple(most[seed] - best[seed] for seed in sorted(best.keys() & most.keys()))
-            if losses:
+            if len(losses) > 1:  # one seed has no interval
                 amount = budget * float(own.n_train.iloc[0])
                 yield Cost(threat_model, amount, mean_interval(losses), losses)
 
@@ -97,11 +97,9 @@ def fold_costs(costs: list[Cost]) -> list[Cost]:
 def _pool(losses: list[tuple[float, ...]]) -> Mean:
     """Return the mean over cells with its 95 % t interval from how seeds differ within each: cells are not drawn."""
     mean = float(np.mean([np.mean(each) for each in losses]))
-    known = [np.var(each, ddof=1) / len(each) for each in losses if len(each) > 1]
     free = sum(len(each) - 1 for each in losses)
-    if len(known) < len(losses):
-        return Mean(mean, None, None, 1)
-    half = float(stdtrit(free, 0.975)) * float(np.sqrt(np.sum(known))) / len(losses)
+    error = float(np.sqrt(sum(np.var(each, ddof=1) / len(each) for each in losses))) / len(losses)
+    half = float(stdtrit(free, 0.975)) * error
     return Mean(mean, mean - half, mean + half, free + len(losses))
 
 

@@ -97,7 +97,8 @@ def draw_bench_costs(costs: Sequence[Cost], notion: str) -> FigureData:
         caption=(
             "The best private entry whose gap reached the bound against the best one without privacy whose gap did, "
             "each chosen by the other seeds; decisions use no group. Means over cells of task and budget, with 95 % "
-            "intervals over seeds. Where an interval holds 0, no cost was measurable."
+            "intervals over seeds. Where an interval holds 0, no cost was measurable. Cells where no entry of one side "
+            "reached the bound are left out, so that the true cost may be larger."
         ),
         alt=" ".join(cost.format() for cost in costs) or "No cost is known yet.",
         references=(Reference(0.0, "no loss", "y"),),

@@ -100,6 +100,13 @@ def test_a_cost_within_its_interval_is_not_measurable_and_nothing_is_free() -> N
     assert cost.loss.mean == pytest.approx(0.05) and cost.measurable and cost.amount == pytest.approx(15_000)
 
 
+def test_a_cost_that_one_seed_alone_tells_is_not_told() -> None:
+    lines = make_lines({"pf_ld": 0.80}, tasks=TASKS[:1])
+    lines.loc[lines.seed > 0, ["accuracy", "gap", "gap_low", "gap_high"]] = float("nan")
+    both = pd.concat([lines, make_reference({"f_ld": 0.81}, tasks=TASKS[:1])])
+    assert measure_costs(both, "demographic_parity") == []
+
+
 def test_a_choice_among_entries_does_not_favour_the_chosen_ones() -> None:
     """Each seed's entry is chosen by the other seeds: one that is lucky on a seed is not taken for it."""
     lines = make_lines({"pf_ld": 0.80, "dp_fermi": 0.81}, tasks=TASKS[:1])
