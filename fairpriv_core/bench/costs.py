@@ -125,11 +125,11 @@ def _say_paper(name: str, boards: list[Board]) -> str:
     ahead = len(found) - sum(
         not any(own.differ(other, each) and _is_ahead(other, each) for other in own.ranked) for own, each in found
     )
-    over = f"{spread(heights)} points above the mixing line there" if heights.mean is not None else "no mixing line there"
+    over = "no mixing line" if heights.mean is None else f"{spread(heights)} points above the mixing line"
     reached = sum(cell.reached for cell in cells)
     return (
         f"{first.title} ({board.threat_model}) reached the gap in {reached} of {count_text(len(cells), 'cell')}, with "
-        f"{over}; another entry was surely ahead on {ahead} of {count_text(len(found), 'board')}."
+        f"{over} there; another entry was surely ahead on {ahead} of {count_text(len(found), 'board')}."
     )
 
 
