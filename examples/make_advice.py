@@ -26,9 +26,8 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.small_tables import KINDS, write_table
-from examples.make_start_results import train_loop
-from fairpriv_core.errors import FairprivError
+from fairpriv_core.bench.made_up import KINDS, write_table
+from fairpriv_core.bench.runner import train_fits
 from fairpriv_core.facts.measured import measure
 from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, REFERENCE_METHOD
@@ -51,6 +50,7 @@ The rule got its standard error when the results of 16 tables for demographic pa
 **Forecasts.** Train says between what nine fits in ten lay on tables like the one at hand. Of the fits on each table,
 with tables from the same source left out again, lay there:
 """
+_MADE_UP_ROWS = 1_000
 _ANY = {"dataset": "synthetic", "sensitive": "group"}
 #: what is fitted: of a learner that is chosen automatically both
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
@@ -142,7 +142,7 @@ def build(fit: Mapping[str, Any], folder: Path, datasets: DatasetCache) -> RunCo
     if kind := data.pop("made up", None):
         path = folder / f"{kind}-{seed}.csv"
         if not path.exists():
-            write_table(kind, seed, path)
+            write_table(kind, seed, path, _MADE_UP_ROWS)
         data = {"file": str(path), "label": "paid", "positive": "yes", "sensitive": "sex"}
     else:
         data["encoding"] = "plain"
@@ -152,16 +152,6 @@ def build(fit: Mapping[str, Any], folder: Path, datasets: DatasetCache) -> RunCo
     if kind:
         config = replace(config, file_id=f"{kind}-{seed}")
     return fit_batch(config, method, datasets)
-
-
-def train_fits(configs: Sequence[RunConfig], datasets: DatasetCache) -> list[RunRecord | str]:
-    """Return each run's record, or why there is none."""
-    try:
-        return [*train_loop(configs, datasets)]
-    except FairprivError as error:
-        if len(configs) == 1:
-            return [str(error)]
-    return [made for config in configs for made in train_fits([config], datasets)]
 
 
 def shorten(prefix: str, record: RunRecord) -> dict[str, float]:

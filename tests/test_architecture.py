@@ -34,6 +34,7 @@ _LATER = (
     "runs",
     "sweeps",
     "papers",
+    "bench",
     "figures",
     "documents",
     "cli",

@@ -53,6 +53,7 @@ _COMMANDS = {
     "Check": {
         "ledger": "ledger:ledger",
         "audit": "audit:audit",
+        "bench": "bench:bench",
         "certificate": "runs:certificate",
         "check": "runs:check",
         "health": "health:health",

@@ -25,6 +25,7 @@ SENSITIVE = (
     "The sensitive attribute: a column, column:edge,edge to cut numbers, column=value,value to make all others one "
     "group, a+b to cross two. fairpriv datasets --json lists those of a data set."
 )
+_MOST_SEEDS = 1000
 STATED = ("file_encoding", "separator", "decimal", "sheet", "header")
 _STATED = (
     click.option("--file-encoding", metavar="NAME", help="Of the file's text, such as cp1252. Default: found."),
@@ -79,6 +80,7 @@ epsilon = click.option(
     "--epsilon", metavar="NUMBER", help="The privacy budget, > 0; a private method needs it. Default: none."
 )
 delta = click.option("--delta", metavar="NUMBER", help="In (0, 1). Default: 1e-5.")
+seeds = click.option("--seeds", metavar="A..B", help="Seeds A to B, such as 200..204. Default: the version's.")
 ledger_delta = click.option("--delta", type=float, metavar="NUMBER", help="In (0, 1). Default: 1e-5.")
 
 
@@ -127,3 +129,17 @@ def take_cells(given: dict[str, Any]) -> tuple[Column, ...]:
 def _split(texts: str) -> list[str]:
     """Return texts with commas between; one in quotes may hold some."""
     return [text.strip() for text in next(csv.reader([texts], skipinitialspace=True), [])]
+
+
+def read_seeds(text: str) -> list[int]:
+    """Return the seeds of "A..B", both included, or of one number; BadInput for anything else."""
+    first, dots, last = text.partition("..")
+    try:
+        low, high = int(first), int(last if dots else first)
+    except ValueError:
+        low, high = 0, -1
+    if not 0 <= low <= high < low + _MOST_SEEDS:
+        raise BadInput(
+            f"seeds must be A..B with 0 <= A <= B, at most {_MOST_SEEDS} of them, got '{text}'.", field="seeds"
+        )
+    return list(range(low, high + 1))

@@ -24,8 +24,6 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.launch import Order
 
-_MOST_SEEDS = 1000
-
 
 @click.group(invoke_without_command=True)
 @options.json
@@ -54,7 +52,7 @@ def show(name: str, as_json: bool) -> None:
 @click.argument("name", metavar="ID")
 @click.option("--small", "version", flag_value="small", default="small", help="The smaller version (default).")
 @click.option("--full", "version", flag_value="full", help="All that the paper ran.")
-@click.option("--seeds", metavar="A..B", help="Seeds A to B, such as 200..204. Default: the version's.")
+@options.seeds
 @options.set
 @click.option("--workers", type=click.IntRange(min=1), help="How many processes train. Default: one a core.")
 @click.option("--yes", is_flag=True, help="Start the full version's runs, however many they are.")
@@ -99,19 +97,5 @@ def _read_sweeps(
         named = read_method_options({"name": "none"}, None, None, assignments)
         sweeps = with_settings(sweeps, {name: value for name, value in named.items() if name != "name"})
     if seeds is not None:
-        sweeps = with_seeds(sweeps, _read_seeds(seeds))
+        sweeps = with_seeds(sweeps, options.read_seeds(seeds))
     return sweeps, [*([f"--seeds {seeds}"] if seeds is not None else []), *[f"--set {each}" for each in assignments]]
-
-
-def _read_seeds(text: str) -> list[int]:
-    """Return the seeds of "A..B", both included, or of one number; BadInput for anything else."""
-    first, dots, last = text.partition("..")
-    try:
-        low, high = int(first), int(last if dots else first)
-    except ValueError:
-        low, high = 0, -1
-    if not 0 <= low <= high < low + _MOST_SEEDS:
-        raise BadInput(
-            f"seeds must be A..B with 0 <= A <= B, at most {_MOST_SEEDS} of them, got '{text}'.", field="seeds"
-        )
-    return list(range(low, high + 1))

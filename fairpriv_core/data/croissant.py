@@ -12,7 +12,7 @@ from typing import Any
 from fairpriv_core.data.problem import Problem, Source
 from fairpriv_core.files.column import Column
 
-_CONTEXT = {
+CONTEXT = {
     "@language": "en",
     "@vocab": "https://schema.org/",
     "citeAs": "cr:citeAs",
@@ -43,7 +43,7 @@ def describe_problem(problem: Problem) -> dict[str, Any]:
     """Return a benchmark's Croissant description; of alternatives the first edition's files."""
     sources = problem.editions[0] if problem.editions else ()
     return {
-        "@context": _CONTEXT,
+        "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"],
         "name": problem.name,

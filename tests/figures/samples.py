@@ -8,12 +8,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
+
+from fairpriv_core.bench.board import build_boards
+from fairpriv_core.bench.costs import fold_costs, measure_costs
+from fairpriv_core.bench.suite import read_suite
 from fairpriv_core.documents.chosen import choose_runs
 from fairpriv_core.documents.report_numbers import chosen_trade_off
 from fairpriv_core.facts.compare import Compared
 from fairpriv_core.facts.grid import Expected
 from fairpriv_core.facts.tables import Outcome, TableRow, fold_outcomes, run_table
 from fairpriv_core.figures import audits, figures, learn, learn_ideas, live
+from fairpriv_core.figures.bench import draw_bench_costs, draw_task
 from fairpriv_core.figures.comparison import compare_groups, compare_points
 from fairpriv_core.figures.explored import draw_explored, draw_groups, read_explored
 from fairpriv_core.figures.figure import Axis, FigureData
@@ -27,6 +33,7 @@ from fairpriv_core.notions.notion import Compares
 from fairpriv_core.papers.preset import ACCURACY, EPSILON, ERROR, GAP, Part, Plot, of_method
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.stats import Mean
+from tests.bench.made_lines import make_lines, make_reference
 from tests.documents.made_up import make_data, tell_run
 from tests.facts.told import tell
 from tests.papers import tiny
@@ -140,6 +147,19 @@ def every_sample(*names: str, about: str = "Adult, sex") -> dict[str, list[Figur
         **_of_audits(about),
         **_of_learn(),
         **_of_papers(),
+        **_of_bench(),
+    }
+
+
+def _of_bench() -> dict[str, list[FigureData]]:
+    entries = {"pf_ld": 0.84, "dp_fermi": 0.83}
+    private = [make_lines(entries, epsilon_asked=epsilon) for epsilon in read_suite().epsilons]
+    lines = pd.concat([*private, make_reference({"f_ld": 0.85, "none": 0.86})], ignore_index=True)
+    asked = [build_boards(lines, "demographic_parity", epsilon)[0] for epsilon in read_suite().epsilons]
+    costs = fold_costs(measure_costs(lines, "demographic_parity"))
+    return {
+        "bench.draw_task": [draw_task(asked, asked[0].tasks[0])],
+        "bench.draw_bench_costs": [draw_bench_costs(costs, "Demographic parity")],
     }
 
 

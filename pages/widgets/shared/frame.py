@@ -21,6 +21,7 @@ _PAGES = {
     "compare": ("Compare", ":material/compare:"),
     "tradeoffs": ("Trade-offs", ":material/scatter_plot:"),
     "papers": ("Papers", ":material/menu_book:"),
+    "leaderboard": ("Leaderboard", ":material/leaderboard:"),
     "audit": ("Audit", ":material/policy:"),
     "present": ("Present", ":material/slideshow:"),
     "report": ("Report", ":material/description:"),

@@ -78,6 +78,10 @@ DEFAULTS: dict[str, Any] = {
     "claims_of": "all",
     "claims_that": "all",
     "size": "small",
+    "bench_notion": "",
+    "bench_epsilon": "",
+    "bench_board": "",
+    "bench_task": "",
 }
 
 

@@ -1,0 +1,137 @@
+"""What privacy costs at an equal gap, over rows times epsilon; and the papers' methods on equal terms, a sentence each.
+
+*The rule.* The most accurate private entry whose gap reached the bound is held against the most accurate one without
+privacy whose gap did. For each seed both are chosen by the other seeds, so that the choice favours neither; decisions
+use no group. What is lost is their difference in accuracy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from fairpriv_core.bench.board import THREAT_MODELS, Board, Standing, build_boards
+from fairpriv_core.bench.suite import Suite, read_suite
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.stats import Mean, mean_interval, spread
+from fairpriv_core.text import count_text
+
+_WIDTH = 0.5  # decades of rows times epsilon that are folded
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The accuracy lost on one task at one budget, or the mean over those with about as many rows times ε, `amount`."""
+
+    threat_model: str
+    amount: float
+    loss: Mean
+    by_seed: tuple[float, ...] = ()
+    cells: int = 1
+
+    @property
+    def measurable(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.loss.low is not None and self.loss.low > 0
+
+    def format(self) -> str:
+        """Return the sentence."""
+        lost = spread(self.loss)
+        told = f"{lost} points of accuracy" if self.measurable else f"no measurable cost ({lost} points)"
+        return f"Rows × ε about {self.amount:,.0f}, {count_text(self.cells, 'cell')}: {told}."
+
+
+def measure_costs(lines: pd.DataFrame, notion: str, suite: Suite | None = None) -> list[Cost]:
+    """Return the accuracy lost on each task at each budget, where an entry of both sides reached the bound."""
+    whole = suite or read_suite()
+    asked = lines[(lines.notion == notion) & ~lines.by_group & (lines.kind == "run") & lines.seed.isin(whole.seeds)]
+    return [cost for model in THREAT_MODELS for cost in _list_costs(asked, model, whole)]
+
+
+def _list_costs(lines: pd.DataFrame, threat_model: str, suite: Suite) -> Iterator[Cost]:
+    for _, part in lines.groupby("task", sort=False):
+        ceiling, private = part[part.threat_model == ""], part[part.threat_model == threat_model]
+        most = _choose(ceiling, suite.gap)
+        for epsilon, own in private.groupby("epsilon_asked"):
+            budget, best = float(str(epsilon)), _choose(own, suite.gap)
+            losses = tuple(most[seed] - best[seed] for seed in sorted(best.keys() & most.keys()))
+            if len(losses) > 1:  # one seed has no interval
+                amount = budget * float(own.n_train.iloc[0])
+                yield Cost(threat_model, amount, mean_interval(losses), losses)
+
+
+def _choose(lines: pd.DataFrame, most: float) -> dict[int, float]:
+    """Return for each seed the accuracy of the entry that the other seeds choose."""
+    found = {}
+    for seed in lines.seed.unique():
+        others = lines[lines.seed != seed] if lines.seed.nunique() > 1 else lines
+        by_name = others.groupby("method")
+        able = by_name.gap_low.mean().le(most) & by_name.accuracy.count().eq(by_name.size())
+        means = by_name.accuracy.mean()[able]
+        if len(means):
+            name = str(means.idxmax())
+            value = lines[(lines.seed == seed) & (lines.method == name)].accuracy
+            if value.notna().all():
+                found[int(seed)] = float(value.iloc[0])
+    return found
+
+
+def fold_costs(costs: list[Cost]) -> list[Cost]:
+    """Return the mean over tasks and budgets with about as many rows times epsilon, by threat model."""
+    folded = []
+    for model in THREAT_MODELS:
+        own = [cost for cost in costs if cost.threat_model == model]
+        places = [round(float(np.log10(cost.amount)) / _WIDTH) for cost in own]
+        for place in sorted({*places}):
+            inside = [cost for cost, at in zip(own, places, strict=True) if at == place]
+            amount = float(np.exp(np.mean([np.log(cost.amount) for cost in inside])))
+            folded.append(Cost(model, amount, _pool([cost.by_seed for cost in inside]), cells=len(inside)))
+    return folded
+
+
+def _pool(losses: list[tuple[float, ...]]) -> Mean:
+    """Return the mean over cells with its 95 % t interval from how seeds differ within each: cells are not drawn."""
+    mean = float(np.mean([np.mean(each) for each in losses]))
+    free = sum(len(each) - 1 for each in losses)
+    error = float(np.sqrt(sum(np.var(each, ddof=1) / len(each) for each in losses))) / len(losses)
+    half = float(stdtrit(free, 0.975)) * error
+    return Mean(mean, mean - half, mean + half, free + len(losses))
+
+
+def say_papers(lines: pd.DataFrame, suite: Suite | None = None) -> list[str]:
+    """Return one sentence for each method of the four papers: what it came to over the suite, on its board."""
+    whole = suite or read_suite()
+    boards = [
+        board
+        for notion, epsilon in product(whole.notions, whole.epsilons)
+        for board in build_boards(lines, notion, epsilon, suite=whole)
+    ]
+    papers = [name for name, kind in methods().items() if kind.info.source == "paper" and kind.info.threat_model]
+    return [said for name in papers if (said := _say_paper(name, boards))]
+
+
+def _say_paper(name: str, boards: list[Board]) -> str:
+    found = [(board, each) for board in boards for each in board.ranked if each.name == name]
+    if not found:
+        return ""
+    board, first = found[0]
+    cells = [each.cells[task.name] for own, each in found for task in own.tasks]
+    heights = mean_interval([cell.height.mean for cell in cells if cell.reached])
+    ahead = len(found) - sum(
+        not any(own.differ(other, each) and _is_ahead(other, each) for other in own.ranked) for own, each in found
+    )
+    over = "no mixing line" if heights.mean is None else f"{spread(heights)} points above the mixing line"
+    reached = sum(cell.reached for cell in cells)
+    return (
+        f"{first.title} ({board.threat_model}) reached the gap in {reached} of {count_text(len(cells), 'cell')}, with "
+        f"{over} there; another entry was surely ahead on {ahead} of {count_text(len(found), 'board')}."
+    )
+
+
+def _is_ahead(one: Standing, other: Standing) -> bool:
+    return one.rank is not None and other.rank is not None and one.rank < other.rank

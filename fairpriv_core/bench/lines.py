@@ -1,0 +1,191 @@
+"""Result lines: one a fit, or one a claimed set of decisions. A Parquet file with a schema keeps them.
+
+Whoever adds lines says under which name. Files are joined by reading several: a later file's line stands in place of an
+earlier one's of the same entry, task, notion, budget and seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairpriv_core.bench.suite import Suite, read_suite
+from fairpriv_core.data.croissant import CONTEXT
+from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.aim import Verdict
+from fairpriv_core.facts.measures import Measures
+from fairpriv_core.facts.mixing import measure_margin
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.noisy import find_apart
+
+KEPT = Path(__file__).with_name("results.parquet")
+#: beside it: what the file is, for whoever loads it
+DESCRIBED = Path(__file__).with_name("results.croissant.json")
+Line = dict[str, Any]
+#: each column: its type, and what it says
+COLUMNS: Mapping[str, tuple[str, str]] = {
+    "suite": ("category", "version of the suite"),
+    "task": ("category", "task of the suite"),
+    "notion": ("category", "fairness notion that was pursued, and whose gap is told"),
+    "method": ("category", "name of the entry: a method of the catalogue, or what outsiders call theirs"),
+    "author": ("category", "whose entry it is: fairpriv, a package with its version, or outside"),
+    "kind": ("category", "run: trained by the suite; claimed: decisions that others sent, with what they claim"),
+    "threat_model": ("category", "attribute, record, or nothing: what is protected"),
+    "by_group": ("bool", "whether decisions use the group"),
+    "epsilon_asked": ("float64", "budget of the suite; none without privacy"),
+    "seed": ("int64", "seed of the suite"),
+    "trials": ("int64", "settings tried for the entry"),
+    "split": ("category", "seal of the test rows"),
+    "epsilon": ("float64", "epsilon that is proved of what was released"),
+    "epsilon_claimed": ("float64", "epsilon by the paper's own accounting, or that outsiders claim"),
+    "accuracy": ("float64", "share of test rows decided rightly"),
+    "balanced_accuracy": ("float64", "mean over labels of the share decided rightly"),
+    "gap": ("float64", "largest difference between two groups"),
+    "gap_low": ("float64", "lower end of its 95 % interval over test rows"),
+    "gap_high": ("float64", "upper end"),
+    "reached": ("category", "whether the gap asked for was reached: yes, maybe, no, unknown"),
+    "height": ("float64", "accuracy above the mixing line at the same gap; none where there is no such line"),
+    "height_low": ("float64", "lower end of its 95 % interval"),
+    "height_high": ("float64", "upper end"),
+    "plain_accuracy": ("float64", "accuracy of training without privacy and fairness on the same split"),
+    "plain_gap": ("float64", "its gap"),
+    "constant": ("float64", "accuracy of one answer for all"),
+    "best": ("float64", "accuracy of the rule that knows the truth, of made-up tables"),
+    "n_train": ("int64", "training rows"),
+    "seconds": ("float64", "seconds of training; of models trained together an equal share"),
+    "audit_bound": ("float64", "largest epsilon that the stored audit of the method's code showed"),
+    "audit_epsilon": ("float64", "epsilon that was proved of the audited runs"),
+    "audit_date": ("category", "day of that audit"),
+    "failed": ("category", "why there is no model; empty where there is one"),
+}
+#: by which lines are told apart
+NAMES = ("method", "author", "task", "notion", "epsilon_asked", "seed")
+
+
+def find_folder() -> Path:
+    """Return where results go and are found unless somebody says: FAIRPRIV_BENCH, else ~/.fairpriv/bench."""
+    return Path(os.environ.get("FAIRPRIV_BENCH") or Path.home() / ".fairpriv" / "bench")
+
+
+def read_lines(paths: Iterable[Path | str]) -> pd.DataFrame:
+    """Return the lines of several files together; BadInput for a file that holds no lines of this suite."""
+    read = [_read(Path(path)) for path in paths]
+    if not read:
+        return build_lines([])
+    return pd.concat(read, ignore_index=True).drop_duplicates([*NAMES], keep="last", ignore_index=True)
+
+
+def list_files() -> list[Path]:
+    """Return the file of the kept lines, and those that were made here."""
+    return [KEPT, *sorted(find_folder().glob("*.parquet"))]
+
+
+def build_lines(lines: Sequence[Line] | pd.DataFrame) -> pd.DataFrame:
+    """Return lines as a table with every column; texts are texts."""
+    table = pd.DataFrame(lines, columns=[*COLUMNS])
+    return table.astype({name: "object" if kind == "category" else kind for name, (kind, _) in COLUMNS.items()})
+
+
+def write_lines(table: pd.DataFrame, path: Path) -> None:
+    """Write lines in one step, so that a reader finds the old file or the new one; BadInput where that cannot be."""
+    kinds = {name: kind for name, (kind, _) in COLUMNS.items()}
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table.astype(kinds).round(5).to_parquet(beside, index=False, compression="zstd", compression_level=19)
+        beside.replace(path)
+    except OSError as error:
+        raise BadInput(f"out cannot be written: {path} ({error.strerror}).", field="out") from error
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        found = pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path.name} cannot be read as results of the benchmark: it is no Parquet file.") from error
+    suite = read_suite()
+    if [*found.columns] != [*COLUMNS]:
+        wrong = sorted({*found.columns} ^ {*COLUMNS})
+        raise BadInput(f"{path.name} has not the columns of results: {', '.join(wrong) or 'their order'} differs.")
+    table = build_lines(found)
+    others = {*table.suite} - {suite.version}
+    if others:
+        raise BadInput(f"{path.name} is of suite {', '.join(sorted(others))}, and this is {suite.version}.")
+    for task, lines in table.groupby("task"):
+        seals = suite.find_task(str(task)).splits
+        for seed, split in zip(lines.seed, lines.split, strict=True):
+            if split and seed < len(seals) and seals[seed] != split:
+                raise BadInput(f"{path.name} has other test rows than suite {suite.version} for {task}, seed {seed}.")
+    return table
+
+
+def score(counts: np.ndarray, plain: np.ndarray, notion_name: str, suite: Suite) -> Line:
+    """Return what decisions came to: `counts` (k, l, l) over group, label and decision, beside plain training's.
+
+    The gap is among groups of at least 30 rows of those that are compared.
+    """
+    notion, total = notions()[notion_name], counts.sum()
+    apart, other = find_apart(counts, notion), find_apart(plain, notion)
+    margin = measure_margin(_wrap(counts), _wrap(plain), notion)
+    by_label = counts.sum(axis=0)
+    return {
+        "accuracy": float(np.trace(by_label) / total),
+        "balanced_accuracy": float(np.mean(np.diag(by_label) / by_label.sum(axis=1))),
+        **({} if apart is None else {"gap": apart.gap.value, "gap_low": apart.gap.low, "gap_high": apart.gap.high}),
+        "reached": "unknown" if apart is None else judge_gap(apart.gap.low, apart.gap.high, suite.gap),
+        **({} if margin is None else {"height": margin.value, "height_low": margin.low, "height_high": margin.high}),
+        "plain_accuracy": float(np.trace(plain.sum(axis=0)) / plain.sum()),
+        "plain_gap": None if other is None else other.gap.value,
+        "constant": float(by_label.sum(axis=1).max() / total),
+    }
+
+
+def judge_gap(low: float, high: float, most: float) -> Verdict:
+    """Return whether a gap with this interval is at most so much."""
+    return "yes" if high <= most else "no" if low > most else "maybe"
+
+
+def _wrap(counts: np.ndarray) -> Measures[Any]:
+    return Measures("public", {"groups": [{"confusion": table} for table in counts.tolist()]})
+
+
+def describe_file(path: Path, citation: str) -> dict[str, Any]:
+    """Return the Croissant description of a file of lines."""
+    kinds = {"category": "sc:Text", "bool": "sc:Boolean", "float64": "sc:Float", "int64": "sc:Integer"}
+    fields = [
+        {
+            "@type": "cr:Field",
+            "@id": f"lines/{name}",
+            "name": name,
+            "description": says,
+            "dataType": kinds[kind],
+            "source": {"fileObject": {"@id": path.name}, "extract": {"column": name}},
+        }
+        for name, (kind, says) in COLUMNS.items()
+    ]
+    file = {
+        "@type": "cr:FileObject",
+        "@id": path.name,
+        "name": path.name,
+        "contentUrl": path.name,
+        "encodingFormat": "application/vnd.apache.parquet",
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+    }
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": "fairpriv_bench",
+        "description": "Private and fair classifiers on the same splits, a line a fit: gap, intervals and epsilon.",
+        "license": "https://creativecommons.org/licenses/by/4.0/",
+        "version": f"{read_suite().version}.0.0",
+        "citeAs": citation,
+        "distribution": [file],
+        "recordSet": [{"@type": "cr:RecordSet", "@id": "lines", "name": "lines", "field": fields}],
+    }

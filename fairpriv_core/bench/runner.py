@@ -1,0 +1,187 @@
+"""The suite at work: every entry on every task, written down as it goes, so that what is there is not made again.
+
+A method's budgets and seeds on one task are trained in one loop. Plain training stands beside each split. Nothing is
+left out: a fit that is refused, or ends without a model, is a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairpriv_core.bench.lines import NAMES, Line, build_lines, read_lines, score, write_lines
+from fairpriv_core.bench.made_up import find_best
+from fairpriv_core.bench.suite import Entry, Suite, Task, seal_rows
+from fairpriv_core.errors import DataUnavailable, FairprivError
+from fairpriv_core.facts.run_facts import read_facts
+from fairpriv_core.methods.catalog import REFERENCE_METHOD, find_plugin, methods
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.plan import DatasetCache, Plan, fit_batch, plan_run
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.runs.execute import train_together
+from fairpriv_core.runs.session import MemoryJournal
+from fairpriv_core.text import Reporter
+
+OWN = "fairpriv"
+#: by method: the bound, the ε proved and the day of its stored audit
+Audits = Mapping[str, tuple[float, float | None, str]]
+
+
+@dataclass
+class Bench:
+    """A part of the suite while it is run; a task's data and plain training are read and trained once."""
+
+    suite: Suite
+    audits: Audits
+    folder: Path
+    datasets: DatasetCache = field(default_factory=DatasetCache)
+    plain: dict[int, np.ndarray] = field(default_factory=dict)
+
+    def make(self, task: Task, notion: str, entry: Entry, asked: Sequence[tuple[float | None, int]]) -> list[Line]:
+        """Return the lines of an entry on a task: one for each budget and seed that is asked for."""
+        configs = [self._build(task, notion, entry, epsilon, seed) for epsilon, seed in asked]
+        lines = []
+        for (epsilon, seed), config, made in zip(asked, configs, train_fits(configs, self.datasets), strict=True):
+            known = {"suite": self.suite.version, "task": task.name, "notion": notion, "seed": seed}
+            own = {**known, "epsilon_asked": epsilon, **self._describe(entry, config)}
+            train, test = (part.without_nulls() for part in self.datasets.parts(config))
+            split = seal_rows(test)
+            self.suite.check_split(task, seed, split)
+            own |= {"split": split, "n_train": train.n, "best": self.find_best_rule(task, seed)}
+            if isinstance(made, RunRecord):
+                counts = count_record(made)
+                own |= {**score(counts, self.find_plain(task, seed), notion, self.suite), **_read_cost(made)}
+            lines.append({"failed": made if isinstance(made, str) else "", "reached": "unknown", **own})
+        return lines
+
+    def find_plain(self, task: Task, seed: int) -> np.ndarray:
+        """Return plain training's counts on a split, which is trained once for all notions and entries."""
+        if seed not in self.plain:
+            config = self._build(task, self.suite.notions[0], Entry(REFERENCE_METHOD), None, seed)
+            (made,) = train_fits([config], self.datasets)
+            if isinstance(made, str):
+                raise FairprivError(made)
+            self.plain[seed] = count_record(made)
+        return self.plain[seed]
+
+    def _build(self, task: Task, notion: str, entry: Entry, epsilon: float | None, seed: int) -> RunConfig:
+        settings = {"name": entry.method, **entry.settings}
+        asked: dict[str, Any] = {"notion": notion, "epsilon": epsilon, "delta": self.suite.delta, "method": settings}
+        data = self.suite.say_data(task, seed, self.folder)
+        config = build_config({**asked, "data": data, "seed": self.suite.draw_seed(task.name, seed)})
+        if task.made_up:
+            config = replace(config, file_id=f"{task.name}-{seed}")
+        return fit_batch(config, settings, self.datasets)
+
+    def _describe(self, entry: Entry, config: RunConfig) -> Line:
+        plugin = find_plugin(entry.method)
+        bound, epsilon, day = self.audits.get(entry.method, (None, None, ""))
+        return {
+            "method": entry.method,
+            "author": OWN if plugin is None else plugin.package,
+            "kind": "run",
+            "threat_model": config.method.info.threat_model or "",
+            "by_group": config.method.decides_by_group(),
+            "trials": entry.trials,
+            "audit_bound": bound,
+            "audit_epsilon": epsilon,
+            "audit_date": day,
+        }
+
+    def find_best_rule(self, task: Task, seed: int) -> float | None:
+        """Return the accuracy of the rule that knows the truth; None of tables that nobody made up."""
+        return find_best(task.made_up, self.suite.draw_seed(task.name, seed)) if task.made_up else None
+
+
+def run_suite(suite: Suite, out: Path, audits: Audits, reporter: Reporter) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Make every line of a part of the suite that `out` has not, and write it after each entry.
+
+    Return the lines that are there at the end, and why each task is left out that cannot be had.
+    """
+    lines = read_lines([out]) if out.exists() else build_lines([])
+    left_out: dict[str, str] = {}
+    for made in _run_missing(suite, audits, lines, left_out):
+        lines = made if lines.empty else pd.concat([lines, made], ignore_index=True)
+        write_lines(lines, out)
+        reporter.say(f"{made.task[0]}, {made.notion[0]}, {made.method[0]}: {len(made)} fits.")
+    for task, why in left_out.items():
+        reporter.say(f"{task} is left out: {why}")
+    return lines, left_out
+
+
+def _run_missing(suite: Suite, audits: Audits, there: pd.DataFrame, left_out: dict[str, str]) -> Iterator[pd.DataFrame]:
+    """Yield the lines of each task, notion and entry that are not there yet; say which tasks are `left_out`."""
+    known = {tuple(row) for row in there[[*NAMES]].fillna(0.0).itertuples(index=False)}
+    with TemporaryDirectory() as folder:
+        for task in suite.tasks:
+            bench = Bench(suite, audits, Path(folder))
+            wanted = ((notion, entry, asked) for notion, entry, asked in _list_missing(suite, task, known) if asked)
+            try:
+                yield from (build_lines(bench.make(task, *each)) for each in wanted)
+            except DataUnavailable as error:
+                left_out[task.name] = str(error)
+
+
+def _list_missing(
+    suite: Suite, task: Task, known: set[tuple[Any, ...]]
+) -> Iterator[tuple[str, Entry, list[tuple[float | None, int]]]]:
+    """Yield of each notion and entry the budgets and seeds that are not there yet."""
+    for notion, entry in product(suite.notions, suite.entries):
+        info, plugin = methods()[entry.method].info, find_plugin(entry.method)
+        if not info.takes(notions()[notion]):
+            continue
+        author = OWN if plugin is None else plugin.package
+        budgets: Sequence[float | None] = suite.epsilons if info.threat_model else (None,)
+        pairs = product(budgets, suite.seeds)
+        name = (entry.method, author, task.name, notion)
+        yield notion, entry, [(epsilon, seed) for epsilon, seed in pairs if (*name, epsilon or 0.0, seed) not in known]
+
+
+def train_fits(configs: Sequence[RunConfig], datasets: DatasetCache) -> list[RunRecord | str]:
+    """Return each run's record, or why there is none; those that can be planned are trained in one loop."""
+    journal = MemoryJournal()
+    planned = [_plan(config, journal, datasets) for config in configs]
+    plans = [plan for plan in planned if isinstance(plan, Plan)]
+    made = iter(_train(plans, journal))
+    return [plan if isinstance(plan, str) else next(made) for plan in planned]
+
+
+def _plan(config: RunConfig, journal: MemoryJournal, datasets: DatasetCache) -> Plan | str:
+    try:
+        return plan_run(config, config.key, datasets=datasets, find_record=journal.find_record)
+    except DataUnavailable:
+        raise
+    except FairprivError as error:
+        return str(error)
+
+
+def _train(plans: Sequence[Plan], journal: MemoryJournal) -> list[RunRecord | str]:
+    """Train in one loop; where that ends for one of them, each alone."""
+    if not plans:
+        return []
+    try:
+        return [outcome.record for outcome in train_together(plans, journal.begin(plans), journal)]
+    except FairprivError as error:
+        if len(plans) == 1:
+            return [str(error)]
+    return [made for plan in plans for made in _train([plan], journal)]
+
+
+def count_record(record: RunRecord) -> np.ndarray:
+    """Return a run's counts (k, l, l) over group, label and decision on its test rows."""
+    exact = read_facts(record).exact
+    assert exact is not None
+    return exact.table[0]
+
+
+def _read_cost(record: RunRecord) -> Line:
+    spent = {"epsilon": record.epsilon, "epsilon_claimed": record.epsilon_published}
+    return {**spent, "seconds": record.seconds}

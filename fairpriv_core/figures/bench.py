@@ -1,0 +1,105 @@
+"""The benchmark's figures: accuracy over ε on one task, and what privacy costs over rows times ε."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from fairpriv_core.bench.board import Board, Standing
+from fairpriv_core.bench.costs import Cost
+from fairpriv_core.bench.suite import Task, read_suite
+from fairpriv_core.facts.wording import protected
+from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series, line
+from fairpriv_core.figures.figures import ACCURACY, EPSILON_AXIS
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.stats import Mean
+
+_COLORS = {"attribute": "group 0", "record": "group 1"}
+_GAP = Axis("Gap", "percentage points", with_zero=True)
+
+
+def draw_task(boards: Sequence[Board], task: Task) -> FigureData:
+    """Return accuracy and gap of each entry over ε on one task; `boards` are of one question at several budgets.
+
+    Beside the entries stand the constant answer and, as level lines, those without privacy.
+    """
+    first = boards[0]
+    names = dict.fromkeys(each.name for board in boards for each in board.standings if task.name in each.cells)
+    series = [
+        _join(
+            name, [(board.epsilon, each) for board in boards for each in board.standings if each.name == name], task, at
+        )
+        for name in names
+        for at in (0, 1)
+    ]
+    ends = [board.epsilon for board in (boards[0], boards[-1])]
+    for each in first.references:
+        if task.name in each.cells:
+            series += [_join(each.name, [(end, each) for end in ends], task, at) for at in (0, 1)]
+    constant = first.constants.get(task.name)
+    return FigureData(
+        name="bench_task",
+        title=task.title,
+        x=EPSILON_AXIS,
+        panels=(Panel(ACCURACY, "Accuracy"), Panel(_GAP, "Gap")),
+        series=tuple(series),
+        caption=f"{first.title}. Means over the suite's seeds with 95 % intervals. Level lines have no privacy.",
+        alt=f"Accuracy and gap over ε on {task.title}, of {len(names)} entries.",
+        references=(
+            Reference(100 * read_suite().gap, "asked for", "y", 1),
+            *([] if constant is None else [Reference(100 * constant, "one answer for all", "y", 0)]),
+        ),
+    )
+
+
+def _join(name: str, points: Sequence[tuple[float, Standing]], task: Task, panel: int) -> Series:
+    told = [(at, each.cells[task.name]) for at, each in points]
+    means = [cell.accuracy if panel == 0 else cell.gap for _, cell in told]
+    return line(
+        points[0][1].title,
+        [at for at, _ in told],
+        [mean.mean for mean in means],
+        scale=100,
+        low=_ends(means, "low"),
+        high=_ends(means, "high"),
+        style=name if name in methods() else "ink",
+        panel=panel,
+    )
+
+
+def _ends(means: Sequence[Mean], end: str) -> tuple[float | None, ...]:
+    return tuple(getattr(mean, end) for mean in means)
+
+
+def draw_bench_costs(costs: Sequence[Cost], notion: str) -> FigureData:
+    """Return the accuracy lost to privacy over rows times ε, a curve a threat model; `notion` is a title."""
+    series = []
+    for model, own in groupby(costs, key=lambda cost: cost.threat_model):
+        folded = [*own]
+        losses = [cost.loss for cost in folded]
+        series.append(
+            line(
+                f"protects {protected(model)}",
+                [cost.amount for cost in folded],
+                [loss.mean for loss in losses],
+                scale=100,
+                low=_ends(losses, "low"),
+                high=_ends(losses, "high"),
+                style=_COLORS[model],
+            )
+        )
+    return FigureData(
+        name="bench_costs",
+        title=f"What privacy costs at an equal gap: {notion.lower()}",
+        x=Axis("Training rows × ε", "rows", log=True),
+        panels=(Panel(Axis("Accuracy lost", "percentage points", with_zero=True)),),
+        series=tuple(series),
+        caption=(
+            "The best private entry whose gap reached the bound against the best one without privacy whose gap did, "
+            "each chosen by the other seeds; decisions use no group. Means over cells of task and budget, with 95 % "
+            "intervals over seeds. Where an interval holds 0, no cost was measurable. Cells where no entry of one side "
+            "reached the bound are left out, so that the true cost may be larger."
+        ),
+        alt=" ".join(cost.format() for cost in costs) or "No cost is known yet.",
+        references=(Reference(0.0, "no loss", "y"),),
+    )
