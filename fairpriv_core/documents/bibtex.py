@@ -100,6 +100,13 @@ _WORKS = (
         "International Conference on Machine Learning",
     ),
     Work(
+        "kairouz2016discrete",
+        "Kairouz, Peter and Bonawitz, Keith and Ramage, Daniel",
+        "Discrete Distribution Estimation under Local Privacy",
+        2016,
+        "International Conference on Machine Learning",
+    ),
+    Work(
         "jagielski2019fair",
         "Jagielski, Matthew and Kearns, Michael and Mao, Jieming and Oprea, Alina and Roth, Aaron and "
         "Sharifi-Malvajerdi, Saeed and Ullman, Jonathan",

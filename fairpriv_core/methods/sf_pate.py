@@ -38,7 +38,7 @@ class SfPate(Votes):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="sf_pate",
         title="SF-PATE",
-        style=Style("green", "dash", "cross"),
+        style=Style("green", "dashdot", "cross"),
         summary="Teachers on separate parts vote, with noise, on people's groups or on fair labels; a student learns "
         "from the answers.",
         citation="Tran, Zhu, Fioretto and Van Hentenryck (2022), SF-PATE: scalable, fair, and private aggregation of "

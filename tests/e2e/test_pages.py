@@ -34,6 +34,7 @@ PAGES = {
     "explore": ("Explore", "explore_chart"),
     "papers": ("Papers", "paper"),
     "papers?paper=pf_ld&preset=pf_ld.figure4": ("Papers", "paper_3"),
+    "leaderboard": ("Leaderboard", "bench_curve"),
     "audit?run={run}": ("Audit", "run"),
     "present?{runs}": ("Present", "report_forms"),
     "report?{runs}": ("Report", "report_0_2"),
