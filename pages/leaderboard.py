@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -27,16 +29,16 @@ def show() -> None:
     enter("leaderboard")
     st.title("Leaderboard", anchor=False)
     st.markdown("Private and fair methods on the same public tasks, splits and budgets.")
-    files = tuple((str(file), file.stat().st_mtime) for file in list_files())
-    lines = attempt(lambda: _read(files, is_open()))
-    if lines is None:
-        return
+    shipped, *own = list_files()
+    readable = [shipped, *(file for file in own if attempt(partial(read_lines, [file])) is not None)]
+    files = tuple((str(file), file.stat().st_mtime) for file in readable)
+    lines = _read(files, is_open())
     notion = _choose_notion()
     board = _choose_board(lines, notion)
     publish(_CHOICES)
     if board is not None:
         _show_board(board, lines)
-    with st.expander("What privacy costs at an equal gap"):
+    with st.expander("What privacy costs within one bound on the gap"):
         costs = _measure(files, is_open(), notion)
         if costs:
             show_figure(draw_bench_costs(costs, notions()[notion].title), "bench_costs")

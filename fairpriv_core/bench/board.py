@@ -1,5 +1,5 @@
 """Leaderboards: of entries that protect the same and may know the same, those whose gap reached the bound, by task and
-over tasks. And what privacy costs at an equal gap.
+over tasks. And what privacy costs within one bound on the gap.
 
 *The rule.* On a task an entry reached the bound where the lower ends of its gap's 95 % intervals are at most the bound
 in the mean over seeds: it is not surely above. Entries that reached it are ranked by mean accuracy, all others share
@@ -73,7 +73,8 @@ class Standing:
     def stated(self) -> str:
         """Its epsilon: what is proved, or what is claimed."""
         if self.epsilon is not None:
-            return f"{epsilon_text(self.epsilon)}, proved"
+            parted = ", but for a public part" * methods()[self.name].info.public_part
+            return f"{epsilon_text(self.epsilon)}, proved{parted}"
         return "none" if self.epsilon_claimed is None else f"{epsilon_text(self.epsilon_claimed)}, claimed"
 
 
@@ -123,7 +124,7 @@ class Board:
         names = _join([each.title for each in first])
         tasks = count_text(len(self.tasks), "task")
         if self.critical is None:
-            return f"{names} is alone on this board."
+            return f"{names} alone has all tasks of this board."
         apart = f"over {tasks} mean ranks differ where they are more than {self.critical:.1f} apart"
         if len(first) == len(ranked):
             return f"No entry is ahead: {apart}."
@@ -167,7 +168,7 @@ def _stand(lines: pd.DataFrame, suite: Suite) -> list[Standing]:
             name=str(name),
             author=str(author),
             claimed=first.kind == "claimed",
-            trials=int(first.trials),
+            trials=int(own.trials.max()),
             cells={str(task): _fold(part, suite) for task, part in own.groupby("task", sort=False)},
             epsilon=_largest(own.epsilon),
             epsilon_claimed=_largest(own.epsilon_claimed),

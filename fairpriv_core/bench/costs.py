@@ -1,8 +1,9 @@
-"""What privacy costs at an equal gap, over rows times epsilon; and the papers' methods on equal terms, a sentence each.
+"""What privacy costs within one bound on the gap, over rows times epsilon; and the papers' methods on equal terms.
 
 *The rule.* The most accurate private entry whose gap reached the bound is held against the most accurate one without
 privacy whose gap did. For each seed both are chosen by the other seeds, so that the choice favours neither; decisions
-use no group. What is lost is their difference in accuracy.
+use no group. What is lost is their difference in accuracy; their gaps differ too, within the bound, and it says by how
+much.
 """
 
 from __future__ import annotations
@@ -26,13 +27,17 @@ _WIDTH = 0.5  # decades of rows times epsilon that are folded
 
 @dataclass(frozen=True)
 class Cost:
-    """The accuracy lost on one task at one budget, or the mean over those with about as many rows times ε, `amount`."""
+    """The accuracy lost on one task at one budget, or the mean over those with about as many rows times ε, `amount`.
+
+    `wider` is by how much the private entry's gap is larger, in the mean.
+    """
 
     threat_model: str
     amount: float
     loss: Mean
     by_seed: tuple[float, ...] = ()
     cells: int = 1
+    wider: float = 0.0
 
     @property
     def measurable(self) -> bool:
@@ -43,7 +48,10 @@ class Cost:
         """Return the sentence."""
         lost = spread(self.loss)
         told = f"{lost} points of accuracy" if self.measurable else f"no measurable cost ({lost} points)"
-        return f"Rows × ε about {self.amount:,.0f}, {count_text(self.cells, 'cell')}: {told}."
+        if self.loss.high is not None and self.loss.high < 0:
+            told = f"{lost} points: the entry without privacy was no ceiling there"
+        gaps = f"; its gap was {abs(100 * self.wider):.1f} points {'larger' if self.wider > 0 else 'smaller'}"
+        return f"Rows × ε about {self.amount:,.0f}, {count_text(self.cells, 'cell')}: {told}{gaps}."
 
 
 def measure_costs(lines: pd.DataFrame, notion: str, suite: Suite | None = None) -> list[Cost]:
@@ -59,14 +67,16 @@ def _list_costs(lines: pd.DataFrame, threat_model: str, suite: Suite) -> Iterato
         most = _choose(ceiling, suite.gap)
         for epsilon, own in private.groupby("epsilon_asked"):
             budget, best = float(str(epsilon)), _choose(own, suite.gap)
-            losses = tuple(most[seed] - best[seed] for seed in sorted(best.keys() & most.keys()))
-            if len(losses) > 1:  # one seed has no interval
+            pairs = [(most[seed], best[seed]) for seed in sorted(best.keys() & most.keys())]
+            if len(pairs) > 1:  # one seed has no interval
+                losses = tuple(reference[0] - private[0] for reference, private in pairs)
+                wider = float(np.mean([private[1] - reference[1] for reference, private in pairs]))
                 amount = budget * float(own.n_train.iloc[0])
-                yield Cost(threat_model, amount, mean_interval(losses), losses)
+                yield Cost(threat_model, amount, mean_interval(losses), losses, wider=wider)
 
 
-def _choose(lines: pd.DataFrame, most: float) -> dict[int, float]:
-    """Return for each seed the accuracy of the entry that the other seeds choose."""
+def _choose(lines: pd.DataFrame, most: float) -> dict[int, tuple[float, float]]:
+    """Return for each seed accuracy and gap of the entry that the other seeds choose."""
     found = {}
     for seed in lines.seed.unique():
         others = lines[lines.seed != seed] if lines.seed.nunique() > 1 else lines
@@ -75,9 +85,9 @@ def _choose(lines: pd.DataFrame, most: float) -> dict[int, float]:
         means = by_name.accuracy.mean()[able]
         if len(means):
             name = str(means.idxmax())
-            value = lines[(lines.seed == seed) & (lines.method == name)].accuracy
-            if value.notna().all():
-                found[int(seed)] = float(value.iloc[0])
+            chosen = lines[(lines.seed == seed) & (lines.method == name)]
+            if len(chosen) and chosen.accuracy.notna().all():
+                found[int(seed)] = float(chosen.accuracy.iloc[0]), float(chosen.gap.iloc[0])
     return found
 
 
@@ -90,7 +100,8 @@ def fold_costs(costs: list[Cost]) -> list[Cost]:
         for place in sorted({*places}):
             inside = [cost for cost, at in zip(own, places, strict=True) if at == place]
             amount = float(np.exp(np.mean([np.log(cost.amount) for cost in inside])))
-            folded.append(Cost(model, amount, _pool([cost.by_seed for cost in inside]), cells=len(inside)))
+            wider = float(np.mean([cost.wider for cost in inside]))
+            folded.append(Cost(model, amount, _pool([cost.by_seed for cost in inside]), cells=len(inside), wider=wider))
     return folded
 
 

@@ -91,8 +91,9 @@ def _read(path: Path, suite: Suite) -> pd.DataFrame:
         raise BadInput(f"every row must claim an epsilon, one of {budgets}.", field="epsilon")
     if not found.decision.isin((0, 1)).all():
         raise BadInput("decision must be 0 or 1 in every row.", field="decision")
-    if not (pd.api.types.is_integer_dtype(found.seed) and pd.api.types.is_integer_dtype(found.row)):
-        raise BadInput("seed and row must be whole numbers in every row.", field="row")
+    whole = pd.api.types.is_integer_dtype(found.seed) and pd.api.types.is_integer_dtype(found.row)
+    if not whole or found.seed.min() < 0:
+        raise BadInput("seed and row must be whole numbers of at least 0 in every row.", field="row")
     return found
 
 

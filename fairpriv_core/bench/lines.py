@@ -1,7 +1,7 @@
 """Result lines: one a fit, or one a claimed set of decisions. A Parquet file with a schema keeps them.
 
-Whoever adds lines says under which name. Files are joined by reading several: a later file's line stands in place of an
-earlier one's of the same entry, task, notion, budget and seed.
+Whoever adds lines says under which name. Files are joined by reading several: of two lines of one entry, task, notion,
+budget and seed the later file's stands, but of this project's own entries the earlier one's, which is what ships.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ KEPT = Path(__file__).with_name("results.parquet")
 #: beside it: what the file is, for whoever loads it
 DESCRIBED = Path(__file__).with_name("results.croissant.json")
 Line = dict[str, Any]
+#: who runs the methods that ship
+OURS = "fairpriv"
 #: each column: its type, and what it says
 COLUMNS: Mapping[str, tuple[str, str]] = {
     "suite": ("category", "version of the suite"),
@@ -64,6 +66,7 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "audit_date": ("category", "day of that audit"),
     "failed": ("category", "why there is no model; empty where there is one"),
 }
+KINDS = ("run", "claimed")
 #: by which lines are told apart
 NAMES = ("method", "author", "task", "notion", "epsilon_asked", "seed")
 
@@ -78,7 +81,15 @@ def read_lines(paths: Iterable[Path | str]) -> pd.DataFrame:
     read = [_read(Path(path)) for path in paths]
     if not read:
         return build_lines([])
-    return pd.concat(read, ignore_index=True).drop_duplicates([*NAMES], keep="last", ignore_index=True)
+    return join_lines(*read)
+
+
+def join_lines(*tables: pd.DataFrame) -> pd.DataFrame:
+    """Return lines together, each once: of this project's entries the first table's stand, of others the last one's."""
+    table = pd.concat(tables, ignore_index=True)
+    ours = table.author == OURS
+    kept = [table[ours].drop_duplicates([*NAMES]), table[~ours].drop_duplicates([*NAMES], keep="last")]
+    return pd.concat(kept).sort_index(ignore_index=True)
 
 
 def list_files() -> list[Path]:
@@ -120,8 +131,12 @@ def _read(path: Path) -> pd.DataFrame:
     for task, lines in table.groupby("task"):
         seals = suite.find_task(str(task)).splits
         for seed, split in zip(lines.seed, lines.split, strict=True):
-            if split and seed < len(seals) and seals[seed] != split:
+            if seed < 0 or (seed < len(seals) and seals[seed] != split):
                 raise BadInput(f"{path.name} has other test rows than suite {suite.version} for {task}, seed {seed}.")
+    for column, known in (("notion", suite.notions), ("kind", KINDS), ("threat_model", ("", "attribute", "record"))):
+        odd = {*table[column]} - {*known}
+        if odd:
+            raise BadInput(f"{path.name} has the {column} '{min(odd)}'; choose from {', '.join(filter(None, known))}.")
     return table
 
 

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairpriv_core.bench.lines import NAMES, Line, build_lines, read_lines, score, write_lines
+from fairpriv_core.bench.lines import NAMES, OURS, Line, build_lines, read_lines, score, write_lines
 from fairpriv_core.bench.made_up import find_best
 from fairpriv_core.bench.suite import Entry, Suite, Task, seal_rows
-from fairpriv_core.errors import DataUnavailable, FairprivError
+from fairpriv_core.errors import BadInput, DataUnavailable, FairprivError
 from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, find_plugin, methods
 from fairpriv_core.notions.catalog import notions
@@ -30,7 +30,6 @@ from fairpriv_core.runs.execute import train_together
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.text import Reporter
 
-OWN = "fairpriv"
 #: by method: the bound, the ε proved and the day of its stored audit
 Audits = Mapping[str, tuple[float, float | None, str]]
 
@@ -86,7 +85,7 @@ class Bench:
         bound, epsilon, day = self.audits.get(entry.method, (None, None, ""))
         return {
             "method": entry.method,
-            "author": OWN if plugin is None else plugin.package,
+            "author": OURS if plugin is None else plugin.package,
             "kind": "run",
             "threat_model": config.method.info.threat_model or "",
             "by_group": config.method.decides_by_group(),
@@ -107,6 +106,14 @@ def run_suite(suite: Suite, out: Path, audits: Audits, reporter: Reporter) -> tu
     Return the lines that are there at the end, and why each task is left out that cannot be had.
     """
     lines = read_lines([out]) if out.exists() else build_lines([])
+    for entry in suite.entries:
+        tried = {*lines[lines.method == entry.method].trials} - {entry.trials}
+        if tried:
+            raise BadInput(
+                f"{out.name} has {entry.method} with {max(tried)} trials, and this is {entry.trials}: name another "
+                "file by --out.",
+                field="trials",
+            )
     left_out: dict[str, str] = {}
     for made in _run_missing(suite, audits, lines, left_out):
         lines = made if lines.empty else pd.concat([lines, made], ignore_index=True)
@@ -138,7 +145,7 @@ def _list_missing(
         info, plugin = methods()[entry.method].info, find_plugin(entry.method)
         if not info.takes(notions()[notion]):
             continue
-        author = OWN if plugin is None else plugin.package
+        author = OURS if plugin is None else plugin.package
         budgets: Sequence[float | None] = suite.epsilons if info.threat_model else (None,)
         pairs = product(budgets, suite.seeds)
         name = (entry.method, author, task.name, notion)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairpriv_core.bench.board import Board, build_boards
 from fairpriv_core.bench.entries import Claim, check_trials, list_rows, score_file
-from fairpriv_core.bench.lines import find_folder, list_files, read_lines, write_lines
+from fairpriv_core.bench.lines import find_folder, join_lines, list_files, read_lines, write_lines
 from fairpriv_core.bench.runner import Audits, run_suite
 from fairpriv_core.bench.suite import Suite, read_smoke, read_suite
 from fairpriv_core.cli import options
@@ -41,7 +41,7 @@ _OUT = "The file of results, gone on with where it is there. Default: in ~/.fair
 @click.option("--task", "tasks", metavar="NAME", multiple=True, help="Repeatable. Default: the standard ones.")
 @options.seeds
 @click.option("--trials", type=click.IntRange(min=1), help="Settings that were tried for this entry. Default: 1.")
-@click.option("--paid", is_flag=True, help="Epsilon covers all trials, or none read a private row.")
+@click.option("--paid", is_flag=True, help="No trial read a private row: the epsilon of a run is that of one fit.")
 @click.option("--out", metavar="FILE", help=_OUT)
 @options.json
 @click.pass_context
@@ -92,6 +92,8 @@ def enter(
     """Score decisions that were made elsewhere, a CSV file of task, seed, row, decision, epsilon, marked as claimed."""
     lines = score_file(read_path(file), Claim(name, protects, **more), read_suite())
     place = _find_place(out, f"claimed_{name}")
+    if place.exists():
+        lines = join_lines(read_lines([place]), lines)
     write_lines(lines, place)
     scored = f"{len(lines)} lines in {place}: {name} is on the boards, marked as claimed."
     print_answer(Answer({"out": str(place), "lines": len(lines)}, scored), as_json)

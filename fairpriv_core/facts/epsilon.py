@@ -122,7 +122,7 @@ def read_epsilon_facts(record: RunRecord) -> EpsilonFacts:
         author=record.author,
         unit=name_unit(data),
         replayed=record.config["replay_noise"] is not None,
-        given=tell_given(data, record.threat_model),
+        given=tell_given(data, record.threat_model, record.config["method"]["name"]),
         choice=record.notes.get(CHOICE, ""),
     )
 

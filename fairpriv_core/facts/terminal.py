@@ -14,6 +14,7 @@ from fairpriv_core.facts.measures import Measures
 from fairpriv_core.facts.mixing import format_margin, format_one_answer
 from fairpriv_core.facts.run_facts import RunFacts, read_facts
 from fairpriv_core.facts.wording import cell_text, rows_suffix, value_text
+from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.plain import Json
 from fairpriv_core.records.config import format_network
@@ -32,6 +33,7 @@ Lines = list[tuple[str, str]]
 _WIDTH = 20
 _RUN_COLUMNS = ("key", "status", "dataset", "method", "notion", "epsilon", "accuracy", "gap", "steps")
 _LABEL_COLUMNS = ("name", "tags")  # a person's own words
+_PUBLIC_PART = "epsilon does not cover the rows that were taken as public, in"
 _THINNED = "epsilon assumes that the rows left out for a group ratio are public, in"
 _SKIPS = 3  # combinations that are named among those left out
 _ANALYST = (
@@ -169,6 +171,8 @@ def format_runs(rows: Sequence[Json]) -> str:
     lines = [tabulate([columns, *[[_show_column(name, row[name]) for name in columns] for row in rows]])]
     thinned = [row["key"] for row in rows if row["config"]["data"].get("group_ratio") and row["epsilon"] is not None]
     lines += [f"{_THINNED}: {', '.join(thinned)}"] if thinned else []
+    parted = [row["key"] for row in rows if methods()[row["config"]["method"]["name"]].info.public_part]
+    lines += [f"{_PUBLIC_PART}: {', '.join(parted)}"] if parted else []
     raw = any(row["accuracy"] is not None and not row["data_is_published"] for row in rows)
     return "\n".join([*lines, RAW_OF_OWN] if raw else lines)
 

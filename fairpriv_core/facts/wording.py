@@ -15,6 +15,8 @@ from fairpriv_core.text import number_text
 
 PAID = "From noisy counts that ε covers. Whiskers: 95 % interval over the noise and the sampling of the test rows."
 DECIDED = "decided/"  # and a class's name: the share of a group that is decided for it
+#: beside an epsilon of a method with a public part
+PUBLIC_PART = "It does not cover the rows that the run took as public: their features and groups are taken as known."
 THINNED = "It assumes that the rows left out for a group ratio are public, although they depend on everyone's group."
 ONE_SEED = "One seed: no interval can be given."
 LEARNED = (
@@ -34,9 +36,10 @@ def protected(threat_model: str | None, unit: str = "person") -> str:
     return "nothing: the method is not private" if threat_model is None else _PROTECTED[threat_model, unit]
 
 
-def tell_given(data: DataJson, threat_model: str | None) -> str:
-    """Return the sentences that stand beside an epsilon on a config's `data`, each after a blank; "" for none."""
+def tell_given(data: DataJson, threat_model: str | None, method: str) -> str:
+    """Return the sentences that stand beside an epsilon of a method on a config's `data`, each after a blank, or ""."""
     thinned = "" if data.get("group_ratio") is None else f" {THINNED}"
+    thinned += f" {PUBLIC_PART}" if methods()[method].info.public_part else ""
     return thinned + (f" {LEARNED}" if is_read_from_rows(data, threat_model) else "")
 
 

@@ -90,14 +90,15 @@ def draw_bench_costs(costs: Sequence[Cost], notion: str) -> FigureData:
         )
     return FigureData(
         name="bench_costs",
-        title=f"What privacy costs at an equal gap: {notion.lower()}",
+        title=f"What privacy costs within one bound on the gap: {notion.lower()}",
         x=Axis("Training rows × ε", "rows", log=True),
         panels=(Panel(Axis("Accuracy lost", "percentage points", with_zero=True)),),
         series=tuple(series),
         caption=(
             "The best private entry whose gap reached the bound against the best one without privacy whose gap did, "
             "each chosen by the other seeds; decisions use no group. Means over cells of task and budget, with 95 % "
-            "intervals over seeds. Where an interval holds 0, no cost was measurable. Cells where no entry of one side "
+            "intervals over seeds. Where an interval holds 0, no cost was measurable; below 0 the entry without "
+            "privacy was no ceiling. Gaps of both differ, as the sentences say. Cells where no entry of one side "
             "reached the bound are left out, so that the true cost may be larger."
         ),
         alt=" ".join(cost.format() for cost in costs) or "No cost is known yet.",

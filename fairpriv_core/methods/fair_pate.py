@@ -47,6 +47,7 @@ class FairPate(Votes):
         variants=("proved",),
         calibrates="noise_votes",
         max_labels=None,
+        public_part=True,
     )
     FOUND_ON: ClassVar[str] = "Adult"
 

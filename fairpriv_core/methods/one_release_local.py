@@ -8,8 +8,8 @@ response's own, pure; delta is 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
@@ -65,7 +65,7 @@ class OneReleaseLocal(Answered, FitsAlone):
     score_bins: int = parameter(
         10,
         "Bins of the score",
-        "Groups are told apart within this many equally full bins of the score; 1 is none.",
+        "Answers are counted within this many equally full bins of the score; 1 is none.",
         low=1,
         high=100,
         expert=True,
@@ -88,6 +88,10 @@ class OneReleaseLocal(Answered, FitsAlone):
     def steps(self, n_train: int) -> int:
         """Return 1: the answers."""
         return 1
+
+    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
+        """Return a copy whose answers are epsilon-differentially private with δ = 0, whatever `delta` allows."""
+        return self if self.response_epsilon is not None else replace(self, response_epsilon=epsilon)
 
     def require_possible(self, notion: Notion, *, n_train: int, groups: int) -> None:
         """Raise BadInput where flips hide by far more than a gap, on average over groups of one size."""

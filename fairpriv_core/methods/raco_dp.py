@@ -104,7 +104,8 @@ class RacoDp(AveragedSums, TrainsByRule):
     def idle_reason(self) -> str | None:
         """Why multipliers stay 0, or follow no gap; None where they do."""
         if self.constraint == "false_negatives":
-            return "False negatives are bounded in every group, and the gap of the chosen notion is not pursued."
+            still = fields.say_idle({"multiplier_max": self.multiplier_max})
+            return still or "False negatives are held down in every group; the gap of the chosen notion is not pursued."
         return fields.say_idle({"multiplier_max": self.multiplier_max})
 
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:

@@ -28,7 +28,7 @@ def make_lines(
                 known = {"suite": read_suite().version, "task": task, "notion": "demographic_parity", "method": name}
                 whose = {"author": "fairpriv", "kind": "run", "threat_model": "attribute", "by_group": False}
                 own = {**known, **whose, **numbers, **interval, **spent, "seed": seed, "trials": 1, "height": 0.01}
-                empty = {"split": "", "audit_date": "", "failed": ""}
+                empty = {"split": read_suite().find_task(task).splits[seed], "audit_date": "", "failed": ""}
                 lines.append({**own, **empty, **more})
     return build_lines(lines)
 

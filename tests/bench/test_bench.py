@@ -173,6 +173,9 @@ def test_a_strangers_decisions_are_scored_as_ours_are_and_marked_as_claimed(
     assert lines.accuracy.iloc[0] == pytest.approx(right.mean(), abs=1e-4)
     (board,) = build_boards(lines, lines.notion.iloc[0], 1.0, suite=pick(QUICK, seeds=(3,)), tasks=[TASK])
     assert board.standings[0].title == "theirs (claimed)"
+    place = tmp_path / "results" / "claimed_theirs.parquet"
+    assert call(*enter, "--name", "others", "--out", str(place)).code == 0
+    assert {*read_lines([place]).method} == {"theirs", "others"}, "what was there stays"
 
 
 @pytest.mark.parametrize(
@@ -196,12 +199,20 @@ def test_a_file_of_other_results_does_not_join(change: dict[str, str], says: str
         read_lines([path])
 
 
-def test_a_later_files_line_stands_in_place_of_an_earlier_ones(tmp_path: Path) -> None:
+def test_a_later_files_line_stands_in_place_of_an_earlier_ones_and_nobodys_in_place_of_ours(tmp_path: Path) -> None:
     paths = tmp_path / "a.parquet", tmp_path / "b.parquet"
-    write_lines(make_lines({"pf_ld": 0.8, "raco_dp": 0.7}), paths[0])
-    write_lines(make_lines({"pf_ld": 0.9}), paths[1])
+    outside = {"author": "outside", "kind": "claimed"}
+    write_lines(make_lines({"theirs": 0.8, "raco_dp": 0.7}, **outside), paths[0])
+    write_lines(make_lines({"theirs": 0.9}, **outside), paths[1])
     both = read_lines(paths)
-    assert len(both) == 48 and both[both.method == "pf_ld"].accuracy.min() > 0.89
+    assert len(both) == 48 and both[both.method == "theirs"].accuracy.min() > 0.89
+    write_lines(make_lines({"pf_ld": 0.97}), paths[1])
+    shipped = read_lines([KEPT])
+    assert read_lines([KEPT, paths[1]]).equals(shipped), "of our own entries what ships stands"
+    for column, value, words in (("split", "", "other test rows"), ("notion", "parity", "notion 'parity'")):
+        write_lines(make_lines({"pf_ld": 0.9}).assign(**{column: value}), paths[1])
+        with pytest.raises(BadInput, match=words):
+            read_lines(paths)
 
 
 def test_the_example_plugin_enters_by_one_command_and_appears(

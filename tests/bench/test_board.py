@@ -32,7 +32,7 @@ def test_entries_are_ranked_and_no_winner_is_alone_where_ranks_are_near() -> Non
     assert board.say_first().startswith("PF-LD, DP-FERMI and OneRelease rank first: over 8 tasks")
     assert build(make_lines({"pf_ld": 0.84, "dp_fermi": 0.8})).say_first().startswith("PF-LD ranks first")
     assert build(make_lines(APART, tasks=TASKS[:2])).say_first().startswith("No entry is ahead")
-    assert build(make_lines({"pf_ld": 0.84})).say_first() == "PF-LD is alone on this board."
+    assert build(make_lines({"pf_ld": 0.84})).say_first() == "PF-LD alone has all tasks of this board."
 
 
 def test_on_a_task_nobody_leads_alone_whose_interval_meets_anothers() -> None:
@@ -105,6 +105,18 @@ def test_a_cost_that_one_seed_alone_tells_is_not_told() -> None:
     lines.loc[lines.seed > 0, ["accuracy", "gap", "gap_low", "gap_high"]] = float("nan")
     both = pd.concat([lines, make_reference({"f_ld": 0.81}, tasks=TASKS[:1])])
     assert measure_costs(both, "demographic_parity") == []
+    lucky = make_lines({"dp_fermi": 0.99}, tasks=TASKS[:1])
+    both = pd.concat(
+        [make_lines({"pf_ld": 0.8}, tasks=TASKS[:1]), lucky[lucky.seed == 1], both[both.threat_model == ""]]
+    )
+    (cost,) = measure_costs(both, "demographic_parity")
+    assert len(cost.by_seed) == 2, "chosen by seed 1, it has no other"
+
+
+def test_a_cost_says_by_how_much_gaps_differ_and_where_the_reference_was_no_ceiling() -> None:
+    lines = make_lines({"pf_ld": 0.85}, gaps={"pf_ld": 0.03}, tasks=TASKS[:1])
+    (cost,) = measure_costs(pd.concat([lines, make_reference({"f_ld": 0.8}, tasks=TASKS[:1])]), "demographic_parity")
+    assert "no ceiling" in cost.format() and "2.0 points larger" in cost.format()
 
 
 def test_a_choice_among_entries_does_not_favour_the_chosen_ones() -> None:

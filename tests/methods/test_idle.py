@@ -23,6 +23,7 @@ IDLE = {
     "dp_fermi_record": [{"multiplier": 0.0}],
     "fairlens": [{"epochs": 1}, {"multiplier_gradient": 0.0, "multiplier_boundary": 0.0}],
     "one_release": [{"multiplier_max": 0.0}],
+    "one_release_local": [],  # it tells groups apart whatever its decisions do
     "pflr": [{"multiplier": 0.0}],
     "adfc": [{"multiplier": 0.0}],
 }

@@ -12,7 +12,7 @@ from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.tables import REPLAYED, UNPROVED, TableRow, varied_settings
 from fairpriv_core.figures.styles import method_style
-from fairpriv_core.methods.catalog import place_method
+from fairpriv_core.methods.catalog import methods, place_method
 from fairpriv_core.records.source import is_read_from_rows
 from fairpriv_core.text import in_percent
 from pages.widgets.shared.charts import mark_raw
@@ -132,6 +132,8 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
     )
     thinned = any(row.group_ratio for row in rows)
     given = f" An ε with a group ratio has an assumption. {wording.THINNED}" if thinned else ""
+    if any(methods()[row.method].info.public_part for row in rows):
+        given += f" An ε of a method with a public part has one too. {wording.PUBLIC_PART}"
     learned = any(is_read_from_rows(row.asked, row.threat_model) for row in rows)
     given += f" Where ε protects records: {wording.LEARNED[0].lower()}{wording.LEARNED[1:]}" if learned else ""
     if any(row.kind == "raw" for row in rows):

@@ -44,7 +44,7 @@ def show_costs(config: RunConfig, plan: Plan, *, levels: bool) -> None:
     if config.reuse is not None:
         st.caption(f"An earlier run spent ε = {epsilon_text(budget)}. This one releases nothing more.")
         return
-    _say_what_is_spent(plan, tell_given(data, threat))
+    _say_what_is_spent(plan, tell_given(data, threat, config.method.info.name))
     if levels:
         _show_levels(plan)
     if plan.at_once:
