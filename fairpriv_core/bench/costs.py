@@ -19,7 +19,7 @@ from scipy.special import stdtrit
 from fairpriv_core.bench.board import THREAT_MODELS, Board, Standing, build_boards
 from fairpriv_core.bench.suite import Suite, read_suite
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.stats import Mean, mean_interval, spread
+from fairpriv_core.stats import Mean, mean_interval, number, spread
 from fairpriv_core.text import count_text
 
 _WIDTH = 0.5  # decades of rows times epsilon that are folded
@@ -50,7 +50,8 @@ class Cost:
         told = f"{lost} points of accuracy" if self.measurable else f"no measurable cost ({lost} points)"
         if self.loss.high is not None and self.loss.high < 0:
             told = f"{lost} points: the entry without privacy was no ceiling there"
-        gaps = f"; its gap was {abs(100 * self.wider):.1f} points {'larger' if self.wider > 0 else 'smaller'}"
+        points, way = number(abs(self.wider)), "larger" if self.wider > 0 else "smaller"
+        gaps = "" if points == "0.0" else f"; its gap was {points} points {way}"
         return f"Rows × ε about {self.amount:,.0f}, {count_text(self.cells, 'cell')}: {told}{gaps}."
 
 
