@@ -11,7 +11,7 @@ from pages.widgets.learn.cards import list_cards
 from tests.pages.shown import Open, charts, said
 
 OF_PRIVACY = ("epsilon", "attribute", "record", "proved", "clipping", "ledger")
-OF_RESULTS = ("base_rate", "multiplier", "seed", "interval", "private_evaluation")
+OF_RESULTS = ("base_rate", "multiplier", "seed", "interval", "private_evaluation", "privacy_cost")
 WORDS = ("seed", "interval", "baseline", "multiplier", "base rate", "private evaluation", "hardt odds")
 IDEAS = (*OF_PRIVACY, *OF_RESULTS)
 
