@@ -22,6 +22,7 @@ from fairpriv_core.methods.shared.corrected_score import move_decisions
 from fairpriv_core.methods.shared.public_score import AUTOMATIC, BOOSTED, LINEAR, fit_score
 from fairpriv_core.methods.shared.responses import Answered, find_deviation, response_parameter
 from fairpriv_core.notions.notion import Notion
+from fairpriv_core.text import short_epsilon_text
 
 LEARNERS = (LINEAR, BOOSTED, AUTOMATIC)
 _MOST_OFF = 0.1  # of a difference of two rates, one standard deviation
@@ -99,7 +100,7 @@ class OneReleaseLocal(Answered, FitsAlone):
         off = 2.0 * find_deviation(groups, epsilon, n_train)
         if off > _MOST_OFF:
             raise BadInput(
-                f"at ε = {epsilon:.2g} answers of {n_train:,} people tell a gap of {groups} groups to about ± "
+                f"at ε = {short_epsilon_text(epsilon)} answers of {n_train:,} people tell a gap of {groups} groups to about ± "
                 f"{100.0 * off:.0f} points; take a larger ε or another method.",
                 field="epsilon",
             )
