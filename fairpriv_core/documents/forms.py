@@ -25,7 +25,7 @@ from fairpriv_core.documents.report_data import ReportData
 from fairpriv_core.documents.report_numbers import class_rows, group_rows, paid_rows, run_rows
 from fairpriv_core.documents.slides import MIME as SLIDES_MIME
 from fairpriv_core.documents.slides import can_write_slides, write_slides
-from fairpriv_core.documents.story import Story, tell_story
+from fairpriv_core.documents.story import Story, build_story
 from fairpriv_core.documents.story_page import write_story
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.classes import has_classes
@@ -165,7 +165,7 @@ def open_report(data: ReportData, audience: Audience, *, choice: int = 1) -> Rep
     """
     chosen = choose_runs(data, audience)
     document = build_document(chosen, cut_beside(data, audience), audience)
-    story = tell_story(choose_runs(data, "policy"), cut_beside(data, "policy"), choice)
+    story = build_story(choose_runs(data, "policy"), cut_beside(data, "policy"), choice)
     return Report(audience, chosen, document, story, data.sweep)
 
 

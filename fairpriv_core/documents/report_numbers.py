@@ -8,7 +8,7 @@ from dataclasses import replace
 from fairpriv_core.documents.chosen import Chosen
 from fairpriv_core.documents.document import Cell, Part, Section, Table, Text
 from fairpriv_core.facts import classes, wording
-from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, has_classes, say_decided
+from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, format_decided, has_classes
 from fairpriv_core.facts.compare import fold_exact
 from fairpriv_core.facts.measured import Measured
 from fairpriv_core.facts.measures import Fact, Measures, find_worst
@@ -309,14 +309,14 @@ def _in_percent(share: Value) -> Value:
     return None if share is None else 100 * max(share, 0.0)
 
 
-def tell_classes(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section, ...]:
+def build_classes(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section, ...]:
     """Return the classes of each run's first seed, and over all seeds what they lose; () where there are two labels."""
     parts: list[Part] = []
     for each in chosen:
         table = class_rows(each, paid=paid)
         if table is not None:
             seeds = f", seed {each.row.seeds[0]}" if len(each.runs) > 1 else ""
-            parts += [Text(f"{each.name}{seeds}. {say_decided(_find(each, paid=paid))}"), table]
+            parts += [Text(f"{each.name}{seeds}. {format_decided(_find(each, paid=paid))}"), table]
     if not parts:
         return ()
     known = [each for each in chosen if has_classes(_select(each, paid=paid))]

@@ -29,7 +29,7 @@ def find_before(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts[Ki
     return measure(found) if found else None
 
 
-def tell_summary(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, paid: bool) -> Section:
+def build_summary(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, paid: bool) -> Section:
     """Return the headlines, what they say as a figure where it can be drawn, and their reasons."""
     found = find_headlines(chosen, beside.references)
     before = find_before(chosen, beside.references) if len(found) == 1 else None

@@ -34,7 +34,7 @@ def protected(threat_model: str | None, unit: str = "person") -> str:
     return "nothing: the method is not private" if threat_model is None else _PROTECTED[threat_model, unit]
 
 
-def tell_given(data: DataJson, threat_model: str | None) -> str:
+def format_given(data: DataJson, threat_model: str | None) -> str:
     """Return the sentences that stand beside an epsilon on a config's `data`, each after a blank; "" for none."""
     thinned = "" if data.get("group_ratio") is None else f" {THINNED}"
     return thinned + (f" {LEARNED}" if is_read_from_rows(data, threat_model) else "")

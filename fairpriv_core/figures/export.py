@@ -237,7 +237,7 @@ def _print(drawing: Drawing, image_format: ImageFormat, sheet: Sheet, title: str
     image = _PAINTER.paint(drawing, {"format": image_format, **size}, browser=find_browser())
     if image_format == "pdf":
         return sign_pdf(image, title)
-    return _say_density(image, sheet.dots) if image_format == "png" else image
+    return _write_density(image, sheet.dots) if image_format == "png" else image
 
 
 def sign_pdf(pdf: bytes, title: str) -> bytes:
@@ -254,7 +254,7 @@ def sign_pdf(pdf: bytes, title: str) -> bytes:
     return pdf[: said.start(1)] + signed.encode().ljust(room) + pdf[said.end(1) :]
 
 
-def _say_density(png: bytes, dots: int) -> bytes:
+def _write_density(png: bytes, dots: int) -> bytes:
     """Return a PNG that says how many dots an inch has: a document or a slide takes it as wide as the sheet is."""
     per_metre = round(dots / 0.0254)
     chunk = b"pHYs" + struct.pack(">IIB", per_metre, per_metre, 1)

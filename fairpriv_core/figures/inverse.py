@@ -58,7 +58,7 @@ def smallest_epsilon(
     return tuple(_answer(same, accuracy, gap) for same in claims.values())
 
 
-def say_answer(answer: Answer, *, accuracy: float | None = None, gap: float | None = None) -> str:
+def format_answer(answer: Answer, *, accuracy: float | None = None, gap: float | None = None) -> str:
     """Return an answer as sentences: ε with all that belongs beside it, means with intervals, what is missed."""
     wanted = " and ".join(_list_conditions(accuracy, gap)) or "Anything"
     many = "1 stored setting" if answer.rows == 1 else f"{answer.rows} stored settings"

@@ -211,7 +211,7 @@ def has_classes(history: History) -> bool:
     return any(name.startswith("class/") for name in history)
 
 
-def tells_classes(history: History) -> bool:
+def has_own_classes(history: History) -> bool:
     """Return whether a history has classes that are not its groups too."""
     names = [{name.split("/")[1] for name in history if name.startswith(what)} for what in ("class/", "group/")]
     return has_classes(history) and names[0] != names[1]
@@ -391,7 +391,7 @@ def overlay(curves: Sequence[Curve], *, metric: str, origin: Origin = ALL_RAW) -
             curve.label, curve.x, curve.y, scale=100, low=curve.low, high=curve.high, style=style, variation=same
         )
         series.append(values)
-    missing = _say_missing([curve.label for curve in curves if curve not in drawn])
+    missing = _format_missing([curve.label for curve in curves if curve not in drawn])
     band = "Bands: 95 % interval over seeds." if any(each.low for each in series) else "One seed a run: no band."
     return FigureData(
         name=f"overlay_{metric}",
@@ -415,7 +415,7 @@ def _last(values: Sequence[Value]) -> Value:
     return next((value for value in reversed(values) if value is not None), None)
 
 
-def _say_missing(labels: Sequence[str]) -> str:
+def _format_missing(labels: Sequence[str]) -> str:
     verb = "it keeps" if len(labels) == 1 else "they keep"
     return f"Not drawn, since {verb} no numbers of single epochs: {'; '.join(labels)}. " if labels else ""
 
