@@ -431,7 +431,7 @@ def _build_analyst(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[
         build_caveats(chosen),
         build_settings(chosen),
         build_repeat(chosen),
-        *_tell_cards(chosen, paid=False),
+        *(section for each in chosen for section in build_card(each, paid=False)),
     )
 
 
@@ -455,7 +455,7 @@ def _build_policy(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[S
         Section("Appendix", (Text(_APPENDIX),)),
         build_assumptions(chosen),
         *build_checks(chosen),
-        *_tell_cards(chosen, paid=True),
+        *(section for each in chosen for section in build_card(each, paid=True)),
         build_repeat(chosen),
     )
 
@@ -472,10 +472,6 @@ def _build_costs(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> Section:
     if unpaid:
         parts.append(Text(_NO_GAP.format(runs=", ".join(unpaid)), strong=True))
     return Section("What it costs in accuracy, and how fair it is", tuple(parts))
-
-
-def _tell_cards(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section, ...]:
-    return tuple(section for each in chosen for section in build_card(each, paid=paid))
 
 
 def _build_groups(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> Section:

@@ -23,7 +23,7 @@ import kaleido
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.figures.draw import Drawing, draw, least_height, write_html
-from fairpriv_core.figures.figure import FigureData, write_csv
+from fairpriv_core.figures.figure import FigureData
 from fairpriv_core.figures.page import write_page
 from fairpriv_core.figures.sheet import PIXELS_AN_INCH, POINTS_AN_INCH, SHEETS, TEXT_PIXELS, Sheet, make_room
 from fairpriv_core.figures.styles import ThemeName
@@ -129,11 +129,6 @@ def _name(error: Exception) -> str:
 
 
 _PAINTER = Painter(kaleido.Kaleido)
-
-
-def to_csv(figure: FigureData) -> str:
-    """Return the figure's numbers, one row a value, in the units of its axes; undefined is empty."""
-    return write_csv(figure)
 
 
 def to_html(figure: FigureData, *, theme: ThemeName = "light") -> str:

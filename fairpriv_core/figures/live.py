@@ -197,13 +197,13 @@ def live_gaps(history: History, *, method: str, notion: str, origin: Origin = AL
     )
 
 
-def live_groups(history: History, *, rate: str | None = None, origin: Origin = ALL_RAW) -> FigureData:
+def live_groups(history: History, *, origin: Origin = ALL_RAW) -> FigureData:
     """One line for each group's rate, with its 95 % interval where the history has `…_low` and `…_high`.
 
-    Without a `rate` it is that of positive predictions, or, where there are more than two labels, the accuracy.
+    It is the rate of positive predictions, or, where there are more than two labels, the accuracy.
     """
-    usual = "accuracy" if has_classes(history) else "positive_rate"
-    return _live_shares(history, of="group", rate=rate or usual, origin=origin)
+    rate = "accuracy" if has_classes(history) else "positive_rate"
+    return _live_shares(history, of="group", rate=rate, origin=origin)
 
 
 def has_classes(history: History) -> bool:

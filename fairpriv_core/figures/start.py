@@ -60,9 +60,9 @@ class StartResults:
         return sorted({run.epsilon for run in self.outcomes if run.epsilon is not None})
 
 
-def read_start_results(path: Path = PATH) -> StartResults:
+def read_start_results() -> StartResults:
     """Return the committed results; the file's form is what `examples/make_start_results.py` writes."""
-    stored = json.loads(path.read_text(encoding="utf-8"))
+    stored = json.loads(PATH.read_text(encoding="utf-8"))
     records = [{**run, "config": {**stored["configs"][run["setting"]], "seed": run["seed"]}} for run in stored["runs"]]
     first = stored["configs"][0]
     return StartResults(
