@@ -6,7 +6,7 @@ They are put together for an analyst, who needs everything, or in plain words fo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,6 +50,7 @@ from fairpriv_core.figures.audits import (
 from fairpriv_core.figures.figure import FigureData
 from fairpriv_core.figures.figures import epsilon_dots
 from fairpriv_core.figures.origin import Origin, find_origin
+from fairpriv_core.grouping import group_by
 from fairpriv_core.ledger.report import Spent
 from fairpriv_core.records.audit import CodeAudit
 from fairpriv_core.records.release import Kind
@@ -114,7 +115,7 @@ def build_privacy(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, plainly
         stated = replace(each.first.epsilon, claimed=None) if plainly else each.first.epsilon
         parts.append(Text(f"{each.mark}, {_title(each)}: {stated.line} {stated.odds}"))
     if plainly:
-        parts += [Text(sentence) for sentence in mark_runs(_compare_claims(chosen), len(chosen))]
+        parts += [Text(sentence) for sentence in mark_runs(chosen, _compare_claims)]
     else:
         parts += _draw_dots(chosen)
     parts.append(Text(_ALONE, strong=True))
@@ -138,34 +139,33 @@ def _draw_dots(chosen: Sequence[Chosen[Kind]]) -> tuple[Part, ...]:
 
 def build_limits(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return what no ε of these runs promises."""
-    said: dict[str, list[str]] = {}
-    for each in chosen:
-        if not each.first.epsilon.is_covered:
-            said.setdefault("Nothing is promised: no ε is proved.", []).append(each.mark)
-        elif each.first.epsilon.threat_model == "attribute":
-            sentence = (
-                f"Whole records: only {each.first.data.sensitive} is protected. For everything else about a "
-                "person, features and label, there is no bound."
-            )
-            said.setdefault(sentence, []).append(each.mark)
-            said.setdefault(_GUESSED, []).append(each.mark)
-    return Section("What is not promised", (Bullets((*mark_runs(said, len(chosen)), _NOT_FAIR, _PICKED)),))
+    return Section("What is not promised", (Bullets((*mark_runs(chosen, _list_limits), _NOT_FAIR, _PICKED)),))
+
+
+def _list_limits(each: Chosen[Kind]) -> tuple[str, ...]:
+    if not each.first.epsilon.is_covered:
+        return ("Nothing is promised: no ε is proved.",)
+    if each.first.epsilon.threat_model != "attribute":
+        return ()
+    sensitive = each.first.data.sensitive
+    bound = "For everything else about a person, features and label, there is no bound."
+    return f"Whole records: only {sensitive} is protected. {bound}", _GUESSED
 
 
 def build_assumptions(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return what every ε takes as given, each sentence once with the runs that it is about."""
-    said: dict[str, list[str]] = {}
-    for each in chosen:
-        for sentence in each.first.assumptions:
-            said.setdefault(sentence, []).append(each.mark)
-    return Section("What is assumed", (Bullets(mark_runs(said, len(chosen))),))
+    return Section("What is assumed", (Bullets(mark_runs(chosen, lambda each: each.first.assumptions)),))
 
 
-def mark_runs(said: dict[str, list[str]], count: int) -> tuple[str, ...]:
-    """Return each sentence, with its runs where it is not about all `count` of them."""
+def mark_runs(
+    chosen: Sequence[Chosen[Kind]], list_sentences: Callable[[Chosen[Kind]], Iterable[str]]
+) -> tuple[str, ...]:
+    """Return what is to be told of each run, each sentence once, with its runs where it is not about all of them."""
+    told = ((each.mark, sentence) for each in chosen for sentence in dict.fromkeys(list_sentences(each)))
+    marks_by_sentence = group_by(told, lambda one: one[1])
     return tuple(
-        sentence if len(set(marks)) == count else f"{', '.join(dict.fromkeys(marks))}: {sentence}"
-        for sentence, marks in said.items()
+        sentence if len(own) == len(chosen) else f"{', '.join(mark for mark, _ in own)}: {sentence}"
+        for sentence, own in marks_by_sentence.items()
     )
 
 
@@ -217,20 +217,17 @@ def _format_plainly(each: Chosen[Kind]) -> str:
     return f"{aims}. Protects {each.first.epsilon.protects}."
 
 
-def _compare_claims(chosen: Sequence[Chosen[Kind]]) -> dict[str, list[str]]:
-    """Return a line on what methods' papers claim beside what is proved, with the runs that it is about."""
-    said: dict[str, list[str]] = {}
-    for each in chosen:
-        stated = each.first.epsilon
-        claimed, proved, author = stated.claimed, stated.proved, stated.author
-        if claimed is not None and epsilon_text(claimed) != epsilon_text(proved):
-            who = "The method's paper" if author is None else f"The author of {author}"
-            line = f"{who} claims a number that is not proved; it is not shown."
-            if proved is not None:
-                other = "smaller" if claimed < proved else "larger"
-                line = f"The method's paper computes a {other} number; we show the one that is proved."
-            said.setdefault(line, []).append(each.mark)
-    return said
+def _compare_claims(each: Chosen[Kind]) -> tuple[str, ...]:
+    """Return a line on what a method's paper claims beside what is proved; () where it claims just that."""
+    stated = each.first.epsilon
+    claimed, proved, author = stated.claimed, stated.proved, stated.author
+    if claimed is None or epsilon_text(claimed) == epsilon_text(proved):
+        return ()
+    if proved is not None:
+        other = "smaller" if claimed < proved else "larger"
+        return (f"The method's paper computes a {other} number; we show the one that is proved.",)
+    who = "The method's paper" if author is None else f"The author of {author}"
+    return (f"{who} claims a number that is not proved; it is not shown.",)
 
 
 def _list_privacy(each: Chosen[Kind]) -> tuple[Cell, ...]:
@@ -276,13 +273,13 @@ def build_checks(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
 
 def build_caveats(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return what must be said with the numbers, each sentence once."""
-    said: dict[str, list[str]] = {}
-    for each in chosen:
-        for sentence in each.first.caveats:
-            if not sentence.startswith("Assumed: "):  # these have a chapter of their own
-                said.setdefault(sentence, []).append(each.mark)
-    shown = Bullets(mark_runs(said, len(chosen))) if said else Text("Nothing more.")
-    return Section("Caveats", (shown,))
+    told = mark_runs(chosen, _list_caveats)
+    return Section("Caveats", (Bullets(told) if told else Text("Nothing more."),))
+
+
+def _list_caveats(each: Chosen[Kind]) -> list[str]:
+    """Return a run's caveats without its assumptions, which have a chapter of their own."""
+    return [sentence for sentence in each.first.caveats if not sentence.startswith("Assumed: ")]
 
 
 def build_settings(chosen: Sequence[Chosen[Kind]]) -> Section:
@@ -436,10 +433,6 @@ def _build_analyst(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[
 
 
 def _build_policy(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:
-    missing: dict[str, list[str]] = {}
-    for each in chosen:
-        for reason in each.first.missing:
-            missing.setdefault(reason, []).append(each.mark)
     always = "Curves while training, raw group sizes, and attacks on the trained models: no ε covers these numbers."
     return (
         build_summary(chosen, beside, paid=True),
@@ -451,7 +444,7 @@ def _build_policy(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[S
         build_data(chosen),
         build_privacy(chosen, beside, plainly=True),
         *_build_paid(chosen),
-        Section("What is left out, and why", (Bullets((*mark_runs(missing, len(chosen)), always)),)),
+        Section("What is left out, and why", (Bullets((*mark_runs(chosen, lambda each: each.first.missing), always)),)),
         Section("Appendix", (Text(_APPENDIX),)),
         build_assumptions(chosen),
         *build_checks(chosen),

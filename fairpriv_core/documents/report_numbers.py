@@ -19,7 +19,7 @@ from fairpriv_core.figures.figure import Reference as Mark
 from fairpriv_core.figures.figures import ACCURACY, EPSILON_AXIS, GroupRates, group_bars
 from fairpriv_core.figures.live import fold_curves
 from fairpriv_core.figures.origin import PUBLIC, Origin, find_origin
-from fairpriv_core.figures.styles import method_style
+from fairpriv_core.figures.styles import count_earlier, method_style
 from fairpriv_core.plain import Json
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
 from fairpriv_core.records.release import Kind
@@ -187,8 +187,8 @@ def chosen_trade_off(
 def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen[Kind]], *, paid: bool) -> FigureData:
     """Return accuracy over `x`, in hundredths of whose unit the second mean is; `chosen` are all runs."""
     series = []
-    for index, (each, accuracy, at) in enumerate(points):
-        same = sum(earlier.row.method == each.row.method for earlier, _, _ in points[:index])
+    variations = count_earlier([each.row.method for each, _, _ in points])
+    for (each, accuracy, at), same in zip(points, variations, strict=True):
         ends = [tuple(_in_percent(end) for end in (mean.mean, mean.low, mean.high)) for mean in (at, accuracy)]
         (place, left, right), (y, low, high) = ends
         point = Series(each.name, "points", (place or 0.0,), (y,), style=each.row.method, variation=same)

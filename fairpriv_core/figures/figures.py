@@ -9,6 +9,7 @@ from typing import Any, Literal
 from fairpriv_core.facts import wording
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 from fairpriv_core.figures.origin import ALL_RAW, PUBLIC, Origin
+from fairpriv_core.figures.styles import count_earlier
 from fairpriv_core.text import delta_text, epsilon_text, in_percent, number_text
 
 EPSILON_AXIS = Axis("Privacy budget ε", log=True)
@@ -38,12 +39,11 @@ def group_bars(
     """
     title, paid = wording.metric_title(rate), origin.kind == "released"
     series = []
-    for index, run in enumerate(runs):
+    for run, same in zip(runs, count_earlier([run.method for run in runs]), strict=True):
         names = tuple(_group_label(group, runs) for group in run.groups)
         values = tuple(in_percent(group.get(rate)) for group in run.groups)
         ends: list[Sequence[Value]] = [group.get(f"{rate}_interval") or (None, None) for group in run.groups]
         low, high = (tuple(in_percent(end[side]) for end in ends) for side in (0, 1))
-        same = sum(earlier.method == run.method for earlier in runs[:index])
         series.append(Series(run.label, "bar", names, values, low=low, high=high, style=run.method, variation=same))
     return FigureData(
         name=f"{'classes' if of == 'class' else 'groups'}_{'paid_' if paid else ''}{rate.replace('/', '_')}",

@@ -15,6 +15,7 @@ from fairpriv_core.figures.heatmap import find_varying
 from fairpriv_core.figures.mixing import CAPTION, draw_mixing_line, find_plain
 from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.figures.styles import method_style
+from fairpriv_core.grouping import group_by
 from fairpriv_core.methods.catalog import place_method
 from fairpriv_core.text import delta_text, half_text, in_percent, percent_text, points_text
 
@@ -274,10 +275,7 @@ def _with_whiskers(series: Series, rows: Sequence[TableRow]) -> Series:
 
 
 def _by_method(rows: Sequence[TableRow]) -> dict[str, list[TableRow]]:
-    rows_by_method: dict[str, list[TableRow]] = {}
-    for row in sorted(rows, key=lambda row: place_method(row.method)):
-        rows_by_method.setdefault(row.method, []).append(row)
-    return rows_by_method
+    return group_by(sorted(rows, key=lambda row: place_method(row.method)), lambda row: row.method)
 
 
 def _by_budget(rows: Sequence[TableRow]) -> dict[tuple[float, bool], list[TableRow]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.tables import TableRow, format_claim
 from fairpriv_core.figures.styles import method_style
+from fairpriv_core.grouping import group_by
 from fairpriv_core.stats import Mean
 from fairpriv_core.text import number_text, percent_text, points_text
 
@@ -52,9 +53,7 @@ def smallest_epsilon(
     private = [row for row in rows if row.epsilon is not None]
     if len({(row.data, row.notion) for row in private}) > 1:
         raise BadInput("runs on different data, groups or notions do not answer one question.")
-    claims: dict[tuple[str | None, str | None, float | None], list[TableRow]] = {}
-    for row in private:
-        claims.setdefault((row.threat_model, row.variant, row.delta), []).append(row)
+    claims = group_by(private, lambda row: (row.threat_model, row.variant, row.delta))
     return tuple(_answer(same, accuracy, gap) for same in claims.values())
 
 

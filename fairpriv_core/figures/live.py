@@ -11,6 +11,7 @@ from fairpriv_core.facts import wording
 from fairpriv_core.facts.grid import Expected
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 from fairpriv_core.figures.origin import ALL_RAW, PUBLIC, Origin
+from fairpriv_core.figures.styles import count_earlier
 from fairpriv_core.stats import Mean, mean_interval, spread
 from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text
 
@@ -384,8 +385,7 @@ def overlay(curves: Sequence[Curve], *, metric: str, origin: Origin = ALL_RAW) -
     unit = "percentage points" if metric.endswith("_gap") else "%"
     series = []
     drawn = [curve for curve in curves if _last(curve.y) is not None]
-    for index, curve in enumerate(drawn):
-        same = sum(earlier.method == curve.method for earlier in drawn[:index])
+    for curve, same in zip(drawn, count_earlier([curve.method for curve in drawn]), strict=True):
         style = curve.method
         values = line(
             curve.label, curve.x, curve.y, scale=100, low=curve.low, high=curve.high, style=style, variation=same
