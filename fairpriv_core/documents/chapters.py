@@ -288,7 +288,7 @@ def build_settings(chosen: Sequence[Chosen[Kind]]) -> Section:
     names = dict.fromkeys(name for settings in flat.values() for name in settings)
     rows = [(name, *(_show(flat[mark].get(name)) for mark in flat)) for name in names]
     shown = tuple(row for row in rows if any(cell is not None for cell in row[1:]))
-    versions = {mark: _list_versions(each) for mark, each in zip(flat, chosen, strict=True)}
+    versions = {each.mark: ", ".join(map(" ".join, each.first.versions.items())) for each in chosen}
     same = set(versions.values())
     words = [f"{text}" if len(same) == 1 else f"{mark}: {text}" for mark, text in versions.items()]
     keys = tuple((each.mark, ", ".join(each.row.keys), ", ".join(map(str, each.row.seeds))) for each in chosen)
@@ -393,10 +393,6 @@ def _show(value: Any) -> Cell:
     if isinstance(value, list | tuple | dict):
         return json.dumps(value, ensure_ascii=False)
     return None if value is None else str(value)
-
-
-def _list_versions(each: Chosen[Kind]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in each.first.versions.items())
 
 
 def build_document(chosen: Sequence[Chosen[Kind]], beside: ReportData, audience: Audience) -> Document:

@@ -131,7 +131,7 @@ def build_story(chosen: Sequence[Chosen[Open]], beside: ReportData, chosen_numbe
     """
     run = next((each for each in chosen if each.number == chosen_number), chosen[0])
     same = [each for each in chosen if each.first.question == run.first.question]
-    measured = {each.number: each.measure(_call(each)) for each in same}
+    measured = {each.number: each.measure(each.name.partition(": ")[2]) for each in same}
     unfair = [one for one in measured.values() if may_be_before(one, measured.values())]
     plain = [one for one in unfair if methods()[one.method].info.threat_model is None]
     known = [
@@ -154,10 +154,6 @@ def build_story(chosen: Sequence[Chosen[Open]], beside: ReportData, chosen_numbe
     return Story(
         run.first.data.title.removeprefix("an own file, "), said, " ".join((headline.note, *beside.origins)), steps
     )
-
-
-def _call(each: Chosen[Open]) -> str:
-    return each.name.partition(": ")[2]
 
 
 def _build_people(run: Chosen[Open], about: About, told: Measured) -> Step:

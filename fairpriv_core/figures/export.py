@@ -24,7 +24,7 @@ import kaleido
 from fairpriv_core.errors import BadInput
 from fairpriv_core.figures.draw import Drawing, draw, least_height, write_html
 from fairpriv_core.figures.figure import FigureData
-from fairpriv_core.figures.page import write_page
+from fairpriv_core.figures.page import write_document, write_figure
 from fairpriv_core.figures.sheet import PIXELS_AN_INCH, POINTS_AN_INCH, SHEETS, TEXT_PIXELS, Sheet, make_room
 from fairpriv_core.figures.styles import ThemeName
 
@@ -133,7 +133,8 @@ _PAINTER = Painter(kaleido.Kaleido)
 
 def to_html(figure: FigureData, *, theme: ThemeName = "light") -> str:
     """Return one HTML file that works without a network: the figure, its caption, and its numbers as a table."""
-    return write_page(figure, write_html(draw(figure, theme=theme)), theme=theme)
+    body = write_figure(figure, write_html(draw(figure, theme=theme)))
+    return write_document(figure.title, body, theme=theme)
 
 
 def to_image(

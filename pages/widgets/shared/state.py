@@ -286,6 +286,13 @@ def keep(name: str, chosen: Any) -> Any:
     return chosen
 
 
+def draw_buttons(name: str, label: str, titles: Mapping[Any, str], default: Any = None, **look: Any) -> Any:
+    """Draw a row of buttons, one for each option by its title, and return the option that is chosen."""
+    mounted = mount_default(name, titles, default)
+    picked = st.segmented_control(label, list(titles), required=True, format_func=titles.__getitem__, **mounted, **look)
+    return keep(name, picked)
+
+
 def publish(names: Iterable[str]) -> None:
     """Write the choices into the address; method parameters that are at their default stay out."""
     wanted = {name: write_texts(value(name)) for name in names if value(name) not in (None, "", ()) and _told(name)}

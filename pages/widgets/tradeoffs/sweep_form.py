@@ -26,9 +26,9 @@ from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_spec
 from pages.widgets.shared.state import (
     choose,
+    draw_buttons,
     keep,
     mount,
-    mount_default,
     mount_index,
     mount_number,
     mount_several,
@@ -186,10 +186,9 @@ def choose_sweep(store: RunStore) -> None:
     if value("sweep") not in launched:
         refuse("sweep")
     ways = _WAYS if launched else {name: title for name, title in _WAYS.items() if name != "launched"}
-    mounted = mount_default("sweep.way", ways, "launched" if value("sweep") in launched else "form")
-    way = st.segmented_control("Sweep", ways, **mounted, required=True, format_func=ways.__getitem__)
+    way = draw_buttons("sweep.way", "Sweep", ways, "launched" if value("sweep") in launched else "form")
     makers = {"form": _fill_in, "paste": paste_sweep, "launched": lambda: _choose_launched(store, launched)}
-    raw = attempt(makers[keep("sweep.way", way)])
+    raw = attempt(makers[way])
     if raw is not None:
         name = offer_sweep(store, raw, key="tradeoffs")
         keep("sweep", name if name in launched else "")
