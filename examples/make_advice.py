@@ -34,7 +34,7 @@ from fairpriv_core.methods.catalog import DEFAULT_METHOD, REFERENCE_METHOD
 from fairpriv_core.methods.shared.public_score import AUTOMATIC, BOOSTED, LINEAR, choose_learner
 from fairpriv_core.records.advice import USUAL, Question, advise
 from fairpriv_core.records.config import DEFAULT_DELTA, RunConfig, build_config
-from fairpriv_core.records.evidence import PATH, Size, forecast_fit, list_candidates, name_family, read_fits
+from fairpriv_core.records.evidence import PATH, Size, forecast_fit, list_able, name_family, read_fits
 from fairpriv_core.records.plan import DatasetCache, fit_batch
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.stats import mean_interval, spread
@@ -55,7 +55,7 @@ _ANY = {"dataset": "synthetic", "sensitive": "group"}
 #: what is fitted: of a learner that is chosen automatically both
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     name.replace(AUTOMATIC, learner): {**settings, **({"learner": learner} if learner else {})}
-    for name, settings in list_candidates().items()
+    for name, settings in list_able().items()
     for learner in ((LINEAR, BOOSTED) if settings.get("learner") == AUTOMATIC else ("",))
 }
 BUDGETS = (0.1, 1.0, 3.0)
@@ -196,7 +196,7 @@ def try_forecasts() -> pd.DataFrame:
     """
     lines = []
     for (notion, setting, table, epsilon), cell in read_fits().groupby(["notion", "setting", "table", "epsilon"]):
-        raw = {"data": _ANY, "notion": notion, "method": list_candidates()[setting], "epsilon": epsilon}
+        raw = {"data": _ANY, "notion": notion, "method": list_able()[setting], "epsilon": epsilon}
         size = Size(int(cell["rows"].iloc[0]), int(cell.groups.iloc[0]))
         forecast, made = forecast_fit(build_config(raw), size, without=name_family(table)), cell[cell.accuracy.notna()]
         if forecast is not None and len(made):

@@ -22,7 +22,7 @@ PAGE, TOLD = ROOT / "docs" / "map.md", ROOT / "docs" / "map.toml"
 CORE, PAGES, BASE = (
     "fairpriv_core",
     "pages",
-    ("errors", "checks", "paths", "plain", "plugins", "seeds", "stats", "text", "warnings"),
+    ("errors", "checks", "grouping", "paths", "plain", "plugins", "seeds", "stats", "text", "warnings"),
 )
 MANY = 10  # imports that make a line in the picture
 _HEAD = """# The house

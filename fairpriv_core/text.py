@@ -82,13 +82,13 @@ def delta_text(delta: float) -> str:
     return f"1 in {int(1 / Decimal(repr(float(delta)))):,}"
 
 
-def number_text(value: float | None, digits: int = 2) -> str:
-    """Return a number with at most two decimals and a thin dash for none.
+def number_text(value: float | None) -> str:
+    """Return a number with two decimals and a thin dash for none.
 
     >>> number_text(0.831), number_text(None), number_text(1234.5)
     ('0.83', '–', '1,234.50')
     """
-    return "–" if value is None else f"{value:,.{min(digits, 2)}f}"
+    return "–" if value is None else f"{value:,.2f}"
 
 
 def count_text(number: int, thing: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from fairpriv_core.facts.tables import TableRow, varied_settings
+from fairpriv_core.text import count_text
 from pages.widgets.compare.comparison import show_comparison
 from pages.widgets.shared.finished import open_rows
 from pages.widgets.shared.frame import go_to
@@ -63,7 +64,7 @@ def _count(shown: Sequence[TableRow], rows: Sequence[TableRow]) -> str:
     runs = sum(len(row.seeds) for row in shown)
     of = f" of {len(rows):,}" if len(shown) < len(rows) else ""
     settings = f"{len(shown):,}{of} setting{'' if len(rows) == 1 else 's'}"
-    return f"{settings}, {runs:,} run{'' if runs == 1 else 's'}"
+    return f"{settings}, {count_text(runs, 'run')}"
 
 
 show()

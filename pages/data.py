@@ -18,7 +18,7 @@ from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.left_out import show_left_out
 from pages.widgets.shared.reference import write_reference
 from pages.widgets.shared.session import find_outline, find_spec
-from pages.widgets.shared.state import choose, enter, keep, mount_default, publish, refuse, value
+from pages.widgets.shared.state import choose, draw_buttons, enter, publish, refuse, value
 from pages.widgets.shared.suitable import offer_default, settle_defaults
 
 _SOURCES = {"benchmark": "A benchmark", "file": "Your own file"}
@@ -32,16 +32,7 @@ def show() -> None:
     is_new = asked != st.session_state.get("data_shown")
     if is_new and not _follow_reference(asked):
         return
-    source = keep(
-        "source",
-        st.segmented_control(
-            "Where from",
-            list(_SOURCES),
-            **mount_default("source", _SOURCES),
-            required=True,
-            format_func=_SOURCES.__getitem__,
-        ),
-    )
+    source = draw_buttons("source", "Where from", _SOURCES)
     spec = choose_file() if source == "file" else choose_benchmark()
     spec = None if spec is None else choose_fewer(spec)
     if spec is not None:

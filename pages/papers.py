@@ -11,7 +11,7 @@ from pages.widgets.papers.papers import find_results, offer_runs, show_methods, 
 from pages.widgets.papers.scoreboard import find_made, show_scoreboard, show_statements
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import choose, enter, keep, mount_index, publish, value
+from pages.widgets.shared.state import choose, draw_list, enter, publish, value
 
 
 def show() -> None:
@@ -51,15 +51,11 @@ def _choose() -> tuple[Paper, Preset]:
         choose("paper", value("preset").partition(".")[0])
     left, right = st.columns(2)
     with left:
-        mounted = mount_index("paper", known, next(iter(known)))
-        paper = known[
-            keep("paper", st.selectbox("Paper", known, **mounted, format_func=lambda each: known[each].title))
-        ]
+        paper = known[draw_list("paper", "Paper", known, lambda each: known[each].title, next(iter(known)))]
     presets = {preset.id: preset for preset in paper.presets}
     with right:
-        mounted = mount_index("preset", presets, next(iter(presets)))
-        chosen = st.selectbox("Figure or table", presets, **mounted, format_func=lambda each: _name(presets[each]))
-    return paper, presets[keep("preset", chosen)]
+        chosen = draw_list("preset", "Figure or table", presets, lambda each: _name(presets[each]), next(iter(presets)))
+    return paper, presets[chosen]
 
 
 def _name(preset: Preset) -> str:

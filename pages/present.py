@@ -19,7 +19,7 @@ from pages.widgets.shared.picks import choose_told
 from pages.widgets.shared.run_table import name_rows
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import theme_name
-from pages.widgets.shared.state import enter, keep, mount_index, publish
+from pages.widgets.shared.state import draw_list, enter, publish
 
 _HEIGHT = 640
 _PLACE = _HEIGHT + 70  # with a line above it, held while the page is drawn
@@ -70,9 +70,8 @@ def _choose_one(chosen: Sequence[TableRow]) -> int:
     if len(by_key) == 1:
         return 0
     fair = [key for key, row in by_key.items() if methods()[row.method].info.pursues_notion]
-    mounted = mount_index("decided", by_key, (fair or list(by_key))[0])
-    picked = st.selectbox("What we chose", list(by_key), **mounted, format_func=names.__getitem__)
-    return list(by_key).index(keep("decided", picked))
+    picked = draw_list("decided", "What we chose", by_key, names.__getitem__, (fair or list(by_key))[0])
+    return list(by_key).index(picked)
 
 
 show()

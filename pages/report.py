@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from fairpriv_core.documents.document import AUDIENCES
 from fairpriv_core.documents.forms import Report
 from fairpriv_core.facts.run_facts import Audience
 from fairpriv_core.ledger.choice import foresee_choice
@@ -18,7 +17,7 @@ from pages.widgets.report.report import find_report, find_stored_report, offer_f
 from pages.widgets.shared.finished import list_rows
 from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.picks import choose_told
-from pages.widgets.shared.state import enter, keep, mount_default, publish
+from pages.widgets.shared.state import draw_buttons, enter, publish
 
 _FOR_POLICY = ("md", "zip")
 _NOT_HERE = "A model card tells which run was chosen. The report for policy asks how it was, and then offers the card."
@@ -63,14 +62,7 @@ def _show(report: Report, place: st.delta_generator.DeltaGenerator, *, without: 
 
 def _choose_audience() -> Audience:
     """Return who will read the report."""
-    picked = st.segmented_control(
-        "Who will read it?",
-        AUDIENCES,
-        **mount_default("audience", AUDIENCES, AUDIENCES[0]),
-        format_func=lambda name: _TITLES[name],
-        required=True,
-    )
-    audience: Audience = keep("audience", picked)
+    audience: Audience = draw_buttons("audience", "Who will read it?", _TITLES, "analyst")
     return audience
 
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 CODE = read_sources(ROOT, "fairpriv_core", "pages", "app.py", "benchmarks", "examples")
 TESTS = read_sources(ROOT, "tests")
 
-BASE = ("errors", "checks", "paths", "plain", "plugins", "seeds", "stats", "text", "warnings")
+BASE = ("errors", "checks", "grouping", "paths", "plain", "plugins", "seeds", "stats", "text", "warnings")
 LOWER = (*BASE, "files", "data", "notions", "privacy")
 # The rooms of a run, each of which may import those before it.
 _LATER = (
@@ -44,6 +44,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "errors": ("text",),
     "checks": ("errors",),
     "paths": ("errors",),
+    "grouping": (),
     "plain": ("errors",),
     "plugins": ("errors", "text"),
     "seeds": ("errors",),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
+
+from fairpriv_core.text import write_lines
 
 KINDS = ("dense", "sparse", "skewed")
 ROWS = 10_000
@@ -42,8 +43,10 @@ def find_best(kind: str, seed: int, rows: int = ROWS) -> float:
 def write_table(kind: str, seed: int, path: Path, rows: int = ROWS) -> None:
     """Write a table as CSV."""
     group, X, y, _ = draw_table(kind, seed, rows)
+    head = ["sex", *(f"c{column}" for column in range(X.shape[1])), "paid"]
+    lines = (
+        ["m" if who else "f", *(f"{value:.4f}" for value in row), "yes" if good else "no"]
+        for who, row, good in zip(group, X, y, strict=True)
+    )
     with path.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.writer(file)
-        lines.writerow(["sex", *(f"c{column}" for column in range(X.shape[1])), "paid"])
-        for who, row, good in zip(group, X, y, strict=True):
-            lines.writerow(["m" if who else "f", *(f"{value:.4f}" for value in row), "yes" if good else "no"])
+        write_lines(file, head, lines)

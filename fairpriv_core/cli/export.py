@@ -13,7 +13,7 @@ import click
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import check_folder, say, write_out
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.documents.chosen import Chosen, choose_runs
+from fairpriv_core.documents.chosen import MOST_SETTINGS, Chosen, choose_runs
 from fairpriv_core.documents.document import AUDIENCES
 from fairpriv_core.documents.forms import OF_STORY, Report, forms_of, open_report, write_image, write_runs
 from fairpriv_core.documents.hub import write_hub
@@ -21,8 +21,9 @@ from fairpriv_core.documents.report_data import ReportData, gather_report
 from fairpriv_core.documents.slides import NO_SLIDES
 from fairpriv_core.documents.tracking import log_run
 from fairpriv_core.errors import BadInput
+from fairpriv_core.facts.finished import list_together
 from fairpriv_core.facts.run_facts import Audience
-from fairpriv_core.facts.tables import TableRow, run_table
+from fairpriv_core.facts.tables import run_table
 from fairpriv_core.figures.export import ImageFormat
 from fairpriv_core.ledger.choice import foresee_choice, refuse_choice, withdraw
 from fairpriv_core.paths import read_path
@@ -88,25 +89,17 @@ def _gather(store: RunStore, keys: Sequence[str], form: str, audience: Audience,
     data = gather_report(store, keys)
     if audience == "analyst" and form not in (*_OF_A_MODEL, *_CHOSEN):
         return data
-    rows = _fold(store, keys)
-    lost = foresee_choice(store, _list_keys(rows), decided=rows[0].keys if rows and form in OF_STORY else ())
+    records = store.records(keys)
+    rows = run_table(record.to_json() for record in records.values())  # what ran again is told of once
+    told = [key for row in rows for key in row.keys]
+    lost = foresee_choice(store, told, decided=rows[0].keys if rows and form in OF_STORY else ())
     if lost and anyway:
         withdraw(store, lost)
         return gather_report(store, keys)
     together = form not in (*_OF_A_MODEL, *OF_STORY)
-    fit = all(set(_list_keys(_fold(store, each.among.keys))) == set(each.among.keys) for each in lost)
+    fit = all(list_together(store, each.among, most=MOST_SETTINGS) for each in lost)
     refuse_choice(store, lost, all_leave=together and fit)
     return data
-
-
-def _fold(store: RunStore, keys: Sequence[str]) -> Sequence[TableRow]:
-    """Return the rows that are told of runs: of one setting and seed that ran again there is one."""
-    records = store.records(keys)
-    return run_table([records[key].to_json() for key in dict.fromkeys(keys) if key in records])
-
-
-def _list_keys(rows: Sequence[TableRow]) -> list[str]:
-    return [key for row in rows for key in row.keys]
 
 
 def _make(keys: Sequence[str], form: str, audience: Audience, *, without_epsilon: bool) -> bytes:

@@ -124,12 +124,8 @@ def answer_selection(keys: Sequence[str], criterion: Criterion, *, without_epsil
 
 def _list_names(store: RunStore) -> list[str]:
     """Return the data sets of the catalogue, and what a program calls the rows that it counts in this ledger."""
-    called = [name for data, name in store.ledger.data_sets().items() if data == _name_page(name)]
+    called = [name for data, name in store.ledger.data_sets().items() if data == identify_data(name, None)]
     return list(dict.fromkeys([*problems(), *called]))
-
-
-def _name_page(name: str) -> str:
-    return identify_data(name, None)
 
 
 def _find_data(store: RunStore, dataset: str | None, file: str | None) -> Page:

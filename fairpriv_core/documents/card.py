@@ -25,7 +25,7 @@ _ETHICS = (
 )
 
 
-def tell_card(chosen: Chosen[Kind], *, paid: bool) -> tuple[Section, ...]:
+def build_card(chosen: Chosen[Kind], *, paid: bool) -> tuple[Section, ...]:
     """Return the model card of one setting as sections: the nine of Mitchell et al. (2019), under a heading.
 
     `paid`: with numbers that ε covers or that are public, and no others.
@@ -49,12 +49,12 @@ def tell_card(chosen: Chosen[Kind], *, paid: bool) -> tuple[Section, ...]:
             *((Text(f"Encoding {wording.encoding_text(encoding)}."),) if encoding != ENCODINGS[0] else ()),
             Text(f"Licence: {data.licence or 'not known to this software'}."),
         ),
-        "Quantitative analyses": _tell_numbers(chosen, paid=paid),
+        "Quantitative analyses": _build_numbers(chosen, paid=paid),
         "Ethical considerations": (
             Text(f"{first.epsilon.line} {first.epsilon.odds}"),
             Text(_ETHICS),
         ),
-        "Caveats and recommendations": (_tell_caveats(chosen),),
+        "Caveats and recommendations": (_build_caveats(chosen),),
     }
     head = Section(f"Model card of {chosen.name}", (Text("In the form of Mitchell et al. (2019)."),))
     return head, *(Section(title, each, level=3) for title, each in parts.items())
@@ -66,18 +66,18 @@ def write_cards(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
 
 
 def _write_card(chosen: Chosen[Kind], audience: Audience) -> Document:
-    head, *sections = tell_card(chosen, paid=audience == "policy")
+    head, *sections = build_card(chosen, paid=audience == "policy")
     return Document(head.title, audience, tuple(sections), find_origin([chosen.first.config["data"]]).published)
 
 
-def _tell_numbers(chosen: Chosen[Kind], *, paid: bool) -> tuple[Part, ...]:
+def _build_numbers(chosen: Chosen[Kind], *, paid: bool) -> tuple[Part, ...]:
     table = paid_rows((chosen,)) if paid else run_rows((chosen,))
     tables = [group_rows(chosen, paid=paid), class_rows(chosen, paid=paid)]
     missing = tuple(Text(reason) for reason in chosen.first.missing)
     return (table, *(each for each in tables if each is not None), *missing)
 
 
-def _tell_caveats(chosen: Chosen[Kind]) -> Part:
+def _build_caveats(chosen: Chosen[Kind]) -> Part:
     first = chosen.first
     said = [*first.data.caveats, first.notion.misleads, *first.caveats]
     return Bullets(tuple(dict.fromkeys(said)))

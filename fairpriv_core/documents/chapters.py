@@ -6,12 +6,12 @@ They are put together for an analyst, who needs everything, or in plain words fo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from fairpriv_core.data.problem import ENCODINGS, DataJson
-from fairpriv_core.documents.card import tell_card
+from fairpriv_core.documents.card import build_card
 from fairpriv_core.documents.chosen import Chosen
 from fairpriv_core.documents.document import (
     DETAILS,
@@ -26,6 +26,7 @@ from fairpriv_core.documents.document import (
 )
 from fairpriv_core.documents.report_data import ReportData
 from fairpriv_core.documents.report_numbers import (
+    build_classes,
     constant_rows,
     curve_figures,
     group_figures,
@@ -33,9 +34,8 @@ from fairpriv_core.documents.report_numbers import (
     paid_rows,
     reference_rows,
     run_rows,
-    tell_classes,
 )
-from fairpriv_core.documents.summary import tell_summary
+from fairpriv_core.documents.summary import build_summary
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.run_facts import Audience, DataFacts
 from fairpriv_core.facts.tables import REPLAYED
@@ -50,6 +50,7 @@ from fairpriv_core.figures.audits import (
 from fairpriv_core.figures.figure import FigureData
 from fairpriv_core.figures.figures import epsilon_dots
 from fairpriv_core.figures.origin import Origin, find_origin
+from fairpriv_core.grouping import group_by
 from fairpriv_core.ledger.report import Spent
 from fairpriv_core.records.audit import CodeAudit
 from fairpriv_core.records.release import Kind
@@ -77,7 +78,7 @@ _NO_GAP = (
 )
 
 
-def tell_question(chosen: Sequence[Chosen[Kind]], *, plainly: bool) -> Section:
+def build_question(chosen: Sequence[Chosen[Kind]], *, plainly: bool) -> Section:
     """Return what was asked: each method and the fairness that it was to reach; `plainly`: without its own terms."""
     if plainly:
         table = Table(("run", "method", "what it does"), tuple((e.mark, _title(e), _format_plainly(e)) for e in chosen))
@@ -94,7 +95,7 @@ def tell_question(chosen: Sequence[Chosen[Kind]], *, plainly: bool) -> Section:
     return Section("What was asked", tuple(parts))
 
 
-def tell_data(chosen: Sequence[Chosen[Kind]]) -> Section:
+def build_data(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return the data in words, once for each data set and sensitive attribute."""
     parts: list[Part] = []
     for each in _once((_name_data(each), each) for each in chosen).values():
@@ -103,7 +104,7 @@ def tell_data(chosen: Sequence[Chosen[Kind]]) -> Section:
     return Section("The data", tuple(parts))
 
 
-def tell_privacy(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, plainly: bool) -> Section:
+def build_privacy(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, plainly: bool) -> Section:
     """Return every ε with δ, what is protected and how it was accounted, in odds; and what all runs cost together.
 
     `plainly`: without table and dots, which stand before; the proved ε alone, with a line on what papers claim.
@@ -114,7 +115,7 @@ def tell_privacy(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, plainly:
         stated = replace(each.first.epsilon, claimed=None) if plainly else each.first.epsilon
         parts.append(Text(f"{each.mark}, {_title(each)}: {stated.line} {stated.odds}"))
     if plainly:
-        parts += [Text(sentence) for sentence in mark_runs(_compare_claims(chosen), len(chosen))]
+        parts += [Text(sentence) for sentence in mark_runs(chosen, _compare_claims)]
     else:
         parts += _draw_dots(chosen)
     parts.append(Text(_ALONE, strong=True))
@@ -123,7 +124,7 @@ def tell_privacy(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, plainly:
     return Section("What privacy promises", (*parts, *_list_totals(_LEDGER.format(day=beside.day), beside.ledger)))
 
 
-def _tell_protected(chosen: Sequence[Chosen[Kind]]) -> Section:
+def _build_protected(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return the proved ε of each run in a row, and the largest as dots."""
     head, *rows = ((row[0], row[1], *row[3:5]) for row in (_PRIVACY_HEAD, *map(_list_privacy, chosen)))
     return Section("What is protected", (Table(tuple(map(str, head)), tuple(rows)), *_draw_dots(chosen)))
@@ -136,36 +137,35 @@ def _draw_dots(chosen: Sequence[Chosen[Kind]]) -> tuple[Part, ...]:
     return (epsilon_dots(*max(proved)),) if proved else ()
 
 
-def tell_limits(chosen: Sequence[Chosen[Kind]]) -> Section:
+def build_limits(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return what no ε of these runs promises."""
-    said: dict[str, list[str]] = {}
-    for each in chosen:
-        if not each.first.epsilon.is_covered:
-            said.setdefault("Nothing is promised: no ε is proved.", []).append(each.mark)
-        elif each.first.epsilon.threat_model == "attribute":
-            sentence = (
-                f"Whole records: only {each.first.data.sensitive} is protected. For everything else about a "
-                "person, features and label, there is no bound."
-            )
-            said.setdefault(sentence, []).append(each.mark)
-            said.setdefault(_GUESSED, []).append(each.mark)
-    return Section("What is not promised", (Bullets((*mark_runs(said, len(chosen)), _NOT_FAIR, _PICKED)),))
+    return Section("What is not promised", (Bullets((*mark_runs(chosen, _list_limits), _NOT_FAIR, _PICKED)),))
 
 
-def tell_assumptions(chosen: Sequence[Chosen[Kind]]) -> Section:
+def _list_limits(each: Chosen[Kind]) -> tuple[str, ...]:
+    if not each.first.epsilon.is_covered:
+        return ("Nothing is promised: no ε is proved.",)
+    if each.first.epsilon.threat_model != "attribute":
+        return ()
+    sensitive = each.first.data.sensitive
+    bound = "For everything else about a person, features and label, there is no bound."
+    return f"Whole records: only {sensitive} is protected. {bound}", _GUESSED
+
+
+def build_assumptions(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return what every ε takes as given, each sentence once with the runs that it is about."""
-    said: dict[str, list[str]] = {}
-    for each in chosen:
-        for sentence in each.first.assumptions:
-            said.setdefault(sentence, []).append(each.mark)
-    return Section("What is assumed", (Bullets(mark_runs(said, len(chosen))),))
+    return Section("What is assumed", (Bullets(mark_runs(chosen, lambda each: each.first.assumptions)),))
 
 
-def mark_runs(said: dict[str, list[str]], count: int) -> tuple[str, ...]:
-    """Return each sentence, with its runs where it is not about all `count` of them."""
+def mark_runs(
+    chosen: Sequence[Chosen[Kind]], list_sentences: Callable[[Chosen[Kind]], Iterable[str]]
+) -> tuple[str, ...]:
+    """Return what is to be told of each run, each sentence once, with its runs where it is not about all of them."""
+    told = ((each.mark, sentence) for each in chosen for sentence in dict.fromkeys(list_sentences(each)))
+    marks_by_sentence = group_by(told, lambda one: one[1])
     return tuple(
-        sentence if len(set(marks)) == count else f"{', '.join(dict.fromkeys(marks))}: {sentence}"
-        for sentence, marks in said.items()
+        sentence if len(own) == len(chosen) else f"{', '.join(mark for mark, _ in own)}: {sentence}"
+        for sentence, own in marks_by_sentence.items()
     )
 
 
@@ -217,20 +217,17 @@ def _format_plainly(each: Chosen[Kind]) -> str:
     return f"{aims}. Protects {each.first.epsilon.protects}."
 
 
-def _compare_claims(chosen: Sequence[Chosen[Kind]]) -> dict[str, list[str]]:
-    """Return a line on what methods' papers claim beside what is proved, with the runs that it is about."""
-    said: dict[str, list[str]] = {}
-    for each in chosen:
-        stated = each.first.epsilon
-        claimed, proved, author = stated.claimed, stated.proved, stated.author
-        if claimed is not None and epsilon_text(claimed) != epsilon_text(proved):
-            who = "The method's paper" if author is None else f"The author of {author}"
-            line = f"{who} claims a number that is not proved; it is not shown."
-            if proved is not None:
-                other = "smaller" if claimed < proved else "larger"
-                line = f"The method's paper computes a {other} number; we show the one that is proved."
-            said.setdefault(line, []).append(each.mark)
-    return said
+def _compare_claims(each: Chosen[Kind]) -> tuple[str, ...]:
+    """Return a line on what a method's paper claims beside what is proved; () where it claims just that."""
+    stated = each.first.epsilon
+    claimed, proved, author = stated.claimed, stated.proved, stated.author
+    if claimed is None or epsilon_text(claimed) == epsilon_text(proved):
+        return ()
+    if proved is not None:
+        other = "smaller" if claimed < proved else "larger"
+        return (f"The method's paper computes a {other} number; we show the one that is proved.",)
+    who = "The method's paper" if author is None else f"The author of {author}"
+    return (f"{who} claims a number that is not proved; it is not shown.",)
 
 
 def _list_privacy(each: Chosen[Kind]) -> tuple[Cell, ...]:
@@ -264,34 +261,34 @@ def _name_column(column: str | None) -> str:
     return "whole records" if column is None else column
 
 
-def tell_checks(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
+def build_checks(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
     """Return what runs certify of their gap and what attacks found, of those that have either."""
     sections = []
     for each in chosen:
-        parts = [*_tell_certificates(each), *_tell_audit(each)]
+        parts = [*_build_certificates(each), *_build_audit(each)]
         if parts:
             sections.append(Section(f"Certificate and audit of {each.name}", tuple(parts)))
     return tuple(sections)
 
 
-def tell_caveats(chosen: Sequence[Chosen[Kind]]) -> Section:
+def build_caveats(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return what must be said with the numbers, each sentence once."""
-    said: dict[str, list[str]] = {}
-    for each in chosen:
-        for sentence in each.first.caveats:
-            if not sentence.startswith("Assumed: "):  # these have a chapter of their own
-                said.setdefault(sentence, []).append(each.mark)
-    shown = Bullets(mark_runs(said, len(chosen))) if said else Text("Nothing more.")
-    return Section("Caveats", (shown,))
+    told = mark_runs(chosen, _list_caveats)
+    return Section("Caveats", (Bullets(told) if told else Text("Nothing more."),))
 
 
-def tell_settings(chosen: Sequence[Chosen[Kind]]) -> Section:
+def _list_caveats(each: Chosen[Kind]) -> list[str]:
+    """Return a run's caveats without its assumptions, which have a chapter of their own."""
+    return [sentence for sentence in each.first.caveats if not sentence.startswith("Assumed: ")]
+
+
+def build_settings(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return every setting of the runs side by side, the versions of the software, and the records' keys."""
     flat = {each.mark: _flatten_config(each) for each in chosen}
     names = dict.fromkeys(name for settings in flat.values() for name in settings)
     rows = [(name, *(_show(flat[mark].get(name)) for mark in flat)) for name in names]
     shown = tuple(row for row in rows if any(cell is not None for cell in row[1:]))
-    versions = {mark: _list_versions(each) for mark, each in zip(flat, chosen, strict=True)}
+    versions = {each.mark: ", ".join(map(" ".join, each.first.versions.items())) for each in chosen}
     same = set(versions.values())
     words = [f"{text}" if len(same) == 1 else f"{mark}: {text}" for mark, text in versions.items()]
     keys = tuple((each.mark, ", ".join(each.row.keys), ", ".join(map(str, each.row.seeds))) for each in chosen)
@@ -305,7 +302,7 @@ def tell_settings(chosen: Sequence[Chosen[Kind]]) -> Section:
     )
 
 
-def tell_repeat(chosen: Sequence[Chosen[Kind]]) -> Section:
+def build_repeat(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return how to repeat each run: its config, and what will be the same."""
     parts: list[Part] = [
         Text(
@@ -335,7 +332,7 @@ def _format_sameness(chosen: Sequence[Chosen[Kind]]) -> str:
     return f"{drawn}; only a run in replay mode repeats them exactly, and such a run protects nobody."
 
 
-def _tell_certificates(each: Chosen[Kind]) -> list[Part]:
+def _build_certificates(each: Chosen[Kind]) -> list[Part]:
     found: Sequence[tuple[str, str]] = each.first.certificates
     if not found:
         return []
@@ -348,7 +345,7 @@ def _tell_certificates(each: Chosen[Kind]) -> list[Part]:
     return [Table(("certified", "what holds"), rows, f"{made} {own}".strip(), Origin("released" if covered else "raw"))]
 
 
-def _tell_audit(each: Chosen[Kind]) -> list[Part]:
+def _build_audit(each: Chosen[Kind]) -> list[Part]:
     audit = each.first.audit
     if audit is None:
         return []
@@ -398,13 +395,9 @@ def _show(value: Any) -> Cell:
     return None if value is None else str(value)
 
 
-def _list_versions(each: Chosen[Kind]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in each.first.versions.items())
-
-
 def build_document(chosen: Sequence[Chosen[Kind]], beside: ReportData, audience: Audience) -> Document:
     """Return the report on the chosen runs; they and what stands `beside` them are as `audience` may see it."""
-    shown = _tell_analyst if audience == "analyst" else _tell_policy
+    shown = _build_analyst if audience == "analyst" else _build_policy
     return Document(_name(chosen), audience, shown(chosen, beside), find_origin(map(_ask, chosen)).published)
 
 
@@ -412,55 +405,51 @@ def _ask(each: Chosen[Kind]) -> DataJson:
     return each.first.config["data"]
 
 
-def _tell_analyst(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:
+def _build_analyst(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:
     table = run_rows(chosen)
     table = replace(table, rows=(*table.rows, *constant_rows(chosen), *reference_rows(beside.references)))
     return (
-        tell_summary(chosen, beside, paid=False),
-        tell_question(chosen, plainly=False),
-        tell_data(chosen),
-        tell_privacy(chosen, beside, plainly=False),
-        tell_limits(chosen),
-        tell_assumptions(chosen),
+        build_summary(chosen, beside, paid=False),
+        build_question(chosen, plainly=False),
+        build_data(chosen),
+        build_privacy(chosen, beside, plainly=False),
+        build_limits(chosen),
+        build_assumptions(chosen),
         Section("What came out", (table,)),
-        _tell_groups(chosen, paid=False),
-        *tell_classes(chosen, paid=False),
-        *_tell_paid(chosen),
+        _build_groups(chosen, paid=False),
+        *build_classes(chosen, paid=False),
+        *_build_paid(chosen),
         Section("While training", tuple(curve_figures(chosen)) or (Text("These runs keep no curves."),)),
-        *tell_checks(chosen),
-        tell_caveats(chosen),
-        tell_settings(chosen),
-        tell_repeat(chosen),
-        *_tell_cards(chosen, paid=False),
+        *build_checks(chosen),
+        build_caveats(chosen),
+        build_settings(chosen),
+        build_repeat(chosen),
+        *(section for each in chosen for section in build_card(each, paid=False)),
     )
 
 
-def _tell_policy(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:
-    missing: dict[str, list[str]] = {}
-    for each in chosen:
-        for reason in each.first.missing:
-            missing.setdefault(reason, []).append(each.mark)
+def _build_policy(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:
     always = "Curves while training, raw group sizes, and attacks on the trained models: no ε covers these numbers."
     return (
-        tell_summary(chosen, beside, paid=True),
-        _tell_costs(chosen, beside),
-        _tell_protected(chosen),
-        tell_limits(chosen),
+        build_summary(chosen, beside, paid=True),
+        _build_costs(chosen, beside),
+        _build_protected(chosen),
+        build_limits(chosen),
         Section(DETAILS, ()),
-        tell_question(chosen, plainly=True),
-        tell_data(chosen),
-        tell_privacy(chosen, beside, plainly=True),
-        *_tell_paid(chosen),
-        Section("What is left out, and why", (Bullets((*mark_runs(missing, len(chosen)), always)),)),
+        build_question(chosen, plainly=True),
+        build_data(chosen),
+        build_privacy(chosen, beside, plainly=True),
+        *_build_paid(chosen),
+        Section("What is left out, and why", (Bullets((*mark_runs(chosen, lambda each: each.first.missing), always)),)),
         Section("Appendix", (Text(_APPENDIX),)),
-        tell_assumptions(chosen),
-        *tell_checks(chosen),
-        *_tell_cards(chosen, paid=True),
-        tell_repeat(chosen),
+        build_assumptions(chosen),
+        *build_checks(chosen),
+        *(section for each in chosen for section in build_card(each, paid=True)),
+        build_repeat(chosen),
     )
 
 
-def _tell_costs(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> Section:
+def _build_costs(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> Section:
     """Return accuracy and gap as they may be published, what they are held against, and why a gap is missing."""
     table = paid_rows(chosen)
     shown = [each for each in beside.references if each.accuracy is not None]
@@ -474,11 +463,7 @@ def _tell_costs(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> Section:
     return Section("What it costs in accuracy, and how fair it is", tuple(parts))
 
 
-def _tell_cards(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section, ...]:
-    return tuple(section for each in chosen for section in tell_card(each, paid=paid))
-
-
-def _tell_groups(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> Section:
+def _build_groups(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> Section:
     """Return the groups of each run's first seed, in numbers and as bars."""
     parts: list[Part] = []
     for each in chosen:
@@ -489,10 +474,10 @@ def _tell_groups(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> Section:
     return Section("Groups" if not paid else "Groups, from noisy counts", (*parts, *group_figures(chosen, paid=paid)))
 
 
-def _tell_paid(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
+def _build_paid(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
     """Return what private evaluations say; () where no run has one."""
-    section = _tell_groups(chosen, paid=True)
-    return (section, *tell_classes(chosen, paid=True)) if section.parts else ()
+    section = _build_groups(chosen, paid=True)
+    return (section, *build_classes(chosen, paid=True)) if section.parts else ()
 
 
 def _name(chosen: Sequence[Chosen[Kind]]) -> str:

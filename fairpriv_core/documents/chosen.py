@@ -22,7 +22,7 @@ from fairpriv_core.figures.styles import method_style
 from fairpriv_core.records.release import Kind
 
 _NOTHING: MeanFact[Open] = MeanFact(None, None, None, 0, "public")
-_MOST_SETTINGS = 26
+MOST_SETTINGS = 26
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ def choose_runs(data: ReportData, audience: Audience) -> Sequence[Chosen[Kind]]:
     """
     by_key = {run.key: run for run in data.runs}
     rows = fold_outcomes([run.outcome for run in data.runs], {})
-    if len(rows) > _MOST_SETTINGS:
-        raise BadInput(f"a report has room for {_MOST_SETTINGS} settings, got {len(rows)}.", field="key")
+    if len(rows) > MOST_SETTINGS:
+        raise BadInput(f"a report has room for {MOST_SETTINGS} settings, got {len(rows)}.", field="key")
     if audience == "policy":
         rows = tuple(map(_without_numbers, rows))
     told = [tuple(for_audience(by_key[key], audience) for key in row.keys) for row in rows]

@@ -25,7 +25,7 @@ from fairpriv_core.documents.report_data import ReportData
 from fairpriv_core.documents.report_numbers import class_rows, group_rows, paid_rows, run_rows
 from fairpriv_core.documents.slides import MIME as SLIDES_MIME
 from fairpriv_core.documents.slides import can_write_slides, write_slides
-from fairpriv_core.documents.story import Story, tell_story
+from fairpriv_core.documents.story import Story, build_story
 from fairpriv_core.documents.story_page import write_story
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.classes import has_classes
@@ -165,7 +165,7 @@ def open_report(data: ReportData, audience: Audience, *, choice: int = 1) -> Rep
     """
     chosen = choose_runs(data, audience)
     document = build_document(chosen, cut_beside(data, audience), audience)
-    story = tell_story(choose_runs(data, "policy"), cut_beside(data, "policy"), choice)
+    story = build_story(choose_runs(data, "policy"), cut_beside(data, "policy"), choice)
     return Report(audience, chosen, document, story, data.sweep)
 
 
@@ -177,7 +177,7 @@ def forms_of(report: Report) -> dict[str, Form]:
         (toml,) = configs.values()
         config = Form("Config (TOML)", "toml", "application/toml", lambda *_: toml)
     forms = {
-        "html": Form("Report (HTML, one file)", "html", "text/html", _write_html),
+        "html": Form("Report (HTML, one file)", "html", "text/html", lambda *_: write_html(report.document).encode()),
         "pdf": Form("Report (PDF)", "pdf", "application/pdf", _write_pdf, browser=True),
         "story": Form("Presentation (HTML, arrow keys)", "html", "text/html", _write_story),
         "summary": Form("Summary, one page (PDF)", "pdf", "application/pdf", _write_summary, browser=True),
@@ -199,10 +199,6 @@ def write_image(report: Report, image_format: ImageFormat) -> bytes:
     if not figures:
         raise BadInput("this report has no figure: nothing of these runs may be drawn for this audience.")
     return to_image(figures.get("chosen_trade_off") or next(iter(figures.values())), image_format)
-
-
-def _write_html(report: Report, say: Say) -> bytes:
-    return write_html(report.document).encode()
 
 
 def _write_pdf(report: Report, say: Say) -> bytes:

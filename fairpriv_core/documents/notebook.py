@@ -51,7 +51,7 @@ def write_notebook(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
     """Return the notebook as JSON text; it holds configs and the numbers that `audience` may see."""
     every_run = [run for each in chosen for run in each.runs]
     configs = {run.key: run.toml for run in every_run}
-    numbers = {run.key: _tell(run, audience) for run in every_run}
+    numbers = {run.key: _list_numbers(run, audience) for run in every_run}
     named = ", ".join(escape(each.name) for each in chosen)
     cells = [
         _markdown(f"# The runs of a report, once more\n\n{named}\n\n{_INTRODUCTION}"),
@@ -67,7 +67,7 @@ def write_notebook(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
-def _tell(run: RunFacts[Kind], audience: Audience) -> dict[str, Any]:
+def _list_numbers(run: RunFacts[Kind], audience: Audience) -> dict[str, Any]:
     """Return a run's accuracy and own gap; `noisy` names those with noise, `exact` says whether they repeat."""
     told = run.without_released() if audience == "analyst" else run  # an analyst holds exact numbers against new ones
     facts = {name: told.read(name) for name in ("accuracy", run.notion.metric)}

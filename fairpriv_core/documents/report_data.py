@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.run_facts import RunFacts, read_facts
 from fairpriv_core.figures.live import is_overlaid
+from fairpriv_core.grouping import group_by
 from fairpriv_core.ledger.launch import Effect, foresee_launch, read_page
 from fairpriv_core.ledger.report import Spent, add_up
 from fairpriv_core.methods.catalog import REFERENCE_METHOD
@@ -114,11 +115,7 @@ def _read_ledger(
 
     Each is at the smallest δ of the runs on the same people.
     """
-    pages: dict[str, list[RunRecord]] = {}
-    for record in records:
-        pages.setdefault(identify_data(record.config["data"]["dataset"], record.config.get("file_id")), []).append(
-            record
-        )
+    pages = group_by(records, lambda one: identify_data(one.config["data"]["dataset"], one.config.get("file_id")))
     for data, about in pages.items():
         delta, name = min(record.delta for record in about), call_data(about[0].config["data"])
         named = {None, *(column for record in about for column in list_record_sensitive(record))}

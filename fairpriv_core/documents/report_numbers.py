@@ -8,7 +8,7 @@ from dataclasses import replace
 from fairpriv_core.documents.chosen import Chosen
 from fairpriv_core.documents.document import Cell, Part, Section, Table, Text
 from fairpriv_core.facts import classes, wording
-from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, has_classes, say_decided
+from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, format_decided, has_classes
 from fairpriv_core.facts.compare import fold_exact
 from fairpriv_core.facts.measured import Measured
 from fairpriv_core.facts.measures import Fact, Measures, find_worst
@@ -19,7 +19,7 @@ from fairpriv_core.figures.figure import Reference as Mark
 from fairpriv_core.figures.figures import ACCURACY, EPSILON_AXIS, GroupRates, group_bars
 from fairpriv_core.figures.live import fold_curves
 from fairpriv_core.figures.origin import PUBLIC, Origin, find_origin
-from fairpriv_core.figures.styles import method_style
+from fairpriv_core.figures.styles import count_earlier, method_style
 from fairpriv_core.plain import Json
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
 from fairpriv_core.records.release import Kind
@@ -187,8 +187,8 @@ def chosen_trade_off(
 def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen[Kind]], *, paid: bool) -> FigureData:
     """Return accuracy over `x`, in hundredths of whose unit the second mean is; `chosen` are all runs."""
     series = []
-    for index, (each, accuracy, at) in enumerate(points):
-        same = sum(earlier.row.method == each.row.method for earlier, _, _ in points[:index])
+    variations = count_earlier([each.row.method for each, _, _ in points])
+    for (each, accuracy, at), same in zip(points, variations, strict=True):
         ends = [tuple(_in_percent(end) for end in (mean.mean, mean.low, mean.high)) for mean in (at, accuracy)]
         (place, left, right), (y, low, high) = ends
         point = Series(each.name, "points", (place or 0.0,), (y,), style=each.row.method, variation=same)
@@ -309,14 +309,14 @@ def _in_percent(share: Value) -> Value:
     return None if share is None else 100 * max(share, 0.0)
 
 
-def tell_classes(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section, ...]:
+def build_classes(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section, ...]:
     """Return the classes of each run's first seed, and over all seeds what they lose; () where there are two labels."""
     parts: list[Part] = []
     for each in chosen:
         table = class_rows(each, paid=paid)
         if table is not None:
             seeds = f", seed {each.row.seeds[0]}" if len(each.runs) > 1 else ""
-            parts += [Text(f"{each.name}{seeds}. {say_decided(_find(each, paid=paid))}"), table]
+            parts += [Text(f"{each.name}{seeds}. {format_decided(_find(each, paid=paid))}"), table]
     if not parts:
         return ()
     known = [each for each in chosen if has_classes(_select(each, paid=paid))]

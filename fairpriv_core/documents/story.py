@@ -124,14 +124,14 @@ class Story:
     steps: tuple[Step, ...]
 
 
-def tell_story(chosen: Sequence[Chosen[Open]], beside: ReportData, chosen_number: int = 1) -> Story:
+def build_story(chosen: Sequence[Chosen[Open]], beside: ReportData, chosen_number: int = 1) -> Story:
     """Return the story of `chosen`, runs as policy may see them; those on another question than its run are left out.
 
     `chosen_number` is the number of the run that was chosen; another number stands for the first one.
     """
     run = next((each for each in chosen if each.number == chosen_number), chosen[0])
     same = [each for each in chosen if each.first.question == run.first.question]
-    measured = {each.number: each.measure(_call(each)) for each in same}
+    measured = {each.number: each.measure(each.name.partition(": ")[2]) for each in same}
     unfair = [one for one in measured.values() if may_be_before(one, measured.values())]
     plain = [one for one in unfair if methods()[one.method].info.threat_model is None]
     known = [
@@ -144,11 +144,11 @@ def tell_story(chosen: Sequence[Chosen[Open]], beside: ReportData, chosen_number
     others = [one for one in measured.values() if one is not before]
     headline = write_headline([told], about, before=None if told is before else before)
     steps = (
-        _tell_people(run, about, told),
-        _tell_gap(run, about, told, before),
-        _tell_privacy(run),
-        _tell_costs(run, told, others or [told], before if others else None),
-        _tell_choice(run, about, told, None if told is before else before, beside.ledger),
+        _build_people(run, about, told),
+        _build_gap(run, about, told, before),
+        _build_privacy(run),
+        _build_costs(run, told, others or [told], before if others else None),
+        _build_choice(run, about, told, None if told is before else before, beside.ledger),
     )
     said = f"{headline.outcome} {headline.sentence}".strip()
     return Story(
@@ -156,11 +156,7 @@ def tell_story(chosen: Sequence[Chosen[Open]], beside: ReportData, chosen_number
     )
 
 
-def _call(each: Chosen[Open]) -> str:
-    return each.name.partition(": ")[2]
-
-
-def _tell_people(run: Chosen[Open], about: About, told: Measured) -> Step:
+def _build_people(run: Chosen[Open], about: About, told: Measured) -> Step:
     """Return who is decided about, and how; the groups as people out of 100."""
     data = run.first.data
     total = sum(told.sizes.values())
@@ -188,7 +184,7 @@ def _list_groups(about: About) -> Lists:
     return Lists(((f"Groups of {about.attribute}", tuple(map(about.call, about.groups))),))
 
 
-def _tell_gap(run: Chosen[Open], about: About, told: Measured, before: Measured | None) -> Step:
+def _build_gap(run: Chosen[Open], about: About, told: Measured, before: Measured | None) -> Step:
     """Return the gap without fairness where it is known, else that of what was chosen."""
     shown, known = before or told, before is not None
     notes = [run.first.asks, f"When it misleads: {run.first.notion.misleads}"]
@@ -225,7 +221,7 @@ def _in_hundred(interval: tuple[float, float]) -> tuple[float, float]:
     return _OF * interval[0], _OF * interval[1]
 
 
-def _tell_privacy(run: Chosen[Open]) -> Step:
+def _build_privacy(run: Chosen[Open]) -> Step:
     """Return what privacy means, as dots."""
     stated, sure, title = run.first.epsilon, run.first.epsilon.sure, "What privacy means"
     move = "Move the slider: a smaller ε protects more, and adds more noise."
@@ -252,7 +248,7 @@ def _format_missing(run: Chosen[Open]) -> str:
     return _UNPAID if run.first.released is None else _TOO_FEW
 
 
-def _tell_costs(run: Chosen[Open], told: Measured, settings: Sequence[Measured], before: Measured | None) -> Step:
+def _build_costs(run: Chosen[Open], told: Measured, settings: Sequence[Measured], before: Measured | None) -> Step:
     """Return what was chosen costs in right answers; each setting as a line from where it began."""
     lines = tuple(line for each in settings if (line := _draw(each, before)) is not None)
     notes: tuple[str, ...] = (
@@ -261,7 +257,7 @@ def _tell_costs(run: Chosen[Open], told: Measured, settings: Sequence[Measured],
     )
     moved = [difference(each, before, "accuracy") for each in ([told] if told in settings else settings) if before]
     known = [one for one in moved if one.mean is not None]
-    shown, unit, said = _say_cost(known, before) if known else _say_accuracy(told)
+    shown, unit, said = _format_cost(known, before) if known else _format_accuracy(told)
     said = f"With {told.name}, {said[0].lower()}{said[1:]}" if said and told in settings and len(settings) > 1 else said
     if any(each.gap.mean is None for each in settings):
         notes = (*notes, _AMONG_LARGE)
@@ -272,7 +268,7 @@ def _tell_costs(run: Chosen[Open], told: Measured, settings: Sequence[Measured],
     return Step("What it costs", shown, unit, said, Curve(start, lines, constant), notes)
 
 
-def _say_cost(moved: Sequence[Mean], before: Measured | None) -> tuple[str, str, str]:
+def _format_cost(moved: Sequence[Mean], before: Measured | None) -> tuple[str, str, str]:
     """Return how many right answers fewer there are, as a number, its unit, and a sentence."""
     means = [one.mean or 0.0 for one in moved]
     gained = min(means) > 0
@@ -285,7 +281,7 @@ def _say_cost(moved: Sequence[Mean], before: Measured | None) -> tuple[str, str,
     return shown, f"{'more' if gained else 'fewer'} right answers in 100 than without {without}", said
 
 
-def _say_accuracy(told: Measured) -> tuple[str, str, str]:
+def _format_accuracy(told: Measured) -> tuple[str, str, str]:
     """Return the accuracy, its unit, and what it is held against, where nothing without protection may be shown."""
     if told.accuracy.mean is None:
         return "", "", ""
@@ -322,7 +318,7 @@ def _three(ends: tuple[float, ...]) -> tuple[float, float, float]:
     return value, low, high
 
 
-def _tell_choice(
+def _build_choice(
     run: Chosen[Open], about: About, told: Measured, before: Measured | None, ledger: Sequence[Spent]
 ) -> Step:
     """Return what was chosen, what it gives up, and what is not covered."""

@@ -11,16 +11,14 @@ from fairpriv_core.documents.report_numbers import chosen_trade_off
 from fairpriv_core.facts.headline import Headline, read_about, write_headline
 from fairpriv_core.facts.measured import Measured, measure
 from fairpriv_core.facts.run_facts import RunFacts
+from fairpriv_core.grouping import group_by
 from fairpriv_core.records.release import Kind
 from fairpriv_core.text import delta_text, epsilon_text, percent_text
 
 
 def find_headlines(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts[Kind]]) -> list[Headline]:
     """Return the headline of each question (data, groups, label, notion) that the runs answer, in their order."""
-    questions: dict[str, list[Chosen[Kind]]] = {}
-    for each in chosen:
-        questions.setdefault(each.first.question, []).append(each)
-    return [_write(own, references) for own in questions.values()]
+    return [_write(own, references) for own in group_by(chosen, lambda each: each.first.question).values()]
 
 
 def find_before(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts[Kind]]) -> Measured | None:
@@ -29,7 +27,7 @@ def find_before(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts[Ki
     return measure(found) if found else None
 
 
-def tell_summary(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, paid: bool) -> Section:
+def build_summary(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, paid: bool) -> Section:
     """Return the headlines, what they say as a figure where it can be drawn, and their reasons."""
     found = find_headlines(chosen, beside.references)
     before = find_before(chosen, beside.references) if len(found) == 1 else None

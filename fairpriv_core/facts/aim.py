@@ -105,7 +105,7 @@ def _name_small(names: Sequence[str], *, noisy: bool) -> str:
     return f"{named} have {rows}."
 
 
-def say_too_fine(notion: Notion, target: float | None, *, tested: int, groups: int) -> str | None:
+def format_too_fine(notion: Notion, target: float | None, *, tested: int, groups: int) -> str | None:
     """Return that so many test rows may not show a gap of `target` as reached, even where there is none; None else.
 
     It takes groups as equally large, which leaves least in doubt, and their rates as a half, which leaves most.

@@ -79,7 +79,7 @@ def find_widest(numbers: Json) -> str:
     return max(values, key=lambda share: max(values[share], default=0.0) - min(values[share], default=0.0))
 
 
-def say_decided(numbers: Json) -> str:
+def format_decided(numbers: Json) -> str:
     """Return which class is decided most, and what that says of the model; "" where that is not known."""
     classes = [part for part in numbers["classes"] if part["decided"] is not None]
     if not classes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairpriv_core.facts.wording import protected, tell_given
+from fairpriv_core.facts.wording import format_given, protected
 from fairpriv_core.privacy.explain import odds, sentence
 from fairpriv_core.records.record import CHOICE, RunRecord
 from fairpriv_core.records.source import name_unit
@@ -122,7 +122,7 @@ def read_epsilon_facts(record: RunRecord) -> EpsilonFacts:
         author=record.author,
         unit=name_unit(data),
         replayed=record.config["replay_noise"] is not None,
-        given=tell_given(data, record.threat_model, record.config["method"]["name"]),
+        given=format_given(data, record.threat_model, record.config["method"]["name"]),
         choice=record.notes.get(CHOICE, ""),
     )
 

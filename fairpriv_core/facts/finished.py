@@ -6,7 +6,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fairpriv_core.facts.tables import Outcome, TableRow, fold_outcomes, read_outcome
+from fairpriv_core.facts.tables import Outcome, TableRow, fold_outcomes, read_outcome, run_table
+from fairpriv_core.store.candidates import Candidates
 from fairpriv_core.store.labels import Label
 from fairpriv_core.store.runs import RunStore
 
@@ -55,6 +56,16 @@ class FinishedRuns:
         briefs = store.each_brief(self._damaged.add, keys=new if len(new) <= _FEW else None) if new else ()
         for brief in briefs:
             self._outcomes[brief["key"]] = (brief["created"], read_outcome(brief))
+
+
+def list_together(store: RunStore, among: Candidates, *, most: int) -> tuple[TableRow, ...]:
+    """Return all runs that a choice is among, newest first; () where no table of `most` rows has each of them.
+
+    None has one that is damaged, or one whose setting and seed ran again later.
+    """
+    records = store.records(among.keys)
+    rows = run_table(records[key].to_json() for key in reversed(among.keys) if key in records)
+    return rows if len(rows) <= most and among.all <= {key for row in rows for key in row.keys} else ()
 
 
 def label_row(row: TableRow, labels: Mapping[str, Label]) -> TableRow:

@@ -132,11 +132,11 @@ def write_headline(
     where = _FOLLOWS if kind == "public" and not about.published else _FROM[kind].format(title=about.title)
     where = where if any(one.accuracy.n or one.gap.n for one in shown) else _NOTHING
     note = " ".join((where, *_format_spread(shown)))
-    outcome, failed = _tell_outcome(shown)
+    outcome, failed = _format_outcome(shown)
     return Headline(outcome, failed, sentence, tuple(reasons), kind, note)
 
 
-def _tell_outcome(shown: Sequence[Measured]) -> tuple[str, bool]:
+def _format_outcome(shown: Sequence[Measured]) -> tuple[str, bool]:
     """Return whether settings reached what they were asked for, and whether one of them did not."""
     judged = [(one, one.reached) for one in shown if one.reached is not None]
     useless = [one for one in shown if _is_useless(one)]

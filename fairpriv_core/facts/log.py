@@ -11,7 +11,7 @@ from fairpriv_core.text import count_text
 _ENDS = {"finished": "Finished", "cancelled": "Stopped by hand", "failed": "Failed"}
 
 
-def tell_run(row: Mapping[str, Any]) -> list[tuple[str, str]]:
+def format_log(row: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return (time in UTC, sentence) in order; "" for what has no time of its own. `row` is a row's JSON form."""
     which = f" as run {row['repeat']} of these settings" if row["repeat"] > 1 else ""
     lines = [(_clock(row["created"]), f"Queued{which}.")]

@@ -111,7 +111,7 @@ def measure(runs: Sequence[RunFacts[Kind]], name: str = "") -> Measured:
     )
 
 
-def say_levels(exact: Measures[Kind]) -> tuple[str, ...]:
+def format_levels(exact: Measures[Kind]) -> tuple[str, ...]:
     """Return each level of a run's exact numbers, a sentence each; () of numbers from before there were any."""
     levels = [
         (notion, fact) for notion in notions().values() if notion.is_level and (fact := exact.read(notion.metric))

@@ -255,7 +255,7 @@ def format_results(results: Sequence[Json], table: Sequence[Json], *, raw: bool)
         f"{line['status']}: {line['reason']}" for line in results if line["status"] not in ("finished", "left out")
     )
     lines = [tabulate([head, *[_show_means(line, axes) for line in table]])]
-    lines += [f"{count} {'run' if count == 1 else 'runs'} {reason}" for reason, count in reasons.items()]
+    lines += [f"{count_text(count, 'run')} {reason}" for reason, count in reasons.items()]
     return "\n".join([*lines, RAW_OF_OWN] if raw else lines)
 
 

@@ -36,7 +36,7 @@ def protected(threat_model: str | None, unit: str = "person") -> str:
     return "nothing: the method is not private" if threat_model is None else _PROTECTED[threat_model, unit]
 
 
-def tell_given(data: DataJson, threat_model: str | None, method: str) -> str:
+def format_given(data: DataJson, threat_model: str | None, method: str) -> str:
     """Return the sentences that stand beside an epsilon of a method on a config's `data`, each after a blank, or ""."""
     thinned = "" if data.get("group_ratio") is None else f" {THINNED}"
     thinned += f" {PUBLIC_PART}" if methods()[method].info.public_part else ""

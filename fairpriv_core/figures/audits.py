@@ -35,9 +35,9 @@ NOTHING_TO_GUESS = (
 _TITLES = {"LR": "Logistic regression", "MLP": "Neural network", "RF": "Random forest", "KNN": "Nearest neighbours"}
 
 
-def read_audit_results(path: Path = PATH) -> AuditResults:
+def read_audit_results() -> AuditResults:
     """Return the stored audits."""
-    stored: AuditResults = json.loads(path.read_text(encoding="utf-8"))
+    stored: AuditResults = json.loads(PATH.read_text(encoding="utf-8"))
     return stored
 
 

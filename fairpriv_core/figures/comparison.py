@@ -13,6 +13,7 @@ from fairpriv_core.figures.figure import Axis, FigureData, Panel, Series, Value
 from fairpriv_core.figures.figures import ACCURACY, GroupRates, group_bars
 from fairpriv_core.figures.mixing import CAPTION, draw_mixing_line
 from fairpriv_core.figures.origin import find_origin_of_rows
+from fairpriv_core.figures.styles import count_earlier
 from fairpriv_core.stats import Mean
 from fairpriv_core.text import in_percent, percent_text, points_text
 
@@ -25,7 +26,7 @@ def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) 
     `plain` is the row of plain training on the same data, for the mixing line.
     """
     notion = wording.metric_title(f"{compared[0].row.notion}_gap")
-    series = tuple(_point(one, _count_same(compared, index)) for index, one in enumerate(compared))
+    series = tuple(map(_point, compared, count_earlier([one.row.method for one in compared])))
     line = draw_mixing_line(plain)
     single = all(len(one.row.seeds) == 1 for one in compared)
     words = wording.ONE_SEED if single else "Whiskers: 95 % interval of the mean over seeds, for accuracy and for gap."
@@ -74,10 +75,6 @@ def _ends(mean: Mean) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
     if mean.low is None or mean.high is None:
         return (), ()
     return (100 * max(0.0, mean.low),), (100 * min(1.0, mean.high),)
-
-
-def _count_same(compared: Sequence[Compared], index: int) -> int:
-    return sum(earlier.row.method == compared[index].row.method for earlier in compared[:index])
 
 
 def _describe(one: Compared) -> str:

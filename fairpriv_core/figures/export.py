@@ -23,8 +23,8 @@ import kaleido
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.figures.draw import Drawing, draw, least_height, write_html
-from fairpriv_core.figures.figure import FigureData, write_csv
-from fairpriv_core.figures.page import write_page
+from fairpriv_core.figures.figure import FigureData
+from fairpriv_core.figures.page import write_document, write_figure
 from fairpriv_core.figures.sheet import PIXELS_AN_INCH, POINTS_AN_INCH, SHEETS, TEXT_PIXELS, Sheet, make_room
 from fairpriv_core.figures.styles import ThemeName
 
@@ -131,14 +131,10 @@ def _name(error: Exception) -> str:
 _PAINTER = Painter(kaleido.Kaleido)
 
 
-def to_csv(figure: FigureData) -> str:
-    """Return the figure's numbers, one row a value, in the units of its axes; undefined is empty."""
-    return write_csv(figure)
-
-
 def to_html(figure: FigureData, *, theme: ThemeName = "light") -> str:
     """Return one HTML file that works without a network: the figure, its caption, and its numbers as a table."""
-    return write_page(figure, write_html(draw(figure, theme=theme)), theme=theme)
+    body = write_figure(figure, write_html(draw(figure, theme=theme)))
+    return write_document(figure.title, body, theme=theme)
 
 
 def to_image(
@@ -237,7 +233,7 @@ def _print(drawing: Drawing, image_format: ImageFormat, sheet: Sheet, title: str
     image = _PAINTER.paint(drawing, {"format": image_format, **size}, browser=find_browser())
     if image_format == "pdf":
         return sign_pdf(image, title)
-    return _say_density(image, sheet.dots) if image_format == "png" else image
+    return _write_density(image, sheet.dots) if image_format == "png" else image
 
 
 def sign_pdf(pdf: bytes, title: str) -> bytes:
@@ -254,7 +250,7 @@ def sign_pdf(pdf: bytes, title: str) -> bytes:
     return pdf[: said.start(1)] + signed.encode().ljust(room) + pdf[said.end(1) :]
 
 
-def _say_density(png: bytes, dots: int) -> bytes:
+def _write_density(png: bytes, dots: int) -> bytes:
     """Return a PNG that says how many dots an inch has: a document or a slide takes it as wide as the sheet is."""
     per_metre = round(dots / 0.0254)
     chunk = b"pHYs" + struct.pack(">IIB", per_metre, per_metre, 1)

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from fairpriv_core.facts import wording
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 from fairpriv_core.figures.origin import ALL_RAW, PUBLIC, Origin
-from fairpriv_core.text import delta_text, epsilon_text, in_percent, number_text, percent_text
+from fairpriv_core.figures.styles import count_earlier
+from fairpriv_core.text import delta_text, epsilon_text, in_percent, number_text
 
 EPSILON_AXIS = Axis("Privacy budget ε", log=True)
 ACCURACY = Axis("Accuracy", "%")
@@ -28,7 +29,6 @@ def group_bars(
     runs: Sequence[GroupRates],
     *,
     rate: str = "positive_rate",
-    overall: float | None = None,
     origin: Origin = ALL_RAW,
     of: Literal["group", "class"] = "group",
 ) -> FigureData:
@@ -39,14 +39,12 @@ def group_bars(
     """
     title, paid = wording.metric_title(rate), origin.kind == "released"
     series = []
-    for index, run in enumerate(runs):
+    for run, same in zip(runs, count_earlier([run.method for run in runs]), strict=True):
         names = tuple(_group_label(group, runs) for group in run.groups)
         values = tuple(in_percent(group.get(rate)) for group in run.groups)
         ends: list[Sequence[Value]] = [group.get(f"{rate}_interval") or (None, None) for group in run.groups]
         low, high = (tuple(in_percent(end[side]) for end in ends) for side in (0, 1))
-        same = sum(earlier.method == run.method for earlier in runs[:index])
         series.append(Series(run.label, "bar", names, values, low=low, high=high, style=run.method, variation=same))
-    marks = () if overall is None else (Reference(100 * overall, f"everyone {percent_text(overall)}"),)
     return FigureData(
         name=f"{'classes' if of == 'class' else 'groups'}_{'paid_' if paid else ''}{rate.replace('/', '_')}",
         title=f"{title} by {of}{', with noise' if paid else ''}",
@@ -55,7 +53,6 @@ def group_bars(
         series=tuple(series),
         caption=wording.PAID if paid else f"Whiskers: 95 % Wilson interval of each {of} on the test split.",
         alt=f"{title} by {of}. " + " ".join(f"{each.name}: {list_values(each.x, each.y, ' %')}." for each in series),
-        references=marks,
         horizontal=True,
         origin=origin,
     )
@@ -70,12 +67,11 @@ def bias_variance(
     symbol: str = "C_p",
     current: float | None = None,
     source: str = "",
-    raw: bool = False,
 ) -> FigureData:
     """Theorem 4 (C_p) or 5 (C_d) of PF-LD: bias, variance and their sum over the clipping bound.
 
     `clips` are > 0; `best` marks the minimiser, None where the sum only rises; `current` marks the chosen bound;
-    `source` says at which model the curve was computed; `raw` if from protected groups.
+    `source` says at which model the curve was computed; nothing protected went into that model.
     """
     total = [b + v for b, v in zip(bias, variance, strict=True)]
     parts = (
@@ -101,7 +97,7 @@ def bias_variance(
         caption=" ".join(part for part in (words, source) if part),
         alt=f"Bound on the expected error over {symbol}: the sum {least}.",
         references=tuple(marks),
-        origin=ALL_RAW if raw else PUBLIC,
+        origin=PUBLIC,
     )
 
 
@@ -112,12 +108,8 @@ def predicted_epsilon(
     budget: float | None,
     delta: float,
     protects: str,
-    published: Sequence[Value] = (),
 ) -> FigureData:
-    """The ε that a planned run will have spent after each epoch, the budget, and the paper's own accounting."""
-    series = [line("Proved", epochs, epsilon, style="budget")]
-    if published:
-        series.append(line("As the paper accounts", epochs, published, style="published"))
+    """The proved ε that a planned run will have spent after each epoch, and the budget."""
     last = next((value for value in reversed(epsilon) if value is not None), None)
     ends = f"After {epochs[-1]:g} epochs ε = {epsilon_text(last)}." if epochs else "No epochs."
     marks = () if budget is None else (Reference(budget, f"budget {epsilon_text(budget)}", axis="y"),)
@@ -125,8 +117,8 @@ def predicted_epsilon(
         name="predicted_epsilon",
         title="ε that the run will spend",
         x=Axis("Epoch"),
-        panels=(Panel(Axis("ε spent", range=from_zero([*epsilon, *published], budget))),),
-        series=tuple(series),
+        panels=(Panel(Axis("ε spent", range=from_zero(epsilon, budget))),),
+        series=(line("Proved", epochs, epsilon, style="budget"),),
         caption=f"{ends} δ = {delta_text(delta)}; protects {protects}.",
         alt=f"Predicted ε over epochs. {ends}",
         references=marks,

@@ -15,8 +15,9 @@ from fairpriv_core.figures.heatmap import find_varying
 from fairpriv_core.figures.mixing import CAPTION, draw_mixing_line, find_plain
 from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.figures.styles import method_style
+from fairpriv_core.grouping import group_by
 from fairpriv_core.methods.catalog import place_method
-from fairpriv_core.text import delta_text, half_text, in_percent, percent_text, points_text
+from fairpriv_core.text import count_text, delta_text, half_text, in_percent, percent_text, points_text
 
 Triple = tuple[float, float, float]
 MOST_DOMINATED = 600
@@ -186,7 +187,7 @@ def format_point(row: TableRow, detail: str = "") -> str:
         f"{method_style(row.method).title}, {budget}",
         f"accuracy {percent_text(row.accuracy.mean)}{half_text(row.accuracy.half)}",
         f"gap {points_text(row.gap.mean)}{half_text(row.gap.half)}",
-        f"{len(row.seeds)} {'seed' if len(row.seeds) == 1 else 'seeds'}",
+        count_text(len(row.seeds), "seed"),
     ]
     return "\n".join([*lines, detail] if detail else lines)
 
@@ -274,10 +275,7 @@ def _with_whiskers(series: Series, rows: Sequence[TableRow]) -> Series:
 
 
 def _by_method(rows: Sequence[TableRow]) -> dict[str, list[TableRow]]:
-    rows_by_method: dict[str, list[TableRow]] = {}
-    for row in sorted(rows, key=lambda row: place_method(row.method)):
-        rows_by_method.setdefault(row.method, []).append(row)
-    return rows_by_method
+    return group_by(sorted(rows, key=lambda row: place_method(row.method)), lambda row: row.method)
 
 
 def _by_budget(rows: Sequence[TableRow]) -> dict[tuple[float, bool], list[TableRow]]:
@@ -307,7 +305,7 @@ def _count(claims: Claims) -> tuple[int, int]:
 def _format_best(best: int, total: int, *, dominated: bool) -> str:
     others = total - best
     if not others:
-        return f"{total} {'setting' if total == 1 else 'settings'}, none dominated by another."
+        return f"{count_text(total, 'setting')}, none dominated by another."
     drawn = "faded" if dominated else "hidden"
     some = f" ({MOST_DOMINATED} of them)" if dominated and others > MOST_DOMINATED else ""
     are = "is" if others == 1 else "are"

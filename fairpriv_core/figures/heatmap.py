@@ -10,7 +10,7 @@ from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Series
 from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.records.source import ConfigJson
-from fairpriv_core.text import number_text, percent_text, points_text
+from fairpriv_core.text import count_text, number_text, percent_text, points_text
 
 Quantity = Literal["accuracy", "gap"]
 _MOST_TEXTS = 150
@@ -92,7 +92,7 @@ def _draw(
     seeds = [sum(len(row.seeds) for row in rows) for rows in places.values()]
     words = percent_text if quantity == "accuracy" else points_text
     hovers = [
-        f"{_name(place, axes)}\n{words(value / 100)}\n{count} {'run' if count == 1 else 'runs'}"
+        f"{_name(place, axes)}\n{words(value / 100)}\n{count_text(count, 'run')}"
         for place, value, count in zip(places, values, seeds, strict=True)
     ]
     return Series(

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.tables import TableRow, format_claim
 from fairpriv_core.figures.styles import method_style
+from fairpriv_core.grouping import group_by
 from fairpriv_core.stats import Mean
-from fairpriv_core.text import number_text, percent_text, points_text
+from fairpriv_core.text import count_text, number_text, percent_text, points_text
 
 RAW_CHOICE = "This answer uses exact fairness numbers; publishing it is not covered by any ε."
 _SLACK = 1e-9  # a slider's 0.83 reaches a mean of 0.83
@@ -52,16 +53,14 @@ def smallest_epsilon(
     private = [row for row in rows if row.epsilon is not None]
     if len({(row.data, row.notion) for row in private}) > 1:
         raise BadInput("runs on different data, groups or notions do not answer one question.")
-    claims: dict[tuple[str | None, str | None, float | None], list[TableRow]] = {}
-    for row in private:
-        claims.setdefault((row.threat_model, row.variant, row.delta), []).append(row)
+    claims = group_by(private, lambda row: (row.threat_model, row.variant, row.delta))
     return tuple(_answer(same, accuracy, gap) for same in claims.values())
 
 
-def say_answer(answer: Answer, *, accuracy: float | None = None, gap: float | None = None) -> str:
+def format_answer(answer: Answer, *, accuracy: float | None = None, gap: float | None = None) -> str:
     """Return an answer as sentences: ε with all that belongs beside it, means with intervals, what is missed."""
     wanted = " and ".join(_list_conditions(accuracy, gap)) or "Anything"
-    many = "1 stored setting" if answer.rows == 1 else f"{answer.rows} stored settings"
+    many = count_text(answer.rows, "stored setting")
     if answer.nearest is None:
         return f"{wanted}: none of {many} has these numbers."
     row = answer.nearest

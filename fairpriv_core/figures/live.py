@@ -11,6 +11,7 @@ from fairpriv_core.facts import wording
 from fairpriv_core.facts.grid import Expected
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 from fairpriv_core.figures.origin import ALL_RAW, PUBLIC, Origin
+from fairpriv_core.figures.styles import count_earlier
 from fairpriv_core.stats import Mean, mean_interval, spread
 from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text
 
@@ -197,13 +198,13 @@ def live_gaps(history: History, *, method: str, notion: str, origin: Origin = AL
     )
 
 
-def live_groups(history: History, *, rate: str | None = None, origin: Origin = ALL_RAW) -> FigureData:
+def live_groups(history: History, *, origin: Origin = ALL_RAW) -> FigureData:
     """One line for each group's rate, with its 95 % interval where the history has `…_low` and `…_high`.
 
-    Without a `rate` it is that of positive predictions, or, where there are more than two labels, the accuracy.
+    It is the rate of positive predictions, or, where there are more than two labels, the accuracy.
     """
-    usual = "accuracy" if has_classes(history) else "positive_rate"
-    return _live_shares(history, of="group", rate=rate or usual, origin=origin)
+    rate = "accuracy" if has_classes(history) else "positive_rate"
+    return _live_shares(history, of="group", rate=rate, origin=origin)
 
 
 def has_classes(history: History) -> bool:
@@ -211,7 +212,7 @@ def has_classes(history: History) -> bool:
     return any(name.startswith("class/") for name in history)
 
 
-def tells_classes(history: History) -> bool:
+def has_own_classes(history: History) -> bool:
     """Return whether a history has classes that are not its groups too."""
     names = [{name.split("/")[1] for name in history if name.startswith(what)} for what in ("class/", "group/")]
     return has_classes(history) and names[0] != names[1]
@@ -384,14 +385,13 @@ def overlay(curves: Sequence[Curve], *, metric: str, origin: Origin = ALL_RAW) -
     unit = "percentage points" if metric.endswith("_gap") else "%"
     series = []
     drawn = [curve for curve in curves if _last(curve.y) is not None]
-    for index, curve in enumerate(drawn):
-        same = sum(earlier.method == curve.method for earlier in drawn[:index])
+    for curve, same in zip(drawn, count_earlier([curve.method for curve in drawn]), strict=True):
         style = curve.method
         values = line(
             curve.label, curve.x, curve.y, scale=100, low=curve.low, high=curve.high, style=style, variation=same
         )
         series.append(values)
-    missing = _say_missing([curve.label for curve in curves if curve not in drawn])
+    missing = _format_missing([curve.label for curve in curves if curve not in drawn])
     band = "Bands: 95 % interval over seeds." if any(each.low for each in series) else "One seed a run: no band."
     return FigureData(
         name=f"overlay_{metric}",
@@ -415,7 +415,7 @@ def _last(values: Sequence[Value]) -> Value:
     return next((value for value in reversed(values) if value is not None), None)
 
 
-def _say_missing(labels: Sequence[str]) -> str:
+def _format_missing(labels: Sequence[str]) -> str:
     verb = "it keeps" if len(labels) == 1 else "they keep"
     return f"Not drawn, since {verb} no numbers of single epochs: {'; '.join(labels)}. " if labels else ""
 

@@ -76,8 +76,3 @@ def format_public_data(titles: Sequence[str]) -> str:
 def list_titles(data: Iterable[DataJson]) -> tuple[str, ...]:
     """Return the titles of published `data`, each once."""
     return tuple(dict.fromkeys(problems()[one["dataset"] or ""].title for one in data))
-
-
-def say_raw_briefly(data: Iterable[DataJson]) -> str:
-    """Return what follows a sentence about runs on `data`: that its numbers are raw, nothing where all are public."""
-    return find_origin(data).brief

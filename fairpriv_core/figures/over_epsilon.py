@@ -12,6 +12,7 @@ from fairpriv_core.figures.figures import ACCURACY, EPSILON_AXIS, list_values
 from fairpriv_core.figures.frontier import Wanted, format_point
 from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.figures.styles import method_style
+from fairpriv_core.grouping import group_by
 from fairpriv_core.methods.catalog import place_method
 from fairpriv_core.stats import Mean
 from fairpriv_core.text import epsilon_text
@@ -91,9 +92,7 @@ def list_curves(rows: Sequence[TableRow], settings: Mapping[str, str] | None = N
 
 def choose_lit(curves: Sequence[Curve], wanted: Wanted | None) -> list[Curve]:
     """Return of each method and accounting the curve that stands out, as the figure's caption says."""
-    by_method: dict[tuple[str, str | None, str | None], list[Curve]] = {}
-    for curve in curves:
-        by_method.setdefault((curve.first.method, curve.first.variant, curve.first.threat_model), []).append(curve)
+    by_method = group_by(curves, lambda curve: (curve.first.method, curve.first.variant, curve.first.threat_model))
 
     def rank(curve: Curve) -> tuple[int, float]:
         kept = sum(wanted is not None and (row.gap.mean or 0.0) <= wanted.gap for row in curve.rows)

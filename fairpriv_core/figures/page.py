@@ -41,11 +41,6 @@ _FIGURE = """<figure>
 </details>"""
 
 
-def write_page(figure: FigureData, plot: str, *, theme: ThemeName) -> str:
-    """Return the file around `plot`, the figure drawn as an HTML fragment."""
-    return write_document(figure.title, write_figure(figure, plot), theme=theme)
-
-
 def write_document(title: str, body: str, *, theme: ThemeName, style: str = "") -> str:
     """Return one HTML file around `body`, which is HTML already; `style` is added to its style sheet."""
     colors = THEMES[theme]

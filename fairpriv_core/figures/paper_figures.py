@@ -102,7 +102,7 @@ def is_raw(preset: Preset, runs: Runs) -> bool:
     return shows_more and not all(is_published(run.data) for run in runs)
 
 
-def tells_budgets(table: Table) -> bool:
+def has_budgets(table: Table) -> bool:
     """Return whether each line of a table is of one method, so that it has an ε."""
     return all(_METHOD in row.where for row in table.rows)
 
@@ -157,7 +157,7 @@ def _format_budgets(preset: Preset, runs: Runs) -> str:
     models = sorted({run.threat_model for run in private if run.threat_model is not None})
     protects = " or ".join(map(wording.protected, models))
     sentence = f"δ = {deltas}; ε protects {protects}."
-    if isinstance(preset.drawing, Table) and tells_budgets(preset.drawing):
+    if isinstance(preset.drawing, Table) and has_budgets(preset.drawing):
         return f"{sentence} Each line has its ε beside it; where that is by the paper, it is not proved to hold."
     for published, lead in ((False, "ε, proved"), (True, "ε by the paper's own accounting, not proved to hold")):
         names: dict[str, list[str]] = {}
@@ -197,7 +197,7 @@ def _parts(preset: Preset) -> Sequence[Part]:
     """
     drawing = preset.drawing
     if isinstance(drawing, Table):
-        return drawing.rows if tells_budgets(drawing) else tuple(part for part, _ in drawing.columns)
+        return drawing.rows if has_budgets(drawing) else tuple(part for part, _ in drawing.columns)
     if isinstance(drawing, GainTable):
         sides = [side for gain in drawing.gains for side in (gain.one, gain.other)]
         return list({side.name: Part(side.name, side.where) for side in sides}.values())
@@ -274,7 +274,7 @@ def list_cells(preset: Preset, runs: Runs) -> list[dict[str, str]]:
         return []
     return [
         {"what": row.name}
-        | ({"ε": budget_text(choose(runs, row.where))} if tells_budgets(table) else {})
+        | ({"ε": budget_text(choose(runs, row.where))} if has_budgets(table) else {})
         | {part.name: with_half(fold(choose(runs, row.where, part.where), value)) for part, value in table.columns}
         for row in table.rows
     ]

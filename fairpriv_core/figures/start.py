@@ -60,9 +60,9 @@ class StartResults:
         return sorted({run.epsilon for run in self.outcomes if run.epsilon is not None})
 
 
-def read_start_results(path: Path = PATH) -> StartResults:
+def read_start_results() -> StartResults:
     """Return the committed results; the file's form is what `examples/make_start_results.py` writes."""
-    stored = json.loads(path.read_text(encoding="utf-8"))
+    stored = json.loads(PATH.read_text(encoding="utf-8"))
     records = [{**run, "config": {**stored["configs"][run["setting"]], "seed": run["seed"]}} for run in stored["runs"]]
     first = stored["configs"][0]
     return StartResults(
@@ -76,7 +76,7 @@ def read_start_results(path: Path = PATH) -> StartResults:
     )
 
 
-def say_cost(results: StartResults, epsilon: float) -> str:
+def format_costs(results: StartResults, epsilon: float) -> str:
     """Return what privacy and fairness together cost at the stored ε nearest to `epsilon`, as a heading."""
     at = _find_nearest(results, epsilon)
     accuracy, gap = (_mean(results, None, which) for which in ("accuracy", "gap"))
@@ -100,7 +100,7 @@ def draw_costs(results: StartResults, epsilon: float) -> FigureData:
         drawn,
         name="costs",
         panels=(accuracy, replace(gap, y=replace(gap.y, range=whole))),
-        title=say_cost(results, epsilon),
+        title=format_costs(results, epsilon),
         series=tuple(replace(each, name=_name_role(each.style), labelled=True) for each in drawn.series),
         caption=told,
         own=told,
@@ -120,7 +120,7 @@ def format_protected(results: StartResults) -> str:
     return f"{' '.join(parts)} δ = {delta_text(results.delta)}, {accounted}."
 
 
-def describe_settings(results: StartResults) -> dict[str, str]:
+def format_settings(results: StartResults) -> dict[str, str]:
     """Return each method's settings in words, by its title.
 
     What a method sets by itself is left out, and of what few people ever set all that is as usual.

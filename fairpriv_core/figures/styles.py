@@ -7,6 +7,7 @@ methods share dash and marker, so they differ in greyscale too; methods of one f
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -139,3 +140,8 @@ def _luminance(color: str) -> float:
     shares = [value / 255 for value in _channels(color)]
     linear = [s / 12.92 if s <= 0.03928 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def count_earlier(names: Sequence[str]) -> list[int]:
+    """Return how many methods before each have its name: by that many markers its style is varied."""
+    return [names[:place].count(name) for place, name in enumerate(names)]

@@ -79,10 +79,10 @@ def keep_run(store: RunStore, key: str) -> None:
     store.keep(key)
 
 
-def withdraw(store: RunStore, lost: Sequence[Lost], *, delta: float = DEFAULT_DELTA) -> None:
+def withdraw(store: RunStore, lost: Sequence[Lost]) -> None:
     """Write down that runs were chosen by raw numbers: they have no epsilon from then on. BadInput beyond a cap."""
     for each in lost:
-        take_epsilon(store, each.lose, sorted(each.among.all), delta=delta)
+        take_epsilon(store, each.lose, sorted(each.among.all), delta=DEFAULT_DELTA)
 
 
 def take_threshold(store: RunStore, key: str, threshold: float) -> str | None:

@@ -425,6 +425,6 @@ def proved(name: str, method: str, where: Where | None = None) -> Part:
     return Part(f"{name}, proved", chosen, method)
 
 
-def of_method(name: str, method: str, where: Where | None = None) -> Part:
+def of_method(name: str, method: str) -> Part:
     """Return the series of a method that has no variants."""
-    return Part(name, {"config/method/name": method, **(where or {})}, method)
+    return Part(name, {"config/method/name": method}, method)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from fairpriv_core.grouping import group_by
 from fairpriv_core.papers.preset import Paper, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, set_beside
 from fairpriv_core.papers.results import Made
@@ -116,13 +117,8 @@ def _join(statuses: set[Status]) -> Status:
 
 def _part_cases(rows: Sequence[ClaimRow]) -> dict[Status, list[str]]:
     """Return the cases of a statement by how they stand; one that is asked in several ways must hold in all."""
-    cases: dict[str, set[Status]] = {}
-    for row in rows:
-        cases.setdefault(row.case, set()).add(row.status)
-    by_status: dict[Status, list[str]] = {}
-    for case, statuses in cases.items():
-        by_status.setdefault(_join(statuses), []).append(case)
-    return by_status
+    cases = group_by(rows, lambda row: row.case)
+    return group_by(cases, lambda case: _join({row.status for row in cases[case]}))
 
 
 def _answer_shortly(rows: Sequence[ClaimRow]) -> str:

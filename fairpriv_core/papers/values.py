@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import stdev
 
+from fairpriv_core.grouping import group_by
 from fairpriv_core.papers.paper_run import PaperRun
 from fairpriv_core.papers.preset import (
     ACCURACY,
@@ -26,7 +27,6 @@ from fairpriv_core.papers.preset import (
     Value,
     Where,
 )
-from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import number_text
 
@@ -167,22 +167,18 @@ def measure(runs: Runs, quantity: Quantity) -> tuple[Mean, list[PaperRun]]:
 
 def by_setting(runs: Runs, along: Value) -> list[tuple[float | None, list[PaperRun]]]:
     """Return the runs at each value of a setting, smallest first; None, for those without it, last."""
-    runs_by_value: dict[float | None, list[PaperRun]] = {}
-    for run in runs:
-        runs_by_value.setdefault(shown(run, along), []).append(run)
+    runs_by_value = group_by(runs, lambda run: shown(run, along))
     return sorted(runs_by_value.items(), key=lambda item: math.inf if item[0] is None else item[0])
 
 
 def by_config(runs: Runs) -> list[list[PaperRun]]:
     """Return the runs of each setting, which differ by seed alone; committed results have a setting's number."""
-    runs_by_setting: dict[object, list[PaperRun]] = {}
-    for run in runs:
-        runs_by_setting.setdefault(_name_setting(run.config) if run.setting is None else run.setting, []).append(run)
-    return list(runs_by_setting.values())
+    return list(group_by(runs, _name_setting).values())
 
 
-def _name_setting(config: ConfigJson) -> str:
-    return json.dumps({name: value for name, value in config.items() if name != "seed"}, sort_keys=True)
+def _name_setting(run: PaperRun) -> object:
+    shared = {name: value for name, value in run.config.items() if name != "seed"}
+    return json.dumps(shared, sort_keys=True) if run.setting is None else run.setting
 
 
 def list_paths(preset: Preset) -> list[str]:

@@ -81,19 +81,33 @@ class Forecast:
 
 @cache
 def list_candidates() -> Mapping[str, Mapping[str, Any]]:
-    """Return the methods' tables that were fitted, by the name that the evidence has for each.
+    """Return the methods' tables that were fitted, by the name that the evidence has for each."""
+    fitted = {*pd.read_parquet(PATH, columns=["setting"]).setting}
+    return {name: settings for name, settings in list_able().items() if name in fitted}
+
+
+def list_able() -> Mapping[str, Mapping[str, Any]]:
+    """Return the methods' tables that could be fitted, by the name that the evidence would have for each.
 
     They are all private methods that pursue a notion, as they ship, and once more with a learner of its own choosing
-    where one has it.
+    where one has it and does not ship with it.
     """
     able = {name: kind for name, kind in methods().items() if kind.info.threat_model and kind.info.pursues_notion}
     shipped = {name: {"name": name} for name in able}
     choosing = {
         f"{name}, {AUTOMATIC}": {"name": name, "learner": AUTOMATIC}
         for name, kind in able.items()
-        if "learner" in parameters(kind) and AUTOMATIC in parameters(kind)["learner"][0].choices
+        if AUTOMATIC in _list_other_learners(kind)
     }
     return {**shipped, **choosing}
+
+
+def _list_other_learners(kind: type[Method]) -> list[Any]:
+    """Return the learners that a method has beside the one that it ships with."""
+    if "learner" not in parameters(kind):
+        return []
+    shown, item = parameters(kind)["learner"]
+    return [choice for choice in shown.choices if choice != item.default]
 
 
 @cache

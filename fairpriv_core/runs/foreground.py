@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection
 
 from fairpriv_core.errors import BadInput, FairprivError
-from fairpriv_core.facts.aim import say_too_fine
+from fairpriv_core.facts.aim import format_too_fine
 from fairpriv_core.facts.terminal import format_progress
 from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.methods.base import parameters
@@ -129,7 +129,7 @@ def _say_too_fine(config: RunConfig, datasets: DatasetCache, reporter: Reporter)
     """Say that a gap that is aimed at is finer than the test rows can show."""
     _, test = datasets.parts(config)
     target = getattr(config.method, "gap_target", None)
-    said = say_too_fine(notions()[config.notion], target, tested=test.n, groups=test.groups)
+    said = format_too_fine(notions()[config.notion], target, tested=test.n, groups=test.groups)
     if said is not None:
         reporter.say(said)
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from fairpriv_core.engine.networks import MLP
 from fairpriv_core.errors import BadInput, DataUnavailable, Unsupported
+from fairpriv_core.grouping import group_by
 from fairpriv_core.methods.base import FitsAlone, Method, parameters
 from fairpriv_core.methods.fields import network_of
 from fairpriv_core.privacy.event import Events
@@ -57,10 +58,8 @@ def form_chunks(
     sampling rates are calibrated to the number of rows. With the `seconds` that each takes alone, where known, chunks
     end within about _SHORT_SECONDS: whoever waits sees points, and keeps them.
     """
-    kinds: dict[tuple[str, int], list[RunConfig]] = {}
-    for config in configs:
-        size = (split_bytes or {}).get(config.key, 0)
-        kinds.setdefault((name_kind(config), size), []).append(config)
+    sizes = split_bytes or {}
+    kinds = group_by(configs, lambda config: (name_kind(config), sizes.get(config.key, 0)))
     parts: list[Sequence[RunConfig]] = [part for (_, size), kind in kinds.items() for part in _divide(kind, size)]
     if seconds is not None:
         parts = [short for part in parts for short in _cut(part, seconds)]

@@ -21,7 +21,7 @@ from pyarrow import parquet
 
 from fairpriv_core.cli.main import cli
 from fairpriv_core.cli.request import read_request
-from fairpriv_core.facts.aim import say_too_fine
+from fairpriv_core.facts.aim import format_too_fine
 from fairpriv_core.methods.catalog import GROUPS
 from fairpriv_core.notions import catalog
 from fairpriv_core.privacy.accountants import epsilon
@@ -50,7 +50,7 @@ def test_a_trained_run_prints_one_record_and_does_not_run_twice(call: Call, tmp_
     record = said.json
     assert said.code == 0 and json.loads(out.read_text()) == record
     parity = catalog.notions()["demographic_parity"]
-    assert said.err.splitlines() == [say_too_fine(parity, 0.04, tested=2_000, groups=2)]
+    assert said.err.splitlines() == [format_too_fine(parity, 0.04, tested=2_000, groups=2)]
     assert not set(FIELDS.split()) - set(record) and not set(METRICS.split()) - set(record["metrics"])
     assert record["status"] == "finished" and record["threat_model"] == "attribute" and record["variant"] == "proved"
     assert record["epsilon"] == pytest.approx(epsilon(from_json(record["event"]), 1e-5))

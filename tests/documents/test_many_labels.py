@@ -16,7 +16,7 @@ from fairpriv_core.documents.document import AUDIENCES, Audience
 from fairpriv_core.documents.forms import Report, forms_of, open_report, write_classes, write_groups
 from fairpriv_core.documents.report_data import gather_report
 from fairpriv_core.documents.report_numbers import loss_rows
-from fairpriv_core.facts.classes import compare_classes, find_widest, list_shares, say_decided
+from fairpriv_core.facts.classes import compare_classes, find_widest, format_decided, list_shares
 from fairpriv_core.facts.compare import fold_groups
 from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.facts.terminal import format_record
@@ -151,8 +151,8 @@ def test_the_command_line_says_how_each_group_and_class_fares(store: RunStore) -
 
 def test_curves_of_classes_and_groups(store: RunStore) -> None:
     history = live.collect(store.metrics(add_digits(store)[1]))
-    assert live.has_classes(history) and not live.tells_classes(history), "the groups are the classes"
-    assert live.tells_classes(live.collect(store.metrics(add_ages(store)[0])))
+    assert live.has_classes(history) and not live.has_own_classes(history), "the groups are the classes"
+    assert live.has_own_classes(live.collect(store.metrics(add_ages(store)[0])))
     assert [line.name for line in live.live_classes(history).series] == list(DIGITS)
     assert live.live_classes(history).series[8].y == (0.0, 0.0, 0.0)
     groups = live.live_groups(history)
@@ -177,12 +177,12 @@ def test_seeds_are_folded_by_class_and_by_share(store: RunStore) -> None:
 def test_a_model_that_gives_nearly_everybody_one_answer_is_told_of(store: RunStore) -> None:
     keys = add_ages(store)
     runs = [PaperRun.of(store.records([key])[key]) for key in keys]
-    assert format_same_answers(runs) == "" and "nearly everybody" not in say_decided(runs[0].metrics)
+    assert format_same_answers(runs) == "" and "nearly everybody" not in format_decided(runs[0].metrics)
     runs[0].metrics["largest_decided"] = 0.96
     runs[0].metrics["classes"][1]["decided"] = 0.96
     assert answers_alike(runs[0]) and runs[0].read("same_answer") == 0.96
     assert "of these 3 models 1 gives 95 of 100 people or more the same answer" in format_same_answers(runs)
-    assert say_decided(runs[0].metrics) == (
+    assert format_decided(runs[0].metrics) == (
         "Decided most: 'middle', for 96.00 % of the test rows. The model gives nearly everybody the same answer."
     )
     assert "same_answer" in list_paths(tiny.FIGURE)

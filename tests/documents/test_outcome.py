@@ -12,8 +12,8 @@ import pytest
 
 from fairpriv_core.documents.chosen import choose_runs, cut_beside
 from fairpriv_core.documents.document import AUDIENCES, Text
-from fairpriv_core.documents.story import Curve, tell_story
-from fairpriv_core.documents.summary import tell_summary
+from fairpriv_core.documents.story import Curve, build_story
+from fairpriv_core.documents.summary import build_summary
 from fairpriv_core.facts.headline import Headline, read_about, write_headline
 from fairpriv_core.facts.measured import measure
 from fairpriv_core.methods.base import parameters
@@ -65,9 +65,9 @@ def test_a_miss_beyond_its_interval_comes_first_everywhere(method: str) -> None:
     for audience in AUDIENCES:
         data = make_data(run)
         beside = cut_beside(data, audience)
-        first = tell_summary(choose_runs(data, audience), beside, paid=audience == "policy").parts[0]
+        first = build_summary(choose_runs(data, audience), beside, paid=audience == "policy").parts[0]
         assert isinstance(first, Text) and first.text == found.outcome
-        assert tell_story(choose_runs(data, "policy"), beside).steps[-1].sentence.startswith(found.outcome)
+        assert build_story(choose_runs(data, "policy"), beside).steps[-1].sentence.startswith(found.outcome)
 
 
 def test_of_several_settings_it_is_said_which_missed() -> None:
@@ -86,9 +86,9 @@ def test_a_small_group_neither_hides_a_miss_nor_is_judged() -> None:
         found = headline_of(run)
         assert found.failed and "Group 'Other' has too few" in found.outcome
     data = make_data(tell_aim(counts, noise=4.0))
-    first = tell_summary(choose_runs(data, "policy"), replace(data, references=()), paid=True).parts[0]
+    first = build_summary(choose_runs(data, "policy"), replace(data, references=()), paid=True).parts[0]
     assert isinstance(first, Text) and f"{NO} Group 'Other' has too few noisy test rows to say." in first.text
-    story = tell_story(choose_runs(data, "policy"), cut_beside(data, "policy"))
+    story = build_story(choose_runs(data, "policy"), cut_beside(data, "policy"))
     assert "noisy counts that ε covers" in story.source
     people, gap, _, costs, choice = story.steps
     assert gap.number == choice.number == "20.0" and "too few rows" in gap.sentence
@@ -98,7 +98,7 @@ def test_a_small_group_neither_hides_a_miss_nor_is_judged() -> None:
 
 def test_for_policy_nothing_is_said_by_raw_numbers() -> None:
     data = make_data(tell_aim(MISSED))
-    first = tell_summary(choose_runs(data, "policy"), replace(data, references=()), paid=True).parts[0]
+    first = build_summary(choose_runs(data, "policy"), replace(data, references=()), paid=True).parts[0]
     assert isinstance(first, Text)
     assert first.text == (
         "You asked for a gap of at most 4 points; no number that may be shown tells whether it was reached."

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page
 from fairpriv_core.documents.chosen import choose_runs, cut_beside
 from fairpriv_core.documents.forms import OF_STORY, forms_of, open_report
 from fairpriv_core.documents.slides import can_write_slides, write_slides
-from fairpriv_core.documents.story import Bars, Crowd, Curve, Lists, Odds, Story, tell_story
+from fairpriv_core.documents.story import Bars, Crowd, Curve, Lists, Odds, Story, build_story
 from fairpriv_core.documents.story_page import write_story
 from tests.documents.made_up import ADULT, PAID, Told, make_data, make_record, tell, tell_run
 from tests.documents.test_policy import find_raw
@@ -30,7 +30,7 @@ RUNS = (
 def story_of(*runs: Told, choice: int = 1) -> Story:
     """Return the story of runs that are told of."""
     data = make_data(*runs)
-    return tell_story(choose_runs(data, "policy"), cut_beside(data, "policy"), choice)
+    return build_story(choose_runs(data, "policy"), cut_beside(data, "policy"), choice)
 
 
 def test_it_has_five_steps_with_one_number_and_one_picture_each() -> None:

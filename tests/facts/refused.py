@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fairpriv_core.documents.chosen import Chosen, choose_runs
 from fairpriv_core.documents.report_data import ReportData
-from fairpriv_core.documents.story import tell_story
+from fairpriv_core.documents.story import build_story
 from fairpriv_core.facts.measures import Fact, MeanFact, Measures, Open, fold
 from fairpriv_core.facts.run_facts import RunFacts, for_audience
 from fairpriv_core.facts.tables import Row, TableRow
@@ -26,12 +26,12 @@ def refuse(data: ReportData, run: RunFacts[Kind], setting: Chosen[Kind], row: Ta
     hand_on(row)  # type: ignore[arg-type]
     hand_on(row.gap)  # type: ignore[arg-type]
     hand_on(fold([0.5], "raw"))  # type: ignore[arg-type]
-    tell_story([setting], data)  # type: ignore[list-item]
-    tell_story(choose_runs(data, "analyst"), data)  # type: ignore[arg-type]
+    build_story([setting], data)  # type: ignore[list-item]
+    build_story(choose_runs(data, "analyst"), data)  # type: ignore[arg-type]
     for_policy = for_audience(run, "policy")
     hand_on(for_policy)
     hand_on(for_policy.measures[0])
     hand_on(Fact("released", 0.5))
     hand_on(choose_runs(data, "policy")[0].row)
     hand_on(choose_runs(data, "policy")[0].row.gap)
-    tell_story(choose_runs(data, "policy"), data)
+    build_story(choose_runs(data, "policy"), data)

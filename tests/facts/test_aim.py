@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairpriv_core.facts.aim import VERDICTS, Reached, format_no_gap, judge_aim, say_too_fine
+from fairpriv_core.facts.aim import VERDICTS, Reached, format_no_gap, format_too_fine, judge_aim
 from fairpriv_core.facts.measures import count_decisions
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import measure
@@ -79,11 +79,11 @@ def test_noisy_counts_are_judged_by_their_noise() -> None:
 )
 def test_a_gap_that_is_too_fine_for_the_test_rows_is_said_before(tested: int, groups: int, says: str) -> None:
     """Where it says nothing, decisions without a gap are judged to have reached it, and elsewhere they are not."""
-    said = say_too_fine(PARITY, 0.04, tested=tested, groups=groups)
+    said = format_too_fine(PARITY, 0.04, tested=tested, groups=groups)
     assert (said is None) == (not says) and says in (said or "")
     found = judge(selected(*[(tested // groups // 2, tested // groups)] * groups))
     assert found is not None and (found.verdict == "yes") == (said is None)
-    assert say_too_fine(PARITY, None, tested=tested, groups=groups) is None
+    assert format_too_fine(PARITY, None, tested=tested, groups=groups) is None
 
 
 def test_of_several_seeds_the_mean_is_judged() -> None:

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from fairpriv_core.facts import finished
-from fairpriv_core.facts.finished import FinishedRuns
+from fairpriv_core.facts.finished import FinishedRuns, list_together
 from fairpriv_core.facts.tables import TableRow, run_table
 from fairpriv_core.ledger.selection import Criterion, select_run
 from fairpriv_core.privacy.event import Gaussian
@@ -67,6 +67,18 @@ def test_what_finishes_goes_and_is_chosen_gives_the_rows_that_all_runs_give(stor
     }
     select_run(store, keys[:2], Criterion("raw"), without_epsilon=True)
     assert kept.read(store).rows == fold_anew(store) and any(row.epsilon is None for row in kept.read(store).rows)
+
+
+@pytest.mark.usefixtures("own_rows")
+def test_runs_fit_together_unless_one_of_them_would_be_missing(store: RunStore) -> None:
+    keys = [finish(store, config(seed=seed, epsilon=epsilon)) for epsilon in (1, 2) for seed in range(2)]
+    [among] = store.candidates(keys[:1])
+    together = list_together(store, among, most=2)
+    assert [set(row.keys) for row in together] == [set(keys[2:]), set(keys[:2])]
+    assert not list_together(store, among, most=1)
+    finish(store, config(seed=0, epsilon=1))
+    [among] = store.candidates(keys[:1])
+    assert not list_together(store, among, most=2), "of a seed that ran again the earlier run is not told of"
 
 
 def test_only_what_is_new_is_read(store: RunStore, read: list[int], monkeypatch: pytest.MonkeyPatch) -> None:

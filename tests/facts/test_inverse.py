@@ -8,7 +8,7 @@ import pytest
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.tables import TableRow, run_table
-from fairpriv_core.figures.inverse import say_answer, smallest_epsilon
+from fairpriv_core.figures.inverse import format_answer, smallest_epsilon
 from tests.figures.samples import record
 
 
@@ -55,7 +55,7 @@ def test_where_none_reaches_it_the_nearest_says_what_it_misses_by() -> None:
     [answer] = smallest_epsilon(rows(*SWEEP), accuracy=0.835, gap=0.04)
     assert answer.found is None and answer.nearest is not None and answer.nearest.epsilon == 1.0
     assert [answer.accuracy_short, answer.gap_over] == pytest.approx([0.004, 0.01])
-    said = say_answer(answer, accuracy=0.835, gap=0.04)
+    said = format_answer(answer, accuracy=0.835, gap=0.04)
     assert "none of 4 stored settings reaches it" in said
     assert "misses by 0.40 percentage points of accuracy and 1.00 percentage points of gap" in said
 
@@ -73,8 +73,8 @@ def test_claims_are_never_mixed() -> None:
         ("attribute", "proved", 1e-3, 1),
     ]
     assert [a.found.epsilon for a in answers if a.found] == [2.0, 0.2, 0.1, 0.05]
-    assert "as published, not proved" in say_answer(answers[1], accuracy=0.8)
-    assert "protects the whole record" in say_answer(answers[2], accuracy=0.8)
+    assert "as published, not proved" in format_answer(answers[1], accuracy=0.8)
+    assert "protects the whole record" in format_answer(answers[2], accuracy=0.8)
 
 
 def test_runs_without_epsilon_are_left_out_and_other_questions_are_refused() -> None:
@@ -88,16 +88,16 @@ def test_a_missing_gap_is_no_small_gap() -> None:
     [answer] = smallest_epsilon(rows((1.0, 0.9, None)), gap=0.5)
     assert answer.found is None and answer.nearest is None
     assert (
-        say_answer(answer, gap=0.5)
+        format_answer(answer, gap=0.5)
         == "A gap of at most 50.00 percentage points: none of 1 stored setting has these numbers."
     )
     [free] = smallest_epsilon(rows((1.0, 0.9, None)), accuracy=0.5)
-    assert free.found is not None and "gap – " in say_answer(free, accuracy=0.5)
+    assert free.found is not None and "gap – " in format_answer(free, accuracy=0.5)
 
 
 def test_the_sentence_has_all_that_belongs_beside_epsilon() -> None:
     [answer] = smallest_epsilon(rows(*SWEEP), accuracy=0.8)
-    assert say_answer(answer, accuracy=0.8) == (
+    assert format_answer(answer, accuracy=0.8) == (
         "Accuracy of at least 80.00 %: the smallest ε of 4 stored settings is ε = 0.500 (δ = 1 in 100,000, proved, "
         "protects the sensitive attribute of each person). PF-LD has accuracy 80.10 % ± 1.27, gap 3.00 percentage "
         "points ± 0.00 there. 2 seeds, mean ± 95 %."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairpriv_core.facts.log import tell_run
+from fairpriv_core.facts.log import format_log
 
 ROW = {
     "repeat": 1,
@@ -25,7 +25,7 @@ ROW = {
 
 
 def tell(**changes: Any) -> list[tuple[str, str]]:
-    return tell_run({**ROW, **changes})
+    return format_log({**ROW, **changes})
 
 
 def test_a_run_is_queued_then_taken_up() -> None:

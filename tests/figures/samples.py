@@ -178,7 +178,7 @@ def _of_results(names: tuple[str, ...], about: str) -> dict[str, list[FigureData
             trade_off(keyed_rows(), **given, settings=settings, wanted=Wanted(0.825, 0.08)),
         ],
         "figures.group_bars": [
-            figures.group_bars(runs, overall=0.25),
+            figures.group_bars(runs),
             figures.group_bars(runs[:1], origin=Origin("released")),
             figures.group_bars(runs[:2], of="class"),
         ],
@@ -191,7 +191,7 @@ def _of_plans() -> dict[str, list[FigureData]]:
     return {
         "figures.bias_variance": [
             figures.bias_variance(clips, bias, variance, best=4.0, current=2.0),
-            figures.bias_variance(clips, bias, variance, best=3.0, symbol="C_d", source="At x.", raw=True),
+            figures.bias_variance(clips, bias, variance, best=3.0, symbol="C_d", source="At x."),
         ],
         "figures.predicted_epsilon": [
             figures.predicted_epsilon([1, 2, 3], [0.5, 0.8, 1.0], budget=1.0, delta=1e-5, protects=_PROTECTS)

@@ -19,7 +19,7 @@ import pytest
 
 from fairpriv_core.documents.html import read_library
 from fairpriv_core.figures.draw import draw
-from fairpriv_core.figures.export import to_csv, to_html, to_image
+from fairpriv_core.figures.export import to_html, to_image
 from fairpriv_core.figures.figure import MAX_POINTS, Axis, FigureData, Kind, Series, write_csv
 from fairpriv_core.figures.layout import rich
 from fairpriv_core.figures.origin import find_origin
@@ -179,7 +179,7 @@ def holds(trace: dict[str, Any], series: Series) -> bool:
 
 def assert_csv(figure: FigureData) -> None:
     """A row for each value with its interval, series, units and mark; no cell is a formula."""
-    rows = list(csv.DictReader(io.StringIO(to_csv(figure))))
+    rows = list(csv.DictReader(io.StringIO(write_csv(figure))))
     values = [
         (series.name, value, *ends)
         for series in figure.series
@@ -230,7 +230,7 @@ def assert_text(nasty: FigureData, tags: dict[str, int]) -> None:
     drawing = draw(nasty, caption=True)
     drawing["layout"].pop("meta")  # the text alternative: never drawn
     assert not re.search(r"<b>x|<img", json.dumps(drawing))
-    cells = [cell for row in csv.reader(io.StringIO(to_csv(nasty))) for cell in row]
+    cells = [cell for row in csv.reader(io.StringIO(write_csv(nasty))) for cell in row]
     assert not [cell for cell in cells if cell.startswith(("=", "+", "@"))]
     assert Page(write_bare(nasty)).tags == tags
 

@@ -18,7 +18,8 @@ from fairpriv_core.documents.html import write_html as write_report
 from fairpriv_core.errors import BadInput
 from fairpriv_core.figures import export
 from fairpriv_core.figures.draw import CONFIG
-from fairpriv_core.figures.export import Painter, to_csv, to_html, to_image
+from fairpriv_core.figures.export import Painter, to_html, to_image
+from fairpriv_core.figures.figure import write_csv
 from tests.e2e.steps import assert_keeps_to_itself
 from tests.figures import samples
 
@@ -27,10 +28,10 @@ FIGURES = samples.every_figure()
 
 
 def test_csv_has_intervals_units_and_bin_edges() -> None:
-    row = next(csv.DictReader(io.StringIO(to_csv(FIGURES["trade_off"]))))
+    row = next(csv.DictReader(io.StringIO(write_csv(FIGURES["trade_off"]))))
     assert float(row["low"]) < float(row["y"]) < float(row["high"])
     assert (row["x_axis"], row["y_axis"]) == ("Privacy budget ε", "Accuracy (%)")
-    bins = list(csv.DictReader(io.StringIO(to_csv(FIGURES["clipping_gradient_norm"]))))
+    bins = list(csv.DictReader(io.StringIO(write_csv(FIGURES["clipping_gradient_norm"]))))
     assert [(row["x"], row["x_end"]) for row in bins[:2]] == [("0.0", "0.5"), ("0.5", "1.0")]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fairpriv_core.facts.measures import fold
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures.draw import draw
-from fairpriv_core.figures.export import to_csv
+from fairpriv_core.figures.figure import write_csv
 from fairpriv_core.figures.frontier import (
     MOST_DOMINATED,
     Claim,
@@ -182,7 +182,7 @@ def test_each_panel_has_the_mixing_line_from_the_constant_answer_to_plain_traini
     assert not {"one answer for all", "no privacy, no fairness"} & set(drawn), "these stand beside their points"
     notes = [note["text"] for note in draw(figure)["layout"]["annotations"]]
     assert notes.count("one answer for all") == notes.count("no privacy, no fairness") == 2
-    assert "mixing line" in to_csv(figure)
+    assert "mixing line" in write_csv(figure)
 
 
 def test_what_is_shaded_is_said_and_can_be_left_out() -> None:

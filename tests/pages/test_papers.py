@@ -92,7 +92,7 @@ def test_gains_are_a_table_and_statements_are_filtered_by_paper_and_by_how_they_
     page = whole(open_page("papers", preset="dp_fermi.gains", claims_of="dp_fermi", claims_that="differs"))
     assert page.selectbox("preset").value == "dp_fermi.gains"
     scores, figures, listed, compared, cells, cases = (frame.value for frame in page.dataframe)
-    assert list(compared["method"])[-1] == "DP-FERMI" and len(compared) == 6
+    assert list(compared["method"])[-1] == "DP-FERMI" and len(compared) == 7
     assert len(cells) == 44 and list(cells.columns)[:2] == ["what", "Gain, %"]
     assert "Figure 1: comparison with existing works" in [item.label.replace("\\", "") for item in page.expander]
     assert set(cases["here"]) <= set(TITLES.values()) and cases["ours"].str.contains("over 14 gains").any()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairpriv_core.figures.start import draw_costs, read_start_results, say_cost
+from fairpriv_core.figures.start import draw_costs, format_costs, read_start_results
 from fairpriv_core.methods.catalog import methods
 from pages.widgets.shared.epsilon import STOPS, draw_dots
 from tests.pages.shown import Open, charts, said
@@ -31,7 +31,7 @@ def test_moving_the_budget_moves_the_cost_the_sentence_the_dots_and_the_marker(o
         assert marked == ({epsilon} if 0.1 <= epsilon <= 9 else set())
         assert bool(page.warning) == (epsilon in (STOPS[0], 8.0, STOPS[-1]))
         assert " safe" not in said(page, "markdown", "warning", "caption").lower(), "at no budget"
-        assert say_cost(results, epsilon) in said(page, "markdown")
+        assert format_costs(results, epsilon) in said(page, "markdown")
         if epsilon == 0.5:
             assert "at most 63 % certain" in said(page, "markdown") and page.query_params["epsilon"] == "0.5"
     for sure in (50, 52, 73, 100):
@@ -52,11 +52,11 @@ def test_the_heading_is_the_cost_that_the_stored_results_have() -> None:
             [run.gap for run in fair],
         )
     )
-    heading = say_cost(results, 1.0)
+    heading = format_costs(results, 1.0)
     assert f"at ε = 1, {lost:.1f} fewer right answers in 100, " in heading
     assert heading.endswith(f"the gap falls from {before:.1f} to {after:.1f} points")
-    assert "at ε = 1 (the nearest stored), " in say_cost(results, 1.2)
-    assert "at ε = 9 (the nearest stored), " in say_cost(results, 20.0)
+    assert "at ε = 1 (the nearest stored), " in format_costs(results, 1.2)
+    assert "at ε = 9 (the nearest stored), " in format_costs(results, 20.0)
     figure = draw_costs(results, 1.0)
     assert f"accuracy −{lost:.1f} ± " in figure.caption and figure.panels[1].y.range[0] == 0
     assert [one.name for one in figure.series if one.panel == 0] == [

@@ -31,7 +31,7 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import at_least_text, count_text, epsilon_text
 from pages.widgets.shared.charts import show_figure, show_origin
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import keep, mount_index
+from pages.widgets.shared.state import draw_list
 
 _POLL_SECONDS = 1.0
 _EFFORTS = {200: "a short look (200 runs on each data set)", 1000: "the usual (1,000)", 4000: "hard (4,000)"}
@@ -84,14 +84,7 @@ def show_audit(store: RunStore, row: RunRow) -> None:
 
 def _offer(store: RunStore, row: RunRow, *, again: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="audit_offer"):
-        runs = st.selectbox(
-            "How hard to try",
-            list(_EFFORTS),
-            **mount_index("audit_runs", _EFFORTS, 1000),
-            format_func=_EFFORTS.__getitem__,
-            width=340,
-        )
-        keep("audit_runs", runs)
+        runs = draw_list("audit_runs", "How hard to try", _EFFORTS, _EFFORTS.__getitem__, 1000, width=340)
         idle = not store.database.writable
         label = "Audit once more" if again else "Audit this run"
         clicked = st.button(label, key="do_audit", type="primary", icon=":material/policy:", disabled=idle)

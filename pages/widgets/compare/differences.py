@@ -16,7 +16,7 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.stats import Mean
 from pages.widgets.shared.names import name_method
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import choose, keep, mount_index, value
+from pages.widgets.shared.state import choose, draw_list, value
 
 #: the titles of a config's own settings
 TITLES = {
@@ -54,8 +54,8 @@ def show_tests(compared: Sequence[Compared]) -> None:
     first = {key: one.row.keys[0] for one in compared for key in one.row.keys}
     if first.get(value("reference"), "") not in ("", value("reference")):  # a link names any seed of its row
         choose("reference", first[value("reference")])
-    chosen = st.selectbox("Reference", list(labels), **mount_index("reference", labels), format_func=labels.__getitem__)
-    [reference] = [one for one in compared if one.row.keys[0] == keep("reference", chosen)]
+    chosen = draw_list("reference", "Reference", labels, labels.__getitem__)
+    [reference] = [one for one in compared if one.row.keys[0] == chosen]
     others = [one for one in compared if one is not reference]
     st.markdown("\n".join(f"- {plain(sentence)}" for sentence in compare(others, reference)))
     st.caption(_TESTED)

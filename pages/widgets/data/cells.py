@@ -13,6 +13,7 @@ import streamlit as st
 from fairpriv_core.data.profile import ColumnReport, FileReport
 from fairpriv_core.data.table_schema import UNSAID, TableSchema, read_column, write_column
 from fairpriv_core.files.spelling import MISSING, suggest_merges, suggest_missing
+from fairpriv_core.grouping import group_by
 from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import ahead, choose, forget, value
@@ -106,10 +107,7 @@ def _merge(name: str, pairs: Mapping[str, str]) -> None:
     column = _read().get(name, {})
     owner = {text: value for value, texts in column.get("spellings", {}).items() for text in texts}
     owner = {text: pairs.get(value, value) for text, value in owner.items()} | dict(pairs)
-    spellings: dict[str, list[str]] = {}
-    for text, into in owner.items():
-        spellings.setdefault(into, []).append(text)
-    _state(name, {**column, "spellings": spellings})
+    _state(name, {**column, "spellings": group_by(owner, owner.__getitem__)})
 
 
 def _lack(name: str, texts: Sequence[str]) -> None:

@@ -34,7 +34,7 @@ from fairpriv_core.files.column import SEEMING, TYPES, Column
 from fairpriv_core.files.dates import PARTS
 from pages.widgets.shared.reference import write_reference
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import choose, keep, mount_default, mount_number, value
+from pages.widgets.shared.state import choose, draw_buttons, keep, mount_number, value
 
 _MOST_ROWS = 12  # of the grid, before it scrolls
 _MOST_BYTES = 1_000_000
@@ -70,15 +70,7 @@ def choose_columns(report: FileReport, spec: DataSpec, stated: TableSchema, *, n
     compared = frozenset(find_compared(guessed, label=spec.label or "", sensitive=spec.sensitive))
     hidden = compared | {spec.image, spec.person}
     st.header("Columns", anchor=False)
-    source = st.segmented_control(
-        "Ranges and values",
-        list(_SOURCES),
-        **mount_default("values_from", _SOURCES, "rows"),
-        required=True,
-        format_func=_SOURCES.__getitem__,
-        help=_DECLARED,
-    )
-    source = str(keep("values_from", source))
+    source = draw_buttons("values_from", "Ranges and values", _SOURCES, "rows", help=_DECLARED)
     shown = _begin(guessed, spec, compared, stated)
     before = [column for column in shown.begun.columns if column.name not in hidden]
     known = {column.name: column for column in report.columns}

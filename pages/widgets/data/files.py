@@ -23,7 +23,7 @@ from pages.widgets.shared.person import find_person
 from pages.widgets.shared.reference import write_file
 from pages.widgets.shared.sentences import attempt
 from pages.widgets.shared.session import stamp_file
-from pages.widgets.shared.state import choose, forget, keep, mount_index, tell_apart
+from pages.widgets.shared.state import choose, draw_list, forget, tell_apart
 from pages.widgets.shared.uploader import offer_uploader, spell
 
 _ROLES = (
@@ -125,8 +125,7 @@ def choose_given_file() -> GivenFile | None:
     left, right = st.columns([5, 1], vertical_alignment="bottom")
     with left:
         labels = tell_apart({name: _describe(item, store) for name, item in given.items()})
-        shown = st.selectbox("File", list(given), **mount_index("file", given), format_func=labels.__getitem__)
-    chosen = given[keep("file", shown)]
+        chosen = given[draw_list("file", "File", given, labels.__getitem__)]
     begin_file(str(chosen.path))
     if chosen.upload is not None and chosen.upload.owner == store.payer:
         with right:

@@ -23,7 +23,7 @@ from pages.widgets.data.files import GivenFile, begin_reading, choose_given_file
 from pages.widgets.shared.demo import offered_problems
 from pages.widgets.shared.person import find_person
 from pages.widgets.shared.sentences import attempt, plain, sentence
-from pages.widgets.shared.state import choose, keep, mount, mount_index, mount_several, value
+from pages.widgets.shared.state import choose, draw_list, keep, mount, mount_index, mount_several, value
 from pages.widgets.shared.written import show_form
 
 _NONE = ""
@@ -56,13 +56,9 @@ def choose_images(report: FileReport) -> tuple[str | None, str | None]:
     if not report.images:
         return None, None
     options = [_NONE, *report.images]
-    chosen = st.selectbox(
-        "Images: the column that holds them, or names their files",
-        options,
-        **mount_index("image", options, report.images[0]),
-        format_func=lambda name: name or "none: the other columns are the features",
-    )
-    image = keep("image", chosen)
+    label = "Images: the column that holds them, or names their files"
+    none = "none: the other columns are the features"
+    image = draw_list("image", label, options, lambda name: name or none, report.images[0])
     return (image, ask_skip()) if image else (None, None)
 
 
@@ -73,13 +69,8 @@ def choose_person(report: FileReport, image: str | None) -> str | None:
     guess = next((column.name for column in known if column.role == "person"), _NONE)
     if guess == _NONE and not value("person"):
         return None
-    chosen = st.selectbox(
-        "Person ID (one row per person is kept)",
-        options,
-        **mount_index("person", options, guess),
-        format_func=lambda name: name or "No person ID: ε protects single rows",
-    )
-    return keep("person", chosen) or None
+    label, none = "Person ID (one row per person is kept)", "No person ID: ε protects single rows"
+    return draw_list("person", label, options, lambda name: name or none, guess) or None
 
 
 def ask_skip() -> str | None:
@@ -108,14 +99,8 @@ def ask_terms(problem: Problem) -> bool:
 def choose_benchmark() -> DataSpec | None:
     """Return the benchmark, label and sensitive attributes that are chosen."""
     known = offered_problems()
-    names = list(known)
-    title = st.selectbox(
-        "Data set",
-        names,
-        **mount_index("dataset", names, DEFAULT_DATA["dataset"]),
-        format_func=lambda name: known[name].title,
-    )
-    problem = known[keep("dataset", title)]
+    default = DEFAULT_DATA["dataset"]
+    problem = known[draw_list("dataset", "Data set", known, lambda name: known[name].title, default)]
     st.caption(plain(f"{problem.summary} {problem.citation.rstrip('.')}. Licence: {problem.licence}."))
     if not ask_terms(problem):
         return None
@@ -146,14 +131,8 @@ def _ask_encoding(problem: Problem) -> str:
     options = name_encodings(problem)
     if len(options) == 1:
         return options[0]
-    chosen = st.selectbox(
-        "Encoding of numbers",
-        options,
-        **mount_index("encoding", options),
-        format_func=_ENCODED.__getitem__,
-        help="No code book has these bins. Choose plain to compare with published results.",
-    )
-    return str(keep("encoding", chosen))
+    help_text = "No code book has these bins. Choose plain to compare with published results."
+    return str(draw_list("encoding", "Encoding of numbers", options, _ENCODED.__getitem__, help=help_text))
 
 
 def choose_file() -> DataSpec | None:
@@ -238,14 +217,9 @@ def _choose_column(labels: dict[str, ColumnReport]) -> str:
 def _choose_positive(categories: Sequence[str], usual: str) -> str:
     options = list(categories)
     asked = options if usual else ["", *options]
-    chosen = st.selectbox(
-        "Positive label: the outcome that counts as 1",
-        asked,
-        **mount_index("positive", asked, usual),
-        format_func=lambda value: value or "Choose one",
-        help="The one whose share is compared between groups: hired, granted, above the line.",
-    )
-    return str(keep("positive", chosen))
+    label = "Positive label: the outcome that counts as 1"
+    help_text = "The one whose share is compared between groups: hired, granted, above the line."
+    return str(draw_list("positive", label, asked, lambda value: value or "Choose one", usual, help=help_text))
 
 
 def _choose_benchmark_attributes(problem: Problem, label: str) -> str:

@@ -54,7 +54,7 @@ from pages.widgets.shared.margins import find_plain
 from pages.widgets.shared.reference import call_files, list_reference
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_dataset, find_spec, identify_file
-from pages.widgets.shared.state import choose, keep, mount, mount_index, value
+from pages.widgets.shared.state import choose, draw_list, keep, mount, mount_index, value
 from pages.widgets.shared.suitable import list_methods, title_method
 from pages.widgets.train.costs import find_effects
 from pages.widgets.train.form import fit_batch
@@ -151,8 +151,7 @@ def _choose_what() -> tuple[DataSpec | None, Dataset | None, str, str]:
     """Draw the choices of data, method and notion; the data are None after showing why they cannot be had."""
     listed = list_offered()
     listed += [value("data")] if value("data") not in listed else []
-    chosen = st.selectbox("Data", listed, **mount_index("data", listed), format_func=list_reference)
-    spec = find_spec(keep("data", chosen))
+    spec = find_spec(draw_list("data", "Data", listed, list_reference))
     dataset = None if spec is None else find_dataset(spec)
     able = [name for name in list_methods(dataset) if methods()[name].info.pursues_notion]
     method = st.selectbox("Method", able, **mount_index("method", able), format_func=title_method)

@@ -18,7 +18,7 @@ from fairpriv_core.papers.scoreboard import (
     list_printed,
 )
 from fairpriv_core.papers.status import TITLES
-from pages.widgets.shared.state import choose, keep, mount_default, mount_index
+from pages.widgets.shared.state import choose, draw_list, keep, mount_default
 
 _ALL = "all"
 _SCORES = "paper_scores"
@@ -68,8 +68,7 @@ def show_statements() -> None:
     left, right = st.columns(2)
     names = {_ALL: "All papers", **{paper.id: paper.name for paper in papers().values()}}
     with left:
-        mounted = mount_index("claims_of", names, _ALL)
-        paper = keep("claims_of", st.selectbox("Statements of", names, **mounted, format_func=names.__getitem__))
+        paper = draw_list("claims_of", "Statements of", names, names.__getitem__, _ALL)
     figures = [line for each in names if paper in (_ALL, each) and each != _ALL for line in _list_figures(each)]
     widths = {"figure": st.column_config.TextColumn(width=300)}
     st.dataframe(figures, key="paper_figures", hide_index=True, column_config=widths, alt="Each figure in a sentence.")

@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from fairpriv_core.facts.finished import list_together
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.ledger.choice import Lost, foresee_choice
 from fairpriv_core.store.runs import RunStore
@@ -35,33 +36,25 @@ def settle_leaving(
             st.caption(plain(said))
         return left
     first = next(each for each in lost if each.alone is None)
-    together = _find_together(store, first) if decided is None else ()
+    together = list_together(store, first.among, most=MOST_CHOSEN) if decided is None else ()
 
     def chosen(key: str) -> None:
         _show(store, first, listed, (key,))
 
     def all_leave() -> None:
-        _show(store, first, listed, together)
+        _show(store, first, listed, [key for row in together for key in row.keys])
 
     offer_choices(store, first, "leave", chosen=chosen, all_leave=all_leave if together else None)
     return None
 
 
-def _find_together(store: RunStore, lost: Lost) -> tuple[str, ...]:
-    """Return one key of each setting that a choice is among; () where they do not fit here together."""
-    rows = [row for row in find_rows(store) or () if set(row.keys) & lost.among.all]
-    told = {*(key for row in rows for key in row.keys), *lost.among.unlisted}
-    firsts = (*(row.keys[0] for row in rows), *sorted(lost.among.unlisted))
-    return firsts if told >= set(lost.among.keys) and len(firsts) <= MOST_CHOSEN else ()
-
-
-def _show(store: RunStore, lost: Lost, listed: Sequence[TableRow], keys: tuple[str, ...]) -> None:
-    """Let the page tell of `keys`: those that were explored are kept, and archived ones are listed again."""
+def _show(store: RunStore, lost: Lost, listed: Sequence[TableRow], keys: Sequence[str]) -> None:
+    """Let the page tell of the settings of `keys`: explored runs are kept, and archived ones are listed again."""
     for key in lost.among.unlisted & set(keys):
         attempt(partial(store.keep, key))
-    here = {key: row.keys[0] for row in listed for key in row.keys}
-    if not set(keys) <= here.keys():
+    if not set(keys) <= {key for row in listed for key in row.keys}:
         choose("archived", True)
-    shown = tuple(dict.fromkeys(here.get(key, key) for key in keys))
+    firsts = {key: row.keys[0] for row in find_rows(store) or () for key in row.keys}
+    shown = tuple(dict.fromkeys(firsts.get(key, key) for key in keys))
     choose("runs", shown)
     choose("decided", shown[0])

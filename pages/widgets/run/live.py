@@ -9,7 +9,7 @@ import streamlit as st
 
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.headline import Headline
-from fairpriv_core.facts.log import tell_run
+from fairpriv_core.facts.log import format_log
 from fairpriv_core.facts.run_facts import RunFacts, read_facts
 from fairpriv_core.figures import live
 from fairpriv_core.figures.figure import FigureData
@@ -129,7 +129,7 @@ def _explain_missing(row: RunRow) -> None:
 
 def _draw_log(row: RunRow) -> None:
     with st.expander("Log", key="run_log", icon=":material/history:"):
-        for when, sentence in tell_run(row.to_json()):
+        for when, sentence in format_log(row.to_json()):
             st.markdown(f":small[{plain(f'{when} UTC') if when else '…'} &nbsp; {plain(sentence)}]")
 
 
@@ -138,7 +138,7 @@ def _draw_more(row: RunRow, history: live.History) -> None:
     config = row.config
     origin = find_origin([config["data"]], tell=False)
     figures = {"gaps": live.live_gaps(history, method=config["method"]["name"], notion=config["notion"], origin=origin)}
-    if live.tells_classes(history):
+    if live.has_own_classes(history):
         figures["classes"] = live.live_classes(history, origin=origin)
     if "epsilon" in history:
         figures["epsilon"] = _draw_epsilon(row, history)

@@ -7,8 +7,8 @@ import streamlit as st
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.facts import wording
-from fairpriv_core.facts.classes import are_groups, has_classes, list_shares, read_groups, say_decided
-from fairpriv_core.facts.measured import say_levels
+from fairpriv_core.facts.classes import are_groups, format_decided, has_classes, list_shares, read_groups
+from fairpriv_core.facts.measured import format_levels
 from fairpriv_core.facts.measures import Fact, Measures
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.figures.figures import GroupRates, group_bars
@@ -46,7 +46,7 @@ def show_fairness(store: RunStore, row: RunRow, record: RunRecord, run: RunFacts
     rate = st.selectbox("Share of each group", list(rates), key="outcome_rate", format_func=rates.__getitem__)
     bars = GroupRates("this run", run.method.name, read_groups(run.exact.found, rate))
     show_figure(group_bars([bars], rate=rate, origin=Origin(run.exact.kind)), "run_group_bars")
-    for said in say_levels(run.exact):
+    for said in format_levels(run.exact):
         st.caption(plain(said))
     _show_classes(run.exact, run)
     if run.released is not None:
@@ -64,7 +64,7 @@ def _show_classes(measures: Measures[Kind], run: RunFacts[Kind]) -> None:
         bars = GroupRates("this run", run.method.name, found["classes"])
         figure = group_bars([bars], rate="accuracy", of="class", origin=origin)
         show_figure(figure, f"run_class_bars{'_paid' * (measures.kind == 'released')}")
-    st.caption(plain(say_decided(found)))
+    st.caption(plain(format_decided(found)))
 
 
 def _show_paid(released: Measures[Kind], run: RunFacts[Kind], rate: str) -> None:

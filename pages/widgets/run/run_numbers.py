@@ -10,7 +10,7 @@ import streamlit as st
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.figures import live
-from fairpriv_core.figures.origin import say_raw_briefly
+from fairpriv_core.figures.origin import find_origin
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods, name_accounting_of
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.parameters import say_group_needed
@@ -67,7 +67,7 @@ def say_more(store: RunStore, row: RunRow, history: live.History, run: RunFacts[
     if _has_budget(row, run):
         _say_accounted(row, run)
     for said in list_margins(store, run) if row.ended else ():
-        st.caption(plain(f"{said}{say_raw_briefly([row.config['data']])}"))
+        st.caption(plain(f"{said}{find_origin([row.config['data']]).brief}"))
     needed = say_group_needed(row.config)
     if needed is not None:
         st.caption(plain(needed))

@@ -15,7 +15,7 @@ from fairpriv_core.ledger.launch import Effect, Page, foresee_launch, read_page
 from fairpriv_core.records.ledger_entry import call_data, identify_data
 from fairpriv_core.records.source import is_published
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.text import at_least_text, delta_text, epsilon_text
+from fairpriv_core.text import at_least_text, count_text, delta_text, epsilon_text
 from pages.widgets.shared.reference import call_files
 from pages.widgets.shared.sentences import attempt, plain
 
@@ -127,8 +127,7 @@ def _list_reasons(effects: Sequence[Effect]) -> None:
 
 def _describe(effect: Effect, *, launched: bool) -> str:
     """Return one line: what is spent, what waits, what a launch makes of it, what a cap leaves."""
-    runs = "1 run" if effect.runs == 1 else f"{effect.runs:,} runs"
-    parts = [f"{_show(effect.spent)}, {runs}" if effect.runs else "nothing spent"]
+    parts = [f"{_show(effect.spent)}, {count_text(effect.runs, 'run')}" if effect.runs else "nothing spent"]
     if effect.planned != effect.spent:
         parts.append(f"{_show(effect.planned)} with queued and running runs")
     if launched:

@@ -8,6 +8,7 @@ from typing import Any
 from fairpriv_core.data.problem import DataJson
 from fairpriv_core.facts.tables import TableRow, parameter_diff
 from fairpriv_core.facts.wording import data_title, metric_title, rows_suffix, setting_text
+from fairpriv_core.grouping import group_by
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.source import ConfigJson
@@ -76,11 +77,8 @@ def name_runs(rows: Sequence[RunRow]) -> dict[str, str]:
 
     Those that have the same settings too are told apart by their keys.
     """
-    called: dict[str, list[RunRow]] = {}
-    for row in rows:
-        called.setdefault(name_run(row.config), []).append(row)
     names = {}
-    for name, same in called.items():
+    for name, same in group_by(rows, lambda row: name_run(row.config)).items():
         differing = parameter_diff([row.config for row in same])
         for place, row in enumerate(same):
             own = {one: values[place] for one, values in differing.items() if values[place] is not None}

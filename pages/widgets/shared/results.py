@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairpriv_core.figures.start import StartResults, describe_settings, draw_costs, read_start_results
+from fairpriv_core.figures.start import StartResults, draw_costs, format_settings, read_start_results
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import plain
 
@@ -25,5 +25,5 @@ def show_results(results: StartResults, epsilon: float) -> None:
             "This makes the file again:"
         )
         st.code(results.command, language="sh")
-        differing = describe_settings(results).items()
+        differing = format_settings(results).items()
         st.markdown("\n".join(f"- **{plain(title)}**: {plain(settings)}" for title, settings in differing))

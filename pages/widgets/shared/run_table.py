@@ -12,6 +12,7 @@ from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.tables import REPLAYED, UNPROVED, TableRow, varied_settings
 from fairpriv_core.figures.styles import method_style
+from fairpriv_core.grouping import group_by
 from fairpriv_core.methods.catalog import methods, place_method
 from fairpriv_core.records.source import is_read_from_rows
 from fairpriv_core.text import in_percent
@@ -54,10 +55,10 @@ def choose_rows(rows: Sequence[TableRow]) -> list[TableRow]:
 
 def _choose(name: str, rows: Sequence[TableRow]) -> list[str]:
     """Draw a filter; what it lets pass stands in the address, and in the list in words."""
-    words: dict[str, list[str]] = {}
-    for row in rows:
-        words.setdefault(_read(row, name), []).append(_show(row, name))
-    titles = tell_apart({one: " or ".join(dict.fromkeys(texts)) for one, texts in words.items()})
+    alike = group_by(rows, lambda row: _read(row, name))
+    titles = tell_apart(
+        {one: " or ".join(dict.fromkeys(_show(row, name) for row in own)) for one, own in alike.items()}
+    )
     options = sorted(titles, key=place_method) if name == "only.method" else list(titles)
     mounted = mount_several(name, options, ())
     chosen = st.multiselect(_TITLES[name], options, **mounted, placeholder="all", format_func=titles.__getitem__)
@@ -97,9 +98,7 @@ def name_rows(rows: Sequence[TableRow]) -> dict[str, str]:
 
     Of rows that are called the same the settings that differ are told, and then their keys.
     """
-    called: dict[str, list[TableRow]] = {}
-    for row in rows:
-        called.setdefault(name_row(row), []).append(row)
+    called = group_by(rows, name_row)
     varied = {key: settings for same in called.values() for key, settings in varied_settings(same).items()}
     return tell_apart({row.keys[0]: name_row(row, varied[row.keys[0]]) for row in rows})
 

@@ -18,12 +18,11 @@ from fairpriv_core.figures.export import (
     find_browser,
     find_heights,
     fit_sheet,
-    to_csv,
     to_html,
     to_image,
     to_sheet,
 )
-from fairpriv_core.figures.figure import FigureData
+from fairpriv_core.figures.figure import FigureData, write_csv
 from fairpriv_core.figures.sheet import SHEETS, Sheet
 from fairpriv_core.figures.styles import ThemeName
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
@@ -193,4 +192,4 @@ def _has_browser() -> bool:
 
 
 def _write(figure: FigureData, form: str, theme: ThemeName) -> bytes:
-    return (to_csv(figure) if form == "csv" else to_html(figure, theme=theme)).encode()
+    return (write_csv(figure) if form == "csv" else to_html(figure, theme=theme)).encode()

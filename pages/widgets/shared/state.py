@@ -7,7 +7,7 @@ outside: on opening, and on going back or forward.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -284,6 +284,21 @@ def keep(name: str, chosen: Any) -> Any:
     """Remember what the widget called `name` returned, and return it."""
     _memory().choices[name] = chosen
     return chosen
+
+
+def draw_buttons(name: str, label: str, titles: Mapping[Any, str], default: Any = None, **look: Any) -> Any:
+    """Draw a row of buttons, one for each option by its title, and return the option that is chosen."""
+    mounted = mount_default(name, titles, default)
+    picked = st.segmented_control(label, list(titles), required=True, format_func=titles.__getitem__, **mounted, **look)
+    return keep(name, picked)
+
+
+def draw_list(
+    name: str, label: str, options: Collection[Any], title: Callable[[Any], str], default: Any = None, **look: Any
+) -> Any:
+    """Draw a list of options by their titles, and return the option that is chosen."""
+    mounted = mount_index(name, options, default)
+    return keep(name, st.selectbox(label, list(options), format_func=title, **mounted, **look))
 
 
 def publish(names: Iterable[str]) -> None:

@@ -61,8 +61,8 @@ def _format_time(cost: SweepCost) -> str:
 
 
 def _help_with_time(cost: SweepCost) -> str:
-    cores = "1 process" if cost["workers"] == 1 else f"{cost['workers']:,} processes"
     untimed = f" {cost['untold']:,} runs are not included: their time is unknown." if cost["untold"] else ""
+    cores = count_text(cost["workers"], "process")
     return f"Estimated from a few timed steps, with {cores}, plus seconds to start.{untimed}"
 
 
@@ -241,7 +241,7 @@ def _offer_launch(sweep: _Sweep, state: _State, estimate: SweepPreview) -> None:
     many = estimate["cost"]["new"] > estimate["max_runs"]
     words = f"More than {estimate['max_runs']:,} runs: yes, start all {estimate['cost']['new']:,}"
     sure = not many or st.checkbox(words, key=f"{sweep.own_key}_sure")
-    label = f"Launch {state.missing:,} {'run' if state.missing == 1 else 'runs'}"
+    label = f"Launch {count_text(state.missing, 'run')}"
     icon, own = ":material/rocket_launch:", f"{sweep.own_key}_launch"
     if st.button(label, key=own, type="primary", icon=icon, disabled=not sure):
         _do(partial(sweep.store.previews.ask, _name_launch(sweep, estimate), again=True))

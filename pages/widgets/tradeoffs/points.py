@@ -9,7 +9,7 @@ import streamlit as st
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures.figure import Region
 from fairpriv_core.figures.frontier import Wanted
-from fairpriv_core.figures.inverse import RAW_CHOICE, say_answer, smallest_epsilon
+from fairpriv_core.figures.inverse import RAW_CHOICE, format_answer, smallest_epsilon
 from fairpriv_core.figures.styles import method_style
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.names import name_budget
@@ -100,7 +100,7 @@ def show_epsilon(rows: Sequence[TableRow], asked: Wanted) -> None:
         return
     with st.container(key="wish_answer"):
         for index, answer in enumerate(answers):
-            st.markdown(f"- {plain(say_answer(answer, **wanted))}")
+            st.markdown(f"- {plain(format_answer(answer, **wanted))}")
             if answer.nearest is not None:
                 label = "Choose it" if answer.found else "Choose the nearest"
                 first, icon = answer.nearest.keys[0], ":material/add_location:"

@@ -23,7 +23,7 @@ from pages.widgets.shared.finished import find_rows
 from pages.widgets.shared.labels import leave_out_archived
 from pages.widgets.shared.names import name_settings
 from pages.widgets.shared.reference import call_files
-from pages.widgets.shared.state import keep, mount, mount_index, mount_several, tell_apart
+from pages.widgets.shared.state import draw_list, keep, mount, mount_several, tell_apart
 
 _OWN_TITLES = {"epsilon": "Privacy budget ε", "delta": "δ"}
 Claims = Mapping[Claim, Sequence[TableRow]]
@@ -116,13 +116,10 @@ def choose_question(found: Mapping[str, Mapping[str, Answers]]) -> tuple[Topic, 
     places = st.columns([4, 3, 2], vertical_alignment="bottom")
     titles = tell_apart({name: call_files(next(iter(own.values())).title) for name, own in found.items()})
     with places[0]:
-        mounted = mount_index("of_data", found)
-        chosen = st.selectbox("Data", list(found), **mounted, format_func=titles.__getitem__)
-        data = keep("of_data", chosen)
+        data = draw_list("of_data", "Data", found, titles.__getitem__)
     names = {name: notions()[name].title for name in found[data]}
     with places[1]:
-        mounted = mount_index("of_notion", names)
-        notion = keep("of_notion", st.selectbox("Notion", list(names), **mounted, format_func=names.__getitem__))
+        notion = draw_list("of_notion", "Notion", names, names.__getitem__)
     answers = found[data][notion]
     with places[2].popover("Filters", icon=":material/filter_list:", width="stretch"):
         claims = _choose_claims(answers)

@@ -26,9 +26,10 @@ from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_spec
 from pages.widgets.shared.state import (
     choose,
+    draw_buttons,
+    draw_list,
     keep,
     mount,
-    mount_default,
     mount_index,
     mount_number,
     mount_several,
@@ -90,14 +91,10 @@ def choose_question() -> tuple[str, str, list[str]]:
     with data:
         listed = list_offered()
         listed += [value("data")] if value("data") not in listed else []
-        mounted = mount_index("sweep.data", listed, value("data"))
-        chosen = st.selectbox("Data and sensitive attribute", listed, **mounted, format_func=list_reference)
-        reference = keep("sweep.data", chosen)
+        reference = draw_list("sweep.data", "Data and sensitive attribute", listed, list_reference, value("data"))
     with goal:
         titles = {name: notion.title for name, notion in notions().items()}
-        mounted = mount_index("sweep.notion", titles, value("notion"))
-        chosen = st.selectbox("Fairness notion", list(titles), **mounted, format_func=titles.__getitem__)
-        notion = keep("sweep.notion", chosen)
+        notion = draw_list("sweep.notion", "Fairness notion", titles, titles.__getitem__, value("notion"))
     able = [name for name, kind in methods().items() if notion in kind.info.notions]
     mounted = mount_several("sweep.method", able, (DEFAULT_METHOD, DEFAULT_RECORD_METHOD))
     picked = st.multiselect("Methods", able, **mounted, format_func=title_method)
@@ -186,10 +183,9 @@ def choose_sweep(store: RunStore) -> None:
     if value("sweep") not in launched:
         refuse("sweep")
     ways = _WAYS if launched else {name: title for name, title in _WAYS.items() if name != "launched"}
-    mounted = mount_default("sweep.way", ways, "launched" if value("sweep") in launched else "form")
-    way = st.segmented_control("Sweep", ways, **mounted, required=True, format_func=ways.__getitem__)
+    way = draw_buttons("sweep.way", "Sweep", ways, "launched" if value("sweep") in launched else "form")
     makers = {"form": _fill_in, "paste": paste_sweep, "launched": lambda: _choose_launched(store, launched)}
-    raw = attempt(makers[keep("sweep.way", way)])
+    raw = attempt(makers[way])
     if raw is not None:
         name = offer_sweep(store, raw, key="tradeoffs")
         keep("sweep", name if name in launched else "")

@@ -20,7 +20,7 @@ from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.run_table import MOST_CHOSEN
 from pages.widgets.shared.saving import offer_set
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import choose, keep, mount_default, mount_index, value
+from pages.widgets.shared.state import choose, draw_buttons, keep, mount_index, value
 from pages.widgets.tradeoffs.points import pick, take_wanted
 from pages.widgets.tradeoffs.questions import Answers, Claims, Topic, find_title
 
@@ -32,9 +32,7 @@ _TABLE, _HEIGHT = "tradeoff_rows", 300
 
 def choose_view() -> str:
     """Draw the ways to look and return the one that is chosen."""
-    mounted = mount_default("view", _VIEWS, "frontier")
-    chosen = st.segmented_control("View", _VIEWS, **mounted, required=True, format_func=_VIEWS.__getitem__)
-    return str(keep("view", chosen))
+    return str(draw_buttons("view", "View", _VIEWS, "frontier"))
 
 
 def show_view(view: str, topic: Topic, claims: Claims, answers: Answers, wanted: Wanted) -> None:
@@ -143,14 +141,7 @@ def _show_map(topic: Topic, claims: Claims, answers: Answers) -> None:
         chosen = keep("map_of", st.selectbox("Method and claim", list(able), **mount_index("map_of", able)))
         rows = able[chosen]
     with second:
-        wanted = st.segmented_control(
-            "Colour",
-            _QUANTITIES,
-            **mount_default("map_quantity", _QUANTITIES, "gap"),
-            required=True,
-            format_func=_QUANTITIES.__getitem__,
-        )
-        quantity = keep("map_quantity", wanted)
+        quantity = draw_buttons("map_quantity", "Colour", _QUANTITIES, "gap")
     axes = _list_axes(rows, answers)
     across = _choose_axis(first, "Across", "map_x", axes)
     up = _choose_axis(second, "Up", "map_y", [name for name in axes if name != across])

@@ -9,7 +9,7 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.networks import count_known
 from fairpriv_core.facts.epsilon import name_claimant
-from fairpriv_core.facts.wording import protected, tell_given
+from fairpriv_core.facts.wording import format_given, protected
 from fairpriv_core.figures.figures import predicted_epsilon
 from fairpriv_core.ledger.launch import Effect, foresee_launch
 from fairpriv_core.methods.fields import GROUP_NEEDED
@@ -44,7 +44,7 @@ def show_costs(config: RunConfig, plan: Plan, *, levels: bool) -> None:
     if config.reuse is not None:
         st.caption(f"An earlier run spent ε = {epsilon_text(budget)}. This one releases nothing more.")
         return
-    _say_what_is_spent(plan, tell_given(data, threat, config.method.info.name))
+    _say_what_is_spent(plan, format_given(data, threat, config.method.info.name))
     if levels:
         _show_levels(plan)
     if plan.at_once:

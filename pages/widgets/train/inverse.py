@@ -11,7 +11,7 @@ import streamlit as st
 
 from fairpriv_core.data.problem import DataJson
 from fairpriv_core.facts.tables import TableRow, varied_settings
-from fairpriv_core.figures.inverse import Answer, say_answer, smallest_epsilon
+from fairpriv_core.figures.inverse import Answer, format_answer, smallest_epsilon
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import find_plugin
 from fairpriv_core.records.record import accuracy_is_public
@@ -78,7 +78,7 @@ def _choose_accuracy(shares: Sequence[float]) -> float:
 
 
 def _show(answer: Answer, rows: Sequence[TableRow], least: float) -> None:
-    st.markdown(plain(say_answer(answer, accuracy=least)))
+    st.markdown(plain(format_answer(answer, accuracy=least)))
     row = answer.nearest
     if row is None:
         return

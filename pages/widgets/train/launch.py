@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.facts.aim import say_too_fine
+from fairpriv_core.facts.aim import format_too_fine
 from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig, build_config
@@ -153,7 +153,7 @@ def _say_expected(config: RunConfig, plan: Plan, dataset: Dataset, *, with_other
     """Say what the test rows will be able to show and, `with_others`, what this method came to on other data."""
     target, tested = getattr(config.method, "gap_target", None), dataset.n - plan.n_train
     forecast = forecast_fit(config, Size.of(dataset)) if with_others else None
-    too_fine = say_too_fine(notions()[config.notion], target, tested=tested, groups=dataset.groups)
+    too_fine = format_too_fine(notions()[config.notion], target, tested=tested, groups=dataset.groups)
     said = [*([] if forecast is None else [forecast.format()]), *([] if too_fine is None else [too_fine])]
     if said:
         with st.expander("What to expect", key="expected"):
