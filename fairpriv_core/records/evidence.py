@@ -82,8 +82,8 @@ class Forecast:
 @cache
 def list_candidates() -> Mapping[str, Mapping[str, Any]]:
     """Return the methods' tables that were fitted, by the name that the evidence has for each."""
-    fitted = {*pd.read_parquet(PATH, columns=["setting"]).setting}
-    return {name: settings for name, settings in list_able().items() if name in fitted}
+    fitted = {str(name).partition(",")[0] for name in pd.read_parquet(PATH, columns=["setting"]).setting.unique()}
+    return {name: settings for name, settings in list_able().items() if settings["name"] in fitted}
 
 
 def list_able() -> Mapping[str, Mapping[str, Any]]:

@@ -25,7 +25,7 @@ from PIL import Image
 
 from fairpriv_core.cli.runs import describe_run
 from fairpriv_core.data import catalog, gather
-from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.data.dataset import Dataset, split_dataset
 from fairpriv_core.data.images import Pixels
 from fairpriv_core.data.problem import Problem
 from fairpriv_core.data.schema import RawTable, declare_problem
@@ -242,7 +242,8 @@ def test_nothing_protected_leaves_and_the_ledger_says_what_the_run_says(
         garbage, column = make_table(seed=9), None
     rows(table)
     if method.info.public_part:
-        train, _ = DatasetCache().parts(config)
+        whole = DatasetCache().whole(config)
+        train, _ = split_dataset(replace(whole, row=np.arange(whole.n)), seed=config.seed, split=config.split)
         public = method.public_rows(train.n, config.seed)
         assert train.row is not None and public is not None
         garbage = {name: keep_rows(part, table[name], train.row[public], name) for name, part in garbage.items()}
