@@ -26,7 +26,7 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.networks import count_known
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Training, Unwatched
-from fairpriv_core.errors import RunFailed
+from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
@@ -91,10 +91,14 @@ def fit_one(method: Method, train: Dataset, test: Dataset, seed: int) -> float |
 
 
 def say_before(method: Method, data: str, train: Dataset) -> str | None:
-    """Return what a launch says first."""
+    """Return what a launch says first, or why it is refused."""
     name, _, sensitive = data.partition(":")
     asked = {"dataset": name, "sensitive": sensitive}
     config = build_config({"data": asked, "notion": NOTION, "method": method_to_json(method), "delta": DELTA})
+    try:
+        method.require_possible(notions()[NOTION], n_train=train.n, groups=train.groups)
+    except BadInput as error:
+        return str(error)
     return forecast(config, method, n_train=train.n, parameters=count_known(build_shape(method, train)))
 
 

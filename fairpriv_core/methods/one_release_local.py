@@ -100,8 +100,8 @@ class OneReleaseLocal(Answered, FitsAlone):
         off = 2.0 * find_deviation(groups, epsilon, n_train)
         if off > _MOST_OFF:
             raise BadInput(
-                f"at ε = {short_epsilon_text(epsilon)} answers of {n_train:,} people tell a gap of {groups} groups to about ± "
-                f"{100.0 * off:.0f} points; take a larger ε or another method.",
+                f"at ε = {short_epsilon_text(epsilon)} answers of {n_train:,} people tell a gap of {groups} groups to "
+                f"about ± {100.0 * off:.0f} points; take a larger ε or another method.",
                 field="epsilon",
             )
 

@@ -21,7 +21,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,7 +45,6 @@ _BATCH = 32  # of a teacher, whose part may have fewer rows
 _ROWS, _LEAST_ROWS = 80, 10  # for each teacher, where their number is not set
 _FEW, _MOST = 60, 400  # teachers: below so few each has fewer rows
 _LARGEST = 1000.0  # of a teacher's feature
-_LEAST_TOLD = 30.0  # exact answers that all noisy ones must be worth, where so many are asked for
 _UNASKED = -1
 
 Learner = Plain | FLd
@@ -54,6 +53,8 @@ Learner = Plain | FLd
 @dataclass(frozen=True)
 class Votes(Private, FitsAlone):
     """Hyper-parameters of a vote, and of the student that learns from it."""
+
+    LEAST_TOLD: ClassVar[float] = 30.0  # exact answers that all noisy ones must be worth, where so many are asked for
 
     teachers: int | None = parameter(
         None,
@@ -111,7 +112,7 @@ class Votes(Private, FitsAlone):
         """
         asked, voters, noise = self.asked(n_train), self.voters(n_train), self.noise()
         told = asked * math.erf(voters / (2.0 * math.sqrt(2.0) * noise)) ** 2 if noise else math.inf
-        needed = min(_LEAST_TOLD, asked / 2.0)  # of few questions, noise may take half
+        needed = min(self.LEAST_TOLD, asked / 2.0)  # of few questions, noise may take half
         if told < needed:
             raise BadInput(
                 f"epsilon is too small for {asked:,} questions to {voters} teachers: all noisy answers together tell "
