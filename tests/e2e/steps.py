@@ -145,7 +145,8 @@ def choose(tab: Page, key: str, name: str) -> None:
 
 
 def save(tab: Page, key: str, folder: Path) -> Path:
-    """Click on the download button called `key` and return the file."""
+    """Click on the download button called `key`, once all is drawn, and return the file: a click on the way is lost."""
+    settle(tab)
     with tab.expect_download() as started:
         keyed(tab, key, "button").click()
     path = folder / started.value.suggested_filename
