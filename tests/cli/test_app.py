@@ -91,7 +91,7 @@ def test_the_self_test_trains_every_method() -> None:
 
 def test_the_self_test_finds_an_epsilon_that_does_not_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selftest, "epsilon", lambda events, delta: 1.5)
-    with pytest.raises(selftest.Unwell, match=r"method 'pf_ld' states epsilon 0\.99\d*; its releases cost 1\.5\."):
+    with pytest.raises(selftest.Unwell, match=r"method 'pf_ld' states epsilon 1\.99\d*; its releases cost 1\.5\."):
         selftest.check_methods()
 
 
