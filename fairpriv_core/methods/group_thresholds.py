@@ -40,7 +40,13 @@ from fairpriv_core.methods.shared.averaged_sums import AveragedSums, AveragedSum
 from fairpriv_core.methods.shared.cumulative import cumulative_sensitivity, release_cumulative
 from fairpriv_core.methods.shared.group_estimate import Estimate, name_by_metric
 from fairpriv_core.methods.shared.group_statistic import statistic_sensitivity
-from fairpriv_core.methods.shared.public_score import AUTOMATIC, BOOSTED, LINEAR, PublicScore, fit_score
+from fairpriv_core.methods.shared.public_score import (
+    BOOSTED,
+    LEARNERS,
+    PublicScore,
+    fit_score,
+    learner_parameter,
+)
 from fairpriv_core.methods.shared.releases import Private, Release, check_noises
 from fairpriv_core.methods.shared.score_histogram import count_groups
 from fairpriv_core.methods.shared.setting import Setting
@@ -49,7 +55,6 @@ from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.accountants import rdp_epsilon
 
-LEARNERS = (LINEAR, BOOSTED, AUTOMATIC)
 _TRIED = 400  # thresholds, at equally many rows from each other, beside one half and the constant answers
 _NEVER, _ALWAYS = 1.0, -1.0  # a score is in [0, 1]
 _OFFSETS = (0.0, 0.25, 0.5, 0.75, 1.0)  # where in its box a group lies
@@ -79,13 +84,7 @@ class GroupThresholds(Private, FitsAlone):
     )
     FOUND_ON: ClassVar[str] = "splits of Adult and COMPAS"
 
-    learner: str = parameter(
-        BOOSTED,
-        "Learner",
-        "What the score is learned by from features and labels: logistic regression, boosted trees, or automatic, the "
-        "one of them that predicts held-out labels better.",
-        choices=LEARNERS,
-    )
+    learner: str = learner_parameter(BOOSTED)
     gap_target: float = parameter(
         0.04,
         "Gap aimed at",

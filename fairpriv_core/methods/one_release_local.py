@@ -19,12 +19,11 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter
 from fairpriv_core.methods.shared.answer_estimate import read_answers
 from fairpriv_core.methods.shared.corrected_score import move_decisions
-from fairpriv_core.methods.shared.public_score import AUTOMATIC, BOOSTED, LINEAR, fit_score
+from fairpriv_core.methods.shared.public_score import AUTOMATIC, LEARNERS, fit_score, learner_parameter
 from fairpriv_core.methods.shared.responses import Answered, find_deviation, response_parameter
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.text import short_epsilon_text
 
-LEARNERS = (LINEAR, BOOSTED, AUTOMATIC)
 _MOST_OFF = 0.1  # of a difference of two rates, one standard deviation
 _DEVICES = "Each person's own device flips the sensitive attribute once; on a file that holds it, this is simulated."
 
@@ -46,13 +45,7 @@ class OneReleaseLocal(Answered, FitsAlone):
         calibrates="response_epsilon",
     )
 
-    learner: str = parameter(
-        AUTOMATIC,
-        "Learner",
-        "What the score is learned by from features and labels: logistic regression, boosted trees, or automatic, the "
-        "one of them that predicts held-out labels better.",
-        choices=LEARNERS,
-    )
+    learner: str = learner_parameter(AUTOMATIC)
     gap_target: float = parameter(
         0.04,
         "Gap aimed at",

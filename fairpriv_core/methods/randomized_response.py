@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.shared.equalise import equalise
 from fairpriv_core.methods.shared.responses import Answered, Responses, release_responses, response_parameter
 from fairpriv_core.notions.notion import Notion
+from fairpriv_core.privacy.calibrate import calibrate
+from fairpriv_core.privacy.event import Events, RandomizedResponse
 from fairpriv_core.seeds import public_generator
 
 if TYPE_CHECKING:
@@ -74,6 +76,16 @@ class ResponseReductions(Answered, FitsAlone):
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return the response's pure epsilon, which is what the paper claims."""
         return self.response()
+
+    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
+        """Return a copy whose response meets `epsilon`."""
+        if self.response_epsilon is not None:
+            return self
+
+        def events_for(noise: float) -> Events:
+            return (RandomizedResponse(1.0 / noise),)
+
+        return replace(self, response_epsilon=1.0 / calibrate(events_for, epsilon=epsilon, delta=delta))
 
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given; and that predictions need the group, where they do."""

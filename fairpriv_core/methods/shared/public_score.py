@@ -17,9 +17,10 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.predict import Network, predict_proba, to_chance
 from fairpriv_core.engine.trees import Trees, TreesShape
+from fairpriv_core.methods.base import parameter
 from fairpriv_core.seeds import public_generator
 
-LINEAR, BOOSTED, AUTOMATIC = "linear", "boosted", "automatic"
+LINEAR, BOOSTED, AUTOMATIC = LEARNERS = ("linear", "boosted", "automatic")
 FOLDS = 3
 _REMEMBERED = 4  # scores
 _FEWEST = 10  # rows of each label, below which the score is the labels' share
@@ -34,6 +35,18 @@ _BOOSTING = {
 _LEAST_CHANCE = 1e-6
 _LEAST_SPREAD = 1e-12  # of a feature that varies
 _RIDGE = 1.0  # of the logistic regression, in rows; its features have variance 1
+
+
+def learner_parameter(default: str) -> str:
+    """Declare what a method's score is learned by."""
+    declared: str = parameter(
+        default,
+        "Learner",
+        "What the score is learned by from features and labels: logistic regression, boosted trees, or automatic, the "
+        "one of them that predicts held-out labels better.",
+        choices=LEARNERS,
+    )
+    return declared
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import parameter
-from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, RandomizedResponse
 
 
@@ -54,17 +52,6 @@ class Answered:
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return 1: a person's attribute moves their own answer alone."""
         return {"answers": 1.0}
-
-    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy whose response meets `epsilon`."""
-        if self.response_epsilon is not None:
-            return self
-
-        def events_for(noise: float) -> Events:
-            return (RandomizedResponse(1.0 / noise),)
-
-        found = 1.0 / calibrate(events_for, epsilon=epsilon, delta=delta)
-        return replace(self, response_epsilon=found)  # type: ignore[type-var]
 
     def unproved_reason(self) -> str | None:
         """Epsilon is proved."""
