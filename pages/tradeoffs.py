@@ -8,6 +8,7 @@ from fairpriv_core.figures.frontier import find_best, group_by_claim
 from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.headline import hold_headline, show_points_headline
+from pages.widgets.shared.polling import poll
 from pages.widgets.shared.state import enter, publish, set_shown
 from pages.widgets.tradeoffs.points import choose_wanted, read_wanted, show_epsilon, show_picked
 from pages.widgets.tradeoffs.questions import Answers, choose_question, find_answers
@@ -51,7 +52,7 @@ def show() -> None:
     st.header("Make more points", anchor=False)
     choose_sweep(store)
     publish((*_PUBLISHED, *_OF_MAPS))
-    st.fragment(_watch, run_every=_POLL_SECONDS)(store, store.stamp())
+    poll(_watch, store, store.stamp(), every=_POLL_SECONDS)
 
 
 def _show_found(store: RunStore, view: str, found: dict[str, dict[str, Answers]]) -> None:

@@ -30,6 +30,7 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import at_least_text, count_text, epsilon_text
 from pages.widgets.shared.charts import show_figure, show_origin
+from pages.widgets.shared.polling import poll
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import draw_list
 
@@ -93,7 +94,7 @@ def _offer(store: RunStore, row: RunRow, *, again: bool) -> None:
     asked = [runs, *(effort for effort in _EFFORTS if effort != runs)]
     for key in (name_request(_request(row, effort)) for effort in asked):
         if _look(store, key).waits:
-            st.fragment(_wait, run_every=_POLL_SECONDS)(store, key)
+            poll(_wait, store, key, every=_POLL_SECONDS)
             return
     made = _look(store, name_request(_request(row, runs)))
     if made.error:

@@ -51,6 +51,7 @@ from pages.widgets.shared.epsilon import choose_epsilon
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.ledger import name_column
 from pages.widgets.shared.margins import find_plain
+from pages.widgets.shared.polling import poll
 from pages.widgets.shared.reference import call_files, list_reference
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_dataset, find_spec, identify_file
@@ -108,7 +109,7 @@ def show_explore(store: RunStore) -> None:
     done = row is not None and row.status in ("finished", "failed")
     _rest(move.config, automatic=automatic and store.database.writable)
     with right:
-        st.fragment(_follow, run_every=None if done or not _is_asked(move.config) else _POLL_SECONDS)(store, move)
+        poll(_follow, store, move, every=None if done or not _is_asked(move.config) else _POLL_SECONDS)
     with left:
         _offer_ways(store, move, row)
 

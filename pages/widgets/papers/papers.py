@@ -26,6 +26,7 @@ from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.papers.scoreboard import find_made
 from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.polling import poll
 from pages.widgets.shared.saving import offer_set, show_bibtex
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import keep, mount_default
@@ -102,7 +103,7 @@ def _with_measured(store: RunStore, preset: Preset, runs: list[PaperRun]) -> lis
             st.rerun()
     else:
         work = f"{what}, at {len(runs)} models"
-        st.fragment(_wait_for, run_every=_POLL_SECONDS)(store, store.previews.ask(asked), work)
+        poll(_wait_for, store, store.previews.ask(asked), work, every=_POLL_SECONDS)
     return []
 
 

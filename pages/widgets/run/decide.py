@@ -16,6 +16,7 @@ from fairpriv_core.store.previews import Preview, name_request
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import count_text
+from pages.widgets.shared.polling import poll
 from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.uploader import offer_uploader, spell
 from pages.widgets.shared.written import get_form, put_form, show_form
@@ -73,7 +74,7 @@ def _show(store: RunStore, asked: Asked) -> None:
     if (asked.form if found is None else found["form"]) is not None:
         _ask_form(store, asked, (found or vars(asked))["form"], is_wrong="refused" in (found or {}))
     if made.waits:
-        st.fragment(_wait, run_every=_POLL_SECONDS)(store, asked)
+        poll(_wait, store, asked, every=_POLL_SECONDS)
     elif found is None:
         _say_refused(made.error or "the file is gone; give it again.")
     elif "refused" in found:

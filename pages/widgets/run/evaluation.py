@@ -14,6 +14,7 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import epsilon_text
 from pages.widgets.shared.ledger import find_page, name_column
+from pages.widgets.shared.polling import poll
 from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _POLL_SECONDS = 1.0
@@ -32,7 +33,7 @@ def offer_evaluation(store: RunStore, row: RunRow, record: RunRecord) -> None:
     request = request_evaluation(row.key, owner=store.payer)
     made = attempt(lambda: store.previews.look(name_request(request))) or Preview()
     if made.waits:
-        st.fragment(_wait, run_every=_POLL_SECONDS)(store, name_request(request))
+        poll(_wait, store, name_request(request), every=_POLL_SECONDS)
         return
     if made.error:
         st.error(plain(sentence(made.error)), icon=":material/error:")

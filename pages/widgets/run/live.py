@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -37,6 +38,7 @@ from pages.widgets.shared.charts import show_origin
 from pages.widgets.shared.headline import show_reasons, show_run_headline
 from pages.widgets.shared.history import find_history
 from pages.widgets.shared.left_out import offer_left_out
+from pages.widgets.shared.polling import poll
 from pages.widgets.shared.sentences import attempt, plain
 
 _INTERVAL = 1.0
@@ -91,7 +93,7 @@ def draw_frame(store: RunStore, seen: Seen, *, small: bool, use_bound: UseBound 
 
 def watch_run(store: RunStore, row: RunRow, draw: Callable[[RunStore, RunRow], object]) -> None:
     """Let `draw` draw a run as it is now, every second while it goes on."""
-    st.fragment(_watch, run_every=None if row.ended else _INTERVAL)(store, row.key, draw, shown=row.status)
+    poll(partial(_watch, shown=row.status), store, row.key, draw, every=None if row.ended else _INTERVAL)
 
 
 def _watch(store: RunStore, key: str, draw: Callable[[RunStore, RunRow], object], *, shown: str) -> None:

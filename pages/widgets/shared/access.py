@@ -14,6 +14,7 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.demo import SENTENCE
 from pages.widgets.shared.person import find_person
+from pages.widgets.shared.polling import poll
 from pages.widgets.shared.sentences import attempt
 
 _LOOK_SECONDS = 2.0
@@ -31,7 +32,7 @@ def find_store() -> RunStore | None:
 def wait_for_store() -> None:
     """Where the store cannot be read, look again every other second, and draw the page anew once it can."""
     if not _is_there():
-        st.fragment(_look_again, run_every=_LOOK_SECONDS)()
+        poll(_look_again, every=_LOOK_SECONDS)
 
 
 def find_row(key: str) -> RunRow | None:

@@ -26,6 +26,7 @@ from fairpriv_core.figures.figure import FigureData, write_csv
 from fairpriv_core.figures.sheet import SHEETS, Sheet
 from fairpriv_core.figures.styles import ThemeName
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
+from pages.widgets.shared.polling import draw_alone
 from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.session import theme_name
 
@@ -44,10 +45,10 @@ def offer_downloads(figure: FigureData, key: str, *, cited: Sequence[str] = ()) 
     """
     says = "Download this figure or its numbers"
     with st.container(width="content"):  # a part that is drawn alone is as wide as it can be
-        st.fragment(_open)("Save", key, partial(_offer_forms, figure, key, cited), says=says)
+        draw_alone(_open, "Save", key, partial(_offer_forms, figure, key, cited), says)
 
 
-def _open(label: str, key: str, draw: Callable[[], None], *, says: str | None = None) -> None:
+def _open(label: str, key: str, draw: Callable[[], None], says: str | None = None) -> None:
     """Draw a button, and what it opens once it is open: of twenty figures on a page a person saves one."""
     box = st.popover(label, icon=":material/download:", key=f"{key}_save", help=says, on_change="rerun")
     if box.open:
@@ -69,7 +70,7 @@ def _offer_forms(figure: FigureData, key: str, cited: Sequence[str]) -> None:
 
 def offer_set(figures: Sequence[FigureData], key: str, *, cited: Sequence[str] = ()) -> None:
     """Draw a button that opens the ways to take figures away together: panels a, b, c … of one image for a paper."""
-    st.fragment(_open)("Save all as one image", key, partial(_offer_sheet, figures, key, cited))
+    draw_alone(_open, "Save all as one image", key, partial(_offer_sheet, figures, key, cited))
 
 
 def _offer_sheet(figures: Sequence[FigureData], key: str, cited: Sequence[str]) -> None:

@@ -21,6 +21,7 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SkippedCell, SweepCost, SweepPreview, SweepStore, SweptEpsilon
 from fairpriv_core.sweeps.launch import request_cost, request_launch
 from fairpriv_core.text import count_text, delta_text, duration_text, epsilon_text
+from pages.widgets.shared.polling import poll
 from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _SHOWN = 5
@@ -167,7 +168,7 @@ def offer_sweep(store: RunStore, raw: Mapping[str, Any], *, key: str) -> str | N
     state = attempt(lambda: _look(sweep))
     with st.container(border=True, key=f"{key}_sweep"):
         if state is not None and state.moving:
-            st.fragment(_follow, run_every=_POLL_SECONDS)(sweep)
+            poll(_follow, sweep, every=_POLL_SECONDS)
         elif state is not None:
             st.session_state.pop(f"{sweep.own_key}_seen", None)
             _draw(sweep, state)

@@ -17,6 +17,7 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.store.previews import Preview, name_request
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.polling import poll
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose
 from pages.widgets.train.form import find_stop
@@ -82,7 +83,7 @@ def _follow(store: RunStore, config: RunConfig, draw: Draw) -> None:
     if key is None:
         return
     ready = _is_ready(store, key)
-    st.fragment(_draw, run_every=None if ready else _POLL_SECONDS)(store, key, draw, ready=ready)
+    poll(partial(_draw, ready=ready), store, key, draw, every=None if ready else _POLL_SECONDS)
 
 
 def _ask(store: RunStore, request: dict[str, Any]) -> str:

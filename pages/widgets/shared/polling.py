@@ -1,0 +1,41 @@
+"""Parts of a page that are drawn anew without the rest of it: by themselves, or when a person uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+import streamlit as st
+
+_within: ContextVar[bool] = ContextVar("within", default=False)  # whether a part that polls is being drawn
+
+
+def poll(draw: Callable[..., object], *arguments: Any, every: float | None) -> None:
+    """Let `draw` draw a part of the page, anew every `every` seconds; with None once, in the same place."""
+    if every is None:
+        with st.container():  # a fragment has one too
+            draw(*arguments)
+    else:
+        st.fragment(_draw, run_every=every)(draw, *arguments)
+
+
+def draw_alone(draw: Callable[..., object], *arguments: Any) -> None:
+    """Let `draw` draw a part of the page that is drawn alone when a person uses it.
+
+    Within a part that polls it is drawn with that part: before the server sends a polled fragment again, it drops what
+    it has not yet sent of it and keeps what belongs to fragments within. Their elements would then reach the browser
+    without what they stand in, and the page would break.
+    """
+    if _within.get():
+        draw(*arguments)
+    else:
+        st.fragment(draw)(*arguments)
+
+
+def _draw(draw: Callable[..., object], *arguments: Any) -> None:
+    outer = _within.set(True)
+    try:
+        draw(*arguments)
+    finally:
+        _within.reset(outer)
