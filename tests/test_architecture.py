@@ -270,6 +270,12 @@ def test_no_method_and_no_notion_is_told_by_its_name() -> None:
     assert_none(line for source in outside for line in find_names(source, frozenset(known)))
 
 
+def test_fragments_are_made_in_one_place() -> None:
+    """A fragment within one that polls breaks the page of a slow browser; polling.py makes none."""
+    made = [source.path for source in CODE if source.path.startswith("pages/") and "st.fragment" in source.text]
+    assert made == ["pages/widgets/shared/polling.py"]
+
+
 def test_what_is_a_methods_name_by_chance_is_still_there() -> None:
     texts = {(each.path, node.value) for each in CODE for node in ast.walk(each.tree) if isinstance(node, ast.Constant)}
     assert_none(f"nothing needs {each} any more" for each in OTHER_THINGS if each not in texts)
