@@ -29,6 +29,7 @@ from fairpriv_core.figures.layout import (
 )
 from fairpriv_core.figures.styles import THEMES, Theme, ThemeName
 from fairpriv_core.figures.traces import build_traces
+from fairpriv_core.methods.catalog import methods
 
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # of exports: it is where they are drawn; a page has its own
 WIDTH = 900
@@ -78,7 +79,8 @@ def draw(
     elif height is None:  # a drawing is as high when names of lines have met, and stand in the legend
         below = measure(name_lines_below(figure))
         room = replace(room, plot=below.top + below.plot + below.bottom - room.top - room.bottom)
-    traces = _name_once([trace for series in figure.series for trace in build_traces(series, colors)])
+    lone = len({series.style for series in figure.series if series.style in methods()}) == 1
+    traces = _name_once([trace for series in figure.series for trace in build_traces(series, colors, lone=lone)])
     _wrap_names(traces, room, horizontal=figure.horizontal)
     layout = {
         "template": _template(colors),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -20,9 +21,14 @@ _FAINT, _HOLLOW = 0.35, 0.6
 _HOVER = "%{hovertext}<extra></extra>"
 
 
-def build_traces(series: Series, theme: Theme) -> list[Trace]:
-    """Return the traces that draw `series`: one, or with a band three, of which one is in the legend."""
+def build_traces(series: Series, theme: Theme, *, lone: bool = False) -> list[Trace]:
+    """Return the traces that draw `series`: one, or with a band three, of which one is in the legend.
+
+    The line of a `lone` method has no dash: nothing has to be told from it, and a short dashed line looks broken.
+    """
     style = style_of(series.style)
+    if lone and series.kind == "line" and series.style in methods():
+        style = replace(style, dash="solid")
     suffix = axis_suffix(series.panel)
     color = color_on(style, theme, series.variation)
     place = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
