@@ -12,12 +12,17 @@ _within: ContextVar[bool] = ContextVar("within", default=False)  # whether a par
 
 
 def poll(draw: Callable[..., object], *arguments: Any, every: float | None) -> None:
-    """Let `draw` draw a part of the page, anew every `every` seconds; with None once, in the same place."""
-    if every is None:
-        with st.container():  # a fragment has one too
-            draw(*arguments)
-    else:
-        st.fragment(_draw, run_every=every)(draw, *arguments)
+    """Let `draw` draw a part of the page, anew every `every` seconds; with None once, in the same place.
+
+    A server that has not yet sent a whole page drops the part from it when the part is due again. Where it stood, a
+    browser would then put it over what comes next. A column stays where it is though it is empty.
+    """
+    with st.columns(1)[0]:
+        if every is None:
+            with st.container():  # a fragment has one too
+                draw(*arguments)
+        else:
+            st.fragment(_draw, run_every=every)(draw, *arguments)
 
 
 def draw_alone(draw: Callable[..., object], *arguments: Any) -> None:
