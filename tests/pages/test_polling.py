@@ -43,3 +43,5 @@ def test_what_polls_holds_nothing_that_is_drawn_alone(
     page = AppTest.from_function(draw_page, kwargs={"every": every}).run()
     assert [text.value for text in page.text] == ["within", "after"]
     assert made == alone
+    (column,) = page.columns  # stays in its place while it is empty, as a container does not
+    assert [text.value for text in column.text] == ["within"]
