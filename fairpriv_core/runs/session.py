@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -34,6 +33,7 @@ from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.plan import Plan
 from fairpriv_core.records.record import RunRecord, name_plugin, name_sources
 from fairpriv_core.records.reuse import count_shared, name_stream
+from fairpriv_core.runs.children import beating
 from fairpriv_core.store.checkpoint import Checkpoint, bind, check_binding, pack
 from fairpriv_core.store.claim import LEASE_SECONDS, Beginning, Claim, LeaseLost, Progress
 from fairpriv_core.store.curves import is_swept_point
@@ -396,24 +396,15 @@ def keep_lease(work: WorkStore, journal: StoreJournal) -> Iterator[None]:
 
     LeaseLost if overtaken. What a person asks of a run makes its next commit come at once.
     """
-    work.adopt(journal.claims)
-    done = threading.Event()
-    thread = threading.Thread(target=_beat, args=(work, journal, done), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
 
-
-def _beat(work: WorkStore, journal: StoreJournal, done: threading.Event) -> None:
-    while not done.wait(HEARTBEAT_SECONDS):
-        try:
+    def extend() -> None:
+        with suppress(LeaseLost):  # a run that has just ended, or whoever was overtaken: the next commit tells
             if work.adopt(journal.claims):
                 journal.hurry()
-        except (LeaseLost, StoreError):  # a run that has just ended, or whoever was overtaken: the next commit tells
-            continue
+
+    work.adopt(journal.claims)
+    with beating(extend, every=HEARTBEAT_SECONDS):
+        yield
 
 
 class MemoryJournal:

@@ -126,6 +126,10 @@ class Artifact:
         return hashlib.sha256(self.content).hexdigest()
 
 
+#: the columns of a row that nobody holds, and of which nobody asks anything
+FREE = {"worker": None, "lease_expires": None, "request": None}
+
+
 def hold(seconds: float = LEASE_SECONDS) -> dict[str, Any]:
     """Return the columns by which this process holds a row for `seconds` from now on."""
     return {"worker": identify(), "lease_expires": now() + seconds}
