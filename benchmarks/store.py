@@ -98,7 +98,7 @@ def style(store: RunStore, key: str) -> None:
     store.row(key)
     store.record(key)
     store.metrics(key)
-    store.snapshot(key)
+    store.histograms(key)
 
 
 def measure(place: str, draft: RunRecord, *, kind: str, pace: float, seconds: float) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from itertools import islice, product
 import numpy as np
 
 from fairpriv_core.data.dataset import load_dataset, split_dataset
+from fairpriv_core.engine.training import Histogram
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.config import RunConfig, build_config
@@ -26,7 +27,7 @@ EPOCHS, VALUES = 5, 20  # epochs between two commits, and what one shows
 STEPS = 100  # of an epoch
 PARAMETERS = 64 * (16 + 1) + 64 * 65 + 65
 _NAMES = ("test/accuracy", "test/demographic_parity_gap", "train/loss", "epsilon", "clipped/gradient/A")
-_HISTOGRAM = {"edges": [i / 32 for i in range(33)], "counts": [[17.0] * 32] * 2, "bound": 0.5, "clipped": {}}
+_HISTOGRAM = Histogram([i / 32 for i in range(33)], {"a": [17] * 32, "b": [17] * 32}, bound=0.5)
 _RUNS = 190
 _NOISE = {"noise_primal": 2.0, "noise_dual": 5.0, "noise_counts": 5.0}
 SEEDS, CHUNK = 5, 250

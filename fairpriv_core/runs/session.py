@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.predict import evaluate
-from fairpriv_core.engine.training import Observer, Snapshot, Training, Unwatched, find_device
+from fairpriv_core.engine.training import Histogram, Observer, Snapshot, Training, Unwatched, find_device
 from fairpriv_core.errors import BadInput, Damaged, RunFailed, StoreError
 from fairpriv_core.methods.catalog import why_unproved
 from fairpriv_core.notions.catalog import notions
@@ -102,7 +102,7 @@ class FitObserver:
         self.plan = plan
         self.mechanism: Mechanism | None = None
         self.values: Values = []
-        self.histograms: dict[str, Any] | None = None
+        self.histograms: Mapping[str, Histogram] = {}
         self.epoch = epoch
         self._replayed, self._alone = plan.config.replay_noise is not None, alone
         self._live: LiveEpsilon | None = None
@@ -136,7 +136,7 @@ class FitObserver:
             return
         self.values += found
         self.values += [(snapshot.step, name, value) for name, value in self._spent()]
-        self.histograms = {name: _plain(asdict(histogram)) for name, histogram in snapshot.histograms.items()}
+        self.histograms = snapshot.histograms
 
     def spent(self) -> float | None:
         """Return the epsilon spent by now; None where none may be stated."""
@@ -183,12 +183,6 @@ def _is_number(value: object) -> bool:
 
 def _finite(value: float | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
-    return list(value) if isinstance(value, tuple) else value
 
 
 class Interrupted(Exception):
@@ -375,7 +369,7 @@ class StoreJournal:
         for session in self.sessions:
             assert session.watch is not None
             session.saved, session.taken = session.taken, None
-            session.watch.values, session.watch.histograms = [], None
+            session.watch.values, session.watch.histograms = [], {}
         took = self._committed - begun
         grown = min(max(COMMIT_SECONDS, took / _COMMIT_SHARE), MOST_COMMIT_SECONDS)
         self._interval = COMMIT_SECONDS if len(self.sessions) == 1 else grown

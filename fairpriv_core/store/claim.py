@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fairpriv_core.engine.training import Histogram
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.source import ConfigJson
@@ -92,7 +93,7 @@ class Progress:
     seconds: float
     epsilon: float | None = None
     values: Sequence[tuple[int, str, float | None]] = ()
-    histograms: Mapping[str, Any] | None = None
+    histograms: Mapping[str, Histogram] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar
 
 from sqlalchemy import Connection, RowMapping, Select, delete, func, insert, select, update
 
+from fairpriv_core.engine.training import Histogram
 from fairpriv_core.errors import BadInput, Damaged
 from fairpriv_core.files.read import digest_content
 from fairpriv_core.privacy.event import EventJson, from_json
@@ -355,12 +356,11 @@ class RunStore:
         with self.database.read() as connection:
             return read_curves(connection, key, since, is_shown)
 
-    def snapshot(self, key: str) -> dict[str, Any] | None:
-        """Return the latest {"step", "epoch", "histograms": name -> edges, counts, bound, clipped}, or None."""
-        query = select(snapshot.c.step, snapshot.c.epoch, snapshot.c.histograms).where(snapshot.c.key == key)
+    def histograms(self, key: str) -> dict[str, Histogram]:
+        """Return the latest histograms of a run by what they count; {} where it has shown none."""
         with self.database.read() as connection:
-            found = connection.execute(query).mappings().first()
-        return None if found is None else dict(found)
+            stored = connection.scalar(select(snapshot.c.histograms).where(snapshot.c.key == key)) or {}
+        return {name: Histogram(**each) for name, each in stored.items()}
 
     def artifact(self, key: str, name: str) -> bytes:
         """Return a stored file of a run ("model.safetensors", "model.json"); BadInput where there is none, Damaged."""

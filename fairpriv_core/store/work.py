@@ -13,6 +13,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import (
@@ -336,9 +337,9 @@ def _store_progress(connection: Connection, claims: Claims, progress: Sequence[P
     values = [{"key": key, "step": at, "name": name, "value": x} for key, made in each for at, name, x in made.values]
     upsert(connection, metric, values)
     drawn = [
-        {"key": key, "step": made.step, "epoch": made.epoch, "histograms": dict(made.histograms)}
+        {"key": key, "step": made.step, "epoch": made.epoch, "histograms": asdict(made)["histograms"]}
         for key, made in each
-        if made.histograms is not None
+        if made.histograms
     ]
     upsert(connection, snapshot, drawn)
 
