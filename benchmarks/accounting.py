@@ -28,10 +28,8 @@ from dp_accounting.rdp import RdpAccountant
 from opacus.accountants import PRVAccountant, RDPAccountant
 from opacus.accountants.utils import get_noise_multiplier
 
-from benchmarks.contenders import Case, time_epoch
+from benchmarks.contenders import NOISE, Case, Rival, Work, build_data, time_epoch
 from benchmarks.measuring import alternate, build_parser, ratio, say, start, time_call, unwarned, write_result
-from benchmarks.rivals import Rival
-from benchmarks.shapes import NOISE, Work, build_data
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.curve import LiveEpsilon
 

@@ -21,9 +21,8 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.contenders import Case, Unseen, build_training
+from benchmarks.contenders import Case, Unseen, Work, build_data, build_images, build_training
 from benchmarks.measuring import build_parser, describe_machine, say, start, time_call, write_result
-from benchmarks.shapes import Work, build_data, build_images
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import CPU, Fitted
 from fairpriv_core.privacy.mechanism import Mechanism

@@ -3,7 +3,7 @@
     python benchmarks/images.py [--quick] [--json FILE] [--device cpu|cuda]
 
 The network is `cnn_small` on images of 28 x 28 (26,010 parameters), the batch 256. N is the plain PyTorch loop without
-privacy, Opacus its DP-SGD by per-sample gradients from hooks, on the same batches (rivals.py). Ours is an epoch of
+privacy, Opacus its DP-SGD by per-sample gradients from hooks, on the same batches (contenders.py). Ours is an epoch of
 steady state within `fit`, secret samples and noise included: `dp_sgd`, and `none`, which is N by this project's loop.
 
 Each is measured in processes of its own, in turns: what one of them makes of the allocator would be the others' gain.
@@ -25,11 +25,9 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.contenders import Case, Unseen, build_training, time_epoch
+from benchmarks.contenders import Case, Rival, Unseen, Work, build_images, build_training, time_epoch
 from benchmarks.measuring import DEVICES, ROOT, build_parser, describe_machine, ratio, say, start, write_result
 from benchmarks.memory import measure_peak
-from benchmarks.rivals import Rival
-from benchmarks.shapes import Work, build_images
 
 BATCH, ROWS, QUICK_ROWS, EPOCHS = 256, 8_192, 2_048, 5
 CASES = {name: Case(name, settings={"network": "cnn_small"}) for name in ("none", "dp_sgd")}

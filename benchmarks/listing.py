@@ -17,9 +17,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.finished import fill, list_configs
 from benchmarks.measuring import build_parser, describe_machine, say, start, write_result
 from benchmarks.store import find_stores
+from benchmarks.stored_runs import fill, list_configs
 from fairpriv_core.facts.tables import run_table
 from fairpriv_core.figures.frontier import frontier, group_by_claim
 from fairpriv_core.store.runs import RunStore, open_store

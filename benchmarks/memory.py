@@ -14,10 +14,8 @@ from typing import Any
 
 import torch
 
-from benchmarks.contenders import Case, Unseen, build_training
+from benchmarks.contenders import Case, Rival, Unseen, Work, build_data, build_training
 from benchmarks.measuring import ROOT
-from benchmarks.rivals import Rival
-from benchmarks.shapes import Work, build_data
 
 CASES = (
     Case("n"),

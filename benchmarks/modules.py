@@ -2,8 +2,8 @@
 
     python benchmarks/modules.py [--quick] [--json FILE] [--device cpu|cuda]
 
-Modules are those of networks.py. Opacus' loop is rivals.py's: GradSampleModule and DPOptimizer on Poisson samples in
-memory; what oneDNN keeps of compiled primitives is bounded alike for both. Ours is an epoch of steady state within
+Modules are those of networks.py. Opacus' loop is contenders.py's: GradSampleModule and DPOptimizer on Poisson samples
+in memory; what oneDNN keeps of compiled primitives is bounded alike for both. Ours is an epoch of steady state within
 `fit`, secret samples and noise included. Each is measured in processes of its own, in turns; memory is what training
 took above the data.
 """
@@ -24,11 +24,9 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.contenders import Case, Unseen, build_training, time_epoch
+from benchmarks.contenders import Case, Rival, Unseen, Work, build_data, build_images, build_training, time_epoch
 from benchmarks.measuring import DEVICES, ROOT, build_parser, describe_machine, ratio, say, start, write_result
 from benchmarks.memory import measure_peak
-from benchmarks.rivals import Rival
-from benchmarks.shapes import Work, build_data, build_images
 
 ROWS, QUICK_ROWS, EPOCHS = 8_192, 2_048, 5
 MODULES, BATCHES = ("normed", "block", "cnn"), (64, 256, 1024)

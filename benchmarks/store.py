@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.measuring import build_parser, describe_machine, say, start, write_result
 from benchmarks.postgres import MISSING, find_programs, serve_postgres
-from benchmarks.traffic import build_draft, finish_run, list_runs, take_run, write_step
+from benchmarks.stored_runs import build_draft, finish_run, list_runs, take_run, write_step
 from fairpriv_core.errors import StoreError
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.store.runs import RunStore, open_store
@@ -98,7 +98,7 @@ def style(store: RunStore, key: str) -> None:
     store.row(key)
     store.record(key)
     store.metrics(key)
-    store.snapshot(key)
+    store.histograms(key)
 
 
 def measure(place: str, draft: RunRecord, *, kind: str, pace: float, seconds: float) -> dict[str, Any]:

@@ -7,7 +7,8 @@
 * figure 2: DP-FERMI's Figure 2, 600 logistic regressions (4 noise levels x 10 multipliers x 15 seeds, likewise); models
   of one seed share its secret Poisson samples, so that the joint cost holds for all of them (analyst only).
 * mlps: 32 networks of 2 x 64 at batch 256, Bank's shape, each with a seed and batches of its own.
-* workers: such networks in two processes against one (wall time; worth nothing on a busy machine).
+* workers: the same chunks of such networks by two processes against one, timed on the wall's clock. A worker has
+  imported everything and built its data before the clock starts. With one free core the figure says nothing.
 
 Opacus trains the same network by DP-SGD on batches in memory: less work than DP-FERMI takes there. Both sides are
 timed in turns and scaled: Opacus from one model's epochs, ours from what a fit of a few epochs takes at its start and
@@ -18,22 +19,23 @@ the models' secret streams is outside the clock.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from subprocess import PIPE, Popen
+from typing import IO, Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import numpy as np
+import torch
 
-from benchmarks.contenders import Case, Unseen, build_training
-from benchmarks.measuring import DEVICES, alternate, build_parser, ratio, read_clock, say, start, write_result
-from benchmarks.rivals import Rival
-from benchmarks.shapes import Work, build_data
-from benchmarks.workers import measure_workers
+from benchmarks.contenders import Case, Rival, Unseen, Work, build_data, build_training
+from benchmarks.measuring import DEVICES, ROOT, alternate, build_parser, ratio, read_clock, say, start, write_result
 from fairpriv_core.engine.training import Training, Unwatched
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
@@ -41,6 +43,8 @@ from fairpriv_core.privacy.randomness import Randomness
 SEEDS = 15
 TOGETHER = 80  # logistic regressions in one loop, as `fairpriv sweep` divides 600: their arrays stay at hand
 _EPOCHS, _OPACUS_EPOCHS = 6, 3  # of a scaled measurement
+WORKERS_CASE, CHUNK, CHUNKS = Case("pf_ld", "proved"), 32, 2
+_WORKER = "worker"
 Trainings = Callable[[], list[Training]]  # what K models are given
 
 
@@ -152,7 +156,67 @@ def collect(sweeps: Sequence[Sweep], *, rounds: int, full: bool) -> list[dict[st
     return lines
 
 
+def measure_workers(*, rows: int | None, epochs: int, models: int = CHUNK, rounds: int = 3) -> dict[str, Any]:
+    """Return the wall seconds of one worker and of two, the best of `rounds` of each, and the ratio."""
+    taken: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(rounds):
+        for workers, found in taken.items():
+            task = [str(rows or 0), str(epochs), str(models)]
+            found.append(time_workers(workers, task, chunks=CHUNKS // workers))
+    one, two = min(taken[1]), min(taken[2])
+    return {
+        "method": WORKERS_CASE.method,
+        "variant": WORKERS_CASE.variant,
+        "models": CHUNKS * models,
+        "epochs": epochs,
+        "one_seconds": round(one, 2),
+        "two_seconds": round(two, 2),
+        "speed_up": round(one / two, 3),
+    }
+
+
+def train_chunks(rows: str, epochs: str, models: str) -> None:
+    """Train a chunk for each line of standard input."""
+    torch.set_num_threads(1)
+    task = Work(build_data("bank", rows=int(rows) or None), 2, 256)
+    methods = [WORKERS_CASE.build(task, epochs=int(epochs))] * int(models)
+    print("ready", flush=True)
+    for _line in sys.stdin:
+        trainings = [build_training(Unwatched(), seed=seed) for seed in range(len(methods))]
+        type(methods[0]).fit_many(methods, [task.data] * len(methods), trainings)
+
+
+def time_workers(count: int, task: list[str], *, chunks: int) -> float:
+    """Return the wall seconds that `count` processes take for so many chunks each, counted from when all are ready.
+
+    `task` is what `train_chunks` takes. RuntimeError if a worker fails.
+    """
+    command = [sys.executable, "-m", "benchmarks.sweep", _WORKER, *task]
+    with ExitStack() as held:
+        workers = [
+            held.enter_context(Popen(command, cwd=ROOT, stdin=PIPE, stdout=PIPE, text=True)) for _ in range(count)
+        ]
+        ready = [_stream(worker.stdout).readline() for worker in workers]
+        began = time.perf_counter()
+        for worker in workers if all(ready) else []:
+            _stream(worker.stdin).write("chunk\n" * chunks)
+        for worker in workers:
+            _stream(worker.stdin).close()
+        codes = [worker.wait() for worker in workers]
+        taken = time.perf_counter() - began
+    if any(codes):
+        raise RuntimeError(f"a worker failed: exit codes {codes}")
+    return taken
+
+
+def _stream(pipe: IO[str] | None) -> IO[str]:
+    assert pipe is not None
+    return pipe
+
+
 def main() -> None:
+    if sys.argv[1:2] == [_WORKER]:
+        return train_chunks(*sys.argv[2:])
     parser = build_parser(__doc__)
     parser.add_argument("--device", choices=DEVICES, default="cpu")
     parser.add_argument("--full", action="store_true", help="train ours to the end instead of scaling it")

@@ -3,7 +3,7 @@
     python benchmarks/table1.py [--quick] [--json FILE] [--device cpu|cuda]
 
 The paper (Tran, Fioretto and Van Hentenryck, 2021) times an epoch on the Bank data for N (neither private nor fair),
-F-LD (fair), P (private) and PF-LD (both). Here N is the plain PyTorch loop and Opacus its DP-SGD (rivals.py); the
+F-LD (fair), P (private) and PF-LD (both). Here N is the plain PyTorch loop and Opacus its DP-SGD (contenders.py); the
 paper's P, which clips and noises each record's gradient and pursues nothing, is `dp_sgd`, here and in Opacus; F-LD is
 `f_ld`, PF-LD `pf_ld` in both variants, and `none` is N by this project's own loop. Ours is an epoch of steady state
 within `fit`, dual update included. `ratio_watched` adds what a run shows on the dashboard after each epoch.
@@ -24,12 +24,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.contenders import Case, time_epoch
+from benchmarks.contenders import Case, Rival, Work, build_data, time_epoch
 from benchmarks.measuring import DEVICES, alternate, build_parser, describe_machine, ratio, say, start, write_result
 from benchmarks.memory import CASES as MEMORY_CASES
 from benchmarks.memory import measure_memory
-from benchmarks.rivals import Rival
-from benchmarks.shapes import Work, build_data
 
 TABLE = (
     Case("none"),

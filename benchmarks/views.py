@@ -21,9 +21,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.finished import add_long_run, fill, mix_configs
 from benchmarks.measuring import ROOT, build_parser, describe_machine, say, start, write_result
 from benchmarks.store import find_stores
+from benchmarks.stored_runs import add_long_run, fill, mix_configs
 from fairpriv_core.store.runs import open_store
 
 RUNS, POINTS = 10_000, 1_000_000

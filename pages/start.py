@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from fairpriv_core.figures.start import StartResults
+from fairpriv_core.figures.start import StartResults, draw_costs, format_settings, read_start_results
 from fairpriv_core.methods.catalog import DEFAULT_METHOD
 from fairpriv_core.runs.supervisor import SCHEDULER
 from fairpriv_core.store.mode import is_demo, is_open
+from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.epsilon import choose_epsilon, explain_epsilon
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.reference import write_config
-from pages.widgets.shared.results import show_results, shown_results
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, enter, publish
 
@@ -35,14 +35,14 @@ def show() -> None:
         st.markdown(
             f"On your own table or a public one. Everything runs on {place}; a proved ε is one that the code keeps."
         )
-    results = shown_results()
+    results = _read_results()
     _offer_ways(results)
     left, right = st.columns([3, 7], gap="large")
     with left:
         epsilon = choose_epsilon(help=_HELP, delta=results.delta)
         explain_epsilon(epsilon, results.delta, "attribute", of=results.data["sensitive"])
     with right:
-        show_results(results, epsilon)
+        _show_results(results, epsilon)
     publish(("epsilon",))
 
 
@@ -78,6 +78,26 @@ def _draw_card(
     return place.button(
         f"**{plain(title)}** →  \n{plain(text)}", key=key, type=kind, disabled=disabled, width="stretch"
     )
+
+
+@st.cache_data
+def _read_results() -> StartResults:
+    """Return the committed results."""
+    return read_start_results()
+
+
+def _show_results(results: StartResults, epsilon: float) -> None:
+    """Draw what privacy and fairness cost, with the budget `epsilon` marked, and what makes the results again."""
+    show_figure(draw_costs(results, epsilon), "start_trade_off", headed=True)
+    with st.expander("How these results were made", key="start_made"):
+        st.markdown(
+            f"{len(results.outcomes)} runs of this software on {plain(results.made)}, with seeds "
+            f"{', '.join(f'{seed:d}' for seed in sorted({run.seed for run in results.outcomes}))}. "
+            "This makes the file again:"
+        )
+        st.code(results.command, language="sh")
+        differing = format_settings(results).items()
+        st.markdown("\n".join(f"- **{plain(title)}**: {plain(settings)}" for title, settings in differing))
 
 
 show()

@@ -78,7 +78,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
         "fairpriv_core/files/*",
         "fairpriv_core/data/*",
         "fairpriv_core/papers/results.py",
-        "benchmarks/files.py",
+        "benchmarks/scale.py",
         "examples/make_adult.py",
         "examples/make_papers_results.py",
     ),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.finished import SEEDS, fill, list_configs
 from benchmarks.listing import time_listing
+from benchmarks.stored_runs import SEEDS, fill, list_configs
 from fairpriv_core.facts.tables import run_table
 from fairpriv_core.store.runs import open_store
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import files, scale
+from benchmarks import scale
 
 TINY = 2_048
 
@@ -21,6 +21,6 @@ def test_scale_compares_each_size_with_100_000_rows(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.long
 def test_a_file_s_training_is_watched(tmp_path: Path) -> None:
-    found = files.train_file(tmp_path, "parquet", 2 * TINY)
+    found = scale.train_file(tmp_path, "parquet", 2 * TINY)
     assert found["features"] == 106
     assert found["VmHWM"] > found["RssAnon"] > 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.finished import SEEDS, add_long_run, fill, mix_configs
+from benchmarks.stored_runs import SEEDS, add_long_run, fill, mix_configs
 from benchmarks.views import view
 from fairpriv_core.facts.tables import run_table
 from fairpriv_core.store.runs import open_store

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from benchmarks import accounting, gpu, images, modules, report, sweep, table1
-from benchmarks.contenders import Case
+from benchmarks.contenders import SHAPES, Case, Work, build_data
 from benchmarks.measuring import build_parser, start, write_result
-from benchmarks.shapes import SHAPES, Work, build_data
-from benchmarks.workers import time_workers
+from benchmarks.sweep import time_workers
 
 TINY = 2_048
 

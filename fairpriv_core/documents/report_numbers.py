@@ -35,7 +35,6 @@ RATES = {
 _COMPARED = {**RATES, "positive_predictive_value": "positive predictive value"}  # the last where a notion compares it
 Point = tuple[Chosen[Kind], Mean, Mean]
 _HEAD = ("run", "accuracy %", "± acc.", "gap pp", "± gap", "seeds")
-_PAID_HEAD = ("run", "accuracy %", "± acc.", "gap pp", "± gap", "seeds")
 CONSTANT = "always the same answer"
 _NEAR = 0.03  # of an axis of accuracy: two names nearer than that are printed over each other
 _CLASS_HEAD = ("class", "test rows", "accuracy %", "decided %")
@@ -66,7 +65,7 @@ def paid_rows(chosen: Sequence[Chosen[Kind]]) -> Table:
         cells = (*_show_paid(setting, "accuracy", measured.accuracy), *_show_paid(setting, notion.metric, measured.gap))
         rows.append((setting.name, *cells, len(setting.runs)))
     words = "±: half of the 95 % interval, over seeds, or of one run over the sampling of its test rows and the noise."
-    return Table(_PAID_HEAD, tuple(rows), f"Numbers without the words “with noise” are exact. {words}")
+    return Table(_HEAD, tuple(rows), f"Numbers without the words “with noise” are exact. {words}")
 
 
 def _show_paid(setting: Chosen[Kind], name: str, mean: Mean) -> tuple[Cell, Value]:

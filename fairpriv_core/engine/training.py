@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,10 +34,10 @@ class Histogram:
     it is not the same for all rows, `bound` is the largest, and `bounds` has those of each group.
     """
 
-    edges: tuple[float, ...]
-    counts: Mapping[str, tuple[int, ...]]
+    edges: Sequence[float]
+    counts: Mapping[str, Sequence[int]]
     bound: float | None = None
-    bounds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    bounds: Mapping[str, Sequence[float]] = field(default_factory=dict)
     clipped: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairpriv_core.plain import Json
+from fairpriv_core.engine.training import Histogram
 from fairpriv_core.records.release import Kind, kind_of_curve
 
 Curves = Mapping[str, tuple[Sequence[float], Sequence[float | None]]]  # name -> (steps, values)
@@ -36,10 +36,10 @@ class Diagnosis:
     bound: float | None = None
 
 
-def diagnose(curves: Curves, histograms: Json, *, published: bool) -> list[Diagnosis]:
+def diagnose(curves: Curves, histograms: Mapping[str, Histogram], *, published: bool) -> list[Diagnosis]:
     """Return what the curves and the latest histograms of a run tell, the worst first.
 
-    `histograms` are of `store.snapshot`, by quantity. `published`: everybody has the rows.
+    `histograms` are by quantity. `published`: everybody has the rows.
     """
     rules: tuple[Callable[[_Looks], Diagnosis | None], ...] = (
         _find_divergence,
@@ -56,7 +56,7 @@ def diagnose(curves: Curves, histograms: Json, *, published: bool) -> list[Diagn
 @dataclass(frozen=True)
 class _Looks:
     curves: Curves
-    histograms: Json
+    histograms: Mapping[str, Histogram]
     published: bool
 
     def latest(self, name: str, count: int = _LATEST) -> list[float | None]:
@@ -127,10 +127,10 @@ def _find_idle_bound(looks: _Looks) -> Diagnosis | None:
     shares = [looks.latest(name, 1)[0] for name in looks.named("clipped/gradient_norm/")]
     if not shares or not looks.adds_noise or any(share is None or share > _FREE for share in shares):
         return None
-    histogram = looks.histograms.get("gradient_norm", {})
-    bound = _find_quantile(histogram, _CUTS_FEW) if looks.published else None
+    histogram = looks.histograms.get("gradient_norm")
+    bound = _find_quantile(histogram, _CUTS_FEW) if histogram and looks.published else None
     said = "No gradient reaches the clipping bound, and noise grows with it. A smaller bound adds less noise."
-    helps = None if bound is None or bound >= histogram["bound"] else bound
+    helps = bound if histogram and bound and histogram.bound and bound < histogram.bound else None
     return Diagnosis(said, "Abadi et al. 2016: noise is proportional to the bound", looks.kind("clipped/"), bound=helps)
 
 
@@ -143,9 +143,9 @@ def _find_lost_lengths(looks: _Looks) -> Diagnosis | None:
     return Diagnosis(said, "Bu et al. 2023: under strong noise that may be right", looks.kind("clipped/"), wrong=False)
 
 
-def _find_quantile(histogram: Json, share: float) -> float | None:
+def _find_quantile(histogram: Histogram, share: float) -> float | None:
     """Return the edge below which `share` of all rows lie; None where they lie in the last bin, which has no end."""
-    counts = np.sum(list(histogram.get("counts", {}).values()), axis=0)
+    counts = np.sum(list(histogram.counts.values()), axis=0)
     below = np.cumsum(counts) / max(1, np.sum(counts))
     place = int(np.searchsorted(below, share))
-    return float(histogram["edges"][place + 1]) if np.size(counts) and place < len(below) - 1 else None
+    return float(histogram.edges[place + 1]) if np.size(counts) and place < len(below) - 1 else None

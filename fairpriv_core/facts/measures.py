@@ -12,7 +12,7 @@ from typing import Generic, Literal, TypeVar
 import numpy as np
 
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.notions.rates import TWO
+from fairpriv_core.notions.metrics import count_decisions
 from fairpriv_core.plain import Json
 from fairpriv_core.records.record import accuracy_is_public
 from fairpriv_core.records.release import Kind
@@ -106,16 +106,3 @@ def find_kinds(record: Json) -> tuple[Kind, Kind]:
     return (
         "public" if accuracy_is_public(record["threat_model"], record["epsilon"], uses_group=uses_group) else "raw"
     ), "raw"
-
-
-def count_decisions(measured: Json) -> np.ndarray:
-    """Return the counts (k, l, l) over group, label and decision of a record's `metrics`."""
-    groups = measured["groups"]
-    if "confusion" in groups[0]:
-        return np.array([group["confusion"] for group in groups])
-    counts = np.zeros((len(groups), TWO, TWO), dtype=np.int64)
-    for table, group in zip(counts, groups, strict=True):
-        positives, selected = group["positives"], group["selected"]
-        both = (group["correct"] - group["size"] + positives + selected) // 2  # rightly selected
-        table[:] = [[group["size"] - positives - selected + both, selected - both], [positives - both, both]]
-    return counts

@@ -9,12 +9,11 @@ from typing import Literal
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.compare import Compared, fold_groups
 from fairpriv_core.facts.tables import TableRow
-from fairpriv_core.figures.figure import Axis, FigureData, Panel, Series, Value
-from fairpriv_core.figures.figures import ACCURACY, GroupRates, group_bars
+from fairpriv_core.figures.figure import Axis, FigureData, Panel, Series
+from fairpriv_core.figures.figures import ACCURACY, GroupRates, group_bars, percent_ends
 from fairpriv_core.figures.mixing import CAPTION, draw_mixing_line
 from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.figures.styles import count_earlier
-from fairpriv_core.stats import Mean
 from fairpriv_core.text import in_percent, percent_text, points_text
 
 _OVER_SEEDS = "Bars: mean over seeds; whiskers: 95 % interval of that mean, of one seed the 95 % Wilson interval."
@@ -54,8 +53,8 @@ def compare_groups(compared: Sequence[Compared], *, rate: str, of: Literal["grou
 def _point(one: Compared, variation: int) -> Series:
     accuracy, gap = one.row.accuracy, one.row.gap
     known = gap.mean is not None
-    low, high = _ends(accuracy)
-    left, right = _ends(gap)
+    low, high = percent_ends([accuracy])
+    left, right = percent_ends([gap])
     return Series(
         one.label,
         "points",
@@ -69,12 +68,6 @@ def _point(one: Compared, variation: int) -> Series:
         variation=variation,
         text=(one.letter,) if known else (),
     )
-
-
-def _ends(mean: Mean) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
-    if mean.low is None or mean.high is None:
-        return (), ()
-    return (100 * max(0.0, mean.low),), (100 * min(1.0, mean.high),)
 
 
 def _describe(one: Compared) -> str:

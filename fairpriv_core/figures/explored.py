@@ -10,8 +10,8 @@ from fairpriv_core.facts.grid import Expected
 from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Series
-from fairpriv_core.figures.figures import GroupRates, group_bars
-from fairpriv_core.figures.frontier import ACCURACY, END_NAMES, Wanted, draw_end, draw_ends
+from fairpriv_core.figures.figures import ACCURACY, GroupRates, group_bars
+from fairpriv_core.figures.frontier import END_NAMES, Wanted, draw_end, draw_ends
 from fairpriv_core.figures.origin import ALL_RAW, PUBLIC
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.notions.catalog import notions

@@ -10,10 +10,19 @@ from fairpriv_core.facts import wording
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 from fairpriv_core.figures.origin import ALL_RAW, PUBLIC, Origin
 from fairpriv_core.figures.styles import count_earlier
+from fairpriv_core.stats import Mean
 from fairpriv_core.text import delta_text, epsilon_text, in_percent, number_text
 
 EPSILON_AXIS = Axis("Privacy budget ε", log=True)
 ACCURACY = Axis("Accuracy", "%")
+
+
+def percent_ends(means: Sequence[Mean]) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+    """Return the low and the high ends of the intervals, within 0 and 100 %; empty where none has an interval."""
+    if all(mean.low is None for mean in means):
+        return (), ()
+    low = tuple(None if mean.low is None else 100 * max(0.0, mean.low) for mean in means)
+    return low, tuple(None if mean.high is None else 100 * min(1.0, mean.high) for mean in means)
 
 
 @dataclass(frozen=True)

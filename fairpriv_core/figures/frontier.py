@@ -1,4 +1,4 @@
-"""Accuracy against gap against ε: in two dimensions with a panel for each claim, and in three for one claim."""
+"""Accuracy against gap at each ε, with a panel for each claim."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.tables import REPLAYED, TableRow
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Region, Series, Value
+from fairpriv_core.figures.figures import ACCURACY, percent_ends
 from fairpriv_core.figures.heatmap import find_varying
 from fairpriv_core.figures.mixing import CAPTION, draw_mixing_line, find_plain
 from fairpriv_core.figures.origin import find_origin_of_rows
@@ -24,7 +25,6 @@ MOST_DOMINATED = 600
 _MOST_WHISKERS = 24
 _MOST_LABELS = 60
 _MOST_JOINED = 120
-ACCURACY = Axis("Accuracy", "%")
 #: what stands at the ends of the mixing line
 END_NAMES = ("one answer for all", "no privacy, no fairness")
 
@@ -267,10 +267,8 @@ def _draw(method: str, rows: Sequence[TableRow], panel: int, details: Mapping[st
 
 def _with_whiskers(series: Series, rows: Sequence[TableRow]) -> Series:
     """Return the points with their intervals, kept within what accuracy and gap can be."""
-    if all(row.accuracy.low is None for row in rows):
-        return series
-    ends = [[_end(each) for each in (row.accuracy.low, row.accuracy.high, row.gap.low, row.gap.high)] for row in rows]
-    low, high, left, right = (tuple(values) for values in zip(*ends, strict=True))
+    low, high = percent_ends([row.accuracy for row in rows])
+    left, right = percent_ends([row.gap for row in rows])
     return replace(series, low=low, high=high, x_low=left, x_high=right)
 
 
@@ -337,7 +335,3 @@ def _describe(claims: Claims, what: str) -> str:
         ]
         parts.append(f"{claim.title}: {len(best)} settings not dominated: {'; '.join(settings)}")
     return f"{what}. " + ". ".join(parts) + "."
-
-
-def _end(share: Value) -> Value:
-    return None if share is None else 100 * min(max(share, 0.0), 1.0)

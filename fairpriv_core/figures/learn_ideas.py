@@ -10,6 +10,7 @@ from itertools import pairwise
 from fairpriv_core.bench.costs import fold_costs, measure_costs
 from fairpriv_core.bench.lines import KEPT, read_lines
 from fairpriv_core.bench.suite import read_suite
+from fairpriv_core.engine.training import Histogram
 from fairpriv_core.figures import learn
 from fairpriv_core.figures.audits import demonstration_bars, read_audit_results
 from fairpriv_core.figures.bench import draw_bench_costs
@@ -64,7 +65,7 @@ def clipping_example() -> FigureData:
     edges = [3.0 * edge / _BINS for edge in range(_BINS + 1)]
     counts = {name: [round(1000 * share) for share in _bin(edges, scale)] for name, scale in _SCALES.items()}
     clipped = {name: _beyond(_BOUND, scale) for name, scale in _SCALES.items()}
-    histogram = {"edges": edges, "counts": counts, "bound": _BOUND, "clipped": clipped}
+    histogram = Histogram(edges, counts, bound=_BOUND, clipped=clipped)
     drawn = clipping_histogram(histogram, quantity="gradient_norm", symbol="C", origin=PUBLIC)
     return replace(
         drawn,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
+from fairpriv_core.engine.training import Histogram
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.grid import Expected
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
@@ -292,36 +292,34 @@ def live_epsilon(
 
 
 def clipping_histogram(
-    histogram: Mapping[str, Any], *, quantity: str, symbol: str | None = None, origin: Origin = ALL_RAW
+    histogram: Histogram, *, quantity: str, symbol: str | None = None, origin: Origin = ALL_RAW
 ) -> FigureData:
     """How far rows reach, and what the clipping bound cuts off, one panel a group; of many groups the most clipped.
 
-    `histogram` is the JSON of `methods/base.Histogram`: edges (bins + 1), counts and clipped by group, bound.
     `quantity` is "gradient_norm" (bound C_p) or "output" (bound C_d); `symbol` names another bound, such as C.
     Without a bound, where the method clips nothing, no words speak of clipping.
     """
     title, x, usual, words = _QUANTITIES[quantity]
     symbol = symbol or usual
-    clipped = histogram.get("clipped") or {}
-    names = sorted(histogram["counts"], key=lambda name: -(clipped.get(name) or 0.0))
-    shown = [name for name in histogram["counts"] if name in names[:MAX_GROUPS]]  # in an order that never changes
+    clipped = histogram.clipped
+    names = sorted(histogram.counts, key=lambda name: -(clipped.get(name) or 0.0))
+    shown = [name for name in histogram.counts if name in names[:MAX_GROUPS]]  # in an order that never changes
     hidden = len(names) - MAX_GROUPS
-    bound = histogram.get("bound")
     series, panels = [], []
     for index, name in enumerate(shown):
-        counts = histogram["counts"][name]
+        counts = histogram.counts[name]
         size = max(1, sum(counts))
         shares = tuple(100 * count / size for count in counts)
-        series.append(Series(name, "histogram", tuple(histogram["edges"]), shares, style="part", panel=index))
+        series.append(Series(name, "histogram", tuple(histogram.edges), shares, style="part", panel=index))
         panels.append(Panel(Axis("Rows", "%"), _clipped_words(name, clipped.get(name), size)))
     said = "; ".join(panel.title for panel in panels)
-    less = "are not shown" if bound is None else "are clipped less and not shown"
+    less = "are not shown" if histogram.bound is None else "are clipped less and not shown"
     more = f" {hidden} more groups {less}." if hidden > 0 else ""
-    cut = "" if bound is None else f"; what lies right of {symbol} is clipped"
+    cut = "" if histogram.bound is None else f"; what lies right of {symbol} is clipped"
     return FigureData(
         name=f"clipping_{quantity}",
         title=f"{title} by group",
-        x=replace(x, range=(float(histogram["edges"][0]), float(histogram["edges"][-1]))),
+        x=replace(x, range=(histogram.edges[0], histogram.edges[-1])),
         panels=tuple(panels),
         series=tuple(series),
         caption=f"Share of each group's rows by {words}{cut}. The last bar holds all beyond.{more}",
@@ -331,13 +329,12 @@ def clipping_histogram(
     )
 
 
-def _mark_bounds(histogram: Mapping[str, Any], groups: Sequence[str], symbol: str | None) -> Iterator[Reference]:
+def _mark_bounds(histogram: Histogram, groups: Sequence[str], symbol: str | None) -> Iterator[Reference]:
     """Yield a line at what clips the value; where it is not the same for all, at those of each group in its panel."""
-    bound, own = histogram.get("bound"), histogram.get("bounds") or {}
-    if bound is not None and not own:
-        yield Reference(bound, f"{symbol} = {number_text(bound)}")
+    if histogram.bound is not None and not histogram.bounds:
+        yield Reference(histogram.bound, f"{symbol} = {number_text(histogram.bound)}")
     for panel, name in enumerate(groups):
-        for each in own.get(name, ()):
+        for each in histogram.bounds.get(name, ()):
             yield Reference(each, f"{symbol} = {number_text(each)}", panel=panel)
 
 

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.tables import TableRow
-from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Region, Series, Value, line
-from fairpriv_core.figures.figures import ACCURACY, EPSILON_AXIS, list_values
+from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Region, Series, line
+from fairpriv_core.figures.figures import ACCURACY, EPSILON_AXIS, list_values, percent_ends
 from fairpriv_core.figures.frontier import Wanted, format_point
 from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.grouping import group_by
 from fairpriv_core.methods.catalog import place_method
-from fairpriv_core.stats import Mean
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import epsilon_text, in_percent
 
 _MOST_FAINT = 60
 _FAINT = "Bold: of each method the setting that meets your gap most often, and of several the most accurate."
@@ -110,12 +109,11 @@ def _draw(curve: Curve, panel: int, span: tuple[float, float], *, labelled: bool
     points = [(row.epsilon, mean, row) for row, mean in zip(curve.rows, means, strict=True) if row.epsilon is not None]
     if not points:
         points = [(end, means[0], curve.first) for end in span]
-    low, high = ((), ()) if faint else _ends([mean for _, mean, _ in points])
+    low, high = ((), ()) if faint else percent_ends([mean for _, mean, _ in points])
     drawn = line(
         curve.name,
         [at for at, _, _ in points],
-        [mean.mean for _, mean, _ in points],
-        scale=100,
+        [in_percent(mean.mean) for _, mean, _ in points],
         low=low,
         high=high,
         style=curve.first.method,
@@ -134,14 +132,6 @@ def _draw(curve: Curve, panel: int, span: tuple[float, float], *, labelled: bool
 
 def _shade(wanted: Wanted) -> tuple[Region, ...]:
     return Region(0, y=(100 * wanted.accuracy, None)), Region(1, y=(None, 100 * wanted.gap))
-
-
-def _ends(means: Sequence[Mean]) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
-    """Return the ends of the intervals within [0, 1]; empty where none has an interval."""
-    if all(mean.low is None for mean in means):
-        return (), ()
-    low = tuple(None if mean.low is None else max(0.0, mean.low) for mean in means)
-    return low, tuple(None if mean.high is None else min(1.0, mean.high) for mean in means)
 
 
 def _find_span(rows: Sequence[TableRow]) -> tuple[float, float]:

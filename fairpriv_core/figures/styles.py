@@ -126,20 +126,8 @@ def fill(color: str, opacity: float) -> str:
     return f"rgba({red},{green},{blue},{opacity})"
 
 
-def contrast(one: str, other: str) -> float:
-    """Return the contrast ratio of two "#RRGGBB" colours, 1 to 21 (WCAG 2)."""
-    high, low = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
-
-
 def _channels(color: str) -> tuple[int, int, int]:
     return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
-
-
-def _luminance(color: str) -> float:
-    shares = [value / 255 for value in _channels(color)]
-    linear = [s / 12.92 if s <= 0.03928 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def count_earlier(names: Sequence[str]) -> list[int]:

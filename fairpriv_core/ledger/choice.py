@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.ledger.selection import choose_seen, choose_threshold, take_epsilon, why_not
-from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.store.candidates import Candidates
 from fairpriv_core.store.runs import RunStore
 
@@ -82,7 +81,7 @@ def keep_run(store: RunStore, key: str) -> None:
 def withdraw(store: RunStore, lost: Sequence[Lost]) -> None:
     """Write down that runs were chosen by raw numbers: they have no epsilon from then on. BadInput beyond a cap."""
     for each in lost:
-        take_epsilon(store, each.lose, sorted(each.among.all), delta=DEFAULT_DELTA)
+        take_epsilon(store, each.lose, sorted(each.among.all))
 
 
 def take_threshold(store: RunStore, key: str, threshold: float) -> str | None:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.roles import parse_sensitive
 from fairpriv_core.data.table_schema import find_stated
 from fairpriv_core.files.read import read_table
 from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
-from fairpriv_core.privacy.event import Events, to_json
+from fairpriv_core.privacy.event import EventJson, Events, to_json
 from fairpriv_core.privacy.ledger import LedgerEntry, Total, composable, compose, costs
 from fairpriv_core.privacy.rdp import Cap, read_gauge
 from fairpriv_core.records.ledger_entry import call_data, identify_data, list_sensitive, record_posting
@@ -54,7 +54,7 @@ class ProtectedReport(TypedDict):
     epsilon: float | None
     epsilon_planned: float | None
     reason: str | None
-    event: list[dict[str, Any]]
+    event: list[EventJson]
     runs: list[str]
     cap: CapReport | None
 

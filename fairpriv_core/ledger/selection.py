@@ -23,6 +23,7 @@ import numpy as np
 from fairpriv_core.data.problem import DataJson
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.metrics import count_decisions
 from fairpriv_core.notions.notion import Notion, say_undefined
 from fairpriv_core.notions.rates import rates_of, sum_rate
 from fairpriv_core.privacy.calibrate import calibrate
@@ -114,25 +115,19 @@ def select_run(store: RunStore, keys: Sequence[str], criterion: Criterion, *, wi
     return _charge_raw(store, [candidates[index]], candidates, request, shown)
 
 
-def choose_seen(store: RunStore, key: str, among: Sequence[str], *, delta: float = DEFAULT_DELTA) -> None:
+def choose_seen(store: RunStore, key: str, among: Sequence[str]) -> None:
     """Write down that a person chose the run `key` of `among` by numbers that were released; it costs nothing."""
     candidates = _read(store, [key, *among])
-    request: ChoiceRequest = {
-        "keys": sorted({key, *among}),
-        "by": "released",
-        "metric": None,
-        "epsilon": None,
-        "delta": delta,
-    }
-    _charge_nothing(store, candidates, 0, request)
+    keys = sorted({key, *among})
+    _charge_nothing(store, candidates, 0, _request_by_sight(keys, "released"))
 
 
-def take_epsilon(store: RunStore, keys: Sequence[str], among: Sequence[str], *, delta: float = DEFAULT_DELTA) -> None:
+def take_epsilon(store: RunStore, keys: Sequence[str], among: Sequence[str]) -> None:
     """Write down that runs `keys` were chosen of `among` by raw numbers: they have no epsilon from then on.
 
     BadInput, and nothing is written, beyond a cap.
     """
-    request: ChoiceRequest = {"keys": list(among), "by": "raw", "metric": None, "epsilon": None, "delta": delta}
+    request = _request_by_sight(among, "raw")
     for key in keys:
         if store.owner not in (None, store.row(key).owner):
             raise BadInput(f"run {key} is someone else's: only they can take its epsilon.", field="key")
@@ -141,6 +136,11 @@ def take_epsilon(store: RunStore, keys: Sequence[str], among: Sequence[str], *, 
     for threat_model in dict.fromkeys(each.posting.entry.threat_model for each in taken):
         alike = [each for each in taken if each.posting.entry.threat_model == threat_model]
         _charge_raw(store, alike, alike, request)
+
+
+def _request_by_sight(keys: Sequence[str], by: str) -> ChoiceRequest:
+    """Return the request of a choice that a person made by what they saw."""
+    return {"keys": list(keys), "by": by, "metric": None, "epsilon": None, "delta": DEFAULT_DELTA}
 
 
 def choose_threshold(store: RunStore, key: str, threshold: float) -> str | None:
@@ -329,7 +329,7 @@ def _choose_noisily(
     planned = plan_choice(epsilon=criterion.epsilon, delta=criterion.delta)
     store.ledger.check(_posting(candidates, planned, None))
     mechanism = Mechanism(Randomness.fresh())
-    counts = [read_counts(each.metrics["groups"]) for each in candidates]
+    counts = [count_decisions(each.metrics) for each in candidates]
     index = choose_noisily(counts, notion, threat_model=threat_model, planned=planned, mechanism=mechanism)
     posting = _posting(candidates, mechanism.events, None)
     if index is None:
@@ -405,20 +405,6 @@ def plan_choice(*, epsilon: float, delta: float) -> Events:
     choice = RandomizedResponse(_CHOICE * epsilon)
     noise = calibrate(lambda level: (Gaussian(level), choice), epsilon=epsilon, delta=delta)
     return (Gaussian(noise), choice)
-
-
-def read_counts(groups: Sequence[Mapping[str, Any]]) -> np.ndarray:
-    """Return the counts (k, l, l) over group, label and decision that a record's `metrics["groups"]` came from."""
-    cells = []
-    for group in groups:
-        if "confusion" in group:
-            cells.append(group["confusion"])
-            continue
-        positives, negatives = group["positives"], group["size"] - group["positives"]
-        right = round((group["true_positive_rate"] or 0.0) * positives)
-        wrong = round((group["false_positive_rate"] or 0.0) * negatives)
-        cells.append([[negatives - wrong, wrong], [positives - right, right]])
-    return np.array(cells, dtype=np.int64)
 
 
 def choose_noisily(

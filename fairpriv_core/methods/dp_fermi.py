@@ -74,15 +74,7 @@ class DpFermi(Private, TrainsByRule):
     variant: str = fields.shared("variant")
     epochs: int = fields.shared("epochs")
     batch_size: int = fields.shared("batch_size", 512)
-    sampling_rate: float | None = parameter(
-        None,
-        "Sampling rate q",
-        "Chance of each row to be in a step's secret sample (proved variant); empty: batch size / rows.",
-        low=1e-4,
-        high=1.0,
-        log=True,
-        expert=True,
-    )
+    sampling_rate: float | None = fields.shared("sampling_rate")
     learning_rate: float = fields.shared("learning_rate", 0.008)
     optimizer: str = fields.shared("optimizer")
     hidden_layers: int = fields.shared("hidden_layers")

@@ -110,6 +110,3 @@ class DpsgdFPublishedRule(DpsgdFRule):
 
     def statistics(self, records: Records) -> np.ndarray | None:
         return None
-
-    def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
-        return None

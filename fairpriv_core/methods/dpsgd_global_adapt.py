@@ -134,6 +134,3 @@ class GlobalAdaptPublishedRule(GlobalAdaptRule):
 
     def statistics(self, records: Records) -> np.ndarray | None:
         return None
-
-    def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
-        return None

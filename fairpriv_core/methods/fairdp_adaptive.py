@@ -205,9 +205,6 @@ class FairDpPublishedRule(FairDpRule):
     def statistics(self, records: Records) -> np.ndarray | None:
         return None
 
-    def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
-        return None
-
 
 def bias_variance(
     bounds: np.ndarray, norms: np.ndarray, weights: np.ndarray, *, slope: float, noise: float

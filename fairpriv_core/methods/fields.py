@@ -51,6 +51,15 @@ _SHARED: dict[str, Any] = {
     "fitting_sample_size": parameter(
         None, "Batch size", f"Rows expected in a secret sample. {_FITTING.format(USUAL_SAMPLE)}", **_BATCH_RANGE
     ),
+    "sampling_rate": parameter(
+        None,
+        "Sampling rate q",
+        "Chance of each row to be in a step's secret sample (proved variant); empty: batch size / rows.",
+        low=1e-4,
+        high=1.0,
+        log=True,
+        expert=True,
+    ),
     "learning_rate": parameter(0.01, "Learning rate", "Length of a step.", low=1e-5, high=10.0, log=True, expert=True),
     "optimizer": parameter("adam", "Optimizer", "How a step follows the gradient.", choices=OPTIMIZERS, expert=True),
     "network": parameter(

@@ -128,6 +128,3 @@ class OptQPublishedRule(OptQRule):
 
     def statistics(self, records: Records) -> np.ndarray | None:
         return None
-
-    def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
-        return None

@@ -295,6 +295,19 @@ def violation(notion: Notion | str, measured: Mapping[str, Any]) -> float | None
     return None if value is None else float(value)
 
 
+def count_decisions(measured: Mapping[str, Any]) -> np.ndarray:
+    """Return the counts (k, l, l) over group, label and decision that `measure` made its numbers from."""
+    groups = measured["groups"]
+    if "confusion" in groups[0]:
+        return np.array([group["confusion"] for group in groups])
+    counts = np.zeros((len(groups), TWO, TWO), dtype=np.int64)
+    for table, group in zip(counts, groups, strict=True):
+        positives, selected = group["positives"], group["selected"]
+        both = (group["correct"] - group["size"] + positives + selected) // 2  # rightly selected
+        table[:] = [[group["size"] - positives - selected + both, selected - both], [positives - both, both]]
+    return counts
+
+
 def _overall(counts: Counts) -> dict[str, float]:
     whole = counts.sum(axis=0, keepdims=True)
     share = {name: _single(rate, whole) for name, rate in GROUP_RATES.items()}
@@ -371,10 +384,7 @@ def _describe(name: str, cell: Counts, reasons: dict[str, str]) -> dict[str, Any
     described["correct"] = int(cell[0, 0, 0] + cell[0, 1, 1])
     for rate_name, rate in GROUP_RATES.items():
         numerator, denominator = (int(value[0]) for value in rates.sum_rate(rate, cell))
-        described[rate_name] = numerator / denominator if denominator else None
-        interval = wilson_interval(numerator, denominator)
-        described[f"{rate_name}_interval"] = list(interval) if denominator else None
-        described[f"{rate_name}_low"], described[f"{rate_name}_high"] = interval if denominator else (None, None)
+        described |= _describe_share(rate_name, numerator, denominator)
         if not denominator:
             reasons[f"groups/{name}/{rate_name}"] = f"group '{name}' has no rows{_WITHOUT.get(rate_name, '')}."
     return described

@@ -212,8 +212,7 @@ def _describe(table: _Table, group: int, reasons: dict[str, str]) -> dict[str, A
     described: dict[str, Any] = {"name": name, "size": float(table.counts[group].sum())}
     for rate_name, rate in GROUP_RATES.items():
         share = table.share(rate, group)
-        described[rate_name] = None if share is None else share.value
-        described[f"{rate_name}_interval"] = None if share is None else [share.low, share.high]
+        described |= _pair(rate_name, share)
         if share is None:
             reasons[f"groups/{name}/{rate_name}"] = f"group '{name}' has too few noisy rows."
     return described

@@ -57,24 +57,19 @@ def false_positive(decision: Floats, label: Floats) -> tuple[Floats, Floats]:
 
 def among(rate: Rate, condition: int | None) -> Rate:
     """Return `rate` over the rows whose label is `condition`; None keeps every row."""
-    if condition is None:
-        return rate
-
-    def conditioned(decision: Floats, label: Floats) -> tuple[Floats, Floats]:
-        numerator, denominator = rate(decision, label)
-        inside = (label == condition).astype(np.float64)
-        return numerator * inside, denominator * inside
-
-    return conditioned
+    return rate if condition is None else _where(lambda _, label: label == condition, rate)
 
 
 def among_decided(rate: Rate, decision: int) -> Rate:
     """Return `rate` over the rows that are decided for `decision`."""
+    return _where(lambda decided, _: decided == decision, rate)
 
-    def conditioned(decided: Floats, label: Floats) -> tuple[Floats, Floats]:
-        numerator, denominator = rate(decided, label)
-        inside = (decided == decision).astype(np.float64)
-        return numerator * inside, denominator * inside
+
+def _where(is_kept: Callable[[Floats, Floats], NDArray[np.bool_]], rate: Rate) -> Rate:
+    def conditioned(decision: Floats, label: Floats) -> tuple[Floats, Floats]:
+        numerator, denominator = rate(decision, label)
+        kept = is_kept(decision, label).astype(np.float64)
+        return numerator * kept, denominator * kept
 
     return conditioned
 

@@ -22,11 +22,11 @@ from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import open_kernel
 from fairpriv_core.engine.networks import require_shape
 from fairpriv_core.engine.rows import Feed, Records
-from fairpriv_core.facts.measures import count_decisions
 from fairpriv_core.methods.fields import count_batch, surrogate_of
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.methods.shared.lagrangian import constraint_norms
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.metrics import count_decisions
 from fairpriv_core.papers.clipping_errors import find_errors
 from fairpriv_core.papers.excess_risk import find_excess_risk
 from fairpriv_core.papers.paper_run import PaperRun

@@ -16,12 +16,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
 from fairpriv_core import checks
 from fairpriv_core.errors import BadInput
 
 Relation = Literal["add_remove", "replace"]
+
+
+class EventJson(TypedDict):
+    """An event as records hold it: its `kind`, and the fields that one of that kind has."""
+
+    kind: str
+    noise_multiplier: NotRequired[float]
+    sampling_rate: NotRequired[float]
+    scale: NotRequired[float]
+    epsilon: NotRequired[float]
+    delta: NotRequired[float]
+    count: NotRequired[int]
+    relation: NotRequired[Relation]
+    fixed: NotRequired[bool]
+    branches: NotRequired[list[list[EventJson]]]
 
 
 @dataclass(frozen=True)
@@ -148,17 +163,17 @@ def _holds(outer: Parallel, inner: Parallel) -> bool:
     return outer.fixed == inner.fixed and all(found)
 
 
-def to_json(events: Events) -> list[dict[str, Any]]:
+def to_json(events: Events) -> list[EventJson]:
     """Return the JSON form of a run's event, as records hold it: a list, composed in sequence."""
     return [
         {"kind": "parallel", "fixed": event.fixed, "branches": [to_json(branch) for branch in event.branches]}
         if isinstance(event, Parallel)
-        else {"kind": _NAMES[type(event)], **asdict(event)}
+        else cast(EventJson, {"kind": _NAMES[type(event)], **asdict(event)})
         for event in events
     ]
 
 
-def from_json(items: list[dict[str, Any]]) -> Events:
+def from_json(items: Sequence[EventJson]) -> Events:
     """Return the events that `to_json` wrote; KeyError for a kind that is not known."""
     events: list[Event] = []
     for item in items:

@@ -20,6 +20,7 @@ from fairpriv_core.privacy.accountants import worst_cases
 from fairpriv_core.privacy.event import (
     Approximate,
     Event,
+    EventJson,
     Events,
     Gaussian,
     Laplace,
@@ -94,11 +95,11 @@ def share(value: Shared) -> Shared:
     return value
 
 
-def _to_json(named: Mapping[str, Events]) -> dict[str, list[dict[str, Any]]]:
+def _to_json(named: Mapping[str, Events]) -> dict[str, list[EventJson]]:
     return {name: events_of.to_json(events) for name, events in named.items()}
 
 
-def _from_json(named: Mapping[str, list[dict[str, Any]]]) -> dict[str, Events]:
+def _from_json(named: Mapping[str, list[EventJson]]) -> dict[str, Events]:
     return {name: events_of.from_json(events) for name, events in named.items()}
 
 

@@ -14,7 +14,7 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NoReturn, Self
+from typing import NoReturn, Self
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.privacy.event import (
     Counted,
     Event,
+    EventJson,
     Events,
     Gaussian,
     Laplace,
@@ -85,14 +86,14 @@ class ReleaseCounter:
         parallel = (Parallel(branches),) if branches else ()
         return merge((*self._before, *_expand(self._counts.get(_WHOLE, {})), *parallel))
 
-    def to_json(self) -> dict[str, list[dict[str, Any]]]:
+    def to_json(self) -> dict[str, list[EventJson]]:
         """Return the JSON form: what was counted for each part, and what came before."""
         self._settle()
         parts = {f"part/{part}": to_json(_expand(counts)) for part, counts in self._counts.items()}
         return {"before": to_json(self._before), **parts}
 
     @classmethod
-    def from_json(cls, plain: Mapping[str, list[dict[str, Any]]]) -> Self:
+    def from_json(cls, plain: Mapping[str, list[EventJson]]) -> Self:
         """Return the counter that `to_json` described."""
         counter = cls(from_json(plain["before"]))
         for name, items in plain.items():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
+from fairpriv_core.privacy.event import EventJson
+
 
 class Bound(TypedDict):
     """What attacks show at a delta, beside what is proved and what the paper claims of the same releases.
@@ -71,7 +73,7 @@ class CodeAudit(TypedDict):
     notion: str
     threat_model: str | None
     rows: int
-    event: list[dict[str, Any]]
+    event: list[EventJson]
     delta: float
     plan: Mapping[str, Any]
     reach: list[Reach]

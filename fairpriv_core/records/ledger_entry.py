@@ -15,7 +15,7 @@ from fairpriv_core.data.roles import list_meant, parse_label, parse_sensitive
 from fairpriv_core.data.table_schema import find_stated
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.privacy.event import Events, from_json, subtract
+from fairpriv_core.privacy.event import EventJson, Events, from_json, subtract
 from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.records.paid import find_payment, price_payment
 from fairpriv_core.records.record import RunRecord
@@ -109,8 +109,8 @@ def list_sensitive(dataset: str | None, sensitive: str, found: Sequence[str] = (
     return tuple(dict.fromkeys(_call(name, problem) for name in named))
 
 
-def record_posting(record: RunRecord, events: Events | None = None) -> Posting:
-    """Return the line of a run that has begun; `events` in place of what it counts with."""
+def record_posting(record: RunRecord) -> Posting:
+    """Return the line of a run that has begun."""
     config, notes, data = record.config, record.notes, record.config["data"]
     problem = problems().get(data["dataset"] or "")
     kind = methods().get(config["method"]["name"])
@@ -120,7 +120,7 @@ def record_posting(record: RunRecord, events: Events | None = None) -> Posting:
     entry = LedgerEntry(
         key=record.key,
         threat_model=record.threat_model,
-        events=_list_own(record, whole) if events is None else events,
+        events=_list_own(record, whole),
         sensitive=list_record_sensitive(record),
         clear=_list_clear(data, record.data.get("columns"), problem),
         split=_name_split(config),
@@ -156,7 +156,7 @@ def name_question(record: RunRecord) -> tuple[str, str] | None:
     return identify_data(data["dataset"], record.config.get("file_id")), _digest(asked)
 
 
-def list_counted(record: RunRecord) -> list[dict[str, Any]]:
+def list_counted(record: RunRecord) -> list[EventJson]:
     """Return what a run counts with: of one that failed what it released, not its plan."""
     return record.released if record.status == "failed" else record.event
 

@@ -27,7 +27,7 @@ from fairpriv_core.methods.fields import network_of
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.accountants import epsilon as proved_epsilon
 from fairpriv_core.privacy.calibrate import calibrate
-from fairpriv_core.privacy.event import Events, Gaussian, Parallel
+from fairpriv_core.privacy.event import EventJson, Events, Gaussian, Parallel
 from fairpriv_core.privacy.explain import warn_of_delta
 from fairpriv_core.records.config import RunConfig, build_shape
 from fairpriv_core.records.forecast import format_little_signal, measure_signal
@@ -152,8 +152,8 @@ class RunRecord:
     epsilon_reason: str | None
     epsilon_if_secret: float | None
     delta: float
-    event: list[dict[str, Any]]
-    released: list[dict[str, Any]]
+    event: list[EventJson]
+    released: list[EventJson]
     assumptions: tuple[str, ...]
     calibrated: Mapping[str, Any]
     data: Mapping[str, Any]

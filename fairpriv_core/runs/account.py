@@ -13,6 +13,7 @@ from fairpriv_core.facts.epsilon import EpsilonFacts
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import name_accounting
 from fairpriv_core.privacy import event as events_of
+from fairpriv_core.privacy.event import EventJson
 from fairpriv_core.privacy.explain import warn_of_delta
 from fairpriv_core.records.config import DEFAULT_DELTA, read_delta, read_epsilon
 from fairpriv_core.records.parameters import method_to_json, read_method
@@ -36,7 +37,7 @@ class Account:
     author: str | None
     noise_multipliers: dict[str, float | None]
     steps: int
-    event: list[dict[str, Any]]
+    event: list[EventJson]
     warnings: list[str]
     assumptions: list[str]
     calibrated: dict[str, Any]

@@ -7,10 +7,12 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, get_context, parent_process
 from multiprocessing.process import BaseProcess
+
+from fairpriv_core.errors import StoreError
 
 _PRELOADED = [
     *("torch", "fairpriv_core.runs.worker", "fairpriv_core.runs.preview"),
@@ -107,6 +109,25 @@ def live_with_parent() -> None:
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+@contextmanager
+def beating(beat: Callable[[], object], *, every: float) -> Iterator[None]:
+    """Call `beat` in a thread every so many seconds within the block; a store that cannot be used is tried again."""
+    done = threading.Event()
+
+    def go_on() -> None:
+        while not done.wait(every):
+            with suppress(StoreError):
+                beat()
+
+    thread = threading.Thread(target=go_on, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def _end_with_parent() -> None:

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import logging
 import sys
-import threading
 import traceback
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any
 
-from fairpriv_core.errors import FairprivError, StoreError
-from fairpriv_core.runs.children import live_with_parent
+from fairpriv_core.errors import FairprivError
+from fairpriv_core.runs.children import beating, live_with_parent
 from fairpriv_core.runs.log import note, set_up_log
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.previews import LEASE_SECONDS, PreviewStore
 
 # imported in the child alone: they need torch, the supervisor does not
-_CURVES, _AUDITS = "fairpriv_core.methods.previews", "fairpriv_core.runs.audit"
-_SWEEPS, _MEASURES = "fairpriv_core.sweeps.launch", "fairpriv_core.papers.measured"
-_EVALUATIONS, _DECISIONS = "fairpriv_core.runs.evaluate", "fairpriv_core.runs.decide"
+_CURVES = "fairpriv_core.methods.previews"
+_MAKERS = {
+    "audit": "fairpriv_core.runs.audit",
+    "sweep": "fairpriv_core.sweeps.launch",
+    "evaluate": "fairpriv_core.runs.evaluate",
+    "decide": "fairpriv_core.runs.decide",
+    "measure": "fairpriv_core.papers.measured",
+}
 
 
 def run_preview(place: str | None, key: str) -> None:
@@ -29,7 +33,7 @@ def run_preview(place: str | None, key: str) -> None:
     set_up_log()
     store = PreviewStore(Database(place))
     try:
-        with _keep_lease(store, key):
+        with beating(partial(store.extend, key), every=LEASE_SECONDS / 6):
             result = _make(place, store.request(key))
     except FairprivError as error:
         store.finish(key, error=str(error))
@@ -44,37 +48,8 @@ def run_preview(place: str | None, key: str) -> None:
 
 
 def _make(place: str | None, request: Mapping[str, Any]) -> Mapping[str, Any]:
-    if "audit" in request:
-        made: Mapping[str, Any] = import_module(_AUDITS).compute(place, request)
-    elif "sweep" in request:
-        made = import_module(_SWEEPS).compute(place, request)
-    elif "evaluate" in request:
-        made = import_module(_EVALUATIONS).compute(place, request)
-    elif "decide" in request:
-        made = import_module(_DECISIONS).compute(place, request)
-    elif "measure" in request:
-        made = import_module(_MEASURES).compute(place, request)
-    else:
-        made = import_module(_CURVES).compute(request)
+    module = next((module for name, module in _MAKERS.items() if name in request), None)
+    made: Mapping[str, Any] = (
+        import_module(_CURVES).compute(request) if module is None else import_module(module).compute(place, request)
+    )
     return made
-
-
-@contextmanager
-def _keep_lease(store: PreviewStore, key: str) -> Iterator[None]:
-    """Extend the preview's lease while it is being made."""
-    done = threading.Event()
-
-    def beat() -> None:
-        while not done.wait(LEASE_SECONDS / 6):
-            try:
-                store.extend(key)
-            except StoreError:
-                continue
-
-    thread = threading.Thread(target=beat, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()

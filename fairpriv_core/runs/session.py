@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, replace
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ import numpy as np
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.predict import evaluate
-from fairpriv_core.engine.training import Observer, Snapshot, Training, Unwatched, find_device
+from fairpriv_core.engine.training import Histogram, Observer, Snapshot, Training, Unwatched, find_device
 from fairpriv_core.errors import BadInput, Damaged, RunFailed, StoreError
 from fairpriv_core.methods.catalog import why_unproved
 from fairpriv_core.notions.catalog import notions
@@ -34,6 +33,7 @@ from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.plan import Plan
 from fairpriv_core.records.record import RunRecord, name_plugin, name_sources
 from fairpriv_core.records.reuse import count_shared, name_stream
+from fairpriv_core.runs.children import beating
 from fairpriv_core.store.checkpoint import Checkpoint, bind, check_binding, pack
 from fairpriv_core.store.claim import LEASE_SECONDS, Beginning, Claim, LeaseLost, Progress
 from fairpriv_core.store.curves import is_swept_point
@@ -102,7 +102,7 @@ class FitObserver:
         self.plan = plan
         self.mechanism: Mechanism | None = None
         self.values: Values = []
-        self.histograms: dict[str, Any] | None = None
+        self.histograms: Mapping[str, Histogram] = {}
         self.epoch = epoch
         self._replayed, self._alone = plan.config.replay_noise is not None, alone
         self._live: LiveEpsilon | None = None
@@ -136,7 +136,7 @@ class FitObserver:
             return
         self.values += found
         self.values += [(snapshot.step, name, value) for name, value in self._spent()]
-        self.histograms = {name: _plain(asdict(histogram)) for name, histogram in snapshot.histograms.items()}
+        self.histograms = snapshot.histograms
 
     def spent(self) -> float | None:
         """Return the epsilon spent by now; None where none may be stated."""
@@ -183,12 +183,6 @@ def _is_number(value: object) -> bool:
 
 def _finite(value: float | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
-    return list(value) if isinstance(value, tuple) else value
 
 
 class Interrupted(Exception):
@@ -375,7 +369,7 @@ class StoreJournal:
         for session in self.sessions:
             assert session.watch is not None
             session.saved, session.taken = session.taken, None
-            session.watch.values, session.watch.histograms = [], None
+            session.watch.values, session.watch.histograms = [], {}
         took = self._committed - begun
         grown = min(max(COMMIT_SECONDS, took / _COMMIT_SHARE), MOST_COMMIT_SECONDS)
         self._interval = COMMIT_SECONDS if len(self.sessions) == 1 else grown
@@ -396,24 +390,15 @@ def keep_lease(work: WorkStore, journal: StoreJournal) -> Iterator[None]:
 
     LeaseLost if overtaken. What a person asks of a run makes its next commit come at once.
     """
-    work.adopt(journal.claims)
-    done = threading.Event()
-    thread = threading.Thread(target=_beat, args=(work, journal, done), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
 
-
-def _beat(work: WorkStore, journal: StoreJournal, done: threading.Event) -> None:
-    while not done.wait(HEARTBEAT_SECONDS):
-        try:
+    def extend() -> None:
+        with suppress(LeaseLost):  # a run that has just ended, or whoever was overtaken: the next commit tells
             if work.adopt(journal.claims):
                 journal.hurry()
-        except (LeaseLost, StoreError):  # a run that has just ended, or whoever was overtaken: the next commit tells
-            continue
+
+    work.adopt(journal.claims)
+    with beating(extend, every=HEARTBEAT_SECONDS):
+        yield
 
 
 class MemoryJournal:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fairpriv_core.engine.training import Histogram
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.source import ConfigJson
@@ -92,7 +93,7 @@ class Progress:
     seconds: float
     epsilon: float | None = None
     values: Sequence[tuple[int, str, float | None]] = ()
-    histograms: Mapping[str, Any] | None = None
+    histograms: Mapping[str, Histogram] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,10 @@ class Artifact:
     def sha256(self) -> str:
         """The seal of `content`."""
         return hashlib.sha256(self.content).hexdigest()
+
+
+#: the columns of a row that nobody holds, and of which nobody asks anything
+FREE = {"worker": None, "lease_expires": None, "request": None}
 
 
 def hold(seconds: float = LEASE_SECONDS) -> dict[str, Any]:

@@ -127,9 +127,9 @@ class DecisionStore:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def drop_old(database: Database, seconds: float = KEPT_SECONDS) -> None:
+def drop_old(database: Database) -> None:
     """Delete what has been kept for so long."""
-    before = time.time() - seconds
+    before = time.time() - KEPT_SECONDS
     for folder in (database.folder / _FOLDER).glob("*/*"):
         try:
             if folder.stat().st_mtime < before:

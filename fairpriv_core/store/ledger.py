@@ -17,7 +17,7 @@ from sqlalchemy import Connection, RowMapping, delete, func, insert, select, upd
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import BadInput, Damaged
-from fairpriv_core.privacy.event import from_json
+from fairpriv_core.privacy.event import EventJson, from_json
 from fairpriv_core.privacy.ledger import LedgerEntry, compose
 from fairpriv_core.privacy.rdp import Cap, admits, count_against, read_gauge
 from fairpriv_core.records.config import RunConfig
@@ -82,7 +82,7 @@ class Choice(TypedDict):
     epsilon: float | None
     epsilon_reason: str | None
     delta: float
-    event: list[dict[str, Any]]
+    event: list[EventJson]
     candidates: list[str]
     values: NotRequired[dict[str, float | None]]
     request: ChoiceRequest
@@ -267,11 +267,6 @@ def _check_cap(limit: Cap, lines: Sequence[LedgerLine], wanted: Sequence[LedgerE
 def count_lines(lines: Sequence[LedgerLine], limit: Cap, column: str | None) -> list[LedgerEntry]:
     """Return what every line counts with against a cap on `column`."""
     return [count_against(limit, line.planned, line.asked, column) for line in lines]
-
-
-def admit_drafts(connection: Connection, drafts: Sequence[RunRecord]) -> None:
-    """Raise BadInput where a run, by its draft, would bring its data set beyond a cap."""
-    admit(connection, *[record_posting(draft) for draft in drafts])
 
 
 def leave_tombstone(connection: Connection, stored: RowMapping) -> None:

@@ -16,13 +16,15 @@ from typing import Any, Self, TypeVar
 
 from sqlalchemy import Connection, RowMapping, Select, delete, func, insert, select, update
 
+from fairpriv_core.engine.training import Histogram
 from fairpriv_core.errors import BadInput, Damaged
 from fairpriv_core.files.read import digest_content
-from fairpriv_core.privacy.event import from_json
+from fairpriv_core.privacy.event import EventJson, from_json
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.record import RunRecord, cancelled_record, chosen_record, withdrawn_record
 from fairpriv_core.store.candidates import Candidates, find_candidates
 from fairpriv_core.store.checksum import check_content
+from fairpriv_core.store.claim import FREE
 from fairpriv_core.store.curves import Point, read_curves
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.decisions import DecisionStore
@@ -354,12 +356,11 @@ class RunStore:
         with self.database.read() as connection:
             return read_curves(connection, key, since, is_shown)
 
-    def snapshot(self, key: str) -> dict[str, Any] | None:
-        """Return the latest {"step", "epoch", "histograms": name -> edges, counts, bound, clipped}, or None."""
-        query = select(snapshot.c.step, snapshot.c.epoch, snapshot.c.histograms).where(snapshot.c.key == key)
+    def histograms(self, key: str) -> dict[str, Histogram]:
+        """Return the latest histograms of a run by what they count; {} where it has shown none."""
         with self.database.read() as connection:
-            found = connection.execute(query).mappings().first()
-        return None if found is None else dict(found)
+            stored = connection.scalar(select(snapshot.c.histograms).where(snapshot.c.key == key)) or {}
+        return {name: Histogram(**each) for name, each in stored.items()}
 
     def artifact(self, key: str, name: str) -> bytes:
         """Return a stored file of a run ("model.safetensors", "model.json"); BadInput where there is none, Damaged."""
@@ -408,7 +409,8 @@ class RunStore:
         return stored
 
     def _row(self, connection: Connection, key: str) -> RowMapping:
-        found = self._find(connection, key)
+        query = self._shown(select(run, _OVER).where(run.c.key == key))
+        found = connection.execute(query).mappings().first()
         if found is None:
             query = select(run.c.key).order_by(run.c.created.desc()).limit(5)
             recent = connection.scalars(self._listed(query)).all()
@@ -416,9 +418,6 @@ class RunStore:
             known = f"the newest are {', '.join(recent)}" if recent else none
             raise BadInput(f"no run '{key}' in the store; {known}.", field="key")
         return found
-
-    def _find(self, connection: Connection, key: str) -> RowMapping | None:
-        return connection.execute(self._shown(select(run, _OVER).where(run.c.key == key))).mappings().first()
 
     def shows(self, data: Mapping[str, Any]) -> bool:
         """Return whether a config's `data` are shown here."""
@@ -515,16 +514,15 @@ def _transition(stored: RowMapping, what: str) -> dict[str, Any] | None:
     """
     if stored["request"] == "stop":
         return None
-    idle = {"request": None, "worker": None, "lease_expires": None}
     status, held = stored["status"], stored["status"] == "running" and not is_lost(stored)
     if what == "pause" and status in ("queued", "running"):
-        return {"request": "pause"} if held else {"status": "paused", **idle}
+        return {"request": "pause"} if held else {"status": "paused", **FREE}
     if what == "resume" and (status == "paused" or (status == "running" and not held)):
-        return {"status": "queued", "host_deaths": 0, **idle}
+        return {"status": "queued", "host_deaths": 0, **FREE}
     if what == "resume" and held and stored["request"] == "pause":
         return {"request": None}
     if what == "resume" and status == "failed" and stored["error_kind"] == "crashed":
-        return {"status": "queued", "crashes": 0, "error": None, "error_kind": None, "finished": None, **idle}
+        return {"status": "queued", "crashes": 0, "error": None, "error_kind": None, "finished": None, **FREE}
     return None
 
 
@@ -539,8 +537,7 @@ def _stop(connection: Connection, stored: RowMapping) -> dict[str, Any] | None:
 def end_cancelled(connection: Connection, key: str) -> dict[str, Any]:
     """Return the columns of a run that a person stopped, its record included; drop its checkpoint."""
     stored = connection.execute(select(run).where(run.c.key == key)).mappings().one()
-    change: dict[str, Any] = {"status": "cancelled", "request": None, "worker": None, "lease_expires": None}
-    change["error"] = None  # what was in the way of going on
+    change: dict[str, Any] = {"status": "cancelled", **FREE, "error": None}  # what was in the way of going on
     with suppress(Damaged):  # such a record stays as it is
         draft = read_record(stored)
         if draft is not None:
@@ -551,5 +548,5 @@ def end_cancelled(connection: Connection, key: str) -> dict[str, Any]:
     return {**change, "finished": time.time()}
 
 
-def _released(connection: Connection, key: str) -> list[dict[str, Any]]:
+def _released(connection: Connection, key: str) -> list[EventJson]:
     return list(connection.scalar(select(checkpoint.c.released).where(checkpoint.c.key == key)) or [])

@@ -12,6 +12,7 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import Posting
 from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.records.source import ConfigJson
+from fairpriv_core.store.claim import FREE
 from fairpriv_core.store.ledger import admit
 from fairpriv_core.store.mode import check_trial
 from fairpriv_core.store.previews import name_request
@@ -22,7 +23,6 @@ from fairpriv_core.store.tables import preview, run, whole_chunk
 
 _SHORT = [*SHORT, lease_over(run)]
 Runs = Sequence[tuple[RunConfig, str]]
-_IDLE = {"request": None, "worker": None, "lease_expires": None}
 
 
 class SkippedCell(TypedDict):
@@ -173,7 +173,7 @@ class SweepStore:
                 row["key"] for row in rows if row["status"] == "paused" or (is_lost(row) and row["request"] != "stop")
             ]
             asked = [row["key"] for row in rows if row["request"] == "pause" and row["key"] not in idle]
-            connection.execute(update(run).where(run.c.key.in_(idle)).values(status="queued", **_IDLE))
+            connection.execute(update(run).where(run.c.key.in_(idle)).values(status="queued", **FREE))
             connection.execute(update(run).where(run.c.key.in_(asked)).values(request=None))
 
     def pause(self, keys: Sequence[str], *, also_working: bool = False) -> None:
@@ -187,7 +187,7 @@ class SweepStore:
                 row["key"] for row in rows if row["status"] == "queued" or (is_lost(row) and row["request"] != "stop")
             ]
             working = [row["key"] for row in rows if row["status"] == "running" and row["request"] is None]
-            connection.execute(update(run).where(run.c.key.in_(idle)).values(status="paused", **_IDLE))
+            connection.execute(update(run).where(run.c.key.in_(idle)).values(status="paused", **FREE))
             if also_working:
                 held = run.c.key.in_(set(working) - set(idle)) & (run.c.status == "running")
                 connection.execute(update(run).where(held).values(request="pause"))

@@ -12,7 +12,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -61,10 +61,7 @@ class FileStore:
         if known is not None:
             return known
         digests = {BYTES: name_bytes(sealed), CONTENT: self._digest(Path(path), stated)}
-        with self._database.ledger() as connection:
-            name = next(iter(find_ids(connection, digests)), None) or draw_id()
-            add_digests(connection, name, digests)
-        return name
+        return self._name(digests)
 
     def find(self, path: str | Path) -> list[str]:
         """Return all that this store calls the content of a file, the usual first; nothing is stored. [] if it is new.
@@ -89,10 +86,7 @@ class FileStore:
         published, digests = find_published(sealed), {BYTES: name_bytes(sealed)}
         if published is not None:
             return published
-        with self._database.ledger() as connection:
-            name = next(iter(find_ids(connection, digests)), None) or draw_id()
-            add_digests(connection, name, digests)
-        return name
+        return self._name(digests)
 
     def settle(self, config: RunConfig) -> RunConfig:
         """Return a config with the id of its file; BadInput where it has one that is not, or may not be, the file's."""
@@ -146,6 +140,13 @@ class FileStore:
             known = [find_published(sealed), *find_ids(connection, {BYTES: name_bytes(sealed)})]
         if upload_id not in known:
             raise say_damaged(f"the uploaded file {upload_id}")
+
+    def _name(self, digests: Mapping[str, str]) -> str:
+        """Return what the content with these digests is called, from now on where it is new."""
+        with self._database.ledger() as connection:
+            name = next(iter(find_ids(connection, digests)), None) or draw_id()
+            add_digests(connection, name, digests)
+        return name
 
     def _find_read(self, sealed: str) -> str | None:
         """Return what the content is called of a file with these bytes, where its rows have been digested."""

@@ -13,6 +13,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import (
@@ -33,13 +34,14 @@ from sqlalchemy import (
 
 from fairpriv_core.errors import Damaged
 from fairpriv_core.privacy.event import from_json, to_json
+from fairpriv_core.records.ledger_entry import record_posting
 from fairpriv_core.records.record import RunRecord, failed_record
 from fairpriv_core.store.checkpoint import Checkpoint
 from fairpriv_core.store.checksum import open_document, seal_document
-from fairpriv_core.store.claim import Beginning, Claim, Ending, LeaseLost, Progress, hold
+from fairpriv_core.store.claim import FREE, Beginning, Claim, Ending, LeaseLost, Progress, hold
 from fairpriv_core.store.database import Database, upsert
 from fairpriv_core.store.dialects import is_json, now
-from fairpriv_core.store.ledger import admit_drafts
+from fairpriv_core.store.ledger import admit
 from fairpriv_core.store.previews import PreviewStore
 from fairpriv_core.store.rows import ENDED, check_config, is_lost, lease_over, read_record, write_record
 from fairpriv_core.store.runs import RunStore, end_cancelled
@@ -55,7 +57,6 @@ _WENT_DOWN = (
 )
 _EXPLORED = run.c.exploring.is_not(None)
 _CLAIMED = ("key", "config", "seconds", "step", "epoch", "created", "owner")
-FREE = {"worker": None, "lease_expires": None, "request": None}
 
 
 def open_work(place: str | None = None) -> WorkStore:
@@ -154,7 +155,7 @@ class WorkStore:
             _extend(connection, claims)
             known = [{**write_record(each.draft), "steps": each.steps} for each in begun]
             _set_each(connection, claims, known)
-            admit_drafts(connection, [each.draft for each in begun])
+            admit(connection, *[record_posting(each.draft) for each in begun])
 
     def find_record(self, key: str) -> RunRecord:
         """Return the record of another run; BadInput where there is none."""
@@ -336,9 +337,9 @@ def _store_progress(connection: Connection, claims: Claims, progress: Sequence[P
     values = [{"key": key, "step": at, "name": name, "value": x} for key, made in each for at, name, x in made.values]
     upsert(connection, metric, values)
     drawn = [
-        {"key": key, "step": made.step, "epoch": made.epoch, "histograms": dict(made.histograms)}
+        {"key": key, "step": made.step, "epoch": made.epoch, "histograms": asdict(made)["histograms"]}
         for key, made in each
-        if made.histograms is not None
+        if made.histograms
     ]
     upsert(connection, snapshot, drawn)
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from fairpriv_core.facts.aim import VERDICTS, Reached, format_no_gap, format_too_fine, judge_aim
-from fairpriv_core.facts.measures import count_decisions
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.metrics import measure
+from fairpriv_core.notions.metrics import count_decisions, measure
 from fairpriv_core.notions.noisy import gap_interval
 from tests.facts.told import tell
 

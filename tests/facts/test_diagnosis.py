@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
+from fairpriv_core.engine.training import Histogram
 from fairpriv_core.facts.diagnosis import Curves, diagnose
 
 
@@ -21,7 +22,7 @@ FINE: Curves = {
     "multiplier/a": curve(*range(9)),
     "epsilon": curve(*range(5)),
 }
-NORMS = {"gradient_norm": {"edges": [0.0, 1.0, 2.0, 3.0, 4.0], "counts": {"a": [50, 40, 0, 0], "b": [9, 1, 0, 0]}}}
+NORMS = {"gradient_norm": Histogram([0.0, 1.0, 2.0, 3.0, 4.0], {"a": [50, 40, 0, 0], "b": [9, 1, 0, 0]})}
 WRONG: dict[str, tuple[Curves, str]] = {
     "has diverged": ({"train/loss": curve(0.6, 20.0, None, 4e28)}, "raw"),
     "worse than one answer": ({**CONSTANT, "test/accuracy": curve(0.8, 0.7, 0.7, 0.7)}, "raw"),
@@ -65,13 +66,13 @@ def test_a_group_too_small_for_its_noise_is_named_by_what_was_released(published
 def test_a_bound_that_cuts_nothing_gets_a_smaller_one_where_everybody_has_the_rows(
     bound: float, published: bool, expected: float | None
 ) -> None:
-    norms: dict[str, Any] = {"gradient_norm": {**NORMS["gradient_norm"], "bound": bound}}
+    norms = {"gradient_norm": replace(NORMS["gradient_norm"], bound=bound)}
     [told] = diagnose({"clipped/gradient_norm/a": curve(0.0), "epsilon": curve(1.0)}, norms, published=published)
     assert told.bound == expected
 
 
 def test_norms_that_all_lie_in_the_open_last_bin_offer_no_bound() -> None:
-    norms = {"gradient_norm": {"edges": [0.0, 1.0], "counts": {"a": [5]}, "bound": 9.0}}
+    norms = {"gradient_norm": Histogram([0.0, 1.0], {"a": [5]}, bound=9.0)}
     [told] = diagnose({"clipped/gradient_norm/a": curve(0.0), "epsilon": curve(1.0)}, norms, published=True)
     assert told.bound is None
 

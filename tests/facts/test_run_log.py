@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fairpriv_core.facts.log import format_log
+from fairpriv_core.store.rows import RunRow
 
-ROW = {
-    "repeat": 1,
-    "created": 0.0,
-    "started": 2.0,
-    "finished": None,
-    "status": "running",
-    "request": None,
-    "step": 1500,
-    "seconds": 12.0,
-    "crashes": 0,
-    "host_deaths": 0,
-    "attempt": 1,
-    "resumed_from_step": 0,
-    "heartbeat": 30.0,
-    "error": None,
-}
+ROW = RunRow(
+    key="a1",
+    config_key="a1",
+    repeat=1,
+    status="running",
+    request=None,
+    owner="local",
+    config={},  # type: ignore[typeddict-item]
+    step=1500,
+    steps=None,
+    epoch=0,
+    epsilon=None,
+    seconds=12.0,
+    attempt=1,
+    crashes=0,
+    host_deaths=0,
+    resumed_from_step=0,
+    worker=None,
+    created=0.0,
+    started=2.0,
+    finished=None,
+    heartbeat=30.0,
+    error=None,
+    error_kind=None,
+    chunk=None,
+)
 
 
 def tell(**changes: Any) -> list[tuple[str, str]]:
-    return format_log({**ROW, **changes})
+    return format_log(replace(ROW, **changes))
 
 
 def test_a_run_is_queued_then_taken_up() -> None:

@@ -15,6 +15,7 @@ from fairpriv_core.bench.costs import fold_costs, measure_costs
 from fairpriv_core.bench.suite import read_suite
 from fairpriv_core.documents.chosen import choose_runs
 from fairpriv_core.documents.report_numbers import chosen_trade_off
+from fairpriv_core.engine.training import Histogram
 from fairpriv_core.facts.compare import Compared
 from fairpriv_core.facts.grid import Expected
 from fairpriv_core.facts.tables import Outcome, TableRow, fold_outcomes, run_table
@@ -113,13 +114,13 @@ def _shares(of: str, rate: str, names: tuple[str, ...], *, steps: int = 40) -> I
 ENDS = (("", 0.0), ("_low", -0.02), ("_high", 0.02))
 
 
-def histogram(*names: str) -> dict[str, Any]:
-    return {
-        "edges": [0.0, 0.5, 1.0, 1.5, 2.0],
-        "counts": {name: [10 + i, 20, 5, 5 + i] for i, name in enumerate(names)},
-        "bound": 1.0,
-        "clipped": {name: (10 + i) / (40 + 2 * i) for i, name in enumerate(names)},
-    }
+def histogram(*names: str) -> Histogram:
+    return Histogram(
+        edges=[0.0, 0.5, 1.0, 1.5, 2.0],
+        counts={name: [10 + i, 20, 5, 5 + i] for i, name in enumerate(names)},
+        bound=1.0,
+        clipped={name: (10 + i) / (40 + 2 * i) for i, name in enumerate(names)},
+    )
 
 
 def every_figure(*names: str, about: str = "Adult, sex") -> dict[str, FigureData]:

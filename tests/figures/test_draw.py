@@ -19,13 +19,13 @@ from fairpriv_core.figures.styles import (
     THEMES,
     ThemeName,
     color_on,
-    contrast,
     fill,
     method_style,
     style_of,
 )
 from fairpriv_core.methods.catalog import methods
 from tests.figures import samples
+from tests.figures.contrast import contrast
 
 FIGURES = samples.every_figure()
 THEME_NAMES: tuple[ThemeName, ...] = ("light", "dark")

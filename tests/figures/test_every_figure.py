@@ -23,9 +23,10 @@ from fairpriv_core.figures.export import to_html, to_image
 from fairpriv_core.figures.figure import MAX_POINTS, Axis, FigureData, Kind, Series, write_csv
 from fairpriv_core.figures.layout import rich
 from fairpriv_core.figures.origin import find_origin
-from fairpriv_core.figures.styles import THEMES, contrast
+from fairpriv_core.figures.styles import THEMES
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
 from tests.figures import samples
+from tests.figures.contrast import contrast
 from tests.figures.makers import list_builders, list_makers, note_makers
 
 FIGURES = samples.every_figure()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -208,7 +209,7 @@ def test_clipping_shows_the_most_clipped_groups_and_counts_the_rest() -> None:
 
 
 def test_a_bound_of_a_groups_own_stands_in_its_panel_alone() -> None:
-    unlike = {**samples.histogram("a", "b"), "bounds": {"a": (0.5,), "b": (0.5, 1.0)}}
+    unlike = replace(samples.histogram("a", "b"), bounds={"a": (0.5,), "b": (0.5, 1.0)})
     figure = live.clipping_histogram(unlike, quantity="gradient_norm", symbol="C")
     assert [(each.panel, each.label) for each in figure.references] == [
         (0, "C = 0.50"),
@@ -218,7 +219,7 @@ def test_a_bound_of_a_groups_own_stands_in_its_panel_alone() -> None:
 
 
 def test_rows_that_nothing_clips_are_not_called_clipped() -> None:
-    free = {**samples.histogram("a", "b"), "bound": None, "clipped": {}}
+    free = replace(samples.histogram("a", "b"), bound=None, clipped={})
     figure = live.clipping_histogram(free, quantity="gradient_norm")
     assert [panel.title for panel in figure.panels] == ["a", "b"]
     assert "clipped" not in figure.caption + figure.alt
@@ -226,7 +227,7 @@ def test_rows_that_nothing_clips_are_not_called_clipped() -> None:
 
 
 def test_a_group_of_few_rows_says_how_few() -> None:
-    few = {**samples.histogram("a", "b"), "counts": {"a": [20, 20, 0, 0], "b": [0, 0, 2, 3]}}
+    few = replace(samples.histogram("a", "b"), counts={"a": [20, 20, 0, 0], "b": [0, 0, 2, 3]})
     figure = live.clipping_histogram(few, quantity="gradient_norm")
     assert [panel.title.partition(":")[0] for panel in figure.panels] == ["a", "b (5 rows)"]
 

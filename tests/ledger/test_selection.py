@@ -19,11 +19,10 @@ from fairpriv_core.ledger.selection import (
     gap_sensitivity,
     measure_gap,
     plan_choice,
-    read_counts,
     select_run,
 )
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.metrics import measure
+from fairpriv_core.notions.metrics import count_decisions, measure
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Events, Gaussian, Parallel, RandomizedResponse, from_json
@@ -252,14 +251,14 @@ def test_one_person_moves_a_gap_by_no_more_than_is_accounted(notion: Notion, thr
 @pytest.mark.parametrize("notion", ALL, ids=lambda notion: notion.name)
 def test_with_exact_sizes_it_is_the_gap_of_the_record(notion: Notion) -> None:
     metrics = measured((0.3, 0.6))
-    counts = read_counts(metrics["groups"])
+    counts = count_decisions(metrics)
     assert counts.sum() == 2000
     assert measure_gap(counts, notion, divide_by(counts.sum(axis=2), notion)) == pytest.approx(metrics[notion.metric])
 
 
 @pytest.mark.parametrize("notion", OTHERS, ids=lambda notion: notion.name)
 def test_a_gap_whose_groups_each_run_decides_itself_is_refused_before_anything_is_released(notion: Notion) -> None:
-    counts = [read_counts(measured(rates)["groups"]) for rates in ((0.1, 0.9), (0.5, 0.5))]
+    counts = [count_decisions(measured(rates)) for rates in ((0.1, 0.9), (0.5, 0.5))]
     planned, mechanism = plan_choice(epsilon=2.0, delta=DELTA), RecordingMechanism()
     with pytest.raises(BadInput, match="rates over groups that are the same for every run"):
         choose_noisily(counts, notion, threat_model="record", planned=planned, mechanism=mechanism)
@@ -270,7 +269,7 @@ def test_of_many_labels_it_is_the_gap_of_the_record_too() -> None:
     generator = np.random.default_rng(1)
     y, decision, group = (generator.integers(0, 4, 3000) for _ in range(3))
     metrics = measure(y, np.eye(4)[decision], group, list("abcd"))
-    counts = read_counts(metrics["groups"])
+    counts = count_decisions(metrics)
     assert counts.shape == (4, 4, 4) and counts.sum() == 3000
     for notion in ALL:
         if notion.needs_positive:
@@ -286,7 +285,7 @@ def test_of_many_labels_it_is_the_gap_of_the_record_too() -> None:
 def test_the_choice_passes_the_mechanism_once_with_its_shift() -> None:
     planned, notion = plan_choice(epsilon=2.0, delta=DELTA), notions()["demographic_parity"]
     mechanism = RecordingMechanism()
-    counts = [read_counts(measured(rates)["groups"]) for rates in ((0.1, 0.9), (0.5, 0.5))]
+    counts = [count_decisions(measured(rates)) for rates in ((0.1, 0.9), (0.5, 0.5))]
     assert choose_noisily(counts, notion, threat_model="attribute", planned=planned, mechanism=mechanism) == 1
     assert mechanism.events == planned and epsilon(planned, DELTA) <= 2.0
     sizes, choice = mechanism.releases
@@ -296,7 +295,7 @@ def test_the_choice_passes_the_mechanism_once_with_its_shift() -> None:
 
 def test_the_choice_follows_from_its_releases_alone() -> None:
     planned, notion = plan_choice(epsilon=2.0, delta=DELTA), notions()["demographic_parity"]
-    counts = [read_counts(measured(rates)["groups"]) for rates in ((0.1, 0.9), (0.5, 0.5))]
+    counts = [count_decisions(measured(rates)) for rates in ((0.1, 0.9), (0.5, 0.5))]
     first = RecordingMechanism()
     chosen = choose_noisily(counts, notion, threat_model="attribute", planned=planned, mechanism=first)
     again = RecordingMechanism(replayed=first.releases)

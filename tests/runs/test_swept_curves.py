@@ -40,7 +40,7 @@ def test_a_swept_run_keeps_few_points_and_the_last(epochs: int, points: int, loc
         assert len(curve) == points and curve[-1] == (record.steps, record.metrics["accuracy"])
         names = {name.partition("/")[0] for _, name, _ in values}
         assert names == {"train", "test", "group", "multiplier", "epsilon"}, "no share of a bound that others have"
-        assert local.snapshot(key) is None
+        assert local.histograms(key) == {}
 
 
 def test_curves_are_those_of_the_run_alone(local: RunStore) -> None:

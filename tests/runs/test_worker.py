@@ -76,7 +76,7 @@ def test_a_finished_run_leaves_a_record_that_says_it_all(store: RunStore, config
     assert curve[-1] == (record.steps, record.epsilon) and [value for _, value in curve] == sorted(v for _, v in curve)
     names = {name for _, name, _ in store.metrics(key)}
     assert {"train/loss", "test/accuracy", "test/demographic_parity_gap", "group/A/positive_rate"} <= names
-    assert any(name.startswith("multiplier/") for name in names) and (store.snapshot(key) or {})["epoch"] == 3
+    assert any(name.startswith("multiplier/") for name in names) and store.row(key).epoch == 3 and store.histograms(key)
 
 
 @pytest.mark.parametrize("method", ["dp_sgd", "pf_ld"])
@@ -226,7 +226,7 @@ def test_what_is_exported_holds_no_secret(store: RunStore, configure: Configure)
     master = saved.arrays()["mechanism_randomness"].tobytes()[1:]
     work.hand_back([claim])
     run_to(store, key)
-    exported = finished(store, key).to_text() + json.dumps(store.metrics(key)) + json.dumps(store.snapshot(key))
+    exported = finished(store, key).to_text() + json.dumps(store.metrics(key)) + repr(store.histograms(key))
     blobs = exported.encode() + store.artifact(key, "model.safetensors") + store.artifact(key, "model.json")
     assert master not in blobs and master.hex().encode() not in blobs
     assert work.checkpoint(claim) is None

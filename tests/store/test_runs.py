@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import event, text, update
 from sqlalchemy.pool import Pool
 
+from fairpriv_core.engine.training import Histogram
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import Gaussian, to_json
 from fairpriv_core.records.config import RunConfig
@@ -27,7 +28,7 @@ SAVED = Checkpoint(5, b"secret", (Gaussian(2.0, 3),), {"code": "a"})
 
 
 def progress(step: int, value: float = 0.5) -> Progress:
-    return Progress(step, 1, 1.5, 0.25, [(step, "test/accuracy", value)], {"output": {"edges": [0, 1]}})
+    return Progress(step, 1, 1.5, 0.25, [(step, "test/accuracy", value)], {"output": Histogram([0, 1], {"a": [step]})})
 
 
 def draft(claim: Claim, status: str = "running") -> RunRecord:
@@ -127,8 +128,7 @@ def test_one_commit_stores_metrics_histograms_checkpoint_and_releases(store: Run
     assert (row.status, row.step, row.steps, row.epoch, row.epsilon) == ("running", 9, 48, 1, 0.25)
     assert store.metrics(claim.key) == [(5, "test/accuracy", 0.5), (9, "test/accuracy", 0.7)]
     assert store.metrics(claim.key, since=5) == [(9, "test/accuracy", 0.7)]
-    snapshot = store.snapshot(claim.key)
-    assert snapshot is not None and snapshot["step"] == 9
+    assert store.histograms(claim.key) == {"output": Histogram([0, 1], {"a": [9]})}
     assert work.checkpoint(claim) == SAVED
 
 

@@ -265,11 +265,11 @@ class NoisySumsRule(Stateful):
         bounds, beside = self.noise_bounds(), self.statistics(sampled.records)
         totals = sampled.sum(self.weights(sampled))
         if beside is None:
-            gradients, noisy = self._release(totals, bounds, sampled.step), totals[:, :0]
+            gradients = self._release(totals, bounds, sampled.step)
         else:
             gradients, noisy = self._release_both(totals, beside, bounds, sampled.step)
-        for k, gradient in enumerate(gradients):
-            self.learn(k, noisy[k], gradient)
+            for k, gradient in enumerate(gradients):
+                self.learn(k, noisy[k], gradient)
         divisors = np.array([self.divisor(k) for k in range(len(gradients))])
         gradients *= 1.0 / divisors[:, None]
         return gradients

@@ -131,7 +131,7 @@ def _explain_missing(row: RunRow) -> None:
 
 def _draw_log(row: RunRow) -> None:
     with st.expander("Log", key="run_log", icon=":material/history:"):
-        for when, sentence in format_log(row.to_json()):
+        for when, sentence in format_log(row):
             st.markdown(f":small[{plain(f'{when} UTC') if when else '…'} &nbsp; {plain(sentence)}]")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.engine.training import Histogram
 from fairpriv_core.facts.diagnosis import diagnose
 from fairpriv_core.facts.grid import expect
 from fairpriv_core.figures import live
@@ -138,14 +139,14 @@ def _find_reach(row: RunRow) -> dict[str, float | None]:
     return {"steps": row.steps, "epochs": row.config["method"].get("epochs"), "epsilon": row.config["epsilon"]}
 
 
-def _draw_histograms(row: RunRow, histograms: Mapping[str, Any]) -> dict[str, FigureData]:
+def _draw_histograms(row: RunRow, histograms: Mapping[str, Histogram]) -> dict[str, FigureData]:
     origin = find_origin([row.config["data"]], tell=False)
     known = parameters(methods()[row.config["method"]["name"]])
     figures = {}
     for quantity, histogram in histograms.items():
         bound = known.get(BOUNDS.get(quantity, ""))
         asked = row.config["method"].get(BOUNDS.get(quantity, ""))
-        moved = asked is not None and histogram.get("bound") not in (None, asked)  # a method has its own, or moves it
+        moved = asked is not None and histogram.bound not in (None, asked)  # a method has its own, or moves it
         symbol = _MOVED if moved else None if bound is None else bound[0].symbol
         figures[quantity] = live.clipping_histogram(histogram, quantity=quantity, symbol=symbol, origin=origin)
     return figures
@@ -165,6 +166,5 @@ def show_diagnosis(store: RunStore, row: RunRow, history: live.History, *, use_b
             use_bound(diagnosis.bound)
 
 
-def _read_histograms(store: RunStore, row: RunRow) -> Mapping[str, Any]:
-    snapshot = attempt(lambda: store.snapshot(row.key))
-    return {} if snapshot is None else snapshot["histograms"]
+def _read_histograms(store: RunStore, row: RunRow) -> Mapping[str, Histogram]:
+    return attempt(lambda: store.histograms(row.key)) or {}

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
 from fairpriv_core.data.problem import DataJson
 from fairpriv_core.ledger.launch import Effect, Page, foresee_launch, read_page
 from fairpriv_core.records.ledger_entry import call_data, identify_data
-from fairpriv_core.records.source import is_published
+from fairpriv_core.records.source import ConfigJson, is_published
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import at_least_text, count_text, delta_text, epsilon_text
 from pages.widgets.shared.reference import call_files
@@ -38,9 +37,9 @@ def call_people(data: DataJson) -> str:
     return plain(call_files(call_data(data)))
 
 
-def show_spent(store: RunStore, configs: Iterable[Mapping[str, Any]], *, delta: float) -> None:
+def show_spent(store: RunStore, configs: Iterable[ConfigJson], *, delta: float) -> None:
     """Draw the ledger of every data set that these runs' configs are about."""
-    named = {identify_data(each["data"]["dataset"], each.get("file_id")): each["data"] for each in configs}
+    named = {identify_data(each["data"]["dataset"], each["file_id"]): each["data"] for each in configs}
     with st.expander("Ledger: what these data sets have spent", key="ledger"):
         for data, people in named.items():
             page = attempt(partial(find_page, store, data))

@@ -16,6 +16,7 @@ from fairpriv_core.methods.cell_counts import Counts
 from fairpriv_core.privacy import accountants
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.curve import epsilon_over
+from fairpriv_core.privacy.event import EventJson
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.plan import calibrate_method, check_settings, find_counts
@@ -48,7 +49,7 @@ class Plan:
     method: Method
     n_train: int
     steps: int
-    releases: list[dict[str, Any]]
+    releases: list[EventJson]
     noise: dict[str, float]
     sensitivities: dict[str, float]
     epochs: tuple[float, ...]
