@@ -144,10 +144,9 @@ def _find_place(out: str | None, name: str) -> Path:
 
 def _read_audits() -> Audits:
     """Return what stored audits showed of each method's code."""
-    stored = read_audit_results()
     return {
-        code["name"]: (best_lower_bound(code), at_own_delta(code["distinguishing"])["epsilon"], stored["made"])
-        for code in stored["methods"]
+        code["name"]: (best_lower_bound(code), at_own_delta(code["distinguishing"])["epsilon"], code["made"])
+        for code in read_audit_results()["methods"]
     }
 
 
