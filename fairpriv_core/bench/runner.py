@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairpriv_core.bench.lines import NAMES, OURS, Line, build_lines, read_lines, score, write_lines
+from fairpriv_core.bench.lines import NAMES, OURS, Line, add_lines, build_lines, read_lines, score
 from fairpriv_core.bench.made_up import find_best
 from fairpriv_core.bench.suite import Entry, Suite, Task, seal_rows
 from fairpriv_core.errors import BadInput, DataUnavailable, FairprivError
@@ -105,7 +105,7 @@ def run_suite(suite: Suite, out: Path, audits: Audits, reporter: Reporter) -> tu
 
     Return the lines that are there at the end, and why each task is left out that cannot be had.
     """
-    lines = read_lines([out]) if out.exists() else build_lines([])
+    lines = read_lines([out] if out.exists() else [])
     for entry in suite.entries:
         tried = {*lines[lines.method == entry.method].trials} - {entry.trials}
         if tried:
@@ -116,8 +116,7 @@ def run_suite(suite: Suite, out: Path, audits: Audits, reporter: Reporter) -> tu
             )
     left_out: dict[str, str] = {}
     for made in _run_missing(suite, audits, lines, left_out):
-        lines = made if lines.empty else pd.concat([lines, made], ignore_index=True)
-        write_lines(lines, out)
+        lines = add_lines(made, out)
         reporter.say(f"{made.task[0]}, {made.notion[0]}, {made.method[0]}: {len(made)} fits.")
     for task, why in left_out.items():
         reporter.say(f"{task} is left out: {why}")

@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairpriv_core.bench.board import Board, build_boards
 from fairpriv_core.bench.entries import Claim, check_trials, list_rows, score_file
-from fairpriv_core.bench.lines import find_folder, join_lines, list_files, read_lines, write_lines
+from fairpriv_core.bench.lines import add_lines, find_folder, list_files, read_lines
 from fairpriv_core.bench.runner import Audits, run_suite
 from fairpriv_core.bench.suite import Suite, read_smoke, read_suite
 from fairpriv_core.cli import options
@@ -92,11 +92,9 @@ def enter(
     """Score decisions that were made elsewhere, a CSV file of task, seed, row, decision, epsilon, marked as claimed."""
     lines = score_file(read_path(file), Claim(name, protects, **more), read_suite())
     place = _find_place(out, f"claimed_{name}")
-    if place.exists():
-        lines = join_lines(read_lines([place]), lines)
-    write_lines(lines, place)
-    scored = f"{len(lines)} lines in {place}: {name} is on the boards, marked as claimed."
-    print_answer(Answer({"out": str(place), "lines": len(lines)}, scored), as_json)
+    there = add_lines(lines, place)
+    scored = f"{len(lines)} lines of {name} are in {place}, marked as claimed. It is ranked among those with all tasks."
+    print_answer(Answer({"out": str(place), "lines": len(there)}, scored), as_json)
 
 
 @bench.command()

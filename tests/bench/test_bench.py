@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -136,13 +137,17 @@ Spoil = Callable[[pd.DataFrame], pd.DataFrame]
     [
         (lambda rows: rows.assign(gender=1), "must have the columns task, seed, row, decision, epsilon and no other"),
         (lambda rows: rows.drop(columns="epsilon"), "see to epsilon"),
-        (lambda rows: rows.assign(epsilon=np.nan), "every row must claim an epsilon"),
-        (lambda rows: rows.assign(epsilon=0.7), "every row must claim an epsilon"),
-        (lambda rows: rows.assign(seed=4), "are not its test rows"),
-        (lambda rows: rows.iloc[1:], "are not its test rows"),
-        (lambda rows: pd.concat([rows, rows.iloc[:1]]), "are not its test rows"),
-        (lambda rows: rows.assign(decision=2), "decision must be 0 or 1"),
-        (lambda rows: rows.assign(row="a"), "seed and row must be whole numbers"),
+        (lambda rows: rows.assign(epsilon=np.nan), "epsilon must be 0.1 or 1 or 3 in every row, got '' in line 2"),
+        (lambda rows: rows.assign(epsilon=0.7), "epsilon must be 0.1 or 1 or 3 in every row, got '0.7' in line 2"),
+        (lambda rows: rows.assign(seed=4), "are not on its test rows, as row "),
+        (lambda rows: rows.iloc[1:], "are not on its test rows, of which 1 of 250 are missing"),
+        (lambda rows: pd.concat([rows, rows.iloc[:1]]), "are not on its test rows, of which row "),
+        (lambda rows: rows.assign(decision=2), "decision must be 0 or 1 in every row, got '2' in line 2"),
+        (lambda rows: rows.assign(decision=rows.decision.where(rows.index != rows.index[7])), "got '' in line 9"),
+        (lambda rows: rows.assign(decision="yes" * 1000), "in every row, got 'yesyes"),
+        (lambda rows: rows.assign(row="a"), "row must be a whole number of at least 0 in every row, got 'a' in line 2"),
+        (lambda rows: rows.assign(row=1e300), "got '1e+300' in line 2"),
+        (lambda rows: rows.assign(seed=-1), "seed must be a whole number of at least 0 in every row, got '-1'"),
         (lambda rows: rows.assign(task="mine"), "takes public data alone"),
         (lambda rows: rows.assign(task=np.nan), "takes public data alone"),
         (lambda rows: rows.iloc[:0], "has no decisions"),
@@ -155,6 +160,24 @@ def test_a_strangers_wrong_file_is_refused_in_one_sentence(
     said = call("bench", "enter", str(tmp_path / "theirs.csv"), "--name", "theirs", "--protects", "record")
     assert said.code == 2 and says in said.err and len(said.err.strip().splitlines()) == 1
     assert not (tmp_path / "results").exists()
+
+
+def test_a_file_that_is_no_such_table_or_too_large_is_refused(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, head = tmp_path / "theirs.csv", ",".join(HEAD)
+    enter = ("bench", "enter", str(path), "--name", "theirs", "--protects", "record")
+    for content, says in (
+        (f"{head}\nadult_sex,0,4,1,1,9\n".encode(), "see to rows with more cells than the head"),
+        (gzip.compress(head.encode()), "cannot be read as a CSV file of decisions"),
+        (b"", "cannot be read as a CSV file of decisions"),
+    ):
+        path.write_bytes(content)
+        said = call(*enter)
+        assert said.code == 2 and says in said.err, content
+    monkeypatch.setattr("fairpriv_core.bench.entries._MOST_BYTES", 10)
+    path.write_text(head)
+    assert "theirs.csv has 30 bytes, and may have 10" in call(*enter).err
 
 
 def test_a_strangers_decisions_are_scored_as_ours_are_and_marked_as_claimed(
@@ -199,10 +222,54 @@ def test_a_file_of_other_results_does_not_join(change: dict[str, str], says: str
         read_lines([path])
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"author": "outside", "kind": "claimed"}, "they alone, are entries of fairpriv"),
+        ({"method": "theirs", "author": "their_package 1.0"}, "fairpriv alone proves"),
+        ({"method": "theirs", "author": "outside", "epsilon": np.nan}, "made outside is claimed"),
+        ({"method": "<b>"}, "small letters"),
+        ({"author": "NIST (verified by fairpriv)"}, "a package with its version"),
+        ({"threat_model": "record"}, "another threat model"),
+        ({"epsilon": 1.1}, "spent more than its budget"),
+        ({"epsilon_asked": 2.0}, "none of the suite's"),
+        ({"accuracy": np.nan}, "no accuracy"),
+        ({"accuracy": 1.01}, "outside 0 to 1"),
+        ({"gap_low": 0.02}, "outside its interval"),
+        ({"trials": 0}, "at least 1"),
+    ],
+)
+def test_lines_that_cannot_be_do_not_join(change: dict[str, object], says: str, tmp_path: Path) -> None:
+    path = tmp_path / "lines.parquet"
+    write_lines(make_lines({"pf_ld": 0.8}), path)
+    assert len(read_lines([path])) == 24
+    write_lines(make_lines({"pf_ld": 0.8}).assign(**change), path)
+    with pytest.raises(BadInput, match=f"lines.parquet has a line of .* on adult_sex that cannot be: .*{says}"):
+        read_lines([path])
+
+
+def test_a_file_of_other_types_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "lines.parquet"
+    for change in ({"seed": np.nan}, {"method": 3}, {"author": None}, {"accuracy": "high"}):
+        write_lines(make_lines({"pf_ld": 0.8}), path)
+        found = pd.read_parquet(path).assign(**change)
+        found.astype({name: "category" for name in change if name in ("method", "author")}).to_parquet(path)
+        with pytest.raises(BadInput, match=f"has not the types of results: {next(iter(change))} differs"):
+            read_lines([path])
+
+
+def test_lines_that_another_process_wrote_meanwhile_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, train, other = tmp_path / "lines.parquet", runner.train_fits, make_lines({"pf_ld": 0.8})
+    monkeypatch.setattr(runner, "train_fits", lambda *given: write_lines(other, out) or train(*given))
+    monkeypatch.setattr("fairpriv_core.bench.made_up.write_table.__defaults__", (1_000,))
+    runner.run_suite(pick(QUICK), out, {}, SILENT)
+    assert {*read_lines([out]).method} == {QUICK, "pf_ld"}
+
+
 def test_a_later_files_line_stands_in_place_of_an_earlier_ones_and_nobodys_in_place_of_ours(tmp_path: Path) -> None:
     paths = tmp_path / "a.parquet", tmp_path / "b.parquet"
-    outside = {"author": "outside", "kind": "claimed"}
-    write_lines(make_lines({"theirs": 0.8, "raco_dp": 0.7}, **outside), paths[0])
+    outside = {"author": "outside", "kind": "claimed", "epsilon": np.nan}
+    write_lines(make_lines({"theirs": 0.8, "others": 0.7}, **outside), paths[0])
     write_lines(make_lines({"theirs": 0.9}, **outside), paths[1])
     both = read_lines(paths)
     assert len(both) == 48 and both[both.method == "theirs"].accuracy.min() > 0.89
