@@ -6,8 +6,9 @@ each task and seed every test row once, by its number in the task's table, with 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -69,22 +70,26 @@ def score_file(path: Path, claim: Claim, suite: Suite) -> pd.DataFrame:
     Everything is checked before plain training, which each split needs for its mixing line.
     """
     found = _read(path, suite)
-    lines: list[Line] = []
+    parts = [
+        (suite.find_task(str(task)), int(str(seed)), own)
+        for (task, seed), own in found.groupby(["task", "seed"], sort=False)
+    ]
     with TemporaryDirectory() as folder:
-        parts = [
-            (suite.find_task(str(task)), int(str(seed)), own)
-            for (task, seed), own in found.groupby(["task", "seed"], sort=False)
-        ]
         counted = [_count(own, task, seed, *split_task(suite, task, seed, Path(folder))) for task, seed, own in parts]
-        for (task, seed, _), budgets in zip(parts, counted, strict=True):
-            bench = Bench(suite, {}, Path(folder))
-            known = {**_describe(claim), "suite": suite.version, "task": task.name, "seed": seed}
-            known["best"] = bench.find_best_rule(task, seed)
-            for own, counts in budgets:
-                for notion in suite.notions:
-                    scored = score(counts, bench.find_plain(task, seed), notion, suite)
-                    lines.append({**known, **own, "notion": notion, **scored})
+        lines = [
+            {**_describe(claim), **line}
+            for (task, seed, _), budgets in zip(parts, counted, strict=True)
+            for line in _score(Bench(suite, {}, Path(folder)), task, seed, budgets)
+        ]
     return build_lines(lines)
+
+
+def _score(bench: Bench, task: Task, seed: int, budgets: Sequence[tuple[Line, np.ndarray]]) -> Iterator[Line]:
+    """Yield a line for each budget and notion."""
+    known = {"suite": bench.suite.version, "task": task.name, "seed": seed, "best": bench.find_best_rule(task, seed)}
+    for (own, counts), notion in product(budgets, bench.suite.notions):
+        scored = score(counts, bench.find_plain(task, seed), notion, bench.suite)
+        yield {**known, **own, "notion": notion, **scored}
 
 
 def _read(path: Path, suite: Suite) -> pd.DataFrame:
@@ -92,7 +97,9 @@ def _read(path: Path, suite: Suite) -> pd.DataFrame:
     try:
         size = path.stat().st_size
         found = None if size > _MOST_BYTES else pd.read_csv(path, dtype=str, keep_default_na=False, compression=None)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise BadInput(f"{path.name} cannot be read ({error.strerror}).", field="file") from error
+    except ValueError as error:
         raise BadInput(f"{path.name} cannot be read as a CSV file of decisions.", field="file") from error
     if found is None:
         raise BadInput(

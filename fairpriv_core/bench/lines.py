@@ -217,8 +217,8 @@ def _wrap(counts: np.ndarray) -> Measures[Any]:
     return Measures("public", {"groups": [{"confusion": table} for table in counts.tolist()]})
 
 
-def describe_file(path: Path, citation: str) -> dict[str, Any]:
-    """Return the Croissant description of a file of lines."""
+def describe_file(path: Path, citation: str, day: str) -> dict[str, Any]:
+    """Return the Croissant description of a file of lines that is published on a day; its loader reads the file."""
     kinds = {"category": "sc:Text", "bool": "sc:Boolean", "float64": "sc:Float", "int64": "sc:Integer"}
     fields = [
         {
@@ -236,7 +236,7 @@ def describe_file(path: Path, citation: str) -> dict[str, Any]:
         "@id": path.name,
         "name": path.name,
         "contentUrl": path.name,
-        "encodingFormat": "application/vnd.apache.parquet",
+        "encodingFormat": "application/x-parquet",
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
     }
     return {
@@ -248,6 +248,7 @@ def describe_file(path: Path, citation: str) -> dict[str, Any]:
         "license": "https://creativecommons.org/licenses/by/4.0/",
         "version": f"{read_suite().version}.0.0",
         "citeAs": citation,
+        "datePublished": day,
         "distribution": [file],
         "recordSet": [{"@type": "cr:RecordSet", "@id": "lines", "name": "lines", "field": fields}],
     }

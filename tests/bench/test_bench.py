@@ -22,10 +22,13 @@ from fairpriv_core.bench.made_up import KINDS, ROWS, find_best, write_table
 from fairpriv_core.bench.suite import Entry, Suite, read_smoke, read_suite, seal_rows, split_task
 from fairpriv_core.errors import BadInput, DataUnavailable
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.sweeps.cluster_task import Terms, Unfit, read_versions, work_on_part
 from fairpriv_core.text import Reporter
 from tests.bench.made_lines import TASKS, make_lines
 from tests.cli.commands import Call, make_call
+from tests.patience import PATIENCE
 from tests.plugins.installed import Installer, install
+from tests.sweeps.clusters import Processes
 
 __all__ = ["install"]
 SILENT = Reporter(say=lambda text: None, show=lambda text: None)
@@ -99,6 +102,31 @@ def test_a_line_says_what_a_fit_came_to_and_what_is_there_is_not_made_again(
     second, _ = runner.run_suite(pick(QUICK, seeds=(3, 4, 5)), out, audits, SILENT)
     assert len(second) == 3 and sum(calls) == 2  # the new seed's fit, and plain training beside it
     pd.testing.assert_frame_equal(second.iloc[:2], read_lines([out]).iloc[:2])
+
+
+def test_workers_of_a_cluster_make_the_lines_that_lack(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("fairpriv_core.sweeps.cluster.CONNECT_SECONDS", PATIENCE)
+    asked = ("bench", "--smoke", "--task", TASK, "--method", QUICK, "--method", "none", "--seeds")
+    with Processes(tmp_path, workers=1) as processes:
+        for seeds in ("3", "3..4"):
+            said = call(*asked, seeds, "--scheduler", processes.address)
+            assert said.code == 0, processes.told()
+    lines = read_lines([tmp_path / "results" / "smoke.parquet"])
+    assert sorted(zip(lines.method, lines.seed, strict=True)) == [
+        (each, at) for each in (QUICK, "none") for at in (3, 4)
+    ]
+    assert (lines.failed == "").all() and (lines.accuracy < lines.best + 0.02).all()
+    assert "like tcp://host:8786, got 'here'" in call(*asked, "3..5", "--scheduler", "here").err
+
+
+def test_a_worker_of_other_versions_makes_no_lines() -> None:
+    code, versions = read_versions()
+    with pytest.raises(Unfit, match="has fairpriv's sources"):
+        work_on_part(Terms(f"no{code}", versions, "", ""), str, 1)
+    assert work_on_part(Terms(code, versions, "", ""), str, 1) == "1"
 
 
 def test_a_fit_that_gives_no_model_is_a_line(few_rows: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,7 +341,7 @@ def test_the_kept_results_are_of_every_standard_task_and_are_described() -> None
     assert KEPT.stat().st_size < 1_000_000 and {*lines.task} == {*TASKS} and {*lines.kind} == {"run"}
     assert {*lines.method} == {entry.method for entry in suite.entries}
     known = json.loads(DESCRIBED.read_text(encoding="utf-8"))
-    assert known == describe_file(KEPT, known["citeAs"])
+    assert known == describe_file(KEPT, known["citeAs"], known["datePublished"])
     assert [each["name"] for each in known["recordSet"][0]["field"]] == [*COLUMNS]
 
 
