@@ -75,7 +75,7 @@ def score_file(path: Path, claim: Claim, suite: Suite) -> pd.DataFrame:
         for (task, seed), own in found.groupby(["task", "seed"], sort=False)
     ]
     with TemporaryDirectory() as folder:
-        counted = [_count(own, task, seed, *split_task(suite, task, seed, Path(folder))) for task, seed, own in parts]
+        counted = [_count(own, suite, task, seed, Path(folder)) for task, seed, own in parts]
         lines = [
             {**_describe(claim), **line}
             for (task, seed, _), budgets in zip(parts, counted, strict=True)
@@ -96,16 +96,16 @@ def _read(path: Path, suite: Suite) -> pd.DataFrame:
     """Return task, seed, row, decision and epsilon of each row; BadInput names the first value that is wrong."""
     try:
         size = path.stat().st_size
-        found = None if size > _MOST_BYTES else pd.read_csv(path, dtype=str, keep_default_na=False, compression=None)
+        if size > _MOST_BYTES:
+            raise BadInput(
+                f"{path.name} has {size:,} bytes, and may have {_MOST_BYTES:,}: send tasks in files of their own.",
+                field="file",
+            )
+        found = pd.read_csv(path, dtype=str, keep_default_na=False, compression=None)
     except OSError as error:
         raise BadInput(f"{path.name} cannot be read ({error.strerror}).", field="file") from error
     except ValueError as error:
         raise BadInput(f"{path.name} cannot be read as a CSV file of decisions.", field="file") from error
-    if found is None:
-        raise BadInput(
-            f"{path.name} has {size:,} bytes, and may have {_MOST_BYTES:,}: send tasks in files of their own.",
-            field="file",
-        )
     if {*found.columns} != {*HEAD} or not isinstance(found.index, pd.RangeIndex):
         wrong = ", ".join(sorted({*found.columns} ^ {*HEAD})) or "rows with more cells than the head"
         raise BadInput(
@@ -136,9 +136,12 @@ def _describe(claim: Claim) -> Line:
     return {**named, "threat_model": claim.threat_model, "by_group": claim.by_group, "audit_date": "", "failed": ""}
 
 
-def _count(found: pd.DataFrame, task: Task, seed: int, train: Dataset, test: Dataset) -> list[tuple[Line, np.ndarray]]:
+def _count(found: pd.DataFrame, suite: Suite, task: Task, seed: int, folder: Path) -> list[tuple[Line, np.ndarray]]:
     """Return for each budget what a line says of it, with the counts over group, label and decision."""
-    own = {"split": seal_rows(test), "n_train": train.n}
+    train, test = split_task(suite, task, seed, folder)
+    split = seal_rows(test)
+    suite.check_split(task, seed, split)
+    own = {"split": split, "n_train": train.n}
     return [
         (
             {**own, "epsilon_asked": epsilon, "epsilon_claimed": epsilon},
