@@ -44,7 +44,9 @@ _OUT = "The file of results, gone on with where it is there. Default: in ~/.fair
 @options.seeds
 @click.option("--trials", type=click.IntRange(min=1), help="Settings that were tried for this entry. Default: 1.")
 @click.option("--paid", is_flag=True, help="No trial read a private row: the epsilon of a run is that of one fit.")
-@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler, tcp://host:8786: its workers train.")
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="A Dask scheduler, tcp://host:8786: its workers train. Default: none."
+)
 @click.option("--out", metavar="FILE", help=_OUT)
 @options.json
 @click.pass_context
