@@ -138,9 +138,8 @@ def run_suite(
             )
     left_out: dict[str, str] = {}
     parts = [*_list_missing(suite, lines)]
-    for task, made in (
-        _run_here(suite, audits, parts) if spread is None else spread(partial(make_part, suite, audits), parts)
-    ):
+    working = _run_here(suite, audits, parts) if spread is None else spread(partial(make_part, suite, audits), parts)
+    for task, made in working:
         if isinstance(made, str):
             left_out[task] = made
             continue
