@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from fairpriv_core.bench.lines import DESCRIBED, KEPT, describe_file, read_lines, write_lines
@@ -20,7 +21,7 @@ def main() -> None:
     """Write the three files."""
     lines = read_lines(sys.argv[1:])
     write_lines(lines, KEPT)
-    described = describe_file(KEPT, _CITATION.format(lines.suite.iloc[0]))
+    described = describe_file(KEPT, _CITATION.format(lines.suite.iloc[0]), datetime.now(UTC).date().isoformat())
     DESCRIBED.write_text(json.dumps(described, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     PAGE.write_text(write_bench_page(lines), encoding="utf-8")
 

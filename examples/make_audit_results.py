@@ -70,9 +70,7 @@ def write(out: Path, found: Mapping[str, Any], demonstration: Mapping[str, Any])
     """Write the file: audits in the catalogue's order, without methods that it no longer has."""
     stored = {
         "command": "python examples/make_audit_results.py",
-        "made": datetime.now(UTC).date().isoformat(),
         "settings": {"epsilon": EPSILON, "delta": DELTA, "rows": CALIBRATED_ROWS, "among": AMONG},
-        "versions": library_versions(),
         "demonstration": demonstration,
         "methods": [found[name] for name in methods() if name in found],
     }
@@ -101,7 +99,12 @@ def audit(method: Method, plan: AuditPlan) -> dict[str, Any]:
     notion = method.info.notions[0]
     found = audit_method(method, notion=notion, delta=DELTA, plan=plan, report=lambda _: None)
     print(method.info.name, found["distinguishing"]["profile"][0], file=sys.stderr, flush=True)
-    return {"name": method.info.name, "title": method.info.title, **found}
+    return {"name": method.info.name, "title": method.info.title, **stamp(), **found}
+
+
+def stamp() -> dict[str, Any]:
+    """Return the day and the versions of what is made now."""
+    return {"made": datetime.now(UTC).date().isoformat(), "versions": library_versions()}
 
 
 def demonstrate(plan: AuditPlan) -> dict[str, Any]:
@@ -114,7 +117,8 @@ def demonstrate(plan: AuditPlan) -> dict[str, Any]:
         found = attack_pair(known, pair, notion="demographic_parity", delta=DELTA, plan=plan, report=lambda _: None)
         both[variant] = {"method": method_to_json(known), **found}
         print("demonstration", variant, found["profile"][0], file=sys.stderr, flush=True)
-    return {"pair": BALANCED_PAIR, "rows": ROWS, "notion": "demographic_parity", "seed": plan.seed, **both}
+    question = {"pair": BALANCED_PAIR, "rows": ROWS, "notion": "demographic_parity", "seed": plan.seed}
+    return {**stamp(), **question, **both}
 
 
 def write_tables(text: str, results: Mapping[str, Any]) -> str:
@@ -126,7 +130,7 @@ def write_tables(text: str, results: Mapping[str, Any]) -> str:
             (_format_variant(name, shown[name]) for name in ("published", "proved")),
         ),
         "methods": _write_table(
-            ("method", "protects", "proved ε", "many runs", "one run", "whole curve", "nearest", "runs on each"),
+            ("method", "protects", "proved ε", "many runs", "one run", "whole curve", "nearest", "runs on each", "day"),
             (_format_row(audit) for audit in results["methods"]),
         ),
     }
@@ -162,6 +166,7 @@ def _format_row(audit: Mapping[str, Any]) -> Sequence[str]:
         "–" if curve is None else at_least_text(curve),
         f"{100 * nearest:.0f} %",
         f"{found['runs']:,}",
+        audit["made"],
     )
 
 

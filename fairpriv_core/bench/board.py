@@ -17,7 +17,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from fairpriv_core.bench.lines import judge_gap
+from fairpriv_core.bench.lines import OURS, judge_gap
 from fairpriv_core.bench.suite import Suite, Task, read_suite
 from fairpriv_core.facts.aim import Verdict
 from fairpriv_core.facts.wording import protected
@@ -65,9 +65,11 @@ class Standing:
 
     @property
     def title(self) -> str:
-        """What tables call it: the method's title, or the name that outsiders gave; "claimed" where nothing is more."""
-        own = methods()[self.name].info.legend if self.name in methods() else self.name
-        return f"{own} (claimed)" if self.claimed else own
+        """What tables call it: the method's title, with the package it is of; a name, where others claim it."""
+        if self.claimed or self.name not in methods():
+            return f"{self.name} ({'claimed' if self.claimed else self.author})"
+        own = methods()[self.name].info.legend
+        return own if self.author == OURS else f"{own} ({self.author})"
 
     @property
     def stated(self) -> str:
@@ -142,7 +144,8 @@ def build_boards(
     whole = suite or read_suite()
     wanted = [task for task in whole.tasks if task.name in tasks or (not tasks and not task.more)]
     asked = lines[(lines.notion == notion) & lines.seed.isin(whole.seeds)]
-    constants = {str(task): float(found) for task, found in asked.groupby("task").constant.mean().items()}
+    rows = asked.drop_duplicates(["task", "seed"])  # as the first file has them: others' lines move no reference
+    constants = {str(task): float(found) for task, found in rows.groupby("task").constant.mean().items()}
     references = _stand(asked[(asked.threat_model == "") & (asked.kind == "run")], whole)
     own = asked[asked.epsilon_asked == epsilon]
     boards = []

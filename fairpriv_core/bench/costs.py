@@ -1,9 +1,9 @@
 """What privacy costs within one bound on the gap, over rows times epsilon; and the papers' methods on equal terms.
 
-*The rule.* The most accurate private entry whose gap reached the bound is held against the most accurate one without
-privacy whose gap did. For each seed both are chosen by the other seeds, so that the choice favours neither; decisions
-use no group. What is lost is their difference in accuracy; their gaps differ too, within the bound, and it says by how
-much.
+*The rule.* Of this project's entries, whose ε is proved, the most accurate private one whose gap reached the bound is
+held against the most accurate one without privacy whose gap did. For each seed both are chosen by the other seeds, so
+that the choice favours neither; decisions use no group. What is lost is their difference in accuracy; their gaps differ
+too, within the bound, and it says by how much.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from fairpriv_core.bench.board import THREAT_MODELS, Board, Standing, build_boards
+from fairpriv_core.bench.lines import OURS
 from fairpriv_core.bench.suite import Suite, read_suite
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.stats import Mean, mean_interval, number, spread
@@ -58,7 +59,8 @@ class Cost:
 def measure_costs(lines: pd.DataFrame, notion: str, suite: Suite | None = None) -> list[Cost]:
     """Return the accuracy lost on each task at each budget, where an entry of both sides reached the bound."""
     whole = suite or read_suite()
-    asked = lines[(lines.notion == notion) & ~lines.by_group & (lines.kind == "run") & lines.seed.isin(whole.seeds)]
+    proved = (lines.author == OURS) & ~lines.by_group
+    asked = lines[(lines.notion == notion) & proved & lines.seed.isin(whole.seeds)]
     return [cost for model in THREAT_MODELS for cost in _list_costs(asked, model, whole)]
 
 
@@ -116,12 +118,12 @@ def _pool(losses: list[tuple[float, ...]]) -> Mean:
 
 
 def say_papers(lines: pd.DataFrame, suite: Suite | None = None) -> list[str]:
-    """Return one sentence for each method of the four papers: what it came to over the suite, on its board."""
-    whole = suite or read_suite()
+    """Return one sentence for each method of the four papers: what it came to over the suite, among our entries."""
+    whole, ours = suite or read_suite(), lines[lines.author == OURS]
     boards = [
         board
         for notion, epsilon in product(whole.notions, whole.epsilons)
-        for board in build_boards(lines, notion, epsilon, suite=whole)
+        for board in build_boards(ours, notion, epsilon, suite=whole)
     ]
     papers = [name for name, kind in methods().items() if kind.info.source == "paper" and kind.info.threat_model]
     return [said for name in papers if (said := _say_paper(name, boards))]

@@ -6,15 +6,16 @@ each task and seed every test row once, by its number in the task's table, with 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 
-from fairpriv_core.bench.lines import Line, build_lines, score
+from fairpriv_core.bench.lines import OUTSIDE, Line, build_lines, score
 from fairpriv_core.bench.runner import Bench
 from fairpriv_core.bench.suite import Suite, Task, seal_rows, split_task
 from fairpriv_core.data.dataset import Dataset
@@ -23,9 +24,11 @@ from fairpriv_core.methods.base import ThreatModel
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.rates import count_cells
 from fairpriv_core.plugins import NAME
+from fairpriv_core.text import shorten
 
 HEAD = ("task", "seed", "row", "decision", "epsilon")
-OUTSIDE = "outside"
+_MOST_BYTES = 50_000_000  # all tasks, seeds and budgets of the suite have about 15 million
+_MOST_NUMBER = 2**31
 
 
 @dataclass(frozen=True)
@@ -62,39 +65,70 @@ def check_trials(trials: int, *, paid: bool) -> None:
 
 
 def score_file(path: Path, claim: Claim, suite: Suite) -> pd.DataFrame:
-    """Return the lines of a file of decisions; BadInput for whatever is wrong with it, in one sentence."""
+    """Return the lines of a file of decisions; BadInput for whatever is wrong with it, in one sentence.
+
+    Everything is checked before plain training, which each split needs for its mixing line.
+    """
     found = _read(path, suite)
-    lines: list[Line] = []
+    parts = [
+        (suite.find_task(str(task)), int(str(seed)), own)
+        for (task, seed), own in found.groupby(["task", "seed"], sort=False)
+    ]
     with TemporaryDirectory() as folder:
-        for _, rows in found.groupby(["task", "seed", "epsilon"], sort=False, dropna=False):
-            first = rows.iloc[0]
-            known = {**_describe(claim), "epsilon_asked": float(first.epsilon)}
-            bench = Bench(suite, {}, Path(folder))
-            lines += _score(bench, suite.find_task(str(first.task)), int(first.seed), rows, known)
+        counted = [_count(own, suite, task, seed, Path(folder)) for task, seed, own in parts]
+        lines = [
+            {**_describe(claim), **line}
+            for (task, seed, _), budgets in zip(parts, counted, strict=True)
+            for line in _score(Bench(suite, {}, Path(folder)), task, seed, budgets)
+        ]
     return build_lines(lines)
 
 
+def _score(bench: Bench, task: Task, seed: int, budgets: Sequence[tuple[Line, np.ndarray]]) -> Iterator[Line]:
+    """Yield a line for each budget and notion."""
+    known = {"suite": bench.suite.version, "task": task.name, "seed": seed, "best": bench.find_best_rule(task, seed)}
+    for (own, counts), notion in product(budgets, bench.suite.notions):
+        scored = score(counts, bench.find_plain(task, seed), notion, bench.suite)
+        yield {**known, **own, "notion": notion, **scored}
+
+
 def _read(path: Path, suite: Suite) -> pd.DataFrame:
+    """Return task, seed, row, decision and epsilon of each row; BadInput names the first value that is wrong."""
     try:
-        found = pd.read_csv(path)
-    except (OSError, ValueError) as error:
+        size = path.stat().st_size
+        if size > _MOST_BYTES:
+            raise BadInput(
+                f"{path.name} has {size:,} bytes, and may have {_MOST_BYTES:,}: send tasks in files of their own.",
+                field="file",
+            )
+        found = pd.read_csv(path, dtype=str, keep_default_na=False, compression=None)
+    except OSError as error:
+        raise BadInput(f"{path.name} cannot be read ({error.strerror}).", field="file") from error
+    except ValueError as error:
         raise BadInput(f"{path.name} cannot be read as a CSV file of decisions.", field="file") from error
-    if {*found.columns} != {*HEAD}:
-        wrong = ", ".join(sorted({*map(str, found.columns)} ^ {*HEAD}))
+    if {*found.columns} != {*HEAD} or not isinstance(found.index, pd.RangeIndex):
+        wrong = ", ".join(sorted({*found.columns} ^ {*HEAD})) or "rows with more cells than the head"
         raise BadInput(
-            f"{path.name} must have the columns {', '.join(HEAD)} and no other; see to {wrong}.", field="file"
+            f"{path.name} must have the columns {', '.join(HEAD)} and no other; see to {shorten(wrong, 100)}.",
+            field="file",
         )
     if found.empty:
         raise BadInput(f"{path.name} has no decisions.", field="file")
-    if not found.epsilon.isin(suite.epsilons).all():
-        budgets = ", ".join(f"{epsilon:g}" for epsilon in suite.epsilons)
-        raise BadInput(f"every row must claim an epsilon, one of {budgets}.", field="epsilon")
-    if not found.decision.isin((0, 1)).all():
-        raise BadInput("decision must be 0 or 1 in every row.", field="decision")
-    whole = pd.api.types.is_integer_dtype(found.seed) and pd.api.types.is_integer_dtype(found.row)
-    if not whole or found.seed.min() < 0:
-        raise BadInput("seed and row must be whole numbers of at least 0 in every row.", field="row")
-    return found
+    budgets = " or ".join(f"{epsilon:g}" for epsilon in suite.epsilons)
+    numbers = {name: pd.to_numeric(found[name], errors="coerce") for name in HEAD[1:]}
+    for name in ("seed", "row"):
+        whole = numbers[name].between(0, _MOST_NUMBER) & (numbers[name] % 1 == 0)
+        _check(found[name], whole, "a whole number of at least 0")
+    _check(found.decision, numbers["decision"].isin((0, 1)), "0 or 1")
+    _check(found.epsilon, numbers["epsilon"].isin(suite.epsilons), budgets)
+    return pd.DataFrame({"task": found.task, **numbers}).astype({"seed": int, "row": int, "decision": int})
+
+
+def _check(column: pd.Series, right: pd.Series, asked: str) -> None:
+    if not right.all():
+        at = int(right.to_numpy().argmin())
+        got = shorten(column.iloc[at], 40)
+        raise BadInput(f"{column.name} must be {asked} in every row, got '{got}' in line {at + 2}.", field="file")
 
 
 def _describe(claim: Claim) -> Line:
@@ -102,24 +136,32 @@ def _describe(claim: Claim) -> Line:
     return {**named, "threat_model": claim.threat_model, "by_group": claim.by_group, "audit_date": "", "failed": ""}
 
 
-def _score(bench: Bench, task: Task, seed: int, rows: pd.DataFrame, known: Line) -> Iterator[Line]:
-    """Yield a line for each notion."""
-    train, test = split_task(bench.suite, task, seed, bench.folder)
-    counts = count_cells(_order(rows, test, task, seed), test.y, test.group, test.groups, test.labels)
-    own = {"suite": bench.suite.version, "task": task.name, "seed": seed, "split": seal_rows(test), "n_train": train.n}
-    own |= {"epsilon_claimed": known["epsilon_asked"], "best": bench.find_best_rule(task, seed)}
-    for notion in bench.suite.notions:
-        yield {**known, **own, "notion": notion, **score(counts, bench.find_plain(task, seed), notion, bench.suite)}
+def _count(found: pd.DataFrame, suite: Suite, task: Task, seed: int, folder: Path) -> list[tuple[Line, np.ndarray]]:
+    """Return for each budget what a line says of it, with the counts over group, label and decision."""
+    train, test = split_task(suite, task, seed, folder)
+    split = seal_rows(test)
+    suite.check_split(task, seed, split)
+    own = {"split": split, "n_train": train.n}
+    return [
+        (
+            {**own, "epsilon_asked": epsilon, "epsilon_claimed": epsilon},
+            count_cells(_order(rows, test, task, seed), test.y, test.group, test.groups, test.labels),
+        )
+        for epsilon, rows in found.groupby("epsilon")
+    ]
 
 
 def _order(rows: pd.DataFrame, test: Dataset, task: Task, seed: int) -> np.ndarray:
     """Return the decisions (n,) in the order of the test rows; BadInput where they are on other rows."""
     assert test.row is not None
-    if sorted(rows.row) != sorted(test.row.tolist()):
+    twice, other = rows.row[rows.row.duplicated()], rows.row[~rows.row.isin(test.row)]
+    wrong = f"of which {test.n - len(rows):,} of {test.n:,} are missing" if len(rows) < test.n else ""
+    wrong = f"of which row {twice.iloc[0]} is there twice" if len(twice) else wrong
+    wrong = f"as row {other.iloc[0]} is none" if len(other) else wrong
+    if wrong:
+        again = f"fairpriv bench split {task.name} --seed {seed} writes which they are."
         raise BadInput(
-            f"the rows of {task.name}, seed {seed}, are not its test rows: fairpriv bench split {task.name} --seed "
-            f"{seed} writes them.",
-            field="row",
+            f"decisions on {task.name}, seed {seed}, are not on its test rows, {wrong}: {again}", field="row"
         )
     ordered: np.ndarray = rows.set_index("row").decision.loc[test.row].to_numpy(dtype=np.int64)
     return ordered

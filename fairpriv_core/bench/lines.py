@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,17 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.aim import Verdict
 from fairpriv_core.facts.measures import Measures
 from fairpriv_core.facts.mixing import measure_margin
+from fairpriv_core.methods.catalog import find_plugin, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.noisy import find_apart
+from fairpriv_core.plugins import NAME
 
 KEPT = Path(__file__).with_name("results.parquet")
 #: beside it: what the file is, for whoever loads it
 DESCRIBED = Path(__file__).with_name("results.croissant.json")
 Line = dict[str, Any]
-#: who runs the methods that ship
-OURS = "fairpriv"
+#: who runs the methods that ship, and whose decisions were made elsewhere
+OURS, OUTSIDE = "fairpriv", "outside"
 #: each column: its type, and what it says
 COLUMNS: Mapping[str, tuple[str, str]] = {
     "suite": ("category", "version of the suite"),
@@ -67,6 +69,8 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "failed": ("category", "why there is no model; empty where there is one"),
 }
 KINDS = ("run", "claimed")
+_SHARES = ("accuracy", "balanced_accuracy", "gap", "gap_low", "gap_high", "plain_accuracy", "plain_gap", "constant")
+_AUTHOR = r"[\w.+!-]+( [\w.+!-]+)?"  # a package and its version
 #: by which lines are told apart
 NAMES = ("method", "author", "task", "notion", "epsilon_asked", "seed")
 
@@ -115,6 +119,13 @@ def write_lines(table: pd.DataFrame, path: Path) -> None:
         raise BadInput(f"out cannot be written: {path} ({error.strerror}).", field="out") from error
 
 
+def add_lines(made: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Write lines beside those that a file has by now, which may be another process's too; return them all."""
+    lines = join_lines(read_lines([path]), made) if path.exists() else made
+    write_lines(lines, path)
+    return lines
+
+
 def _read(path: Path) -> pd.DataFrame:
     try:
         found = pd.read_parquet(path)
@@ -124,6 +135,9 @@ def _read(path: Path) -> pd.DataFrame:
     if [*found.columns] != [*COLUMNS]:
         wrong = sorted({*found.columns} ^ {*COLUMNS})
         raise BadInput(f"{path.name} has not the columns of results: {', '.join(wrong) or 'their order'} differs.")
+    odd = [name for name, (kind, _) in COLUMNS.items() if found[name].dtype != kind or not _is_whole(found[name])]
+    if odd:
+        raise BadInput(f"{path.name} has not the types of results: {', '.join(odd)} differs.")
     table = build_lines(found)
     others = {*table.suite} - {suite.version}
     if others:
@@ -134,10 +148,43 @@ def _read(path: Path) -> pd.DataFrame:
             if seed < 0 or (seed < len(seals) and seals[seed] != split):
                 raise BadInput(f"{path.name} has other test rows than suite {suite.version} for {task}, seed {seed}.")
     for column, known in (("notion", suite.notions), ("kind", KINDS), ("threat_model", ("", "attribute", "record"))):
-        odd = {*table[column]} - {*known}
-        if odd:
-            raise BadInput(f"{path.name} has the {column} '{min(odd)}'; choose from {', '.join(filter(None, known))}.")
+        others = {*table[column]} - {*known}
+        if others:
+            raise BadInput(
+                f"{path.name} has the {column} '{min(others)}'; choose from {', '.join(filter(None, known))}."
+            )
+    for faulty, why in _list_faults(table, suite):
+        if faulty.any():
+            line = table[faulty].iloc[0]
+            raise BadInput(f"{path.name} has a line of {line.method} on {line.task} that cannot be: {why}.")
     return table
+
+
+def _is_whole(column: pd.Series) -> bool:
+    """Return whether a column of categories has a text in every line; others have gaps where they may."""
+    if column.dtype != "category":
+        return True
+    return not column.hasnans and all(isinstance(each, str) for each in column.cat.categories)
+
+
+def _list_faults(table: pd.DataFrame, suite: Suite) -> Iterator[tuple[pd.Series, str]]:
+    """Yield which lines cannot be, and why. What is proved or audited is ours: others can only claim it."""
+    models = {name: kind.info.threat_model or "" for name, kind in methods().items() if find_plugin(name) is None}
+    ours, outside = table.author == OURS, table.author == OUTSIDE
+    yield ~table.method.str.fullmatch(NAME), "a name is of 2 to 40 small letters, digits and underscores"
+    yield ~table.author.str.fullmatch(_AUTHOR), f"its author is to be {OURS}, {OUTSIDE}, or a package with its version"
+    yield ours != table.method.isin(models), f"the methods of the catalogue, and they alone, are entries of {OURS}"
+    yield ours & (table.method.map(models) != table.threat_model), "the catalogue has another threat model"
+    yield outside != (table.kind == "claimed"), "what was made outside is claimed, and nothing else"
+    yield ~ours & (table.epsilon.notna() | table.audit_bound.notna()), f"{OURS} alone proves and audits, and its own"
+    yield table.epsilon > 1.0001 * table.epsilon_asked, "it spent more than its budget"
+    private = table.threat_model != ""
+    yield private != table.epsilon_asked.isin(suite.epsilons), "its budget is none of the suite's"
+    yield (table.failed == "") & table.accuracy.isna(), "it has no accuracy, and not why"
+    shares = table[[*_SHARES]]
+    yield (shares.lt(0) | shares.gt(1)).any(axis=1) | (table.height.abs() > 1), "a share lies outside 0 to 1"
+    yield (table.gap < table.gap_low) | (table.gap > table.gap_high), "its gap lies outside its interval"
+    yield (table.trials < 1) | (table.n_train < 1), "trials and rows are at least 1"
 
 
 def score(counts: np.ndarray, plain: np.ndarray, notion_name: str, suite: Suite) -> Line:
@@ -170,8 +217,8 @@ def _wrap(counts: np.ndarray) -> Measures[Any]:
     return Measures("public", {"groups": [{"confusion": table} for table in counts.tolist()]})
 
 
-def describe_file(path: Path, citation: str) -> dict[str, Any]:
-    """Return the Croissant description of a file of lines."""
+def describe_file(path: Path, citation: str, day: str) -> dict[str, Any]:
+    """Return the Croissant description of a file of lines that is published on a day; its loader reads the file."""
     kinds = {"category": "sc:Text", "bool": "sc:Boolean", "float64": "sc:Float", "int64": "sc:Integer"}
     fields = [
         {
@@ -189,7 +236,7 @@ def describe_file(path: Path, citation: str) -> dict[str, Any]:
         "@id": path.name,
         "name": path.name,
         "contentUrl": path.name,
-        "encodingFormat": "application/vnd.apache.parquet",
+        "encodingFormat": "application/x-parquet",
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
     }
     return {
@@ -201,6 +248,7 @@ def describe_file(path: Path, citation: str) -> dict[str, Any]:
         "license": "https://creativecommons.org/licenses/by/4.0/",
         "version": f"{read_suite().version}.0.0",
         "citeAs": citation,
+        "datePublished": day,
         "distribution": [file],
         "recordSet": [{"@type": "cr:RecordSet", "@id": "lines", "name": "lines", "field": fields}],
     }

@@ -6,9 +6,10 @@ left out: a fit that is refused, or ends without a model, is a line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from functools import partial
+from itertools import groupby, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairpriv_core.bench.lines import NAMES, OURS, Line, build_lines, read_lines, score, write_lines
+from fairpriv_core.bench.lines import NAMES, OURS, Line, add_lines, build_lines, read_lines, score
 from fairpriv_core.bench.made_up import find_best
 from fairpriv_core.bench.suite import Entry, Suite, Task, seal_rows
 from fairpriv_core.errors import BadInput, DataUnavailable, FairprivError
@@ -32,6 +33,12 @@ from fairpriv_core.text import Reporter
 
 #: by method: the bound, the ε proved and the day of its stored audit
 Audits = Mapping[str, tuple[float, float | None, str]]
+#: a task, a notion and an entry, with the budgets and seeds that are asked for
+Part = tuple[Task, str, Entry, Sequence[tuple[float | None, int]]]
+#: a task's name, with the lines of a part of it or why the task cannot be had
+Made = tuple[str, pd.DataFrame | str]
+#: gives parts to other processes, and yields what was made of each as it comes
+Spread = Callable[[Callable[[Part], Made], Sequence[Part]], Iterable[Made]]
 
 
 @dataclass
@@ -43,6 +50,13 @@ class Bench:
     folder: Path
     datasets: DatasetCache = field(default_factory=DatasetCache)
     plain: dict[int, np.ndarray] = field(default_factory=dict)
+
+    def make_part(self, part: Part) -> Made:
+        """Return the lines of a part, or why its task cannot be had."""
+        try:
+            return part[0].name, build_lines(self.make(*part))
+        except DataUnavailable as error:
+            return part[0].name, str(error)
 
     def make(self, task: Task, notion: str, entry: Entry, asked: Sequence[tuple[float | None, int]]) -> list[Line]:
         """Return the lines of an entry on a task: one for each budget and seed that is asked for."""
@@ -100,12 +114,20 @@ class Bench:
         return find_best(task.made_up, self.suite.draw_seed(task.name, seed)) if task.made_up else None
 
 
-def run_suite(suite: Suite, out: Path, audits: Audits, reporter: Reporter) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Make every line of a part of the suite that `out` has not, and write it after each entry.
+def make_part(suite: Suite, audits: Audits, part: Part) -> Made:
+    """Return the lines of a part of the suite in whichever process this is."""
+    with TemporaryDirectory() as folder:
+        return Bench(suite, audits, Path(folder)).make_part(part)
+
+
+def run_suite(
+    suite: Suite, out: Path, audits: Audits, reporter: Reporter, spread: Spread | None = None
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Make every line of a part of the suite that `out` has not, here or where `spread` does, and write each entry's.
 
     Return the lines that are there at the end, and why each task is left out that cannot be had.
     """
-    lines = read_lines([out]) if out.exists() else build_lines([])
+    lines = read_lines([out] if out.exists() else [])
     for entry in suite.entries:
         tried = {*lines[lines.method == entry.method].trials} - {entry.trials}
         if tried:
@@ -115,41 +137,38 @@ def run_suite(suite: Suite, out: Path, audits: Audits, reporter: Reporter) -> tu
                 field="trials",
             )
     left_out: dict[str, str] = {}
-    for made in _run_missing(suite, audits, lines, left_out):
-        lines = made if lines.empty else pd.concat([lines, made], ignore_index=True)
-        write_lines(lines, out)
-        reporter.say(f"{made.task[0]}, {made.notion[0]}, {made.method[0]}: {len(made)} fits.")
+    parts = [*_list_missing(suite, lines)]
+    working = _run_here(suite, audits, parts) if spread is None else spread(partial(make_part, suite, audits), parts)
+    for task, made in working:
+        if isinstance(made, str):
+            left_out[task] = made
+            continue
+        lines = add_lines(made, out)
+        reporter.say(f"{task}, {made.notion[0]}, {made.method[0]}: {len(made)} fits.")
     for task, why in left_out.items():
         reporter.say(f"{task} is left out: {why}")
     return lines, left_out
 
 
-def _run_missing(suite: Suite, audits: Audits, there: pd.DataFrame, left_out: dict[str, str]) -> Iterator[pd.DataFrame]:
-    """Yield the lines of each task, notion and entry that are not there yet; say which tasks are `left_out`."""
-    known = {tuple(row) for row in there[[*NAMES]].fillna(0.0).itertuples(index=False)}
+def _run_here(suite: Suite, audits: Audits, parts: Sequence[Part]) -> Iterator[Made]:
     with TemporaryDirectory() as folder:
-        for task in suite.tasks:
-            bench = Bench(suite, audits, Path(folder))
-            wanted = ((notion, entry, asked) for notion, entry, asked in _list_missing(suite, task, known) if asked)
-            try:
-                yield from (build_lines(bench.make(task, *each)) for each in wanted)
-            except DataUnavailable as error:
-                left_out[task.name] = str(error)
+        for _, own in groupby(parts, key=lambda part: part[0].name):
+            yield from map(Bench(suite, audits, Path(folder)).make_part, own)
 
 
-def _list_missing(
-    suite: Suite, task: Task, known: set[tuple[Any, ...]]
-) -> Iterator[tuple[str, Entry, list[tuple[float | None, int]]]]:
-    """Yield of each notion and entry the budgets and seeds that are not there yet."""
-    for notion, entry in product(suite.notions, suite.entries):
+def _list_missing(suite: Suite, there: pd.DataFrame) -> Iterator[Part]:
+    """Yield of each task, notion and entry the budgets and seeds that are not there yet."""
+    known = {tuple(row) for row in there[[*NAMES]].fillna(0.0).itertuples(index=False)}
+    for task, notion, entry in product(suite.tasks, suite.notions, suite.entries):
         info, plugin = methods()[entry.method].info, find_plugin(entry.method)
         if not info.takes(notions()[notion]):
             continue
-        author = OURS if plugin is None else plugin.package
+        name = (entry.method, OURS if plugin is None else plugin.package, task.name, notion)
         budgets: Sequence[float | None] = suite.epsilons if info.threat_model else (None,)
         pairs = product(budgets, suite.seeds)
-        name = (entry.method, author, task.name, notion)
-        yield notion, entry, [(epsilon, seed) for epsilon, seed in pairs if (*name, epsilon or 0.0, seed) not in known]
+        asked = [(epsilon, seed) for epsilon, seed in pairs if (*name, epsilon or 0.0, seed) not in known]
+        if asked:
+            yield task, notion, entry, asked
 
 
 def train_fits(configs: Sequence[RunConfig], datasets: DatasetCache) -> list[RunRecord | str]:

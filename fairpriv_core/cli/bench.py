@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from io import StringIO
 from itertools import product
 from pathlib import Path
@@ -13,7 +14,7 @@ import pandas as pd
 
 from fairpriv_core.bench.board import Board, build_boards
 from fairpriv_core.bench.entries import Claim, check_trials, list_rows, score_file
-from fairpriv_core.bench.lines import find_folder, join_lines, list_files, read_lines, write_lines
+from fairpriv_core.bench.lines import add_lines, find_folder, list_files, read_lines
 from fairpriv_core.bench.runner import Audits, run_suite
 from fairpriv_core.bench.suite import Suite, read_smoke, read_suite
 from fairpriv_core.cli import options
@@ -24,6 +25,7 @@ from fairpriv_core.figures.audits import at_own_delta, best_lower_bound, read_au
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.paths import read_path
 from fairpriv_core.runs.children import use_one_thread
+from fairpriv_core.sweeps.cluster_sweep import spread
 from fairpriv_core.text import write_lines as write_table
 
 _OUT = "The file of results, gone on with where it is there. Default: in ~/.fairpriv/bench, where Leaderboard looks."
@@ -42,17 +44,21 @@ _OUT = "The file of results, gone on with where it is there. Default: in ~/.fair
 @options.seeds
 @click.option("--trials", type=click.IntRange(min=1), help="Settings that were tried for this entry. Default: 1.")
 @click.option("--paid", is_flag=True, help="No trial read a private row: the epsilon of a run is that of one fit.")
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="A Dask scheduler, tcp://host:8786: its workers train. Default: none."
+)
 @click.option("--out", metavar="FILE", help=_OUT)
 @options.json
 @click.pass_context
-def bench(context: click.Context, /, out: str | None, as_json: bool, **asked: Any) -> None:
+def bench(context: click.Context, /, scheduler: str | None, out: str | None, as_json: bool, **asked: Any) -> None:
     """Run the benchmark: every method, or those named, on public tasks; what is in the file is not run again."""
     if context.invoked_subcommand is not None:
         return
     suite, name = _choose(**asked)
     place = _find_place(out, name)
     use_one_thread()
-    lines, left_out = run_suite(suite, place, _read_audits(), open_reporter())
+    elsewhere = None if scheduler is None else partial(spread, scheduler)
+    lines, left_out = run_suite(suite, place, _read_audits(), open_reporter(), elsewhere)
     tasks = [task.name for task in suite.tasks if task.name not in left_out]
     document = {"out": str(place), "suite": suite.version, "left_out": left_out, "lines": len(lines)}
     failed = int((lines.failed != "").sum())
@@ -92,11 +98,9 @@ def enter(
     """Score decisions that were made elsewhere, a CSV file of task, seed, row, decision, epsilon, marked as claimed."""
     lines = score_file(read_path(file), Claim(name, protects, **more), read_suite())
     place = _find_place(out, f"claimed_{name}")
-    if place.exists():
-        lines = join_lines(read_lines([place]), lines)
-    write_lines(lines, place)
-    scored = f"{len(lines)} lines in {place}: {name} is on the boards, marked as claimed."
-    print_answer(Answer({"out": str(place), "lines": len(lines)}, scored), as_json)
+    there = add_lines(lines, place)
+    scored = f"{len(lines)} lines of {name} are in {place}, marked as claimed. It is ranked among those with all tasks."
+    print_answer(Answer({"out": str(place), "lines": len(there)}, scored), as_json)
 
 
 @bench.command()
@@ -144,10 +148,9 @@ def _find_place(out: str | None, name: str) -> Path:
 
 def _read_audits() -> Audits:
     """Return what stored audits showed of each method's code."""
-    stored = read_audit_results()
     return {
-        code["name"]: (best_lower_bound(code), at_own_delta(code["distinguishing"])["epsilon"], stored["made"])
-        for code in stored["methods"]
+        code["name"]: (best_lower_bound(code), at_own_delta(code["distinguishing"])["epsilon"], code["made"])
+        for code in read_audit_results()["methods"]
     }
 
 

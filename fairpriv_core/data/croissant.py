@@ -34,7 +34,7 @@ CONTEXT = {
 _FORMATS = {
     "text": "text/csv",
     "workbook": "application/vnd.ms-excel",
-    "parquet": "application/vnd.apache.parquet",
+    "parquet": "application/x-parquet",
     "idx": "application/octet-stream",
 }
 

@@ -24,18 +24,16 @@ def draw_task(boards: Sequence[Board], task: Task) -> FigureData:
     Beside the entries stand the constant answer and, as level lines, those without privacy.
     """
     first = boards[0]
-    names = dict.fromkeys(each.name for board in boards for each in board.standings if task.name in each.cells)
-    series = [
-        _join(
-            name, [(board.epsilon, each) for board in boards for each in board.standings if each.name == name], task, at
-        )
-        for name in names
-        for at in (0, 1)
-    ]
+    points: dict[str, list[tuple[float, Standing]]] = {}
+    for board in boards:
+        for each in board.standings:
+            if task.name in each.cells:
+                points.setdefault(each.title, []).append((board.epsilon, each))
+    series = [_join(own, task, at) for own in points.values() for at in (0, 1)]
     ends = [board.epsilon for board in (boards[0], boards[-1])]
     for each in first.references:
         if task.name in each.cells:
-            series += [_join(each.name, [(end, each) for end in ends], task, at) for at in (0, 1)]
+            series += [_join([(end, each) for end in ends], task, at) for at in (0, 1)]
     constant = first.constants.get(task.name)
     return FigureData(
         name="bench_task",
@@ -44,7 +42,7 @@ def draw_task(boards: Sequence[Board], task: Task) -> FigureData:
         panels=(Panel(ACCURACY, "Accuracy"), Panel(_GAP, "Gap")),
         series=tuple(series),
         caption=f"{first.title}. Means over the suite's seeds with 95 % intervals. Level lines have no privacy.",
-        alt=f"Accuracy and gap over ε on {task.title}, of {len(names)} entries.",
+        alt=f"Accuracy and gap over ε on {task.title}, of {len(points)} entries.",
         references=(
             Reference(100 * read_suite().gap, "asked for", "y", 1),
             *([] if constant is None else [Reference(100 * constant, "one answer for all", "y", 0)]),
@@ -52,17 +50,19 @@ def draw_task(boards: Sequence[Board], task: Task) -> FigureData:
     )
 
 
-def _join(name: str, points: Sequence[tuple[float, Standing]], task: Task, panel: int) -> Series:
+def _join(points: Sequence[tuple[float, Standing]], task: Task, panel: int) -> Series:
+    """Return an entry's accuracy or gap over ε."""
+    first = points[0][1]
     told = [(at, each.cells[task.name]) for at, each in points]
     means = [cell.accuracy if panel == 0 else cell.gap for _, cell in told]
     return line(
-        points[0][1].title,
+        first.title,
         [at for at, _ in told],
         [mean.mean for mean in means],
         scale=100,
         low=_ends(means, "low"),
         high=_ends(means, "high"),
-        style=name if name in methods() else "ink",
+        style=first.name if first.name in methods() else "ink",
         panel=panel,
     )
 

@@ -83,10 +83,12 @@ class CodeAudit(TypedDict):
 
 
 class CatalogueAudit(CodeAudit):
-    """The stored audit of a method of the catalogue."""
+    """The stored audit of a method of the catalogue, with its day and the versions of the libraries it ran on."""
 
     name: str
     title: str
+    made: str
+    versions: Mapping[str, str]
 
 
 class Member(TypedDict):
@@ -157,6 +159,8 @@ class Demonstration(TypedDict):
     """What refutes PF-LD's published accounting; `pair` says in words what the two tables are."""
 
     pair: str
+    made: str
+    versions: Mapping[str, str]
     rows: int
     notion: str
     seed: int
@@ -168,8 +172,6 @@ class AuditResults(TypedDict):
     """The stored audits of the catalogue, and how they were made."""
 
     command: str
-    made: str
     settings: Mapping[str, Any]
-    versions: Mapping[str, str]
     demonstration: Demonstration
     methods: list[CatalogueAudit]

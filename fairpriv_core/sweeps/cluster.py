@@ -12,19 +12,20 @@ import re
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 import dask
-from distributed import Client, Future, KilledWorker, Worker, WorkerPlugin
+from distributed import Client, Future, KilledWorker, Worker, WorkerPlugin, as_completed
 from distributed.client import ClosedClientError
 from distributed.versions import VersionMismatchWarning
 
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.sweeps.cluster_task import Terms, find_fault, work_on_queued
+from fairpriv_core.sweeps.cluster_task import Terms, find_fault, work_on_part, work_on_queued
 
 CONNECT_SECONDS = 30.0
 RECONNECT_SECONDS = 300.0
@@ -60,8 +61,7 @@ class Link:
 
     def __init__(self, address: str, terms: Terms, say: Say) -> None:
         """Connect. BadInput where `address` is none, or nothing answers there for CONNECT_SECONDS."""
-        if not _ADDRESS.fullmatch(address):
-            raise BadInput(f"a scheduler's address is like tcp://host:8786, got '{address}'.", field="scheduler")
+        _check(address)
         for name in ("distributed", "distributed.client"):  # it logs what is said here in a sentence
             logging.getLogger(name).setLevel(logging.CRITICAL)
         dask.config.set({"distributed.comm.timeouts.connect": f"{_TRY_SECONDS}s"})
@@ -75,11 +75,7 @@ class Link:
         self._tried, self._lost = 0.0, time.monotonic()
         while self._connect() is None:
             if time.monotonic() - self._lost > CONNECT_SECONDS:
-                raise BadInput(
-                    f"no Dask scheduler answered at {address} for {CONNECT_SECONDS:.0f} seconds; start it "
-                    "(dask scheduler), or correct --scheduler.",
-                    field="scheduler",
-                )
+                raise _miss("scheduler", address)
 
     @property
     def settled(self) -> bool:
@@ -183,6 +179,42 @@ class Link:
         else:
             self.refused[told["worker"]] = told["fault"]
         self.news.set()
+
+
+def spread(address: str, terms: Terms, work: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
+    """Yield what workers make of each part, as it comes; a part whose worker is lost goes to another one.
+
+    Unfit where a worker has other versions than `terms`; RunFailed where a part ended several workers.
+    """
+    _check(address)
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="fairpriv")
+    except OSError as error:
+        raise _miss("scheduler", address) from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        except TimeoutError as error:
+            raise _miss("worker", address) from error
+        try:
+            tasks = client.map(partial(work_on_part, terms, work), parts, pure=False)
+            for task in as_completed(tasks, loop=client.loop):
+                yield task.result()
+        except (KilledWorker, CancelledError) as error:
+            raise RunFailed(f"the workers of {address} are lost; start the command again: it goes on.") from error
+
+
+def _check(address: str) -> None:
+    if not _ADDRESS.fullmatch(address):
+        raise BadInput(f"a scheduler's address is like tcp://host:8786, got '{address}'.", field="scheduler")
+
+
+def _miss(what: str, address: str) -> BadInput:
+    return BadInput(
+        f"no Dask {what} answered at {address} for {CONNECT_SECONDS:.0f} seconds; start it (dask {what}), or correct "
+        "--scheduler.",
+        field="scheduler",
+    )
 
 
 def read_task(task: Future) -> int | str | None:

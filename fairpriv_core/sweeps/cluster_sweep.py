@@ -227,6 +227,12 @@ class Cluster:
                 time.sleep(0.2)
 
 
+def spread(address: str, work: Callable[[Any], Any], parts: Sequence[Any]) -> Iterable[Any]:
+    """Yield what the workers behind a scheduler make of each part, as it comes. No run store is asked for."""
+    made: Iterable[Any] = _load("spread")(address, Terms(*read_versions(), store="", where=""), work, parts)
+    return made
+
+
 def serve(address: str, stopping: threading.Event, say: Say) -> None:
     """Have the workers behind a scheduler train what is launched in the default store, until `stopping` is set.
 

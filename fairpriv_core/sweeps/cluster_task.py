@@ -76,6 +76,15 @@ def find_fault(terms: Terms) -> str | None:
     return fault
 
 
+def work_on_part(terms: Terms, work: Callable[[Any], Any], part: Any) -> Any:
+    """Return what `work` makes of a part of something that needs no store; Unfit for other versions than its own."""
+    fault = _find_other_version(terms)
+    if fault is not None:
+        raise Unfit(f"the process {os.getpid()} on {socket.gethostname()} {fault}")
+    use_one_thread()
+    return work(part)
+
+
 def work_on_queued(terms: Terms, which: Mapping[str, Any]) -> int:
     """Claim the queued runs that `which` names (`WorkStore.claimable`), and work on them; return how many there were.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from dataclasses import asdict
@@ -12,6 +13,7 @@ import click
 import numpy as np
 import pytest
 
+from examples import make_audit_results
 from examples.make_audit_results import BALANCED_PAIR, write_tables
 from fairpriv_core.audit.canary import make_data, plant_canaries
 from fairpriv_core.audit.lower_bound import Test as Counted
@@ -134,6 +136,20 @@ def test_the_document_shows_these_results_and_its_commands_are_understood() -> N
         known.make_context(name, arguments, parent=context)
     named = set(re.findall(r"`([\w./-]+/[\w./-]*)`", text))
     assert named and not [path for path in named if not (DOCUMENT.parent.parent / path).exists()]
+
+
+def test_an_audit_that_is_made_again_leaves_the_days_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "audits.json"
+    out.write_text(json.dumps({**RESULTS, "methods": [{**each, "made": "2026-01-01"} for each in RESULTS["methods"]]}))
+    found = AUDITS["dp_sgd"]["distinguishing"]
+    monkeypatch.setattr(make_audit_results, "audit_method", lambda *_, **__: {"distinguishing": found})
+    monkeypatch.setattr("sys.argv", ["make_audit_results.py", "--only", "dp_sgd", "--out", str(out)])
+    make_audit_results.main()
+    written = json.loads(out.read_text())
+    assert [one["name"] for one in written["methods"] if one["made"] != "2026-01-01"] == ["dp_sgd"]
+    assert written["demonstration"] == RESULTS["demonstration"]
 
 
 def check_bounds(found: dict[str, Any]) -> None:

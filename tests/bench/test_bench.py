@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,10 +22,13 @@ from fairpriv_core.bench.made_up import KINDS, ROWS, find_best, write_table
 from fairpriv_core.bench.suite import Entry, Suite, read_smoke, read_suite, seal_rows, split_task
 from fairpriv_core.errors import BadInput, DataUnavailable
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.sweeps.cluster_task import Terms, Unfit, read_versions, work_on_part
 from fairpriv_core.text import Reporter
 from tests.bench.made_lines import TASKS, make_lines
 from tests.cli.commands import Call, make_call
+from tests.patience import PATIENCE
 from tests.plugins.installed import Installer, install
+from tests.sweeps.clusters import Processes
 
 __all__ = ["install"]
 SILENT = Reporter(say=lambda text: None, show=lambda text: None)
@@ -100,6 +104,31 @@ def test_a_line_says_what_a_fit_came_to_and_what_is_there_is_not_made_again(
     pd.testing.assert_frame_equal(second.iloc[:2], read_lines([out]).iloc[:2])
 
 
+def test_workers_of_a_cluster_make_the_lines_that_lack(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("fairpriv_core.sweeps.cluster.CONNECT_SECONDS", PATIENCE)
+    asked = ("bench", "--smoke", "--task", TASK, "--method", QUICK, "--method", "none", "--seeds")
+    with Processes(tmp_path, workers=1) as processes:
+        for seeds in ("3", "3..4"):
+            said = call(*asked, seeds, "--scheduler", processes.address)
+            assert said.code == 0, processes.told()
+    lines = read_lines([tmp_path / "results" / "smoke.parquet"])
+    assert sorted(zip(lines.method, lines.seed, strict=True)) == [
+        (each, at) for each in (QUICK, "none") for at in (3, 4)
+    ]
+    assert (lines.failed == "").all() and (lines.accuracy < lines.best + 0.02).all()
+    assert "like tcp://host:8786, got 'here'" in call(*asked, "3..5", "--scheduler", "here").err
+
+
+def test_a_worker_of_other_versions_makes_no_lines() -> None:
+    code, versions = read_versions()
+    with pytest.raises(Unfit, match="has fairpriv's sources"):
+        work_on_part(Terms(f"no{code}", versions, "", ""), str, 1)
+    assert work_on_part(Terms(code, versions, "", ""), str, 1) == "1"
+
+
 def test_a_fit_that_gives_no_model_is_a_line(few_rows: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise BadInput("a group is too small.")
@@ -136,13 +165,17 @@ Spoil = Callable[[pd.DataFrame], pd.DataFrame]
     [
         (lambda rows: rows.assign(gender=1), "must have the columns task, seed, row, decision, epsilon and no other"),
         (lambda rows: rows.drop(columns="epsilon"), "see to epsilon"),
-        (lambda rows: rows.assign(epsilon=np.nan), "every row must claim an epsilon"),
-        (lambda rows: rows.assign(epsilon=0.7), "every row must claim an epsilon"),
-        (lambda rows: rows.assign(seed=4), "are not its test rows"),
-        (lambda rows: rows.iloc[1:], "are not its test rows"),
-        (lambda rows: pd.concat([rows, rows.iloc[:1]]), "are not its test rows"),
-        (lambda rows: rows.assign(decision=2), "decision must be 0 or 1"),
-        (lambda rows: rows.assign(row="a"), "seed and row must be whole numbers"),
+        (lambda rows: rows.assign(epsilon=np.nan), "epsilon must be 0.1 or 1 or 3 in every row, got '' in line 2"),
+        (lambda rows: rows.assign(epsilon=0.7), "epsilon must be 0.1 or 1 or 3 in every row, got '0.7' in line 2"),
+        (lambda rows: rows.assign(seed=4), "are not on its test rows, as row "),
+        (lambda rows: rows.iloc[1:], "are not on its test rows, of which 1 of 250 are missing"),
+        (lambda rows: pd.concat([rows, rows.iloc[:1]]), "are not on its test rows, of which row "),
+        (lambda rows: rows.assign(decision=2), "decision must be 0 or 1 in every row, got '2' in line 2"),
+        (lambda rows: rows.assign(decision=rows.decision.where(rows.index != rows.index[7])), "got '' in line 9"),
+        (lambda rows: rows.assign(decision="yes" * 1000), "in every row, got 'yesyes"),
+        (lambda rows: rows.assign(row="a"), "row must be a whole number of at least 0 in every row, got 'a' in line 2"),
+        (lambda rows: rows.assign(row=1e300), "got '1e+300' in line 2"),
+        (lambda rows: rows.assign(seed=-1), "seed must be a whole number of at least 0 in every row, got '-1'"),
         (lambda rows: rows.assign(task="mine"), "takes public data alone"),
         (lambda rows: rows.assign(task=np.nan), "takes public data alone"),
         (lambda rows: rows.iloc[:0], "has no decisions"),
@@ -155,6 +188,24 @@ def test_a_strangers_wrong_file_is_refused_in_one_sentence(
     said = call("bench", "enter", str(tmp_path / "theirs.csv"), "--name", "theirs", "--protects", "record")
     assert said.code == 2 and says in said.err and len(said.err.strip().splitlines()) == 1
     assert not (tmp_path / "results").exists()
+
+
+def test_a_file_that_is_no_such_table_or_too_large_is_refused(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, head = tmp_path / "theirs.csv", ",".join(HEAD)
+    enter = ("bench", "enter", str(path), "--name", "theirs", "--protects", "record")
+    for content, says in (
+        (f"{head}\nadult_sex,0,4,1,1,9\n".encode(), "see to rows with more cells than the head"),
+        (gzip.compress(head.encode()), "cannot be read as a CSV file of decisions"),
+        (b"", "cannot be read as a CSV file of decisions"),
+    ):
+        path.write_bytes(content)
+        said = call(*enter)
+        assert said.code == 2 and says in said.err, content
+    monkeypatch.setattr("fairpriv_core.bench.entries._MOST_BYTES", 10)
+    path.write_text(head)
+    assert "theirs.csv has 30 bytes, and may have 10" in call(*enter).err
 
 
 def test_a_strangers_decisions_are_scored_as_ours_are_and_marked_as_claimed(
@@ -199,10 +250,54 @@ def test_a_file_of_other_results_does_not_join(change: dict[str, str], says: str
         read_lines([path])
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"author": "outside", "kind": "claimed"}, "they alone, are entries of fairpriv"),
+        ({"method": "theirs", "author": "their_package 1.0"}, "fairpriv alone proves"),
+        ({"method": "theirs", "author": "outside", "epsilon": np.nan}, "made outside is claimed"),
+        ({"method": "<b>"}, "small letters"),
+        ({"author": "NIST (verified by fairpriv)"}, "a package with its version"),
+        ({"threat_model": "record"}, "another threat model"),
+        ({"epsilon": 1.1}, "spent more than its budget"),
+        ({"epsilon_asked": 2.0}, "none of the suite's"),
+        ({"accuracy": np.nan}, "no accuracy"),
+        ({"accuracy": 1.01}, "outside 0 to 1"),
+        ({"gap_low": 0.02}, "outside its interval"),
+        ({"trials": 0}, "at least 1"),
+    ],
+)
+def test_lines_that_cannot_be_do_not_join(change: dict[str, object], says: str, tmp_path: Path) -> None:
+    path = tmp_path / "lines.parquet"
+    write_lines(make_lines({"pf_ld": 0.8}), path)
+    assert len(read_lines([path])) == 24
+    write_lines(make_lines({"pf_ld": 0.8}).assign(**change), path)
+    with pytest.raises(BadInput, match=f"lines.parquet has a line of .* on adult_sex that cannot be: .*{says}"):
+        read_lines([path])
+
+
+def test_a_file_of_other_types_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "lines.parquet"
+    for change in ({"seed": np.nan}, {"method": 3}, {"author": None}, {"accuracy": "high"}):
+        write_lines(make_lines({"pf_ld": 0.8}), path)
+        found = pd.read_parquet(path).assign(**change)
+        found.astype({name: "category" for name in change if name in ("method", "author")}).to_parquet(path)
+        with pytest.raises(BadInput, match=f"has not the types of results: {next(iter(change))} differs"):
+            read_lines([path])
+
+
+def test_lines_that_another_process_wrote_meanwhile_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, train, other = tmp_path / "lines.parquet", runner.train_fits, make_lines({"pf_ld": 0.8})
+    monkeypatch.setattr(runner, "train_fits", lambda *given: write_lines(other, out) or train(*given))
+    monkeypatch.setattr("fairpriv_core.bench.made_up.write_table.__defaults__", (1_000,))
+    runner.run_suite(pick(QUICK), out, {}, SILENT)
+    assert {*read_lines([out]).method} == {QUICK, "pf_ld"}
+
+
 def test_a_later_files_line_stands_in_place_of_an_earlier_ones_and_nobodys_in_place_of_ours(tmp_path: Path) -> None:
     paths = tmp_path / "a.parquet", tmp_path / "b.parquet"
-    outside = {"author": "outside", "kind": "claimed"}
-    write_lines(make_lines({"theirs": 0.8, "raco_dp": 0.7}, **outside), paths[0])
+    outside = {"author": "outside", "kind": "claimed", "epsilon": np.nan}
+    write_lines(make_lines({"theirs": 0.8, "others": 0.7}, **outside), paths[0])
     write_lines(make_lines({"theirs": 0.9}, **outside), paths[1])
     both = read_lines(paths)
     assert len(both) == 48 and both[both.method == "theirs"].accuracy.min() > 0.89
@@ -246,7 +341,7 @@ def test_the_kept_results_are_of_every_standard_task_and_are_described() -> None
     assert KEPT.stat().st_size < 1_000_000 and {*lines.task} == {*TASKS} and {*lines.kind} == {"run"}
     assert {*lines.method} == {entry.method for entry in suite.entries}
     known = json.loads(DESCRIBED.read_text(encoding="utf-8"))
-    assert known == describe_file(KEPT, known["citeAs"])
+    assert known == describe_file(KEPT, known["citeAs"], known["datePublished"])
     assert [each["name"] for each in known["recordSet"][0]["field"]] == [*COLUMNS]
 
 

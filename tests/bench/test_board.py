@@ -9,6 +9,7 @@ from fairpriv_core.bench.board import Board, build_boards, find_critical
 from fairpriv_core.bench.costs import fold_costs, measure_costs, say_papers
 from fairpriv_core.documents.bench import show_board, show_task, write_bench_page
 from fairpriv_core.figures import export
+from fairpriv_core.figures.bench import draw_task
 from tests.bench.made_lines import TASKS, make_lines, make_reference
 
 APART = {"pf_ld": 0.84, "dp_fermi": 0.83, "one_release": 0.82, "jagielski_in": 0.81, "randomized_response": 0.80}
@@ -88,6 +89,34 @@ def test_what_is_claimed_says_so_wherever_it_is_shown() -> None:
     claimed = make_lines({"theirs": 0.86}, kind="claimed", author="outside", epsilon=None, epsilon_claimed=1.0)
     rows = {row[0]: row for row in show_board(build(pd.concat([make_lines(APART), claimed]))).rows}
     assert rows["theirs (claimed)"][3] == "1.00, claimed" and rows["PF-LD"][3] == "1.00, proved"
+
+
+def test_what_is_of_others_moves_no_cost_no_reference_and_no_sentence_on_papers() -> None:
+    ours = pd.concat([make_lines(APART), make_reference({"f_ld": 0.85})])
+    own = {"author": "their_package 1.0", "epsilon": float("nan")}
+    theirs = [make_lines({"theirs": 0.99}, constant=0.9, **own), make_reference({"theirs_open": 0.999}, **own)]
+    both = pd.concat([ours, *theirs])
+    assert measure_costs(both, "demographic_parity") == measure_costs(ours, "demographic_parity")
+    assert say_papers(both) == say_papers(ours)
+    board = build(both)
+    assert board.constants == build(ours).constants
+    assert board.standings[0].title == "theirs (their_package 1.0)" and board.standings[0].stated == "none"
+
+
+def test_a_curve_has_an_entry_where_it_has_the_task_and_two_authors_apart() -> None:
+    names = {"author": "outside", "kind": "claimed", "epsilon": float("nan")}
+    claims = [
+        make_lines({"theirs": 0.8}, tasks=TASKS[:1], **names),
+        make_lines({"theirs": 0.8}, tasks=TASKS[1:], epsilon_asked=3.0, **names),
+        make_lines({"theirs": 0.7}, author="their_package 1.0", epsilon=float("nan")),
+    ]
+    lines = pd.concat([make_lines(APART), *claims])
+    boards = [build_boards(lines, "demographic_parity", epsilon)[0] for epsilon in (1.0, 3.0)]
+    drawn = draw_task(boards, boards[0].tasks[0])
+    assert {each.name: len(each.x) for each in drawn.series if each.name.startswith("theirs")} == {
+        "theirs (claimed)": 1,
+        "theirs (their_package 1.0)": 1,
+    }
 
 
 def test_a_cost_within_its_interval_is_not_measurable_and_nothing_is_free() -> None:

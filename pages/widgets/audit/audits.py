@@ -46,7 +46,8 @@ def show_stored() -> None:
     st.header("Every private method, attacked", anchor=False)
     show_figure(catalogue_bars(results["methods"]), "audit_catalogue")
     with st.expander("How these audits were made", key="audit_made"):
-        st.markdown(f"Made on {plain(results['made'])} by this software. This makes them again, with the same numbers:")
+        days = sorted(audit["made"] for audit in results["methods"])
+        st.markdown(f"Made from {plain(days[0])} to {plain(days[-1])}. This makes them again, with the same numbers:")
         st.code(results["command"], language="sh")
         st.json(results["settings"], expanded=False)
 
