@@ -1,7 +1,7 @@
 """The settings of DP-FERMI and of its rivals on each data set: what each was tried with, and what was chosen.
 
-On each data set and notion every method has trials of its optimiser's settings, each with several values of its knob for
-fairness, by what seeds 100 and 101 hold out. Of a trial, at each budget of the figure and at each of the case's
+On each data set and notion every method has trials of its optimiser's settings, each with several values of its knob
+for fairness, by what seeds 100 and 101 hold out. Of a trial, at each budget of the figure and at each of the case's
 accuracies, counts the smallest mean violation among values of the knob with a mean accuracy of at least that; where
 none gets there, 100 points count. The trial with the smallest mean is chosen; of equal ones, the more accurate.
 
