@@ -85,7 +85,7 @@ class Adam:
         spread = np.sqrt(self._square)
         spread /= (1.0 - _BETA_2**self._steps) ** 0.5
         spread += _SMALL
-        step = np.divide(self._mean, spread, out=spread)
+        step: np.ndarray = np.divide(self._mean, spread, out=spread)
         step *= rates / (1.0 - _BETA_1**self._steps)
         return step
 
