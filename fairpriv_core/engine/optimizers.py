@@ -71,6 +71,10 @@ class Adam:
         self._steps = 0
 
     def update(self, parameters: np.ndarray, gradient: np.ndarray, factor: float = 1.0) -> None:
+        parameters -= self.find_step(gradient, self._rates * factor)
+
+    def find_step(self, gradient: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """Return what `update` takes off the parameters (K, P) at `rates` (K, 1); the values of `gradient` are lost."""
         self._steps += 1
         self._mean *= _BETA_1
         self._mean += (1.0 - _BETA_1) * gradient
@@ -81,9 +85,9 @@ class Adam:
         spread = np.sqrt(self._square)
         spread /= (1.0 - _BETA_2**self._steps) ** 0.5
         spread += _SMALL
-        step = np.divide(self._mean, spread, out=spread)
-        step *= self._rates * factor / (1.0 - _BETA_1**self._steps)
-        parameters -= step
+        step: np.ndarray = np.divide(self._mean, spread, out=spread)
+        step *= rates / (1.0 - _BETA_1**self._steps)
+        return step
 
     def state(self) -> dict[str, np.ndarray]:
         return {

@@ -130,10 +130,8 @@ def _format_data(runs: Runs) -> str:
 
 
 def _format_seeds(preset: Preset, runs: Runs) -> str:
-    seeds: dict[tuple[str | None, str], set[int]] = {}  # some data may have more than others
-    for config in (run.config for run in runs):
-        seeds.setdefault((config["data"]["dataset"], config["notion"]), set()).add(config["seed"])
-    few, most = (pick(map(len, seeds.values())) for pick in (min, max))
+    seeds = [len({run.seed for run in own}) for own in by_config(runs)]  # some settings may have more than others
+    few, most = min(seeds), max(seeds)
     if most == 1:
         return wording.ONE_SEED
     return f"Means over {most if few == most else f'{few} to {most}'} seeds{_intervals(list_paths(preset))}."

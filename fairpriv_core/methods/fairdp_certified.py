@@ -2,7 +2,8 @@
 
 After "FairDP: Achieving fairness certification with differential privacy" (2024), Algorithms 1 and 2. With plain
 gradient descent, averaging the group models after each step is one step along the mean of the groups' noisy gradients.
-Adam, which the paper trains by, is given that mean.
+The paper trains by Adam, which can be read in two ways: "adam" is given that mean, and under "adam_by_group" each
+group's model has an Adam of its own, before the models are averaged.
 
 Neither the optimiser nor the schedule changes an epsilon. What leaves a step is its noisy sums alone, at one sampling
 rate and noise multiplier throughout. Adam's moments are computed from noisy sums, a schedule from the public number of
@@ -34,7 +35,7 @@ from fairpriv_core.engine.clipping import with_bias
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Bounding, Halting, PlainLast, Rule, Sampled
 from fairpriv_core.engine.networks import NETWORKS, AnyShape
-from fairpriv_core.engine.optimizers import SCHEDULES, rate_factor
+from fairpriv_core.engine.optimizers import SCHEDULES, Adam, rate_factor
 from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
@@ -59,6 +60,7 @@ from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.sums import on_grid, sensitivity
 from fairpriv_core.seeds import public_generator
 
+BY_GROUP = "adam_by_group"
 _CHUNK = 4096
 Json = dict[str, Any]
 RANDOMISED = "a classifier whose last layer is drawn anew around the exported one, which is not the one exported"
@@ -82,6 +84,7 @@ class FairDpCertified(NoisySums):
         certifies=True,
         counts_groups=True,
     )
+    OPTIMIZERS: ClassVar[tuple[str, ...]] = (*fields.OPTIMIZERS, BY_GROUP)
     FOUND_ON: ClassVar[str] = "Adult, Bank, COMPAS, credit default and synthetic data"
 
     batch_size: int = fields.shared("batch_size", 1024)
@@ -92,9 +95,9 @@ class FairDpCertified(NoisySums):
     optimizer: str = parameter(
         "sgd",
         "Optimizer",
-        "How a step follows the noisy gradient; ε is the same. The last step is plain (sgd) under adam too, as the "
-        "paper's certificates need its noise to be Gaussian.",
-        choices=fields.OPTIMIZERS,
+        "How a step follows the noisy gradients; ε is the same. adam follows the groups' mean, adam_by_group each "
+        "group's own. The last step is always plain (sgd), as the paper's certificates need its noise to be Gaussian.",
+        choices=OPTIMIZERS,
         paper="adam",
         expert=True,
     )
@@ -233,12 +236,16 @@ class FairDpCertifiedRule(Bounding, Halting, PlainLast, NoisySumsRule):
     _notes: list[dict[str, object]] = field(init=False)
     _shape: AnyShape = field(init=False)
     _looks: certificate_looks.Looks = field(init=False)
+    _adams: list[list[Adam]] = field(init=False)  # of each model, one a group; none under another optimiser
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._looks = certificate_looks.Looks(self.setting)
         models, first = self.setting.methods, self.setting.trains[0]
         self._shape = self.setting.shape
+        rate, start = np.ones((1, 1)), self._shape.initial(0)[None].astype(np.float64)
+        groups = range(first.groups if models[0].optimizer == BY_GROUP else 0)
+        self._adams = [[Adam(rate, start) for _ in groups] for _ in models]
         self.arrays["noisy_counts"] = np.ones((len(models), first.groups))
         self._notes = [{} for _ in models]
         for k, training in enumerate(self.setting.trainings):
@@ -264,6 +271,8 @@ class FairDpCertifiedRule(Bounding, Halting, PlainLast, NoisySumsRule):
                 total = sums[k]
                 released = self._release_part(k, total, sampled, group).reshape(total.shape)
                 mean = (released / self._divisors(k, sampled, group, len(total))).mean(axis=0)
+                if self._adams[k] and not last:
+                    mean = self._adams[k][group].find_step(mean[None], np.ones((1, 1)))[0]
                 update[k, -mean.size :] += mean / groups
         return update
 
@@ -284,11 +293,15 @@ class FairDpCertifiedRule(Bounding, Halting, PlainLast, NoisySumsRule):
     def state(self, model: int) -> dict[str, np.ndarray]:
         notes = json.dumps(self._notes[model]).encode()
         own = {**super().state(model), **self._looks.state(model)}
+        for group, adam in enumerate(self._adams[model]):
+            own |= {f"{name}_{group}": value for name, value in adam.state().items()}
         return {**own, "notes": np.frombuffer(notes, dtype=np.uint8)}
 
     def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
         super().load(model, state)
         self._looks.load(model, state)
+        for group, adam in enumerate(self._adams[model]):
+            adam.load({name: state[f"{name}_{group}"] for name in adam.state()})
         self._notes[model] = json.loads(state["notes"].tobytes())
 
     def bound_weights(self, parameters: np.ndarray) -> None:

@@ -375,7 +375,7 @@ def check_layers(method: HasLayers) -> None:
     checks.whole(low=1, width=method.width)
     checks.whole(low=0, high=10, hidden_layers=method.hidden_layers)
     checks.positive(learning_rate=method.learning_rate)
-    checks.one_of(OPTIMIZERS, optimizer=method.optimizer)
+    checks.one_of(getattr(method, "OPTIMIZERS", OPTIMIZERS), optimizer=method.optimizer)
     check_name(network_of(method))
 
 

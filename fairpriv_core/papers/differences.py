@@ -86,8 +86,10 @@ class SettingRuns:
     runs: list[PaperRun]
 
 
-def list_settings(runs: Runs, quantity: Quantity, level: Value) -> list[SettingRuns]:
-    """Return the settings of a quantity's runs that have both numbers."""
+def list_settings(runs: Runs, quantity: Quantity | float, level: Value) -> list[SettingRuns]:
+    """Return the settings of a quantity's runs that have both numbers; none of a number."""
+    if not isinstance(quantity, Quantity):
+        return []
     runs_by_setting = by_config(measure(runs, quantity)[1])
     settings = [(fold(own, level), fold(own, quantity.value).mean, own) for own in runs_by_setting]
     return [SettingRuns(at, mean, own) for at, mean, own in settings if at.mean is not None and mean is not None]

@@ -197,12 +197,12 @@ class Reach:
 
     Settings are those of the quantity's runs, seeds apart, of which the mean of `level` is at least one of `at_least`,
     in shown units and rising: "the violation at an accuracy of 81 to 82.5 %". Where one side has none, the other side
-    has the better of it. Which settings reach a level is itself known by seeds alone, so a verdict must hold for all
-    that may.
+    has the better of it. `other` may be a number, such as authors' own at that level. Which settings reach a level is
+    itself known by seeds alone, so a verdict must hold for all that may.
     """
 
     one: Quantity
-    other: Quantity
+    other: Quantity | float
     level: Value
     at_least: tuple[float, ...]
     low: float | None = None

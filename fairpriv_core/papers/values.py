@@ -76,9 +76,9 @@ def check_at(check: Check, case: Part) -> Check:
     one = _quantity_at(check.one, case)
     if isinstance(check, Differ | MeanGain):
         return replace(check, one=one, other=_quantity_at(check.other, case))
-    if isinstance(check, Reach):
-        return replace(check, one=one, other=_quantity_at(check.other, case), level=value_at(check.level, case))
     other = _quantity_at(check.other, case) if isinstance(check.other, Quantity) else check.other
+    if isinstance(check, Reach):
+        return replace(check, one=one, other=other, level=value_at(check.level, case))
     return replace(check, one=one, other=other)
 
 

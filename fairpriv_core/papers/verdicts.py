@@ -116,8 +116,8 @@ def _name_difference(check: Compare | Reach) -> str:
     sign, unit = ("over that of", "") if as_ratio else (minus, _unit(value))
     level = ""
     if isinstance(check, Reach):
-        span = f"{check.at_least[0]:g} to {check.at_least[-1]:g} {check.level.unit}"
-        level = f", each smallest where {_inside(check.level)} reaches a level of {span}"
+        span = " to ".join(dict.fromkeys(f"{end:g}" for end in (check.at_least[0], check.at_least[-1])))
+        level = f", each smallest where {_inside(check.level)} reaches a level of {span} {check.level.unit}"
     ratio = ", a ratio of means with its interval by the delta method" if as_ratio else ""
     return f"{_inside(value)} of {check.one.name} {sign} {other}{unit}{level}{ratio}{_bounds(check)}"
 
@@ -298,9 +298,11 @@ def _look_at_reach(check: Reach, case: str, runs: Runs) -> Finding:
     found = {level: _look_at_level(check, case, level, sides, known) for level in (*check.at_least, *beyond)}
     judged = {level: found[level] for level in check.at_least}
     ends = "; ".join(
-        f"at {level:g} %, {judged[level].words}" for level in (check.at_least[0], top) if judged[level].runs
+        f"at {level:g} %, {judged[level].words}"
+        for level in dict.fromkeys((check.at_least[0], top))
+        if judged[level].runs
     )
-    return _join_levels(case, list(judged.values()), f"{_format_levels(found)}; {ends}")
+    return _join_levels(case, list(judged.values()), f"{_format_levels(found)}; {ends}" if len(found) > 1 else ends)
 
 
 def _join_levels(case: str, found: Sequence[Finding], words: str) -> Finding:
@@ -361,9 +363,10 @@ def _count_for_level(settings: Iterable[tuple[Runs, float]], level: Value) -> in
 
 
 def _look_at_settings(check: Reach, case: str, one: Runs, other: Runs) -> Finding:
-    if one and other:
-        found = compare(one, other, Compare(check.one, check.other, check.low, check.high))
-        first, second = (measure(own, side)[0].mean for own, side in ((one, check.one), (other, check.other)))
+    rival = check.other
+    if one and (other or not isinstance(rival, Quantity)):
+        found = compare(one, other, Compare(check.one, rival, check.low, check.high))
+        first, second = measure(one, check.one)[0].mean, _find_mean(other, rival)
         if found.mean is None:
             return Finding(case, "open")
         low, high = _limits(check)
@@ -372,10 +375,15 @@ def _look_at_settings(check: Reach, case: str, one: Runs, other: Runs) -> Findin
         return Finding(case, stand(found, low, high), holds, words, found.n, needed, [*one, *other])
     if not one and not other:
         return Finding(case, "open")
-    missing, better = check.other.name if one else check.one.name, bool(one) == (check.high is not None)
+    missing = rival.name if one and isinstance(rival, Quantity) else check.one.name
+    better = bool(one) == (check.high is not None)
     words = f"no setting of {missing} gets there"
     used = [*one, *other]
     return Finding(case, "agrees" if better else "differs", better, words, _count_seeds(used), None, used)
+
+
+def _find_mean(runs: Runs, side: Quantity | float) -> float | None:
+    return measure(runs, side)[0].mean if isinstance(side, Quantity) else side
 
 
 def _look_at_gain(check: MeanGain, case: str, runs: Runs) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -64,10 +64,41 @@ def test_without_noise_it_descends_and_ascends_the_written_out_objective(
     assert np.allclose(fitted.notes["adversary"], written[1], rtol=1e-3, atol=1e-5)
 
 
+def test_algorithm_2_on_the_papers_f_is_algorithm_1_with_lambda_times_its_noise() -> None:
+    """DP-SGDA for f = loss + lambda psi, noise on f's mean gradients over the shifts 2 L / m (Appendix E)."""
+    data, mechanism = make_data(n=600, groups=3), RecordingMechanism()
+    method = dataclasses.replace(METHOD, variant="published", noise_primal=0.05, clip_primal=2.0)
+    (fitted,) = train(method, [data], [mechanism])
+    rho, each = float(np.bincount(data.group).min() / data.n), 0.05 * np.sqrt(2.0)  # the multiplier of each part
+    of_w = 1.5 * np.sqrt(2.0 / rho)  # L_w = lambda sqrt(2 / rho), and L_theta is D L_F times that
+    drawn = [(one.out - one.value) / 0.05 for one in mechanism.releases]
+    deviations = [each * 2.0 * lipschitz / 600 for lipschitz in (of_w * method.dual_norm * method.clip_primal, of_w)]
+    size = data.d + 1
+    noise = [(deviations[0] * z[:size], deviations[1] * z[size:].reshape(3, 2)) for z in drawn]
+    theta = torch.zeros(size, dtype=torch.float64, requires_grad=True)
+    written = write_out(
+        method,
+        *(data, "demographic_parity", [theta]),
+        lambda rows: torch.stack([torch.zeros(len(rows)), rows @ theta[:-1] + theta[-1]], dim=1),
+        noise,
+    )
+    assert len(noise) == 6 and max(np.abs(u).max() for u, _ in noise) > 1e-3
+    assert np.allclose(fitted.parameters, written[0], rtol=1e-3, atol=1e-5)
+    assert np.allclose(fitted.notes["adversary"], written[1], rtol=1e-3, atol=1e-5)
+
+
 def write_out(
-    method: DpFermi, data: Dataset, notion: str, parameters: list[torch.Tensor], score: Callable[..., torch.Tensor]
+    method: DpFermi,
+    data: Dataset,
+    notion: str,
+    parameters: list[torch.Tensor],
+    score: Callable[..., torch.Tensor],
+    noise: Sequence[Sequence[np.ndarray]] = (),
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the parameters that Algorithm 1 moves, and its adversaries; `score` gives rows' scores (n, labels)."""
+    """Return the parameters that Algorithm 2 moves for f = loss + lambda psi, and its adversaries.
+
+    `score` gives rows' scores (n, labels), `noise` each step's on the gradients; without it Algorithm 1 is the same.
+    """
     rows, y = torch.from_numpy(data.X).double(), torch.from_numpy(data.y)
     one_hot = functional.one_hot(torch.from_numpy(data.group), data.groups).double()
     conditions = notions()[notion].conditions_among(data.labels)
@@ -75,7 +106,7 @@ def write_out(
     shares = [one_hot[inside].mean(dim=0) for inside in among]
     w = [share.sqrt()[:, None].repeat(1, data.labels).requires_grad_() for share in shares]
     ascent = method.dual_step / (1.0 if method.variant == "published" else method.multiplier)
-    for _ in range(method.epochs):
+    for step in range(method.epochs):
         scores = score(rows)
         f = scores.softmax(dim=1)
         regulariser = sum(
@@ -84,6 +115,8 @@ def write_out(
         )
         loss = functional.cross_entropy(scores, y) + method.multiplier * regulariser
         gradients = torch.autograd.grad(loss, [*parameters, *w])
+        if noise:
+            gradients = tuple(g + torch.from_numpy(z) for g, z in zip(gradients, noise[step], strict=True))
         for parameter, gradient in zip(parameters, gradients, strict=False):
             parameter.data -= method.learning_rate * gradient
         steps = [each.detach() + ascent * g for each, g in zip(w, gradients[len(parameters) :], strict=True)]

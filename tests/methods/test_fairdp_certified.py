@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset, split_dataset
 from fairpriv_core.engine.predict import decisions
-from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.shared.certificates import positive_probabilities, worst_case_bound
@@ -18,6 +19,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.rates import count_cells
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, Parallel, SampledGaussian
+from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.sums import sensitivity
 from fairpriv_core.runs.certificate import certify_exported
 from fairpriv_core.runs.execute import evaluate_privately
@@ -95,21 +97,23 @@ def test_one_step_is_the_mean_of_the_groups_mean_gradients() -> None:
     assert np.allclose(fitted.parameters, -0.7 * means.mean(axis=0), atol=1e-5)
 
 
-def _descend(data: Dataset, rates: Sequence[float], *, adam: bool) -> np.ndarray:
+def _descend(data: Dataset, rates: Sequence[float], optimizer: str) -> np.ndarray:
     """Return by hand what full batches without noise or clipping come to: one step a rate, the last one plain."""
     rows = np.column_stack([data.X.astype(np.float64), np.ones(data.n)])
     theta, mean, square = np.zeros(rows.shape[1]), 0.0, 0.0
     for t, rate in enumerate(rates, 1):
         residuals = (1.0 / (1.0 + np.exp(-rows @ theta)) - data.y)[:, None] * rows
-        gradient = np.mean([residuals[data.group == g].mean(axis=0) for g in range(data.groups)], axis=0)
+        gradient = np.stack([residuals[data.group == g].mean(axis=0) for g in range(data.groups)])
+        if optimizer != "adam_by_group":
+            gradient = gradient.mean(axis=0, keepdims=True)
         mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
         moved = mean / (1.0 - 0.9**t) / (np.sqrt(square / (1.0 - 0.999**t)) + 1e-8)
-        theta = theta - rate * (moved if adam and t < len(rates) else gradient)
+        theta = theta - rate * (gradient if optimizer == "sgd" or t == len(rates) else moved).mean(axis=0)
     return np.asarray(theta)
 
 
 def test_steps_are_those_by_hand_and_the_last_one_is_plain() -> None:
-    for optimizer in ["sgd", "adam"]:
+    for optimizer in FairDpCertified.OPTIMIZERS:
         for schedule, factors in [
             ("constant", [1.0] * 5),
             ("halved", [1.0, 1.0, 1.0, 0.5, 0.5]),
@@ -121,14 +125,15 @@ def test_steps_are_those_by_hand_and_the_last_one_is_plain() -> None:
                 LINEAR, epochs=5, batch_size=300, optimizer=optimizer, schedule=schedule, **exact
             )
             (fitted,) = train(method, [data], [RecordingMechanism()])
-            expected = _descend(data, [0.3 * factor for factor in factors], adam=optimizer == "adam")
+            expected = _descend(data, [0.3 * factor for factor in factors], optimizer)
             assert fitted.parameters == pytest.approx(expected, abs=1e-4)
             assert method.last_rate(300) == 0.3 * factors[-1]
 
 
-def test_under_adam_the_last_step_moves_the_scoring_layer_alone() -> None:
+@pytest.mark.parametrize("optimizer", ["adam", "adam_by_group"])
+def test_under_adam_the_last_step_moves_the_scoring_layer_alone(optimizer: str) -> None:
     """Adam's moments would move the features on, which the paper's argument takes as fixed."""
-    method = dataclasses.replace(METHOD, optimizer="adam")
+    method = dataclasses.replace(METHOD, optimizer=optimizer)
     notion, watcher = notions()[method.info.notions[0]], Watcher(commits=frozenset({10, 11}))
     fitted = method.fit(make_data(n=400), Training(notion, 0, RecordingMechanism(), watcher))
     before, earlier = (watcher.checkpoints[step]["parameters"] for step in (11, 10))
@@ -137,8 +142,21 @@ def test_under_adam_the_last_step_moves_the_scoring_layer_alone() -> None:
     assert not np.array_equal(fitted.parameters[-6:], before[-6:])
 
 
+@pytest.mark.parametrize("step", [5, 10])
+def test_adams_of_groups_go_on_from_a_checkpoint_to_the_same_bits(step: int) -> None:
+    method = dataclasses.replace(METHOD, optimizer="adam_by_group")
+    data, notion = make_data(n=400, groups=3), notions()[method.info.notions[0]]
+    watcher = Watcher(commits=frozenset({step}))
+    whole = method.fit(data, Training(notion, 0, RecordingMechanism(seed=3), watcher))
+    checkpoint = watcher.checkpoints[step]
+    again = method.fit(data, Training(notion, 0, Mechanism.from_state(checkpoint), Unwatched(), checkpoint))
+    assert np.array_equal(whole.parameters, again.parameters) and whole.events == again.events
+
+
 @pytest.mark.parametrize("variant", ["proved", "published"])
-@pytest.mark.parametrize(("optimizer", "schedule"), [("adam", "halved"), ("sgd", "inverse_sqrt")])
+@pytest.mark.parametrize(
+    ("optimizer", "schedule"), [("adam", "halved"), ("adam_by_group", "halved"), ("sgd", "inverse_sqrt")]
+)
 def test_no_optimizer_or_schedule_changes_what_is_released(variant: str, optimizer: str, schedule: str) -> None:
     blank = dataclasses.replace(METHOD, variant=variant, noise_primal=None, noise_counts=None)
     plain = blank.calibrated(epsilon=1.0, delta=1e-5, n_train=400)
@@ -164,8 +182,9 @@ def test_the_papers_certificates_have_the_last_steps_rate() -> None:
 
 
 def test_under_adam_the_papers_certificates_say_that_the_last_step_was_plain() -> None:
-    for name, variant in (("certificates", "published"), ("randomised", "proved")):
-        method = dataclasses.replace(METHOD, variant=variant, optimizer="adam", noise_certificate=1.0)
+    cases = product((("certificates", "published"), ("randomised", "proved")), ("adam", "adam_by_group"))
+    for (name, variant), optimizer in cases:
+        method = dataclasses.replace(METHOD, variant=variant, optimizer=optimizer, noise_certificate=1.0)
         (fitted,) = train(method, [make_data(n=400)], [RecordingMechanism()])
         assert "all steps were Adam's but for a plain last one" in fitted.notes[name]["about"]
 
@@ -195,7 +214,7 @@ def test_a_vanishing_group_ends_the_run_with_its_name() -> None:
         train(METHOD, [data], [RecordingMechanism()])
     with pytest.raises(BadInput, match=r"share_counts must .*got 1\.1"):
         dataclasses.replace(METHOD, share_counts=1.1)
-    with pytest.raises(BadInput, match="optimizer must be one of sgd, adam, got 'rmsprop'"):
+    with pytest.raises(BadInput, match="optimizer must be one of sgd, adam, adam_by_group, got 'rmsprop'"):
         dataclasses.replace(METHOD, optimizer="rmsprop")
     with pytest.raises(BadInput, match="schedule must be one of constant, halved, inverse_sqrt, got 'cosine'"):
         dataclasses.replace(METHOD, schedule="cosine")

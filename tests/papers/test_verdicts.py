@@ -257,6 +257,15 @@ def test_what_levels_say_unlike_is_open_and_tells_where() -> None:
     assert case.status == "differs" and case.words.startswith("differs up to 81.5 %, open at 82 %, agrees from 82.5 %")
 
 
+def test_a_level_is_compared_with_a_number_of_the_authors() -> None:
+    runs = make_runs()
+    found = look(Reach(PF_LD, 9.9, ACCURACY, (86.0,), high=0.0), runs)
+    assert statuses(found) == ["agrees"] and "2.10 minus 9.90 is −7.80" in told(found)
+    assert "minus 9.90 (percentage points), each smallest where accuracy reaches a level of 86 %" in found.subject
+    assert statuses(look(Reach(PF_LD, 1.0, ACCURACY, (86.0,), high=0.0), runs)) == ["differs"]
+    assert statuses(look(Reach(PF_LD, 1.0, ACCURACY, (99.0,), high=0.0), runs)) == ["open"]
+
+
 def test_every_seed_can_be_asked_for() -> None:
     runs = [make_record("none", seed=seed, accuracy=0.9, gap=gap) for seed, gap in enumerate((0.01, 0.02, 0.09))]
     mean = Compare(Quantity("N", GAP), 5.0, high=0.0)

@@ -20,7 +20,6 @@ from fairpriv_core.papers.preset import (
     Preset,
     Printed,
     Quantity,
-    Table,
     Trend,
     Value,
     Version,
@@ -29,15 +28,12 @@ from fairpriv_core.papers.preset import (
 )
 
 LAMBDA = Value("config/method/multiplier", "λ")
-ERMI = Value("metrics/ermi", "ERMI, what is penalised")
 LARGEST = Value("metrics/largest_decided", "Decided for the most decided age", "%", scale=100.0)
 FERMI, FERMI_PROVED = published("DP-FERMI", "dp_fermi"), proved("DP-FERMI", "dp_fermi")
 _BUDGETS = [10.0, 25.0, 50.0, 100.0, 200.0]
 _PRINTED_AT = 100.0
 _LAMBDAS = [0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 500.0]
 _FEW = [0.0, 1.0, 3.0, 10.0]
-
-_AGES = ("under 10", "10 to 14", "15 to 19", "20 to 24", "25 to 29", "30 to 39", "40 to 49", "50 to 59", "60 or older")
 
 _FULL = Version(
     (runs.sweep(runs.FACES_LARGE, PARITY, runs.fermi_on_faces("vgg9", _LAMBDAS, 150), _BUDGETS, 5, split="people"),),
@@ -131,36 +127,4 @@ FIGURE_5 = Preset(
     privacy=_PRIVACY,
     released=released("UTK-DP", "utkface", _BUDGETS),
     caution="Dots are the authors' own figure data.",
-)
-
-
-def _lines() -> tuple[Part, ...]:
-    return tuple(
-        Part(f"λ = {multiplier:g}, {part.name.partition(', ')[2]}", {**part.where, LAMBDA.path: multiplier})
-        for part in (FERMI, FERMI_PROVED)
-        for multiplier in _FEW
-    )
-
-
-_SHARES = tuple((Part(f"{age}, %"), Value(f"metrics/classes/{age}/decided", age, "%", 100.0)) for age in _AGES)
-
-FIGURE_5_AGES = Preset(
-    id="dp_fermi.figure5_ages",
-    title="Beside Figure 5: which ages are decided",
-    shows="What the trade-off is made of: error, violation, the penalised dependence, and how many of the faces are "
-    "decided to be of each age, so that a model that gives everybody one answer is seen.",
-    settings=_SETTINGS,
-    full=_FULL,
-    small=_SMALL,
-    drawing=Table(
-        _lines(),
-        (
-            (Part("Error, %"), ERROR),
-            (Part("Violation, points"), GAP),
-            (Part("ERMI"), ERMI),
-            *_SHARES,
-        ),
-    ),
-    not_printed="The paper has no such table: it says that its own curves are meaningful, and its rivals' are not.",
-    privacy=_PRIVACY,
 )

@@ -7,13 +7,13 @@ Nor do the marks of Figure 1, which compares methods: a table of what ours decla
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from fairpriv_core.methods.shared.iterates import LAST, UNIFORM
 from fairpriv_core.papers.dp_fermi import runs
 from fairpriv_core.papers.dp_fermi.authors import CAUTION, released
-from fairpriv_core.papers.dp_fermi.faces import FIGURE_5, FIGURE_5_AGES
+from fairpriv_core.papers.dp_fermi.faces import FIGURE_5
 from fairpriv_core.papers.dp_fermi.settings import (
     CASES,
     FOUR,
@@ -23,6 +23,7 @@ from fairpriv_core.papers.dp_fermi.settings import (
     THREE,
     TITLES,
     format_trials,
+    is_chosen_there,
     list_levels,
 )
 from fairpriv_core.papers.preset import (
@@ -41,6 +42,7 @@ from fairpriv_core.papers.preset import (
     Preset,
     Quantity,
     Reach,
+    Released,
     Trend,
     Value,
     Version,
@@ -70,14 +72,14 @@ _ITERATE_BUDGETS = [1.0, 3.0]
 _TWO = (0.5, 3.0)
 _PRINTED = (
     "From the paper's Appendix F.2.1: logistic regression, a 3:1 split, batches of 1,024, 200 epochs, λ in [0, 2.5]. "
-    "Of its ranges we take steps of 0.01 for W and L_θ = 1, which bounds the gradient of both probabilities together, "
+    "Of its ranges we take steps of 0.01 for W and L_θ = 1. L_θ bounds the gradient of both probabilities together, "
     "√2 times that of one. The paper prints neither the optimiser nor δ: ours are Adam and 1e-5. It compares at a "
     "fixed accuracy, which it does not name: here at each that the authors' points of Tran et al. (2021b) span. Each "
     "rival has its own knob for fairness, as DP-FERMI has λ, and lines join its values."
 )
 _AS_IN_FIGURE_2 = " The other settings are those of Figure 2, chosen on Adult for demographic parity."
 _SHIPPED = " DP-FERMI, proved, has the shipped settings but for L_θ = 0.7."
-_BEYOND = " Three more values of λ go beyond the printed range, up to 20."
+_BEYOND = " More values of λ go beyond the printed range, up to 20."
 _ODDS_END = (
     " DP-FERMI, as published, has its least violation, on average, at λ = 2.5 or below. At 20 it is less accurate than "
     "always the same answer, so that λ ends there."
@@ -119,12 +121,31 @@ def _quantity(part: Part) -> Quantity:
     return Quantity(part.name, GAP, part.where)
 
 
+_RIVALS_LOST = "the rivals' settings, which the paper does not print"
+
+
 def _beats(rival: Part, says: str, source: str, of: tuple[str, str], epsilons: Sequence[float]) -> Claim:
     """Return the claim that DP-FERMI's violation is the smaller at the accuracies of a notion and a data set."""
     check = Reach(_quantity(FERMI), _quantity(rival), ACCURACY, list_levels(*of), high=0.0)
     low, high = SPANS[of]
-    reading = f"at an accuracy of {low:g} to {high:g} % its violation is at most that of {rival.name}"
-    return Claim(says, source, check, _budgets(epsilons), reading)
+    reading = f"at an accuracy of {low:g} to {high:g} % its violation is at most that of our {rival.name}"
+    return Claim(says, source, check, _budgets(epsilons), reading, lost=_RIVALS_LOST)
+
+
+def _beats_points(
+    says: str, source: str, points: Sequence[Released], epsilons: Sequence[float], *, lost: str
+) -> Iterator[Claim]:
+    """Yield the claims that DP-FERMI's violation is at most that of the authors' own points of Tran et al. (2021b)."""
+    for case in _budgets(epsilons):
+        ((violation, error),) = next(
+            each.points for each in points if (each.column, each.style) == (case.name, "pf_ld")
+        )
+        level = round(100.0 - error, 1)
+        check = Reach(_quantity(FERMI), violation, ACCURACY, (level,), high=0.0)
+        reading = (
+            f"at {level:g} % its violation is at most the {violation:.2f} points of the authors' own Tran et al. 2021b"
+        )
+        yield Claim(says, source, check, (case,), reading, lost=lost)
 
 
 def _trades(epsilons: Sequence[float]) -> tuple[Claim, ...]:
@@ -133,10 +154,10 @@ def _trades(epsilons: Sequence[float]) -> tuple[Claim, ...]:
     printed = {**FERMI.where, _LAMBDA.path: runs.PRINTED}
     fewer = Trend(Quantity(FERMI.name, GAP, printed), _LAMBDA, "down", slack=0.5)
     worse = Trend(Quantity(FERMI.name, ERROR, printed), _LAMBDA, "up", slack=0.2)
-    cases = _budgets(epsilons)
+    cases, lost = _budgets(epsilons), "the figure's D, L_θ and optimiser, which the paper does not print"
     return (
-        Claim(says, source, fewer, cases, "the violation falls as λ grows"),
-        Claim(says, source, worse, cases, "the error rises as λ grows"),
+        Claim(says, source, fewer, cases, "the violation falls as λ grows", lost=lost),
+        Claim(says, source, worse, cases, "the error rises as λ grows", lost=lost),
     )
 
 
@@ -144,32 +165,31 @@ def _plot(series: tuple[Part, ...], epsilons: Sequence[float]) -> Plot:
     return Plot("points", GAP, (ERROR,), series, _budgets(epsilons), along=_ALONG)
 
 
-def _parity_claims(says: str, source: str, data: str, epsilons: Sequence[float]) -> tuple[Claim, ...]:
+def _list_claims(
+    says: str, source: str, name: str, points: Sequence[Released], epsilons: Sequence[float]
+) -> tuple[Claim, ...]:
+    """Return the claims of a figure of a case, beside the authors' points."""
+    case = CASES[name]
+    of = case.notion, case.data["dataset"]
+    lost = "" if is_chosen_there(name, "dp_fermi") else "settings chosen at the accuracies that are compared"
     return (
-        _beats(PF_LD, says, source, (PARITY, data), epsilons),
-        _beats(FAIRLENS, says, source, (PARITY, data), epsilons),
+        _beats(PF_LD, says, source, of, epsilons),
+        _beats(JAGIELSKI if case.notion == ODDS else FAIRLENS, says, source, of, epsilons),
+        *_beats_points(says, source, points, epsilons, lost=lost),
         *_trades(epsilons),
-    )
-
-
-def _odds_claims(says: str, source: str, data: str) -> tuple[Claim, ...]:
-    return (
-        _beats(PF_LD, says, source, (ODDS, data), THREE),
-        _beats(JAGIELSKI, says, source, (ODDS, data), THREE),
-        *_trades(THREE),
     )
 
 
 _SEEDS = 15  # as many as the paper ran
 _SMALL = "15 seeds as in the paper, 5 values of λ in place of 10"
 _FULL = "15 seeds, 10 values of λ, 200 epochs of DP-FERMI"
-#: by figure: as many as the spread of 15 said that open claims need, where that could be run
-_MORE_SEEDS = {2: 125, 3: 100, 4: 31, 7: 85, 8: 60, 9: 42}
+#: by figure: as many as open claims needed by the spread of 15, where that could be run
+_OUR_SEEDS = {2: 10, 3: 100, 4: 31, 7: 85, 8: 60, 9: 42}
 
 
-def _more_small(figure: int) -> str:
-    """Return what the smaller version of a figure with more seeds than the paper's differs in."""
-    return _SMALL.replace("15 seeds as in the paper", f"{_MORE_SEEDS[figure]} seeds, 15 in the paper")
+def _format_small(figure: int) -> str:
+    """Return what the smaller version of a figure with other seeds than the paper's differs in."""
+    return _SMALL.replace("15 seeds as in the paper", f"{_OUR_SEEDS[figure]} seeds, 15 in the paper")
 
 
 FIGURE_2 = Preset(
@@ -177,12 +197,18 @@ FIGURE_2 = Preset(
     title="Figure 2: demographic parity on Adult",
     shows="Test error against the violation of demographic parity of DP-FERMI and two rivals, for four budgets; means "
     "over 15 seeds.",
-    settings=_format_settings("Adult, parity"),
+    settings=_format_settings("Adult, parity") + " D = 5 with a step of 0.005, tried last, was worse than 2.",
     full=Version((runs.sweep_case("Adult, parity", FOUR, _SEEDS, whole=True),), _FULL),
-    small=Version((runs.sweep_case("Adult, parity", FOUR, _MORE_SEEDS[2], whole=False),), _more_small(2)),
+    small=Version((runs.sweep_case("Adult, parity", FOUR, _OUR_SEEDS[2], whole=False),), _format_small(2)),
     drawing=_plot(PARITY_SERIES, FOUR),
     not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
-    claims=_parity_claims("DP-FERMI offers superior trade-offs at every privacy level", "Section 4.1.1", "adult", FOUR),
+    claims=_list_claims(
+        "DP-FERMI offers superior trade-offs at every privacy level",
+        "Section 4.1.1",
+        "Adult, parity",
+        released("DP", "adult", FOUR),
+        FOUR,
+    ),
     privacy=_PRIVACY_PARITY,
     released=released("DP", "adult", FOUR),
     caution=CAUTION,
@@ -222,19 +248,14 @@ ITERATE = Preset(
 _BY_ROW = (
     " The paper's 19 features have motor_UPDRS among them, a part of the very score that is the label, and so has this "
     "figure. The paper splits rows, 5,875 recordings of 42 people, and so does this figure. Plain training has an "
-    "accuracy of about 95 % (seeds 100 and 101)."
-)
-_BY_PERSON = (
-    " The paper splits rows, and has motor_UPDRS, a part of the label's score, among its features. Here a person's "
-    "recordings stay on one side, so that a model meets new people, and that part is left out. Accuracies are then "
-    "those of guessing."
+    "accuracy of about 95 % (seeds 100 and 101). Of new people, and without that part, it guesses: 50 % are right."
 )
 _PARKINSONS = "its algorithm outperforms the baselines again for all tested privacy levels"
 
 
 def _parkinsons(number: int, epsilons: Sequence[float]) -> Preset:
     """Return Figure 3 or 8, which differ in their budgets, with the paper's split."""
-    case, more = "Parkinsons, parity", _MORE_SEEDS[number]
+    case, more, points = "Parkinsons, parity", _OUR_SEEDS[number], released("DP", "parkinsons", epsilons)
     return Preset(
         id=f"dp_fermi.figure{number}",
         title=f"Figure {number}: demographic parity on Parkinsons, ε = {epsilons[0]:g} and {epsilons[1]:g}",
@@ -242,39 +263,18 @@ def _parkinsons(number: int, epsilons: Sequence[float]) -> Preset:
         "above the median?",
         settings=_format_settings(case) + _BY_ROW,
         full=Version((runs.sweep_case(case, epsilons, _SEEDS, whole=True),), _FULL),
-        small=Version((runs.sweep_case(case, epsilons, more, whole=False),), _more_small(number)),
+        small=Version((runs.sweep_case(case, epsilons, more, whole=False),), _format_small(number)),
         drawing=_plot(PARITY_SERIES, epsilons),
         not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
-        claims=_parity_claims(_PARKINSONS, "Section 4.1.1", "parkinsons_motor", epsilons),
+        claims=_list_claims(_PARKINSONS, "Section 4.1.1", case, points, epsilons),
         privacy=_PRIVACY_PARITY,
-        released=released("DP", "parkinsons", epsilons),
+        released=points,
         caution=CAUTION,
     )
 
 
-def _by_person(figure: Preset, epsilons: Sequence[float]) -> Preset:
-    """Return a figure on Parkinsons with new people to test on, which the paper does not have."""
-    full, small = (
-        runs.sweep(
-            runs.PARKINSONS, PARITY, runs.compared("Adult, parity", whole=whole), epsilons, _SEEDS, split="people"
-        )
-        for whole in (True, False)
-    )
-    return replace(
-        figure,
-        id=f"{figure.id}_people",
-        title=f"{figure.title}, new people (ours)",
-        settings=_PRINTED + _AS_IN_FIGURE_2 + _BEYOND + _SHIPPED + _BY_PERSON,
-        full=Version((full,), _FULL),
-        small=Version((small,), _SMALL),
-        claims=(),
-    )
-
-
 FIGURE_3 = _parkinsons(3, [1.0, 3.0])
-FIGURE_3_PEOPLE = _by_person(FIGURE_3, [1.0, 3.0])
 FIGURE_8 = _parkinsons(8, [0.5, 9.0])
-FIGURE_8_PEOPLE = _by_person(FIGURE_8, [0.5, 9.0])
 
 _FAIR_ALREADY = (
     " On this data our model without fairness has next to no violation, so that there is little for a method to gain."
@@ -289,19 +289,25 @@ FIGURE_4 = Preset(
     + " For equalized odds the paper's ranges for D and for L_θ are [1, 2]."
     + _FAIR_ALREADY,
     full=Version((runs.sweep_case("Credit Card, odds", THREE, _SEEDS, whole=True),), _FULL),
-    small=Version((runs.sweep_case("Credit Card, odds", THREE, _MORE_SEEDS[4], whole=False),), _more_small(4)),
+    small=Version((runs.sweep_case("Credit Card, odds", THREE, _OUR_SEEDS[4], whole=False),), _format_small(4)),
     drawing=_plot(ODDS_SERIES, THREE),
     not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN),
-    claims=_odds_claims("DP-FERMI outperforms the baselines at every privacy level", "Section 4.1.2", "credit_default"),
+    claims=_list_claims(
+        "DP-FERMI outperforms the baselines at every privacy level",
+        "Section 4.1.2",
+        "Credit Card, odds",
+        released("EO", "credit-card", THREE),
+        THREE,
+    ),
     privacy=_PRIVACY_ODDS,
     released=released("EO", "credit-card", THREE),
     caution=CAUTION,
 )
 
 _STAND_IN = (
-    " Retired Adult, as the paper has it (some 45,000 rows), is not public any more where we can fetch it: the ACS "
-    "income survey of 2018, by the same authors with the same question, stands in, with 665,800 rows of other people, "
-    "so that an epoch has 15 times Adult's steps and the noise for a budget is smaller. The accuracies that are "
+    " Retired Adult, as the paper has it (some 45,000 rows), is not public any more where we can fetch it. The ACS "
+    "income survey of 2018, by the same authors with the same question, stands in. It has 665,800 rows of other "
+    "people. So an epoch has 15 times Adult's steps, and the noise for a budget is smaller. The accuracies that are "
     "compared lie as far below the unfair model's as the authors' do on their data."
 )
 _LONG_FULL = "15 seeds, 10 values of λ, 200 epochs of DP-FERMI and 20 of its rivals: days on a small machine"
@@ -348,10 +354,16 @@ FIGURE_7 = Preset(
     shows="Test error against the violation of demographic parity on the credit default data, by sex.",
     settings=_format_settings("Credit Card, parity") + _FAIR_ALREADY,
     full=Version((runs.sweep_case("Credit Card, parity", FOUR, _SEEDS, whole=True),), _FULL),
-    small=Version((runs.sweep_case("Credit Card, parity", FOUR, _MORE_SEEDS[7], whole=False),), _more_small(7)),
+    small=Version((runs.sweep_case("Credit Card, parity", FOUR, _OUR_SEEDS[7], whole=False),), _format_small(7)),
     drawing=_plot(PARITY_SERIES, FOUR),
     not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
-    claims=_parity_claims("DP-FERMI provides the most favourable profile", "Section 4.1.1", "credit_default", FOUR),
+    claims=_list_claims(
+        "DP-FERMI provides the most favourable profile",
+        "Section 4.1.1",
+        "Credit Card, parity",
+        released("DP", "credit-card", FOUR),
+        FOUR,
+    ),
     privacy=_PRIVACY_PARITY,
     released=released("DP", "credit-card", FOUR),
     caution=CAUTION,
@@ -361,12 +373,19 @@ FIGURE_9 = Preset(
     id="dp_fermi.figure9",
     title="Figure 9: equalized odds on Adult",
     shows="Test error against the violation of equalized odds of DP-FERMI and two rivals on Adult, by sex.",
-    settings=_format_settings("Adult, odds"),
+    settings=_format_settings("Adult, odds")
+    + " In trials at the accuracies compared, D = 2 with a step of 0.005 had 4.4 points on average, this setting 6.0.",
     full=Version((runs.sweep_case("Adult, odds", THREE, _SEEDS, whole=True),), _FULL),
-    small=Version((runs.sweep_case("Adult, odds", THREE, _MORE_SEEDS[9], whole=False),), _more_small(9)),
+    small=Version((runs.sweep_case("Adult, odds", THREE, _OUR_SEEDS[9], whole=False),), _format_small(9)),
     drawing=_plot(ODDS_SERIES, THREE),
     not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN),
-    claims=_odds_claims("its approach outperforms the previous state-of-the-art methods", "Appendix F.2.4", "adult"),
+    claims=_list_claims(
+        "its approach outperforms the previous state-of-the-art methods",
+        "Appendix F.2.4",
+        "Adult, odds",
+        released("EO", "adult", THREE),
+        THREE,
+    ),
     privacy=_PRIVACY_ODDS,
     released=released("EO", "adult", THREE),
     caution=CAUTION,
@@ -398,7 +417,7 @@ def _gain(notion: str, name: str, low: float, budgets: Mapping[str, Sequence[flo
 
 def _gain_claim(says: str, check: MeanGain) -> Claim:
     reading = "the mean gain over data sets and budgets is at least that, at the accuracies of the figures"
-    return Claim(says, "Section 4", check, reading=reading)
+    return Claim(says, "Section 4", check, reading=reading, lost=_RIVALS_LOST)
 
 
 _GAIN_PARITY = _gain(
@@ -424,8 +443,9 @@ GAINS = Preset(
     full=Version(_put_together("full"), f"{_THEIRS}, as in the paper"),
     small=Version(_put_together("small"), f"{_THEIRS}, in their smaller versions"),
     drawing=GainTable((_GAIN_PARITY, _GAIN_ODDS)),
-    not_printed="The paper prints gains over all data sets and budgets, and none of a single one: of demographic "
-    "parity 79.648 % on average and 65.89 % in the median, of equalized odds 96.65 % and 90.02 %. The averages are "
+    not_printed="The paper prints gains over all data sets and budgets, and none of a single one. Of demographic "
+    "parity they are 79.648 % on average and 65.89 % in the median, of equalized odds 96.65 % and 90.02 %. The "
+    "averages are "
     "judged here. The medians of ours stand beside them without a verdict.",
     claims=(
         _gain_claim("it gains 79.648 % in demographic parity on average over Tran et al. (2021b)", _GAIN_PARITY),
@@ -454,14 +474,11 @@ PAPER = Paper(
         FIGURE_2,
         ITERATE,
         FIGURE_3,
-        FIGURE_3_PEOPLE,
         FIGURE_4,
         FIGURE_5,
-        FIGURE_5_AGES,
         FIGURE_6,
         FIGURE_7,
         FIGURE_8,
-        FIGURE_8_PEOPLE,
         FIGURE_9,
         FIGURE_10,
         GAINS,

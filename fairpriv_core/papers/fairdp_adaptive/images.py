@@ -70,9 +70,9 @@ _RIVALS = ("DPSGD", "DP-FedAvg", "Opt-Q", "DPSGD-F")
 _ROWS = (SGD, DPSGD, FEDAVG, OPT_Q, OPT_Q_SET, DPSGD_F, FAIRDP, FAIRDP_SET, FAIRDP_PROVED)
 _SETTINGS = (
     "From the paper: two convolutional and two dense layers, σ = 1, C = 1, δ = 1e-5, the class as the group, 500 "
-    "eights for training. It prints neither the layers' sizes, epochs, batch size nor learning rate in the text that "
-    "we have: ours are a network of 26,010 parameters and 16 epochs of plain descent at 0.1 in batches of 128, chosen "
-    "by SGD's accuracy on a seed that is not among these. The published split."
+    "eights for training. The text that we have lacks the layers' sizes, epochs, batch size and learning rate. Ours "
+    "are 26,010 parameters and 16 epochs of plain descent at 0.1 in batches of 128. They were chosen by SGD's "
+    "accuracy on a seed that is not among these. The published split."
 )
 _OURS = (
     " Of Opt-Q and FairDP two readings of the text are here. Algorithm 1 adds a ξ that only eq. 2 defines, with the "
@@ -83,7 +83,7 @@ _OURS = (
 )
 _PRIVACY = (
     "ε is what σ = 1 comes to, and is about whole records. Of Opt-Q and FairDP, as published, no ε holds: their "
-    "clipping bounds come from raw gradients, as the paper's footnote 1 says; with noise at C contributions are "
+    "clipping bounds come from raw gradients, as the paper's footnote 1 says. With noise at C contributions are "
     "longer than what the noise is scaled to, too. DPSGD-F counts its sample twice but pays once. FairDP, proved, "
     "takes its bounds from noisy counts and scales noise to the largest."
 )

@@ -99,7 +99,7 @@ def in_each(
     *,
     readings: Sequence[Reading] = READINGS,
     cases: Sequence[Part] = (),
-    lost: str = "",
+    lost: str = "the paper's epochs, batch size and learning rate, which our text lacks",
 ) -> tuple[Claim, ...]:
     """Return a claim in each reading; `words` are how we take it, `ours` checks our proved variant."""
     return tuple(

@@ -69,9 +69,9 @@ INDICES: dict[str, dict[str, tuple[float, ...]]] = {
 _DATA = {"adult": ("Adult", ADULT), "dutch": ("Dutch", DUTCH)}
 
 _SETTINGS = (
-    "From the paper: logistic regression, σ = 1, C = 0.5, δ = 1e-5, the loss taken as 1-Lipschitz. It prints neither "
-    "epochs, batch size nor learning rate in the text that we have: ours are 20 epochs, batches of 256 and plain "
-    "descent at {rate}, where SGD has about the printed accuracy. k is a class in Algorithm 1 and a group of people in "
+    "From the paper: logistic regression, σ = 1, C = 0.5, δ = 1e-5, the loss taken as 1-Lipschitz. The text that we "
+    "have lacks epochs, batch size and learning rate. Ours are 20 epochs, batches of 256 and plain descent at {rate}, "
+    "where SGD has about the printed accuracy. k is a class in Algorithm 1 and a group of people in "
     "the tables: FairDP is here with bounds by class and by group. Both are read in two ways: L = 1, as printed, with "
     "noise that follows the bounds, and L = 1e-4 with noise at the C that is set, as Algorithm 1 may be read."
 )

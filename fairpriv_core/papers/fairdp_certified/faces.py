@@ -57,12 +57,12 @@ _VARIANTS = (FAIRDP, PROVED)
 _SIZE = "5,000 faces, 3 seeds"
 _SETTINGS = (
     "From the paper: 48 × 48 grey pixels, a small convolutional network, race as the protected attribute. Its label, "
-    "budgets, network, rates and M are lost in the text that we have: the label is whether a person is 36 or older, "
-    "which 8,598 of the published faces are (Table I: 8,608); ours are two convolutions and two dense layers, batches "
-    "of 128, 10 epochs, plain descent for all that is private, M = 1, and {budgets}, tried on seed 100, after batches "
-    "of 256 had left nearly all private models at one answer on these seeds too. The smaller version has 5,000 faces, "
-    "drawn whatever they show; in its test part are some 85 faces of the smallest race, so that chance alone parts "
-    "two races by ten points."
+    "budgets, network, rates and M are lost in the text that we have. We take the label to be whether a person is 36 "
+    "or older, which 8,598 of the published faces are (Table I: 8,608). Ours are two convolutions and two dense "
+    "layers, batches of 128, 10 epochs, plain descent for all that is private, M = 1, and {budgets}. They were tried "
+    "on seed 100, after batches of 256 had left nearly all private models at one answer on these seeds too. The "
+    "smaller version has 5,000 faces, drawn whatever they show. In its test part are some 85 faces of the smallest "
+    "race, so that chance alone parts two races by ten points."
 )
 _TEST = "settings at which private models learn, such as all 23,705 faces in place of 5,000"
 _TRADE = _SETTINGS.format(budgets="ε = 2 and 8")
@@ -102,8 +102,8 @@ FIGURE_3 = Preset(
     ),
     small=Version(runs.on_faces(runs.face_methods(whole=False), _FEW, 3, rows=runs.FEW_FACES), f"{_SIZE}, 2 budgets"),
     drawing=Plot("points", ACCURACY, tuple(GAPS.values()), _SERIES, along=EPSILON),
-    not_printed=f"{LOST}, but for a gain over DP-IS-SGD of up to 74.08 % on average over the fairness metrics, at a "
-    "budget that is lost; it is judged here metric by metric over all budgets.",
+    not_printed=f"{LOST}, but for a gain over DP-IS-SGD: up to 74.08 % on average over the fairness metrics, at a "
+    "budget that is lost. It is judged here metric by metric over all budgets.",
     claims=(
         _fairer(CLEAN, "FairDP attains fairer decisions than the clean model"),
         _fairer(IS_SGD, "FairDP attains fairer decisions than the best baseline, DP-IS-SGD"),

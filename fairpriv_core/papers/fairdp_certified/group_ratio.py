@@ -72,9 +72,10 @@ FIGURE_7 = Preset(
     "how consistent, it does not say, so no check is made of that. DP, EOpp and EOdd are demographic parity and "
     "equality of opportunity and of odds; beside each gap, on test rows, is its certificate. " + CERTIFIED,
     settings=SETTINGS.replace("ε from 0.5 to 2", "ε from 0.5 to 8, of which 0.5, 2 and 8 are drawn")
-    + " Which ratios the paper drew, and whether it thinned test rows too, is lost: ours go from just above the data's "
-    "own (0.48 on Adult, 0.66 on Default-CCC) to 1, training rows alone are left out, and test rows stay as drawn, so "
-    "that all points of a seed are judged on the same people. The level line is the clean model on all training rows. "
+    + " Which ratios the paper drew, and whether it thinned test rows too, is lost. Ours go from just above the "
+    "data's own (0.48 on Adult, 0.66 on Default-CCC) to 1. Training rows alone are left out. Test rows stay as drawn, "
+    "so that all points of a seed are judged on the same people. The level line is the clean model on all training "
+    "rows. "
     "Proposition 3 fails with a chance of β = 0.05 for each group, the certificate of “proved” with 0.05 in all.",
     full=Version(
         runs.thinned([0.5, 0.6, 0.7, 0.8, 0.9, 1.0], [0.7, 0.8, 0.9, 1.0], _EPSILONS, 10),

@@ -53,6 +53,13 @@ def by_both(epsilons: list[float], seeds: int) -> PaperSweep:
     return _sweep([ADULT, CREDIT], methods, epsilons, range(20, 20 + seeds))
 
 
+def by_groups(epsilons: list[float], seeds: int) -> PaperSweep:
+    """Return FairDP as published by an Adam of each group's own, its rate halved half-way; seeds from 20 on."""
+    published, _ = fairdp([0.5])
+    adam = {"optimizer": "adam_by_group", "learning_rate": 0.05, "schedule": "halved"}
+    return _sweep([ADULT, CREDIT], [{**published, **adam}], epsilons, range(20, 20 + seeds))
+
+
 def thinned(
     adult: list[float], credit: list[float], epsilons: list[float], seeds: int
 ) -> tuple[PaperSweep, PaperSweep]:

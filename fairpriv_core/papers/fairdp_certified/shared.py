@@ -33,16 +33,16 @@ PROVED = proved("FairDP", "fairdp_certified")
 
 SETTINGS = (
     "From the paper: multi-layer perceptrons, FairDP with clipped scoring weights, everything trained by Adam. Its "
-    "budgets, network, rates and M are lost in the text that we have: ours are ε from 0.5 to 2, one hidden layer of 32 "
-    "for every method, the shipped settings but for FairDP's steps of 0.5, and M = 0.5. Our FairDP takes plain "
+    "budgets, network, rates and M are lost in the text that we have. Ours are ε from 0.5 to 2, one hidden layer of "
+    "32 for every method, the shipped settings but for FairDP's steps of 0.5, and M = 0.5. Our FairDP takes plain "
     "gradient steps throughout; Adam, at a rate reduced half-way, has a figure of its own. Table I has 48,842 rows of "
     "Adult (11,687 positive) and 30,000 of "
     "Default-CCC (6,636); ours leaves out Adult's rows with missing values."
 )
 PRIVACY = (
     "All ε are about whole records. Those “as published” are by the moments accountant. FairDP's does not hold as "
-    "published: sums are divided by the realised sizes of secret samples, the even split of the last step shifts with "
-    "one more record, and the certificate's noise ignores its divisors. Neither do those of DP-IS-SGD, whose ε leaves "
+    "published. Sums are divided by the realised sizes of secret samples. The even split of the last step shifts with "
+    "one more record. The certificate's noise ignores its divisors. Neither do those of DP-IS-SGD, whose ε leaves "
     "out the group sizes, and DPSGDF, which counts one sample twice. The ε of “proved” is proved."
 )
 PUBLISHED_CERTIFIED = (
