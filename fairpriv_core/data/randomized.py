@@ -103,12 +103,39 @@ def mark_answers(path: Path, schema: TableSchema | None) -> TableSchema | None:
 
     BadInput where the note is about another file than this one.
     """
+    answers = _find_answers(path)
+    return schema if answers is None else state_answers(answers, schema)
+
+
+def find_common_answers(paths: Sequence[Path]) -> Column | None:
+    """Return the column of randomised answers that the notes beside files of one table state; None where none has one.
+
+    BadInput where only some have a note, or two differ.
+    """
+    found = [_find_answers(path) for path in paths]
+    other = next((at for at, answers in enumerate(found) if answers != found[0]), None)
+    if other is not None:
+        raise BadInput(
+            f"{paths[other].name} and {paths[0].name} cannot be one table: their notes on randomised answers differ.",
+            field="file",
+        )
+    return found[0] if found else None
+
+
+def _find_answers(path: Path) -> Column | None:
     note = read_note(path)
-    if note is None:
-        return schema
-    if note.table and hash_file(path) != note.table:
-        raise BadInput(f"{path.name} is not the table that {find_place(path).name} is about.", field="file")
-    said, schema = replace(note.column, role="feature"), schema or UNSAID
+    if note is not None and note.table and hash_file(path) != note.table:
+        name = find_place(path).name
+        raise BadInput(
+            f"{path.name} is not the table that {name} is about; where it was only saved anew, take `table` out of it.",
+            field="file",
+        )
+    return None if note is None else note.column
+
+
+def state_answers(answers: Column, schema: TableSchema | None) -> TableSchema:
+    """Return a schema with a column of randomised answers, over what it says of the column."""
+    said, schema = replace(answers, role="feature"), schema or UNSAID
     columns = tuple(replace(said, role=each.role) if each.name == said.name else each for each in schema.columns)
     known = any(each.name == said.name for each in schema.columns)
     return replace(schema, columns=columns if known else (*columns, said))

@@ -115,9 +115,12 @@ def _read(asked: Asked) -> _Table:
     first = text.partition("\n")[0]
     separator = max(signs, key=first.count)
     try:
-        header, *rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
+        read = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+        header, *rows = [row for row in read if row]
     except (csv.Error, ValueError) as error:
         raise BadInput(f"{name} is no CSV with a line that names its columns.", field="file") from error
+    if len(header) == 1:  # an empty line is a row whose one cell is empty
+        rows = [row or [""] for row in read[read.index(header) + 1 :]]
     header = [column.strip() for column in header]
     if header.count(asked.column) != 1:
         raise BadInput(f"{name} has no column '{asked.column}', or several; its columns are {', '.join(header)}.")

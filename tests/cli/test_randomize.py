@@ -131,3 +131,33 @@ def test_answers_that_were_changed_since_are_refused(call: Call, tmp_path: Path)
     answers.write_text(answers.read_text().replace("\n", "\n", 1) + answers.read_text().splitlines()[-1] + "\n")
     said = call("train", "--file", str(answers), "--label", "paid", "--sensitive", "sex", *TRAIN)
     assert said.code == 2 and "is not the table that people.randomized.csv.toml is about" in said.err
+
+
+def test_rows_that_were_flipped_on_devices_of_their_own_are_one_table(call: Call, tmp_path: Path) -> None:
+    lines = write_people(tmp_path / "people.csv", 4_000).read_text().splitlines()
+    files = []
+    for part in range(4):
+        folder = tmp_path / str(part)
+        folder.mkdir()
+        own = folder / f"own{part}.csv"
+        own.write_text("\n".join([lines[0], *lines[1 + part :: 4]]) + "\n")
+        flip(call, own)
+        files += ["--file", str(folder / f"own{part}.randomized.csv")]
+    own_rows = ("train", *files, "--label", "paid")
+    said = call(*own_rows, *TRAIN, "--json")
+    assert said.code == 0, said.err
+    assert said.json["event"] == [{"kind": "randomized_response", "epsilon": 2.0}]
+    assert said.json["data"]["n_train"] == 3_000
+    (tmp_path / "1" / "own1.randomized.csv.toml").unlink()
+    said = call(*own_rows, *TRAIN)
+    assert said.code == 2 and "their notes on randomised answers differ" in said.err
+
+
+def test_a_column_alone_keeps_a_row_without_a_value(call: Call, tmp_path: Path) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("sex\nfemale\n\nmale\n")
+    command = ("randomize", str(people), "--column", "sex", "--epsilon", "1", "--values")
+    said = call(*command, "female,male")
+    assert said.code == 2 and "has a value that is none of" in said.err, "a row that is left out would tell"
+    said = call(*command, "female,male,missing")
+    assert said.code == 0 and len((tmp_path / "people.randomized.csv").read_text().splitlines()) == 4

@@ -111,10 +111,15 @@ def find_deviation(groups: int, epsilon: float, rows: int) -> float:
     return groups * math.sqrt((1.0 - 1.0 / groups) / groups / (2.0 * rows)) / truthful
 
 
+def find_flips(data: Dataset) -> Flips | None:
+    """Return what randomised answers leave in doubt of the groups of data; None where groups are true."""
+    return None if data.answered is None else Flips(find_misreport(data.groups, data.answered))
+
+
 def measure_answers(data: Dataset, decided: np.ndarray) -> dict[str, Any]:
     """Return a record's `metrics_private` of decisions (n,) on data whose groups are randomised answers: estimates."""
-    assert data.answered is not None
-    flips = Flips(find_misreport(data.groups, data.answered))
+    flips = find_flips(data)
+    assert flips is not None
     counts = flips.undo(count_cells(decided, data.y, data.group, data.groups, data.labels))
     return measure_noisy(counts, flips, data.group_names, data.label_names)
 
