@@ -123,7 +123,7 @@ def _read(asked: Asked) -> _Table:
         rows = [row or [""] for row in read[read.index(header) + 1 :]]
     header = [column.strip() for column in header]
     if header.count(asked.column) != 1:
-        raise BadInput(f"{name} has no column '{asked.column}', or several; its columns are {', '.join(header)}.")
+        raise BadInput(f"the first line of {name} must name a column '{asked.column}', once.", field="column")
     if not rows or any(len(row) != len(header) for row in rows):
         raise BadInput(f"{name} needs rows that have as many cells as it has columns, {len(header)}.", field="file")
     return _Table(header, rows, header.index(asked.column))

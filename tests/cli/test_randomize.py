@@ -106,7 +106,7 @@ def test_a_value_that_is_not_declared_is_refused_and_not_repeated(
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (("--column", "age"), "has no column 'age'"),
+        (("--column", "age"), "must name a column 'age', once"),
         (("--values", "female"), "two values or more"),
         (("--epsilon", "0"), "epsilon must be a finite number > 0"),
         (("--values", ""), "are not read from the rows"),
@@ -123,6 +123,13 @@ def test_what_cannot_be_flipped_is_one_sentence(
     said = call("randomize", "people.csv", *usual, *command)
     assert said.code == 2 and sentence in said.err and said.err.count("\n") == 1, said.err
     assert people.read_bytes() == before
+
+
+def test_a_file_whose_first_line_is_a_person_is_refused_without_a_word_of_it(call: Call, tmp_path: Path) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("a,45.1,female,yes\n")
+    said = call("randomize", str(people), "--column", "sex", "--values", "female,male", "--epsilon", "1")
+    assert said.code == 2 and "female" not in said.err + said.out and "45.1" not in said.err
 
 
 def test_answers_that_were_changed_since_are_refused(call: Call, tmp_path: Path) -> None:

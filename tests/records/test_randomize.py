@@ -16,12 +16,16 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.randomized import find_place, read_note
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.one_release_local import OneReleaseLocal
 from fairpriv_core.methods.shared.responses import measure_answers
+from fairpriv_core.privacy.event import RandomizedResponse
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import build_config
-from fairpriv_core.records.plan import check_method
+from fairpriv_core.records.paid import price_answers
+from fairpriv_core.records.plan import calibrate_method, check_method
 from fairpriv_core.records.randomize import Asked, randomize
+from fairpriv_core.records.record import announce_training
 from tests.randomized import HEADER, draw_people, write_people
 
 VALUES = ("a", "b", "missing")
@@ -161,3 +165,16 @@ def test_gaps_by_answers_are_unbiased_and_their_intervals_hold(tmp_path: Path, k
         told.append(found["groups"][-1]["positive_rate"] - found["groups"][0]["positive_rate"])
     assert np.mean(held) >= 0.93
     assert abs(np.mean(told) - (rates[-1] - rates[0])) < 4 * np.std(told, ddof=1) / math.sqrt(len(told))
+
+
+def test_answers_given_twice_cost_both_and_are_read_by_the_last() -> None:
+    sex = '{"type": "category", "categories": ["f", "m"], "randomized": [1, 2]}'
+    text = f'{{"others": "guessed", "columns": {{"sex": {sex}}}}}'
+    data = {"file": "x.csv", "label": "paid", "sensitive": "sex", "schema": text}
+    config = build_config({"data": data, "notion": "demographic_parity", "method": "one_release_local"})
+    assert config.epsilon == 3.0 and config.key == build_config(config.to_json()).key
+    method = calibrate_method(config, 10_000)
+    assert isinstance(method, OneReleaseLocal) and method.response_epsilon == 2.0
+    assert announce_training(config, method, 10_000) == ()
+    [events] = price_answers(config.data.to_json()).values()
+    assert events == (RandomizedResponse(1.0), RandomizedResponse(2.0))

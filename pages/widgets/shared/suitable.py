@@ -129,7 +129,7 @@ def _format_unsuited(infos: Sequence[MethodInfo], dataset: Dataset) -> str:
         kinds.append("that protect the sensitive attribute (here it is the label, which they take as public)")
     if dataset.answered is not None:
         kinds = [f"that take {dataset.sensitive} as true (here it holds randomised answers)"]
-    return f"Not in the list: methods {' and methods '.join(kinds)}."
+    return f"Not in the list: methods {plain(' and methods '.join(kinds))}."
 
 
 def _refuse(info: MethodInfo, dataset: Dataset | None) -> str:
