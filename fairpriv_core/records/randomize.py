@@ -20,6 +20,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.randomized import Note, declare_answers, find_place, list_notes, read_note, seal_others
 from fairpriv_core.data.roles import MOST_GROUPS
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.notations import write_lines
 from fairpriv_core.files.several import BLANKS, SEPARATORS
 from fairpriv_core.files.spelling import MISSING, Spellings, canonical, spell
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -160,11 +161,6 @@ def _find_spent(asked: Asked, out: Path, sealed: str, *, alone: bool) -> tuple[f
 
 
 def _write(table: _Table, answers: Sequence[str], order: np.ndarray) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.header)
-    for at in order.tolist():
-        row = list(table.rows[at])
-        row[table.place] = answers[at]
-        writer.writerow(row)
-    return text.getvalue().encode()
+    place = table.place
+    rows = ([*table.rows[at][:place], answers[at], *table.rows[at][place + 1 :]] for at in order.tolist())
+    return write_lines([table.header, *rows])
