@@ -38,6 +38,7 @@ _COMMANDS = {
         "croissant": "catalogue:croissant_command",
     },
     "Train": {
+        "randomize": "randomize:randomize_command",
         "schema": "schema:schema",
         "account": "runs:account_command",
         "train": "runs:train",

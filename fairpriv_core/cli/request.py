@@ -11,6 +11,7 @@ from typing import Any
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import say
 from fairpriv_core.data.catalog import DEFAULT_DATA, problems
+from fairpriv_core.data.randomized import state_answers
 from fairpriv_core.data.table_schema import (
     TableSchema,
     find_compared,
@@ -23,6 +24,7 @@ from fairpriv_core.data.table_schema import (
     to_text,
 )
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column
 from fairpriv_core.files.faults import check_file
 from fairpriv_core.files.several import join_files, list_parts, name_joined
 from fairpriv_core.paths import read_path, read_text
@@ -43,17 +45,19 @@ _OF_DATA = ("schema", "label", "positive", "person", "image", "unreadable")  # s
 def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
     """Return the config that options ask for, on top of the file that `config` names, and the hyper-parameters set.
 
-    `given`: fields of the data and of RunConfig, variant, and assignments ("key=value" texts); None where an option was
-    not given. A private evaluation that nobody speaks of is made where the run pays for itself. An epsilon among the
-    options, unlike one of the file, needs a private method: nobody who asks for privacy is to get a model without it.
+    `given`: fields of the data and of RunConfig, variant, assignments ("key=value" texts), and the column of `answers`
+    that several files state; None where an option was not given. A private evaluation that nobody speaks of is made
+    where the run pays for itself. An epsilon among the options, unlike one of the file, needs a private method: nobody
+    who asks for privacy is to get a model without it.
     Where neither names data, they are the default ones, and standard error says so. BadInput as `build_config`.
     """
     given = dict(given)
-    path = given.pop("config", None)
+    path, answers = given.pop("config", None), given.pop("answers", None)
     base = _read_config_file(path) if path else {}
     named = read_named(base.get("data"))
     base |= {"data": named} if named else {}
     given = _read_schema(given, named.get("schema") if isinstance(named, Mapping) else None)
+    given |= {} if answers is None else _state_answers(answers, given)
     raw = {**base, **{name: value for name, value in given.items() if value is not None}}
     for name in (*DATA_FIELDS, *_METHOD, *_ASKED):
         raw.pop(name, None)
@@ -170,6 +174,14 @@ def _read_schema(given: Mapping[str, Any], before: Any) -> dict[str, Any]:
     named = {**roles, **{name: value for name, value in given.items() if value is not None}}
     compared = find_compared(schema, label=named.get("label", ""), sensitive=named.get("sensitive", ""))
     return {**named, "schema": to_text(schema, compared=compared)}
+
+
+def _state_answers(answers: Column, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return sensitive and schema of data that are several files, whose notes state randomised `answers`."""
+    schema, sensitive = given.get("schema"), given.get("sensitive") or answers.name
+    stated = state_answers(answers, None if schema is None else from_text(schema))
+    compared = find_compared(stated, label=given.get("label") or "", sensitive=sensitive)
+    return {"sensitive": sensitive, "schema": to_text(stated, compared=compared)}
 
 
 def read_named(data: Any) -> Any:

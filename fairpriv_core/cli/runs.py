@@ -13,11 +13,13 @@ from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, open_reporter, print_answer, report, say
 from fairpriv_core.cli.request import name_table, read_method_options, read_request
 from fairpriv_core.cli.terminal import format_account, format_label
+from fairpriv_core.data.randomized import find_common_answers
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.certificates import find_certificates, format_certificates
 from fairpriv_core.facts.terminal import align, format_record, format_runs
 from fairpriv_core.files.forms import UNSTATED, Stated
 from fairpriv_core.notions.metrics import violation
+from fairpriv_core.paths import read_path
 from fairpriv_core.records.ledger_entry import call_data
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.record import RunRecord
@@ -132,7 +134,9 @@ _SPLIT = (
 def train(out: str | None, again: bool, as_json: bool, **given: Any) -> None:
     """Train a model and print its record."""
     check_folder(out)
-    given["file"] = name_table(given.pop("files"))
+    files = given.pop("files")
+    given["answers"] = find_common_answers([read_path(file) for file in files]) if len(files) > 1 else None
+    given["file"] = name_table(files)
     config, settings = read_request(given)
     row, record = foreground.train(config, open_reporter(), again=again, said=settings)
     report(answer_run(row, record), out, as_json)

@@ -17,7 +17,7 @@ from fairpriv_core.cli.output import Answer, check_folder, open_reporter, report
 from fairpriv_core.cli.request import read_named, settle_data
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.terminal import format_results
-from fairpriv_core.records.source import is_published
+from fairpriv_core.records.source import find_answers, is_published
 from fairpriv_core.runs.children import count_cores, use_one_thread
 from fairpriv_core.runs.supervisor import Executor, run_here
 from fairpriv_core.store.runs import open_store
@@ -96,7 +96,8 @@ def run_sweep(path: str, order: Order, reporter: Reporter, *, evaluate: bool = T
     table = average_results(launch.plan.cells, results)
     wrong = [result for result in results if result["status"] not in ("finished", "left out")]
     error = f"{len(wrong)} of {cost['runs']} runs have not finished; the first: {wrong[0]['reason']}" if wrong else None
-    configs = [cell.config for cell in launch.plan.cells if cell.config is not None]
-    published = all(is_published(config.data.to_json()) for config in configs)
+    data = [cell.config.data.to_json() for cell in launch.plan.cells if cell.config is not None]
+    published = all(map(is_published, data))
+    own = any(find_answers(each) is None for each in data if not is_published(each))
     document = {"sweep": cost, "data_is_published": published, "runs": results, "table": table}
-    return Answer(document, format_results(results, table, raw=not published), bool(wrong), error)
+    return Answer(document, format_results(results, table, raw=own), bool(wrong), error)

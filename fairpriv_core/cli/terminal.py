@@ -10,7 +10,7 @@ from fairpriv_core.facts.terminal import Lines, align, format_cell, tabulate
 from fairpriv_core.ledger.report import LedgerReport, ProtectedReport
 from fairpriv_core.plain import Json
 from fairpriv_core.privacy.explain import sentence
-from fairpriv_core.records.audit import Attribute, Audit, CodeAudit, Membership
+from fairpriv_core.records.audit import NOTHING_TO_GUESS, Attribute, Audit, CodeAudit, Membership
 from fairpriv_core.runs.account import Account
 from fairpriv_core.store.ledger import Choice
 from fairpriv_core.text import at_least_text, count_text, epsilon_text, show_unseen
@@ -121,7 +121,7 @@ def _show_membership(attack: Membership) -> str:
 
 def _show_attribute(attack: Attribute | None) -> str:
     if attack is None:
-        return "the groups are the classes: whoever knows the label knows the group"
+        return NOTHING_TO_GUESS
     attackers = [f"{one['attacker']} {one['accuracy']:.3f} ({one['baseline']:.3f})" for one in attack["attackers"]]
     return f"{attack['sensitive']} named rightly: {', '.join(attackers)}; in brackets from x and y alone"
 

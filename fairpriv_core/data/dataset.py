@@ -44,7 +44,8 @@ class Dataset:
     `present` (n,) bool is False for a row that lacks a label or a group: its `y` and `group` are 0, and under `record`
     it is the null of the threat model, which keeps its place and adds nothing to any release. None where none lacks
     any. A method that does not protect records is given the rows `without_nulls`. `weight` (n,) float32 is what each
-    row's loss is multiplied by, part of its record; None where all count alike.
+    row's loss is multiplied by, part of its record; None where all count alike. `answered` is the epsilon of the
+    randomised response by which everybody's `group` was answered before it was read; None where `group` is true.
     """
 
     X: np.ndarray
@@ -72,6 +73,7 @@ class Dataset:
     remarks: tuple[str, ...] = ()
     present: np.ndarray | None = None
     weight: np.ndarray | None = None
+    answered: float | None = None
 
     @property
     def n(self) -> int:
@@ -152,6 +154,7 @@ def describe_rows(rows: LabelledTable, spec: DataSpec, X: np.ndarray) -> Dataset
     declared, features = rows.raw_table.declared, rows.plan.features
     compared = [declared.columns[grouping.column] for grouping in rows.plan.groupings]
     listed = tuple(column for column in compared if not column.is_quantity)
+    answers = declared.answers
     return Dataset(
         X=X,
         y=rows.y,
@@ -176,6 +179,7 @@ def describe_rows(rows: LabelledTable, spec: DataSpec, X: np.ndarray) -> Dataset
         left_out=rows.left_out if spec.file else {},
         present=rows.present,
         remarks=rows.raw_table.remarks,
+        answered=None if answers is None else answers.randomized[-1],
         classes_are_groups=[grouping.column for grouping in rows.plan.groupings] == [rows.plan.label.name],
     )
 

@@ -12,6 +12,7 @@ from fairpriv_core.data.download import hash_file
 from fairpriv_core.data.guess import declare, guess_column, list_values, measure
 from fairpriv_core.data.own_images import attach_images
 from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.randomized import check_asked, mark_answers
 from fairpriv_core.data.roles import Attribute, list_meant, parse_label, parse_sensitive
 from fairpriv_core.data.schema import Declared, RawTable
 from fairpriv_core.data.table_schema import (
@@ -55,7 +56,7 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
     What a schema leaves to be measured with noise is read from the rows: to look at, for nothing may be trained on it.
     Raises BadInput for a file or column that cannot be used, naming it.
     """
-    schema = None if spec.schema is None else from_text(spec.schema)
+    schema = mark_answers(path, None if spec.schema is None else from_text(spec.schema))
     reading = read_columns(path, schema, person=spec.person)
     table = {name: column for name, column in reading.table.items() if name not in (spec.image, spec.person)}
     for field, text in (("label", spec.label or ""), ("sensitive", spec.sensitive)):
@@ -157,9 +158,13 @@ def settle_type(column: Column, table: Table) -> Column:
 
 
 def _check_schema(schema: TableSchema | None, asked: Sequence[Attribute], reading: Reading) -> None:
-    """Raise BadInput where a schema names a column that the file lacks, or does not say all that it must."""
+    """Raise BadInput where a schema names a column that the file lacks, or does not say all that it must.
+
+    So it does where answers that it states would be taken for anything else.
+    """
     if schema is None:
         return
+    check_asked(schema, label=asked[-1].column, sensitive=asked[:-1])
     lacking = [column.name for column in schema.columns if column.name not in reading.table]
     if lacking:
         raise BadInput(
@@ -175,7 +180,7 @@ def _check_schema(schema: TableSchema | None, asked: Sequence[Attribute], readin
 def _list_compared(one: Attribute, column: Cells, said: Column | None, learned: bool) -> Column:
     """Return the values of a label or sensitive column: declared ones, else those that the rows have."""
     if not one.edges and said is not None and said.categories:
-        return category(one.column, said.categories).spelled_as(said)
+        return replace(category(one.column, said.categories).spelled_as(said), randomized=said.randomized)
     if learned:
         found = list_values(one.column, column, cut=bool(one.edges))
         if said is None or found.is_quantity:

@@ -9,6 +9,7 @@ import numpy as np
 
 from fairpriv_core.data.gather import gather
 from fairpriv_core.data.problem import DataSpec, Grouping
+from fairpriv_core.data.randomized import assume_answered
 from fairpriv_core.data.roles import Plan, assign_groups, make_plan, seal_plan
 from fairpriv_core.data.schema import RawTable
 from fairpriv_core.data.table_schema import from_text
@@ -143,6 +144,7 @@ def assemble(spec: DataSpec) -> LabelledTable:
     plan = make_plan(spec, raw_table.declared)
     label = _find_labels(raw_table, plan)
     group = assign_groups(raw_table.table, plan.groupings, raw_table.declared.columns)
+    _check_answers(raw_table, group)
     known = (label >= 0) & (group >= 0)
     lacking = _find_lacking(spec, raw_table, plan, label, known)
     selected = _select(spec, raw_table, known)
@@ -213,6 +215,16 @@ def _warn_unlabelled(spec: DataSpec, rows: int) -> tuple[str, ...]:
     return (f"{rows:,} rows without a label were dropped.",) if rows and spec.file is None else ()
 
 
+def _check_answers(raw_table: RawTable, group: np.ndarray) -> None:
+    """Raise BadInput where a column of randomised answers lacks one, or has a value that nobody could answer."""
+    answers = raw_table.declared.answers
+    if answers is not None and (group < 0).any():
+        raise BadInput(
+            f"column '{answers.name}' has a cell that is none of its answers; randomised response gives everybody one.",
+            field="file",
+        )
+
+
 def _find_labels(raw_table: RawTable, plan: Plan) -> np.ndarray:
     """Return the position (n,) of each row's label among the categories; -1 where it is missing."""
     if plan.label_edge is not None:
@@ -242,7 +254,9 @@ def _assume(
     )
     cut = f"Where {plan.label.name} is cut into the two labels ({'; '.join(plan.label.categories)}) is taken as public."
     labels = () if plan.label_edge is None else (cut,)
-    listed = _assume_groups(spec, plan, learned=raw_table.declared.learned)
+    answers = raw_table.declared.answers
+    answered = () if answers is None else (assume_answered(answers),)
+    listed = _assume_groups(spec, plan, learned=raw_table.declared.learned and answers is None)
     owner = f"{raw_table.unit_name}, {'who' if raw_table.pixels is None else 'which'} has"
     most = 0 if unit is None else int(np.unique(unit, return_counts=True)[1].max())
     drawn = () if spec.rows is None else (assume_drawn(spec.rows),)
@@ -251,7 +265,7 @@ def _assume(
     shared = (*raw_table.declared.assumed_by_all, *drawn, *people, *(_assume_unit(owner, most) if most else ()))
     public = (*dropped, *unlabelled) if spec.file is None else ()  # a file's rows that lack a value stay as nulls
     record = (listed, *labels, *public, *raw_table.declared.assumed)
-    return {"attribute": (listed, *labels, *dropped, *shared), "record": (*record, *shared)}
+    return {"attribute": (listed, *labels, *dropped, *answered, *shared), "record": (*record, *shared)}
 
 
 def _assume_groups(spec: DataSpec, plan: Plan, *, learned: bool) -> str:

@@ -130,6 +130,11 @@ class Declared:
     image: tuple[int, int, int] | None = None
     classes_are_groups: bool = False
 
+    @property
+    def answers(self) -> Column | None:
+        """The column of randomised answers, which is then the sensitive attribute; None without one."""
+        return next((column for column in self.columns.values() if column.randomized), None)
+
 
 @dataclass(frozen=True)
 class RawTable:

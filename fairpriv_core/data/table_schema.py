@@ -30,7 +30,8 @@ OTHERS = ("left out", "guessed")
 MOST_COLUMNS = 5_000
 _DEFAULTS: dict[str, Any] = {"role": "feature", "type": "number"}
 _OF_ENCODING = {"center", "scale", "special"}
-_OF_TYPES = {"type", "range", "edges", "log", "categories", "part", "order", "at", "cut", "groups", "positive"}
+_OF_VALUES = {"range", "edges", "log", "categories", "cut", "groups", "positive", "randomized"}
+_OF_TYPES = {"type", "part", "order", "at", *_OF_VALUES}
 _HEAD = """\
 # The columns of {name}, as they seem to be. Change what is wrong; then: fairpriv train --file {name} --schema THIS_FILE
 #   role: feature, label, sensitive, person (whose a row is) or left out
@@ -39,6 +40,7 @@ _HEAD = """\
 #   part = year, month, weekday or age (then also at = "YYYY-MM-DD") of a date; order = ymd, mdy or dmy
 #   cut = [...] of a label or sensitive column; positive = the label's value that counts as 1
 #   groups = [...] of a sensitive column: the values that are groups; all others are one more
+#   randomized = [1.0] of a sensitive column whose cells are answers by randomised response, flipped with this epsilon
 #   spellings = {{ female = ["F", "w"] }}: further texts of a value; case and blanks alone never tell values apart
 #   missing_words = ["n/a", "unknown"]: what stands for no value; decimal = "," or "." of a column unlike its file
 # others = "guessed" (above all tables): columns that are not named here are as they seem; else they are left out
@@ -117,6 +119,7 @@ def name_as(schema: TableSchema, *, label: Attribute, positive: str, sensitive: 
             categories=() if asked[column.name][1].edges else column.categories,
             cut=asked[column.name][1].edges,
             groups=asked[column.name][1].values,
+            randomized=column.randomized,
             positive=positive if column.name == label.column and not label.edges else "",
         )
         if column.name in asked
@@ -134,7 +137,8 @@ def to_text(schema: TableSchema, *, compared: Collection[str]) -> str:
     columns = {}
     for column in schema.columns:
         if column.name in compared:
-            bare = Column(column.name, type=column.type, categories=column.categories).spelled_as(column)
+            bare = Column(column.name, type=column.type, categories=column.categories, randomized=column.randomized)
+            bare = bare.spelled_as(column)
             columns[column.name] = {"type": column.type, **write_column(bare)}
         elif column.role == "feature":
             columns[column.name] = {"type": column.type, **write_column(column)}
@@ -299,7 +303,8 @@ def _drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_schema(raw: Mapping[str, Any]) -> TableSchema:
-    checks.known_names("key of the schema", tuple(raw), ("values_from", "paid", "others", "file", "columns"))
+    checks.known_names("key of the schema", tuple(raw), ("values_from", "paid", "others", "file", "sealed", "columns"))
+    _check_sealed(raw.get("sealed", {}))
     source, columns, others = raw.get("values_from", "rows"), raw.get("columns"), raw.get("others", OTHERS[0])
     checks.one_of(SOURCES, values_from=source)
     checks.one_of(OTHERS, others=others)
@@ -320,6 +325,13 @@ def _read_schema(raw: Mapping[str, Any]) -> TableSchema:
         if len(several := schema.find(role)) > 1:
             raise BadInput(f"the schema names two columns as {role}, {_quote(several)}; name one.", field="schema")
     return schema
+
+
+def _check_sealed(said: Any) -> None:
+    """Raise BadInput unless these are the digests by which a note on randomised answers knows its file."""
+    if not isinstance(said, Mapping) or not all(isinstance(each, str) for each in said.values()):
+        raise BadInput(f"sealed in the schema must be a table of digests, got {said}.", field="schema")
+    checks.known_names("key of sealed in the schema", tuple(said), ("table", "others"))
 
 
 def _read_payment(said: Any, source: str) -> Payment | None:
@@ -381,6 +393,7 @@ def read_column(name: str, said: Any) -> Column:
         spellings=_read_spellings(name, said.get("spellings", {})),
         missing_words=_read_words(name, said.get("missing_words")),
         positive=_read_value(name, "positive", said.get("positive", "")),
+        randomized=_read_epsilons(name, said.get("randomized", ())),
         log=said.get("log"),
         missing=said.get("missing"),
         **texts,
@@ -405,6 +418,8 @@ def _check_column(column: Column) -> None:
         raise _refuse(name, "cut", "one number: a label is cut in two", list(column.cut))
     if column.groups and (column.role != "sensitive" or column.cut):
         raise _refuse(name, "groups", "left out: only a sensitive column without cut has groups", list(column.groups))
+    if column.randomized and (len(column.categories) < 2 or column.type != "category" or column.cut or column.groups):
+        raise _refuse(name, "randomized", "of a category column, with all its categories", list(column.randomized))
     if column.role == "sensitive" and not column.groups and len(column.categories) > MOST_GROUPS:
         raise _refuse(name, "categories", f"at most {MOST_GROUPS} groups", f"{len(column.categories)}")
 
@@ -429,6 +444,12 @@ def _read_rising(name: str, key: str, value: Any) -> tuple[float, ...]:
         if all(low < high for low, high in pairwise(numbers)):
             return numbers
     raise _refuse(name, key, "rising numbers, such as [25, 60]", value)
+
+
+def _read_epsilons(name: str, value: Any) -> tuple[float, ...]:
+    if isinstance(value, list | tuple) and all(_is_finite(each) and each > 0 for each in value):
+        return tuple(map(float, value))
+    raise _refuse(name, "randomized", "the epsilon of each answer, such as [1.0]", value)
 
 
 def _is_finite(value: Any) -> TypeGuard[float]:

@@ -28,9 +28,9 @@ _ETHICS = (
 def build_card(chosen: Chosen[Kind], *, paid: bool) -> tuple[Section, ...]:
     """Return the model card of one setting as sections: the nine of Mitchell et al. (2019), under a heading.
 
-    `paid`: with numbers that ε covers or that are public, and no others.
+    `paid`: with numbers that ε covers or that are public, and no others. Beside randomised answers there are no others.
     """
-    first = chosen.first
+    first, paid = chosen.first, paid or chosen.first.data.answered
     data, method, encoding = first.data, first.method, chosen.row.encoding
     steps = "" if first.steps is None else f"{first.steps:,} steps on "  # not told where no ε covers them
     trained = f"{steps}{data.n_train:,} rows{format_network(first.config)}"

@@ -40,7 +40,6 @@ from fairpriv_core.facts import wording
 from fairpriv_core.facts.run_facts import Audience, DataFacts
 from fairpriv_core.facts.tables import REPLAYED
 from fairpriv_core.figures.audits import (
-    NOTHING_TO_GUESS,
     at_own_delta,
     attribute_bars,
     best_lower_bound,
@@ -52,7 +51,7 @@ from fairpriv_core.figures.figures import epsilon_dots
 from fairpriv_core.figures.origin import Origin, find_origin
 from fairpriv_core.grouping import group_by
 from fairpriv_core.ledger.report import Spent
-from fairpriv_core.records.audit import CodeAudit
+from fairpriv_core.records.audit import NOTHING_TO_GUESS, CodeAudit
 from fairpriv_core.records.release import Kind
 from fairpriv_core.text import at_least_text, delta_text, epsilon_text
 

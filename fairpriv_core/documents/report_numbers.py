@@ -274,7 +274,7 @@ def _find_origin(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> Origin:
     """
     if paid:
         return Origin(find_worst([setting.measure().kind for setting in chosen]))
-    if all(setting.first.data.published for setting in chosen):
+    if all(setting.first.data.published or setting.first.data.answered for setting in chosen):
         return PUBLIC
     public = [setting.mark for setting in chosen if setting.accuracy_is_public]
     if 0 < len(public) < len(chosen):

@@ -21,7 +21,7 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput
-from fairpriv_core.notions.metrics import measure
+from fairpriv_core.notions.metrics import measure, measure_everybody
 from fairpriv_core.notions.rates import TWO, decide
 
 THRESHOLD = 0.5  # of a network that is not randomised
@@ -212,11 +212,13 @@ def _chunks(rows: int) -> list[slice]:
 def evaluate(network: Network, parameters: np.ndarray, data: Dataset) -> dict[str, Any]:
     """Return the metrics (see `measure`) of a model on `data`: computed on raw protected data, for the analyst.
 
-    Rows without a label or a group take no part.
+    Rows without a label or a group take no part. Of data with randomised answers nothing is said of groups.
     """
     data = data.without_nulls()
     score = predict_proba(network, parameters, data.X, data.group)
     thresholds = decision_thresholds(network, data.X)
+    if data.answered is not None:
+        return measure_everybody(data.y, score, thresholds, label_names=data.label_names)
     return measure(data.y, score, data.group, data.group_names, thresholds, label_names=data.label_names)
 
 

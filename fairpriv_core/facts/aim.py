@@ -13,7 +13,7 @@ from fairpriv_core.facts.measures import Table
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.methods.fields import USUAL_GAP
 from fairpriv_core.notions.cells import LABELS
-from fairpriv_core.notions.noisy import Apart, find_apart, gap_interval
+from fairpriv_core.notions.noisy import Apart, Noise, find_apart, gap_interval
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.plain import Json
 from fairpriv_core.records.release import Kind
@@ -105,15 +105,18 @@ def _name_small(names: Sequence[str], *, noisy: bool) -> str:
     return f"{named} have {rows}."
 
 
-def format_too_fine(notion: Notion, target: float | None, *, tested: int, groups: int) -> str | None:
+def format_too_fine(
+    notion: Notion, target: float | None, *, tested: int, groups: int, noise: Noise = 0.0
+) -> str | None:
     """Return that so many test rows may not show a gap of `target` as reached, even where there is none; None else.
 
-    It takes groups as equally large, which leaves least in doubt, and their rates as a half, which leaves most.
+    It takes groups as equally large, which leaves least in doubt, and their rates as a half, which leaves most. `noise`
+    is as of `find_apart`.
     """
     if target is None or not notion.is_of_means:
         return None
     even = np.full((groups, LABELS, LABELS), tested / groups / LABELS**2)
-    apart = find_apart(even, notion)
+    apart = find_apart(even, notion, noise)
     if apart is not None and apart.gap.high <= target:
         return None
     rows = f"{tested:,} rows in {groups} equal groups"

@@ -13,10 +13,11 @@ import numpy as np
 
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.metrics import count_decisions
+from fairpriv_core.notions.noisy import Flips, Noise
 from fairpriv_core.plain import Json
 from fairpriv_core.records.record import accuracy_is_public
 from fairpriv_core.records.release import Kind
-from fairpriv_core.records.source import is_published
+from fairpriv_core.records.source import find_answers, is_published
 from fairpriv_core.stats import Mean, mean_interval
 
 #: what may be handed on: nobody's secret, or noisy and covered by an ε
@@ -24,7 +25,7 @@ Open = Literal["public", "released"]
 #: the kinds of what is measured, those that most people may see first
 KINDS: tuple[Kind, ...] = ("public", "released", "raw")
 K = TypeVar("K", bound=Kind, covariant=True)
-Table = tuple[np.ndarray, float]  # counts (k, l, l) over group, label and decision, and the noise in each
+Table = tuple[np.ndarray, Noise]  # counts (k, l, l) over group, label and decision, and the noise in each
 
 
 def find_worst(kinds: Sequence[Kind]) -> Kind:
@@ -81,6 +82,11 @@ class Measures(Generic[K]):
         return str(self.found["reasons"][name])
 
     @property
+    def by_answers(self) -> bool:
+        """Whether the numbers of groups are estimates from randomised answers."""
+        return "misreport" in self.found
+
+    @property
     def groups(self) -> Sequence[Json]:
         """What is told of each group; () where nothing is."""
         return self.found.get("groups") or ()
@@ -89,13 +95,15 @@ class Measures(Generic[K]):
     def table(self) -> Table:
         """The counts that the groups' rates and gaps are from."""
         if self.kind == "released":
-            return np.array(self.found["counts"]), self.found["noise"]
+            noise = Flips(self.found["misreport"]) if self.by_answers else self.found["noise"]
+            return np.array(self.found["counts"]), noise
         return count_decisions(self.found), 0.0
 
 
 def find_kinds(record: Json) -> tuple[Kind, Kind]:
     """Return of which kind a record's exact accuracy is, and of which all else is that its test rows say as they are.
 
+    Of test rows with randomised answers they say of all together alone, as accuracy does.
     `record` is a record's JSON, or as much of it as tables over thousands of runs need.
     """
     config = record["config"]
@@ -103,6 +111,6 @@ def find_kinds(record: Json) -> tuple[Kind, Kind]:
         return "public", "public"
     method = methods().get(config["method"]["name"])
     uses_group = method is None or method.info.needs_group_at_prediction
-    return (
-        "public" if accuracy_is_public(record["threat_model"], record["epsilon"], uses_group=uses_group) else "raw"
-    ), "raw"
+    public = accuracy_is_public(record["threat_model"], record["epsilon"], uses_group=uses_group)
+    accuracy: Kind = "public" if public else "raw"
+    return accuracy, "raw" if find_answers(config["data"]) is None else accuracy

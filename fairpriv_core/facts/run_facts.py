@@ -22,7 +22,7 @@ from fairpriv_core.records.audit import ShownAudit
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY, RunRecord, accuracy_is_public
 from fairpriv_core.records.release import Kind
-from fairpriv_core.records.source import ConfigJson, is_published, name_unit
+from fairpriv_core.records.source import ConfigJson, find_answers, is_published, name_unit
 
 Audience = Literal["analyst", "policy"]
 Curves = Sequence[tuple[int, str, float | None]]
@@ -35,7 +35,8 @@ class DataFacts:
     """The data of a run in words and sizes.
 
     `positive` is None where there are more than two labels; of an own file nothing is cited. `published` are rows that
-    everybody has; `unit` is a "person", or a "row" where people may have several.
+    everybody has, `answered` those whose groups are randomised answers; `unit` is a "person", or a "row" where people
+    may have several.
     """
 
     name: str
@@ -48,6 +49,7 @@ class DataFacts:
     caveats: tuple[str, ...]
     own_file: bool
     published: bool
+    answered: bool
     unit: str
     sensitive: str
     sensitive_columns: tuple[str, ...]
@@ -163,8 +165,8 @@ class RunFacts(Generic[K]):
 
     @property
     def raw_text(self) -> str:
-        """What must be said with its exact numbers; "" where everybody has its rows."""
-        if self.data.published:
+        """What must be said with its exact numbers; "" where everybody has its rows, or none looks at groups."""
+        if self.data.published or self.data.answered:
             return ""
         return RAW_BUT_ACCURACY if self.accuracy_is_public else RAW
 
@@ -303,6 +305,7 @@ def _read_data(record: RunRecord) -> DataFacts:
         caveats=tuple(_CELL.sub(" because of one of its values.", caveat) for caveat in data["caveats"]),
         own_file=problem is None,
         published=is_published(config_data),
+        answered=find_answers(config_data) is not None,
         unit=name_unit(config_data),
         sensitive=data["sensitive"],
         sensitive_columns=tuple(data.get("sensitive_columns") or ()),

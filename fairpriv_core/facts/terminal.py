@@ -21,6 +21,7 @@ from fairpriv_core.records.config import format_network
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.record import RAW_OF_OWN, RunRecord
 from fairpriv_core.records.release import Kind
+from fairpriv_core.records.source import find_answers
 from fairpriv_core.records.stored import format_stored
 from fairpriv_core.store.sweeps import SweepCost, SweptEpsilon
 from fairpriv_core.text import count_text, duration_text, epsilon_text, percent_text, points_text, show_unseen
@@ -88,6 +89,8 @@ def format_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     if run.exact is not None and run.exact.groups:
         lines += _list_exact(run.exact, run.notion.name)
         lines += [("", said) for said in (*_compare(run, plain), run.raw_text) if said]
+    elif run.exact is not None and run.released is not None:
+        lines.append(_show_accuracy(run.exact))
     lines += [] if run.released is None else _list_released(run.released, run.notion.name)
     resumed = f", resumed from step {record.resumed_from_step}" if record.resumed_from_step else ""
     lines.append(("training", f"{record.steps:,} steps in {record.seconds:.1f} s{resumed}"))
@@ -102,11 +105,12 @@ def _list_outcome(run: RunFacts[Kind]) -> Lines:
 
     Of a person's own rows that is raw.
     """
-    aim = None if run.exact is None or not run.exact.groups else judge_aim([run], [run.exact.table])
-    if aim is None:
+    measured = next((each for each in (run.exact, run.released) if each is not None and each.groups), None)
+    aim = None if measured is None else judge_aim([run], [measured.table])
+    if aim is None or measured is None:
         return []
     outcome = show_unseen(aim.sentence)
-    return [("outcome", outcome if run.data.published else f"{outcome} (Raw.)")]
+    return [("outcome", f"{outcome} (Raw.)" if measured.kind == "raw" else outcome)]
 
 
 def _compare(run: RunFacts[Kind], plain: RunRecord | None) -> list[str | None]:
@@ -119,8 +123,7 @@ def _compare(run: RunFacts[Kind], plain: RunRecord | None) -> list[str | None]:
 
 
 def _list_exact(exact: Measures[Kind], notion: str) -> Lines:
-    constant, accuracy = _show_share(exact.found["constant_accuracy"]), _show_share(exact.found["accuracy"])
-    lines = [("accuracy", f"{accuracy} (one answer for all: {constant})")]
+    lines = [_show_accuracy(exact)]
     for name in list_gaps(notion):
         gap = exact.read(name)
         text = f"undefined: {exact.why(name)}" if gap is None else points_text(gap.value)
@@ -138,16 +141,21 @@ def _list_exact(exact: Measures[Kind], notion: str) -> Lines:
     return lines
 
 
+def _show_accuracy(exact: Measures[Kind]) -> tuple[str, str]:
+    constant, accuracy = _show_share(exact.found["constant_accuracy"]), _show_share(exact.found["accuracy"])
+    return ("accuracy", f"{accuracy} (one answer for all: {constant})")
+
+
 def _list_released(released: Measures[Kind], notion: str) -> Lines:
-    lines = []
-    for name in ("accuracy", *list_gaps(notion)):
+    lines, origin = [], "by answers" if released.by_answers else "with noise"
+    for name in (*(["accuracy"] * (not released.by_answers)), *list_gaps(notion)):
         fact, unit = released.read(name), "%" if name == "accuracy" else "percentage points"
         if fact is None or fact.interval is None:
             text = f"undefined: {released.why(name)}"
         else:
             value, low, high = (100 * share for share in (fact.value, *fact.interval))
             text = f"{value:.2f} [{low:.2f}, {high:.2f}] {unit}"
-        lines.append((f"{name.replace('_', ' ')}, with noise", text))
+        lines.append((f"{name.replace('_', ' ')}, {origin}", text))
     return [*lines, ("", released.found["statement"])]
 
 
@@ -173,7 +181,8 @@ def format_runs(rows: Sequence[Json]) -> str:
     lines += [f"{_THINNED}: {', '.join(thinned)}"] if thinned else []
     parted = [row["key"] for row in rows if methods()[row["config"]["method"]["name"]].info.public_part]
     lines += [f"{_PUBLIC_PART}: {', '.join(parted)}"] if parted else []
-    raw = any(row["accuracy"] is not None and not row["data_is_published"] for row in rows)
+    own = [row for row in rows if row["accuracy"] is not None and not row["data_is_published"]]
+    raw = any(find_answers(row["config"]["data"]) is None for row in own)
     return "\n".join([*lines, RAW_OF_OWN] if raw else lines)
 
 

@@ -28,10 +28,6 @@ ASSUMED = (
     "The bound by the whole curve assumes Gaussian noise of unknown scale, with the sampling as stated; it would not "
     "catch other faults."
 )
-#: in place of `attribute_bars`
-NOTHING_TO_GUESS = (
-    "The groups are the classes: whoever knows a row's label knows its group, and nothing is left to guess."
-)
 _TITLES = {"LR": "Logistic regression", "MLP": "Neural network", "RF": "Random forest", "KNN": "Nearest neighbours"}
 
 

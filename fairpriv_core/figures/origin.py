@@ -11,7 +11,7 @@ from fairpriv_core.facts.measures import find_worst
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.release import Kind
-from fairpriv_core.records.source import is_published
+from fairpriv_core.records.source import find_answers, is_published
 
 #: beside numbers of public rows
 OF_OWN = " On your own data no ε covers such numbers."
@@ -52,20 +52,21 @@ def find_origin_of_rows(rows: Iterable[TableRow]) -> Origin:
 
 
 def find_origin(data: Iterable[DataJson], *, tell: bool = True) -> Origin:
-    """Return of which kind exact numbers of runs on `data` (configs') are.
+    """Return of which kind exact numbers of runs on `data` (configs') are: beside randomised answers none is raw.
 
     It is to be told that data are public, unless what stands around does.
     """
     shown = list(data)
-    if not all(map(is_published, shown)):
+    published = [one for one in shown if is_published(one)]
+    if any(one not in published and find_answers(one) is None for one in shown):
         return ALL_RAW
-    return Origin("public", list_titles(shown) if tell else ())
+    return Origin("public", list_titles(published) if tell else ())
 
 
 def format_origin(data: Iterable[DataJson]) -> str:
     """Return what must be said with accuracies and gaps of runs on `data`: that they are raw, or that all is public."""
     origin = find_origin(data)
-    return f"{origin.text}{OF_OWN * (origin.kind != 'raw')}"
+    return f"{origin.text}{OF_OWN * bool(origin.published)}"
 
 
 def format_public_data(titles: Sequence[str]) -> str:

@@ -28,7 +28,8 @@ class Column:
     for the usual ones; `decimal` is the sign before decimals, "" for the file's. `cut` are a label's or sensitive
     column's edges, `groups` the values of a sensitive column that are groups, where all others are one. `reason` is
     why it is guessed so, for the file's owner, `public` the same for everybody: without a cell of the file, or a
-    count.
+    count. `randomized` has the epsilon of each answer that people gave in place of a sensitive column's values, by
+    randomised response, before anything was read; the cells hold the last.
 
     A quantity x is encoded as (f(clip(x, *range)) - center) / scale, where f is the identity, or with `log`
     sign(x) * log(1 + |x|); `center` and `scale` are in the unit of f. `edges` add one 0/1 feature for each interval
@@ -54,6 +55,7 @@ class Column:
     cut: tuple[float, ...] = ()
     groups: tuple[str, ...] = ()
     positive: str = ""
+    randomized: tuple[float, ...] = ()
     reason: str = ""
     public: str = ""
     center: float = 0.0

@@ -34,7 +34,7 @@ from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.ledger_entry import Posting, record_posting
 from fairpriv_core.records.record import RunRecord, method_of
-from fairpriv_core.records.source import is_published
+from fairpriv_core.records.source import find_answers, is_published
 from fairpriv_core.store.ledger import Choice, ChoiceRequest
 from fairpriv_core.store.runs import RunStore
 
@@ -343,7 +343,9 @@ def _choose_noisily(
 
 
 def _check_noisy(candidates: Sequence[_Candidate]) -> None:
-    """Raise BadInput where candidates are tested on different people."""
+    """Raise BadInput where candidates are tested on different people, or their groups are known by answers alone."""
+    if any(find_answers(each.record.config["data"]) is not None for each in candidates):
+        raise BadInput("randomised answers tell all that there is of groups: choose --by released.", field="by")
     if len({each.posting.entry.split for each in candidates}) > 1:
         raise BadInput("a noisy choice needs runs on one split: with the same seed, or --split official.", field="keys")
 

@@ -53,6 +53,7 @@ class MethodInfo:
     needs are those of groups, whatever the notion, where it `counts_groups`. `reuses` names the parameters that belong
     to a release which later fits can be given (see Training); () where a method makes no such release. `source` says
     whose it is: of a "paper" that Papers repeats, "ours", or any "other".
+    Where it `reads_answers` it can be given randomised answers in place of the sensitive attribute: see `Dataset`.
     One with a `public_part` takes features and groups of some training rows as public: epsilon does not cover them.
     Of one that `weighs_rows` a row's loss may have a weight: what epsilon covers was tried with weights.
     """
@@ -77,6 +78,7 @@ class MethodInfo:
     source: Source = "other"
     weighs_rows: bool = False
     public_part: bool = False
+    reads_answers: bool = False
 
     @property
     def legend(self) -> str:

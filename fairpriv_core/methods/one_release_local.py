@@ -25,7 +25,7 @@ from fairpriv_core.notions.notion import Notion
 from fairpriv_core.text import short_epsilon_text
 
 _MOST_OFF = 0.1  # of a difference of two rates, one standard deviation
-_DEVICES = "Each person's own device flips the sensitive attribute once; on a file that holds it, this is simulated."
+_DEVICES = "Each person's own device flips the sensitive attribute once; where a file holds the truth, it is simulated."
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class OneReleaseLocal(Answered, FitsAlone):
         pursued=("decisions", "errors"),
         variants=("proved",),
         calibrates="response_epsilon",
+        reads_answers=True,
     )
 
     learner: str = learner_parameter(AUTOMATIC)

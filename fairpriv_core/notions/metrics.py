@@ -30,6 +30,8 @@ GROUP_RATES: dict[str, rates.Rate] = {
     "accuracy": rates.correct,
     "base_rate": rates.labelled_positive,
 }
+_OF_EVERYBODY = ("accuracy", "balanced_accuracy", "constant_accuracy", "largest_decided", *BINARY_METRICS)
+_HIDDEN = "everybody's group is hidden by randomised response; metrics_private has what the answers tell."
 _WITHOUT = {
     "true_positive_rate": " with label 1",
     "false_positive_rate": " with label 0",
@@ -238,6 +240,18 @@ def measure(
         if not notion.is_rate and notion.conditions_among(len(names))
     }
     return _state(table, values, scored)
+
+
+def measure_everybody(
+    y: np.ndarray, score: np.ndarray, threshold: float | np.ndarray, *, label_names: Sequence[str]
+) -> dict[str, Any]:
+    """Return `measure` of rows whose groups nobody knows: no group, and of what compares groups nothing."""
+    whole = measure(y, score, np.zeros(len(y), dtype=np.int64), ("everybody",), threshold, label_names=label_names)
+    kept = {*_OF_EVERYBODY, "classes", "groups", "reasons"}
+    compared = [name for name in whole if name not in kept]
+    reasons = {name: why for name, why in whole["reasons"].items() if name in kept}
+    reasons |= dict.fromkeys(compared, _HIDDEN)
+    return {**whole, **dict.fromkeys(compared), "groups": [], "reasons": reasons}
 
 
 @dataclass(frozen=True)

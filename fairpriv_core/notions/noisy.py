@@ -1,17 +1,22 @@
 """Rates, gaps and intervals out of noisy counts alone: what a paid evaluation may say of a classifier.
 
 Intervals are for the population that the rows were drawn from: they cover the noise and the sampling. A rate p over
-denominator D with numerator A has, at the true p, the variance D p (1 - p) of the rows plus s^2 ((1 - p)^2 m1 + p^2 m0)
-of the noise in A - p D (standard deviation s, m1 noisy counts in the numerator, m0 further ones in the denominator).
+denominator D with numerator A has, at the true p, the variance D p (1 - p) of the rows plus (1 - p)^2 v1 + p^2 v0 of
+the noise in A - p D (v1 the variance of the noise in the numerator, v0 of that in the rest of the denominator).
 The interval is every p at which A - p D lies within z standard deviations of 0: Wilson's (1927) without noise,
 Fieller's (1954) without sampling. Differences of two groups combine their intervals as Newcombe (1998) does, and
 the largest of several takes each at level 1 - 0.05 / their number.
+
+Counts may be of randomised answers too: `Flips` undoes them on average, and says what they leave in doubt. An answer
+that counts for one group counts against the others, so errors of two groups do not cancel: the difference of their
+rates is within that of their intervals' ends, whichever way the errors go together.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from statistics import NormalDist
@@ -34,6 +39,42 @@ STATEMENT = (
     "each: they cover the noise and the sampling of the test rows. Of a group with too few noisy rows nothing is "
     "shown; where its size is near that limit, an interval that is shown holds with about 80 % chance."
 )
+_ANSWERED = (
+    "From randomised answers alone, within epsilon: each counts so that flips cancel on average. Intervals hold for "
+    "the population with about 95 % chance each: they cover the flips and the sampling of the test rows. Of a group "
+    "with too few rows for its flips nothing is shown."
+)
+
+
+@dataclass(frozen=True)
+class Flips:
+    """What k-ary randomised response leaves in doubt; `misreport` is the chance of each answer that is not the truth.
+
+    A row counts (1[z = a] - m) / (1 - k m) in group a: on average over flips 1 in its own, 0 in others.
+    """
+
+    misreport: float
+
+    def undo(self, answers: np.ndarray) -> Floats:
+        """Return unbiased counts (k, l, l) by group from those by answer; they may be negative."""
+        counts = np.asarray(answers, dtype=np.float64)
+        unbiased: Floats = (counts - self.misreport * counts.sum(axis=0)) / self._kept(len(counts))
+        return unbiased
+
+    def variances(self, counts: Floats) -> Floats:
+        """Return the variance (k, l, l) that flips give unbiased counts, at the true sizes that these estimate."""
+        k, others = len(counts), self.misreport
+        own = 1.0 - (k - 1) * others
+        rows = counts.sum(axis=0)
+        members = counts.clip(0.0, rows)
+        spread: Floats = members * own * (1.0 - own) + (rows - members) * others * (1.0 - others)
+        return spread / self._kept(k) ** 2
+
+    def _kept(self, k: int) -> float:
+        return 1.0 - k * self.misreport
+
+
+Noise = float | Flips
 
 
 @dataclass(frozen=True)
@@ -46,18 +87,19 @@ class Share:
 
 
 def measure_noisy(
-    counts: np.ndarray, noise: float, group_names: Sequence[str], label_names: Sequence[str] = ()
+    counts: np.ndarray, noise: Noise, group_names: Sequence[str], label_names: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return a record's `metrics_private` out of noisy counts (k, l, l) over group, label and decision; JSON.
 
-    `noise` is the standard deviation of each count's noise, > 0. `accuracy` and `positive_rate`, for each notion of
-    rates `<notion>_gap` and `<notion>_ratio`, and in `groups` each group's `size` and rates, each with a `…_interval`.
+    `noise` is the standard deviation of each count's noise, > 0, or the flips that counts were undone of. `accuracy`
+    and `positive_rate`, for each notion of rates `<notion>_gap` and `<notion>_ratio`, and in `groups` each group's
+    `size` and rates, each with a `…_interval`.
     What stands on fewer than 30 noisy rows, or on fewer than five standard deviations of their noise, is None with a
     sentence under `reasons`, and so is the number of every other notion. Of more than two labels there is no
     `positive_rate`, and as in metrics.py groups have the shares that are `decided` for each class, and `classes` are
     listed too.
     """
-    table = _Table(np.asarray(counts, dtype=np.float64), float(noise), tuple(map(str, group_names)))
+    table = _Table(np.asarray(counts, dtype=np.float64), noise, tuple(map(str, group_names)))
     reasons: dict[str, str] = {}
     found: dict[str, Any] = {}
     for name in ("accuracy", "positive_rate") if table.labels == TWO else ("accuracy",):
@@ -74,14 +116,16 @@ def measure_noisy(
         classes = tuple(map(str, label_names or range(table.labels)))
         found["groups"] = [_describe_many(table, index, classes, reasons) for index in groups]
         found["classes"] = [_describe_class(table, index, name, reasons) for index, name in enumerate(classes)]
-    shown = {"level": LEVEL, "noise": table.noise, "counts": table.counts.tolist(), "statement": STATEMENT}
+    flips = isinstance(noise, Flips)
+    doubt = {"misreport": noise.misreport} if isinstance(noise, Flips) else {"noise": float(noise)}
+    shown = {"level": LEVEL, **doubt, "counts": table.counts.tolist(), "statement": _ANSWERED if flips else STATEMENT}
     return {**found, "reasons": reasons, **shown}
 
 
 @dataclass(frozen=True)
 class _Table:
     counts: Floats
-    noise: float
+    noise: Noise
     names: tuple[str, ...]
 
     @property
@@ -93,13 +137,27 @@ class _Table:
         """Return a rate over one group (None: everyone) at level 1 - 0.05 / tests; None where it stands on too few."""
         cells: Any = self.counts if group is None else self.counts[group : group + 1]
         numerator, denominator = (float(value.sum()) for value in rates.sum_rate(rate, cells))
-        ones = np.ones(cells.shape, dtype=np.int64)
-        parts, whole = (int(value.sum()) for value in rates.sum_rate(rate, ones))
-        if denominator < max(LEAST_ROWS, LEAST_DEVIATIONS * self.noise * math.sqrt(whole)):
+        parts, whole = (float(value.sum()) for value in rates.sum_rate(rate, self._variances(group)))
+        if denominator < max(LEAST_ROWS, LEAST_DEVIATIONS * math.sqrt(whole)):
             return None
-        low, high = noisy_interval(numerator, denominator, noise=self.noise, cells=(parts, whole), tests=tests)
+        low, high = noisy_interval(numerator, denominator, variances=(parts, whole), tests=tests)
         value = min(max(numerator / denominator, 0.0), 1.0)
         return Share(value, min(low, value), max(high, value))
+
+    def fold_gaps(self, conditions: Iterable[Sequence[Share]]) -> Share:
+        """Return the largest difference between any two groups under any condition."""
+        return _fold_gaps(conditions, operator.add if isinstance(self.noise, Flips) else math.hypot)
+
+    def _variances(self, group: int | None) -> Any:
+        """Return the variance of the noise in each count of one group (1, l, l), or of everyone.
+
+        Flips move nobody out of the sum over all groups.
+        """
+        if not isinstance(self.noise, Flips):
+            return np.full_like(self.counts if group is None else self.counts[:1], self.noise**2)
+        if group is None:
+            return np.zeros_like(self.counts)
+        return self.noise.variances(self.counts)[group : group + 1]
 
 
 @dataclass(frozen=True)
@@ -115,11 +173,11 @@ class Apart:
     small: tuple[int, ...]
 
 
-def find_apart(counts: np.ndarray, notion: Notion, noise: float = 0.0) -> Apart | None:
+def find_apart(counts: np.ndarray, notion: Notion, noise: Noise = 0.0) -> Apart | None:
     """Return how far groups are apart in counts (k, l, l) over group, label and decision, by every pair of large ones.
 
     A group is large that has 30 rows of those that are compared, and five standard deviations of its noise. `noise` is
-    each count's standard deviation, 0 for exact ones. None where fewer than two are, or where the notion is undefined.
+    as of `measure_noisy`, 0 for exact counts. None where fewer than two are, or where the notion is undefined.
     """
     table = _Table(np.asarray(counts, dtype=np.float64), noise, ())
     conditions = rates.rates_of(notion, table.labels)
@@ -131,7 +189,7 @@ def find_apart(counts: np.ndarray, notion: Notion, noise: float = 0.0) -> Apart 
     if not pairs:
         return None
     small = tuple(group for group in groups if any(shares[group] is None for shares in found))
-    return Apart(_fold_gaps([[*shares.values()] for shares in known]), max(pairs)[1:], small)
+    return Apart(table.fold_gaps([[*shares.values()] for shares in known]), max(pairs)[1:], small)
 
 
 def gap_interval(counts: np.ndarray, notion: Notion) -> Share | None:
@@ -144,15 +202,15 @@ def gap_interval(counts: np.ndarray, notion: Notion) -> Share | None:
 
 
 def noisy_interval(
-    numerator: float, denominator: float, *, noise: float, cells: tuple[int, int], tests: int = 1
+    numerator: float, denominator: float, *, variances: tuple[float, float], tests: int = 1
 ) -> tuple[float, float]:
     """Return the interval of a rate, within [0, 1], at level 1 - 0.05 / tests.
 
-    Numerator and denominator are sums of `cells` noisy counts each, the numerator's among the denominator's; the
+    `variances` are those of the noise in numerator and denominator, whose counts the numerator's are among; the
     denominator is at least five standard deviations of its noise.
     """
     z2 = NormalDist().inv_cdf(1 - (1 - LEVEL) / (2 * tests)) ** 2
-    parts, whole = (noise**2 * number for number in cells)
+    parts, whole = variances
     square = denominator**2 + z2 * (denominator - whole)
     linear = -2 * numerator * denominator - z2 * (denominator - 2 * parts)
     constant = numerator**2 - z2 * parts
@@ -170,7 +228,7 @@ def _compare(notion: Notion, table: _Table, reasons: dict[str, str]) -> dict[str
     ]
     small = next((table.names[group] for shares in by_pair for group in groups if shares[group] is None), None)
     why = f"group '{small}' has too few noisy rows." if small is not None else "the rate is 0 in every group."
-    gap = None if small is not None else _fold_gaps([[s for s in shares if s] for shares in by_pair])
+    gap = None if small is not None else table.fold_gaps([[s for s in shares if s] for shares in by_pair])
     known = [[s for s in shares if s] for shares in by_group]
     if table.labels > TWO:  # a class that nobody is decided for has no ratio
         known = [shares for shares in known if any(share.value > 0 for share in shares)]
@@ -180,14 +238,14 @@ def _compare(notion: Notion, table: _Table, reasons: dict[str, str]) -> dict[str
     return {**_state(f"{notion.name}_gap", gap, reasons, why), **_state(f"{notion.name}_ratio", ratio, reasons, why)}
 
 
-def _fold_gaps(conditions: Iterable[Sequence[Share]]) -> Share:
-    """Return the largest difference between any two groups under any condition."""
+def _fold_gaps(conditions: Iterable[Sequence[Share]], join: Callable[[float, float], float]) -> Share:
+    """Return the largest difference between two groups under any condition; `join` puts two errors together."""
     value = low = high = 0.0
     for shares in conditions:
         for one, other in combinations(shares, 2):
             difference = one.value - other.value
-            down = math.hypot(one.value - one.low, other.high - other.value)
-            up = math.hypot(one.high - one.value, other.value - other.low)
+            down = join(one.value - one.low, other.high - other.value)
+            up = join(one.high - one.value, other.value - other.low)
             value = max(value, abs(difference))
             low = max(low, difference - down, -difference - up)
             high = max(high, abs(difference - down), abs(difference + up))

@@ -7,6 +7,12 @@ from typing import Any, NotRequired, TypedDict
 
 from fairpriv_core.privacy.event import EventJson
 
+#: why no attack on a model names the groups of its rows
+NOTHING_TO_GUESS = (
+    "No group is guessed: the groups are the classes, and whoever knows a row's label knows its group; or they are "
+    "randomised answers, and nobody holds the truth that a guess would be held against."
+)
+
 
 class Bound(TypedDict):
     """What attacks show at a delta, beside what is proved and what the paper claims of the same releases.
@@ -126,7 +132,7 @@ class Attribute(TypedDict):
 
 
 class ModelAudit(TypedDict):
-    """What the answers of a trained model reveal: raw. `attribute` is None where the label is the group."""
+    """What the answers of a trained model reveal: raw. `attribute` is None where there is NOTHING_TO_GUESS."""
 
     membership: Membership
     attribute: Attribute | None

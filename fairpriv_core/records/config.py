@@ -17,13 +17,14 @@ from fairpriv_core.data.dataset import SPLITS, Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.networks import FOR_IMAGES, MLP, AnyShape, build_network
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column
 from fairpriv_core.methods.base import FitsAlone, Method, parameters
 from fairpriv_core.methods.catalog import methods, why_unproved
 from fairpriv_core.methods.fields import count_outputs, network_of
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.plain import check_plain, write_toml
 from fairpriv_core.records.parameters import check_texts, method_to_json, noise_is_set, read_method
-from fairpriv_core.records.source import ConfigJson, read_data
+from fairpriv_core.records.source import ConfigJson, find_answers, read_data
 
 DEFAULT_DELTA = 1e-5
 _MOST_DIGITS = 20  # of a seed that is written as text; no seed is as long
@@ -124,17 +125,20 @@ def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> Run
     data = data or read_data(given.get("data"))
     method = choose_network(method, given.get("method"), data)
     reuse = _read_reuse(given.get("reuse"), method)
+    answers = find_answers(data.to_json())
+    if answers is not None:
+        _check_beside(answers, {**given, "group_ratio": data.group_ratio})
     return RunConfig(
         data=data,
         notion=_read_notion(given.get("notion"), method),
         method=method,
-        epsilon=read_epsilon(given.get("epsilon"), method, reuse=reuse),
+        epsilon=read_epsilon(given.get("epsilon"), method, reuse=reuse, answers=answers),
         delta=read_delta(given.get("delta", DEFAULT_DELTA)),
         split=_read_split(given.get("split"), data.dataset),
         seed=_read_whole("seed", given.get("seed", 0)),
         replay_noise=_read_whole("replay_noise", given["replay_noise"]) if "replay_noise" in given else None,
         file_id=None if given.get("file_id") is None else str(given["file_id"]),
-        private_evaluation=_read_evaluation(given.get("private_evaluation", False), method),
+        private_evaluation=_read_evaluation(given.get("private_evaluation", False), method) and answers is None,
         reuse=reuse,
         share_samples=_read_sharing(given.get("share_samples", False), method),
         adviser=_read_whole("adviser", given["adviser"]) if "adviser" in given else None,
@@ -156,12 +160,37 @@ def _read_notion(name: Any, method: Method) -> str:
     return str(name)
 
 
-def read_epsilon(value: Any, method: Method, *, reuse: str | None = None) -> float | None:
+def _check_beside(answers: Column, given: Mapping[str, Any]) -> None:
+    """Raise BadInput for a setting that would draw noise, or take groups as true, beside randomised answers.
+
+    A private evaluation is made of the answers: none is drawn beside, whether or not it is asked for.
+    """
+    asked = [name for name in ("replay_noise", "reuse", "group_ratio") if given.get(name) is not None]
+    if asked:
+        raise BadInput(
+            f"{asked[0]} does not go with randomised answers: '{answers.name}' was answered before the run, which "
+            "releases nothing more and measures gaps by the answers.",
+            field=asked[0],
+        )
+
+
+def read_epsilon(
+    value: Any, method: Method, *, reuse: str | None = None, answers: Column | None = None
+) -> float | None:
     """Return the budget; a method that is not private has none, whatever was given. BadInput where it cannot be.
 
-    A run that uses the release of the run `reuse` has none either: its epsilon is what that release cost.
+    A run that uses the release of the run `reuse` has none either: its epsilon is what that release cost. That of a
+    private run on randomised `answers` is theirs.
     """
     budget = None if value is None else _number("epsilon", value)
+    if answers is not None and method.info.threat_model is not None:
+        spent = sum(answers.randomized)
+        if budget is not None and budget < spent:
+            raise BadInput(
+                f"epsilon must be {spent:g} or more, or left out: the answers of '{answers.name}' have spent that.",
+                field="epsilon",
+            )
+        budget = spent
     if reuse is not None:
         if budget is not None:
             raise BadInput(
@@ -231,7 +260,9 @@ def pays_itself(config: RunConfig) -> bool:
 
     Commands, sweeps and forms ask for one then where nobody says anything of it. A config's own default is off.
     """
-    return config.epsilon is not None and config.replay_noise is None and why_unproved(config.method) is None
+    answered = find_answers(config.data.to_json()) is not None  # these say what an evaluation would
+    proved = config.replay_noise is None and why_unproved(config.method) is None
+    return config.epsilon is not None and proved and not answered
 
 
 def draws_samples(method: Method) -> bool:

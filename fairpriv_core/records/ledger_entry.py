@@ -17,10 +17,10 @@ from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import EventJson, Events, from_json, subtract
 from fairpriv_core.privacy.ledger import LedgerEntry
-from fairpriv_core.records.paid import find_payment, price_payment
+from fairpriv_core.records.paid import find_payment, price_answers, price_payment
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.reuse import SAMPLE_STREAM, SHARED_RELEASES
-from fairpriv_core.records.source import ConfigJson, find_seed, name_file
+from fairpriv_core.records.source import ConfigJson, find_answers, find_seed, name_file
 from fairpriv_core.records.source import is_published as is_public
 
 _DIGITS = 16
@@ -116,7 +116,8 @@ def record_posting(record: RunRecord) -> Posting:
     kind = methods().get(config["method"]["name"])
     shared = {name: from_json(part) for name, part in notes.get(SHARED_RELEASES, {}).items()}
     paid = find_payment(config, record.threat_model)
-    whole = {} if paid is None or not paid.release else {paid.release: price_payment(paid)}
+    whole = dict(price_answers(data))
+    whole |= {} if paid is None or not paid.release else {paid.release: price_payment(paid)}
     entry = LedgerEntry(
         key=record.key,
         threat_model=record.threat_model,
@@ -145,10 +146,12 @@ def name_question(record: RunRecord) -> tuple[str, str] | None:
     """Return whom a finished run asks about and what: the data set, and label with groups.
 
     Whatever notion it trained for, since a run shows all gaps; however it cuts label or groups. None where no choice of
-    it takes an epsilon away: everybody has its rows, or it never had one.
+    it takes an epsilon away: everybody has its rows, it never had one, or what it tells of groups follows from answers
+    by randomised response.
     """
     data = record.config["data"]
-    if record.status != "finished" or record.epsilon is None or is_public(data):
+    open_to_all = is_public(data) or find_answers(data) is not None
+    if record.status != "finished" or record.epsilon is None or open_to_all:
         return None
     problem = problems().get(data["dataset"] or "")
     label = _call(_list_label(data["label"], problem)[-1], problem)

@@ -1,15 +1,20 @@
-"""What a schema costs whose values are measured with noise: a part of every run on it that protects records."""
+"""What was paid before a run, and is a part of its epsilon: answers by randomised response, values of a paid schema.
+
+Answers cost every run on them; a schema whose values are measured with noise costs those that protect records.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
 
+from fairpriv_core.data.problem import DataJson
 from fairpriv_core.data.table_schema import Payment, from_text
 from fairpriv_core.errors import BadInput
-from fairpriv_core.privacy.event import Approximate, Events, Gaussian
+from fairpriv_core.privacy.event import Approximate, Events, Gaussian, RandomizedResponse
 from fairpriv_core.privacy.gaussian import gaussian_mu
-from fairpriv_core.records.source import ConfigJson
+from fairpriv_core.records.source import ConfigJson, find_answers
 
 SUMS = 2  # noisy sums that are released: of ranges, scales and categories, then within the ranges
 _SHARE_OF_DELTA = 0.01
@@ -52,7 +57,16 @@ def _read_payment(text: str) -> Payment | None:
     return from_text(text).paid
 
 
+def price_answers(data: DataJson) -> Mapping[str, Events]:
+    """Return what the randomised answers in a config's data have cost, by what the ledger calls them; {} for none."""
+    answers = find_answers(data)
+    if answers is None:
+        return {}
+    return {f"answers of {answers.name}": tuple(RandomizedResponse(each) for each in answers.randomized)}
+
+
 def price_schema(asked: ConfigJson, threat_model: str | None) -> Events:
     """Return what the schema in a config's JSON costs a run that protects `threat_model`; errors as `find_payment`."""
     paid = find_payment(asked, threat_model)
-    return () if paid is None else price_payment(paid)
+    answered = tuple(event for events in price_answers(asked["data"]).values() for event in events)
+    return (*answered, *(() if paid is None else price_payment(paid)))

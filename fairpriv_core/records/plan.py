@@ -24,7 +24,7 @@ from fairpriv_core.records.ledger_entry import Posting, record_posting
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.record import RunRecord, doubt_network, draft_record, plan_evaluation
 from fairpriv_core.records.reuse import use_release
-from fairpriv_core.records.source import find_seed
+from fairpriv_core.records.source import find_answers, find_seed
 
 Find = Callable[[str], RunRecord]
 Lend = Callable[[str, str | None], AbstractContextManager[str]]
@@ -78,6 +78,9 @@ def calibrate_method(config: RunConfig, n_train: int) -> Method:
     target, delta = config.epsilon, config.delta
     if target is None:
         return config.method
+    answers = find_answers(config.data.to_json())
+    if answers is not None and config.method.info.reads_answers:
+        return config.method.calibrated(epsilon=answers.randomized[-1], delta=delta, n_train=n_train)
     price = price_schema(config.to_json(), config.method.info.threat_model)
 
     def fit(divisor: float) -> Method:
@@ -178,6 +181,13 @@ def check_settings(config: RunConfig, data: Dataset) -> AnyShape:
 
 def check_method(info: MethodInfo, data: Dataset) -> None:
     """Raise BadInput where a method takes labels as public and these are the sensitive attribute, or are too many."""
+    if data.answered is not None and not info.reads_answers:
+        able = [name for name, kind in methods().items() if kind.info.reads_answers]
+        raise BadInput(
+            f"method '{info.name}' takes '{data.sensitive}' as true, and it holds randomised answers; choose from "
+            f"{', '.join(able)}.",
+            field="method",
+        )
     if info.threat_model == "attribute" and data.classes_are_groups:
         raise BadInput(
             f"method '{info.name}' protects the sensitive attribute and takes labels as public; in '{data.name}' the "

@@ -33,7 +33,7 @@ from fairpriv_core.records.config import RunConfig, build_shape
 from fairpriv_core.records.forecast import format_little_signal, measure_signal
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.parameters import method_to_json, read_method
-from fairpriv_core.records.source import ConfigJson, is_published, without_folders
+from fairpriv_core.records.source import ConfigJson, find_answers, is_published, without_folders
 from fairpriv_core.text import drop_folders
 from fairpriv_core.warnings import FairprivWarning, PrivacyWarning, TrainingWarning
 
@@ -51,6 +51,10 @@ RAW_BUT_ACCURACY = (
     "Gaps and groups' rates are raw, for the analyst: computed on protected data without noise and not covered by ε. "
     "Do not publish them. Accuracy may be published: it follows from the released model and from features and labels, "
     "which ε takes as public."
+)
+ANSWERED = (
+    "Accuracy may be published: it follows from the released model and from features and labels, which ε takes as "
+    "public. Nobody's group is known, so there is no raw gap: metrics_private has what randomised answers tell."
 )
 SHARED_SAMPLES_ASSUMED = (
     "The run's secret samples are also those of other runs of its sweep: epsilon is of this run alone, and of several "
@@ -104,6 +108,11 @@ def plan_evaluation(config: RunConfig, method: Method, n_train: int) -> Events:
         )
     noise = calibrate(lambda level: (*price, Gaussian(level)), epsilon=target, delta=config.delta)
     return (Gaussian(noise),)
+
+
+def announce_training(config: RunConfig, method: Method, n_train: int) -> Events:
+    """Return what training of `method` (calibrated) will release: nothing more where it reads randomised answers."""
+    return () if find_answers(config.data.to_json()) is not None else method.event(n_train)
 
 
 def certified_failure(method: Method) -> float | None:
@@ -243,7 +252,7 @@ def draft_record(
         warnings=tuple(map(str, list_warnings(config, method, train))),
         author=name_author(method),
     )
-    return _state(draft, method, with_evaluation(method.event(train.n), evaluation))
+    return _state(draft, method, with_evaluation(announce_training(config, method, train.n), evaluation))
 
 
 def finished_record(
@@ -252,9 +261,11 @@ def finished_record(
     """Return the record of a run that came to its end; `events` is what the mechanism counted."""
     stated = _state(draft, method, events)
     public = accuracy_is_public(stated.threat_model, stated.epsilon, uses_group=method.info.needs_group_at_prediction)
-    note = RAW_BUT_ACCURACY if public else RAW
+    answered = find_answers(stated.config["data"]) is not None
+    note = ANSWERED if answered else RAW_BUT_ACCURACY if public else RAW
     counted = events_of.to_json(events)
-    return replace(stated, status="finished", released=counted, metrics=metrics, metrics_note=note, **rest)
+    found = replace(stated, metrics=metrics, metrics_are_raw=not answered, metrics_note=note)
+    return replace(found, status="finished", released=counted, **rest)
 
 
 def failed_record(draft: RunRecord, *, released: Events, error: str, **spent: Any) -> RunRecord:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Any, NotRequired, TypedDict
 
 from fairpriv_core import checks
 from fairpriv_core.data.catalog import own_problems, problems
 from fairpriv_core.data.problem import DataJson, DataSpec
-from fairpriv_core.data.table_schema import find_compared, from_text, to_text
+from fairpriv_core.data.randomized import find_randomized, mark_answers
+from fairpriv_core.data.table_schema import TableSchema, find_compared, from_text, to_text
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column
 from fairpriv_core.files.faults import ENDINGS
 from fairpriv_core.paths import read_path
 from fairpriv_core.records.parameters import check_texts
@@ -42,6 +45,9 @@ DATA_FIELDS = tuple(item.name for item in fields(DataSpec))
 def read_data(raw: Any) -> DataSpec:
     """Return the data that `raw` (a mapping of DataSpec's fields) names; a file's path becomes absolute.
 
+    Where a note beside the file says that a column holds randomised answers, the schema says so from then on, and the
+    column is the sensitive attribute unless another is named.
+
     Raises:
         BadInput: an unknown field or data set, both or neither of data set and file, no label for a file, no sensitive
             attribute, a group ratio that is no number in (0, 1], or a number of rows that is no whole number from 2 on.
@@ -58,21 +64,34 @@ def read_data(raw: Any) -> DataSpec:
         if PurePath(name).suffix.lower() in ENDINGS:
             raise BadInput(f"'{name}' is no data set; a table of your own is a file: --file {name}.", field="dataset")
         raise BadInput(f"unknown data set '{name}'; choose from {choices}.", field="dataset")
-    if not given.get("sensitive", "").strip():
-        raise BadInput("sensitive is not given; name the sensitive attribute (a column, or a+b).", field="sensitive")
+    schema = from_text(given["schema"]) if "schema" in given else None
     if "file" in given:
         given["file"] = str(read_path(given["file"]))
-        if not given.get("label"):
-            raise BadInput("label is not given; name the column that is to be predicted.", field="label")
-    if "schema" in given:
-        given["schema"] = _read_schema(given)
+        schema = mark_answers(Path(given["file"]), schema)
+        answers = find_randomized(schema)
+        given |= {"sensitive": answers.name} if answers is not None and not given.get("sensitive") else {}
+    if not given.get("sensitive", "").strip():
+        raise BadInput("sensitive is not given; name the sensitive attribute (a column, or a+b).", field="sensitive")
+    if "file" in given and not given.get("label"):
+        raise BadInput("label is not given; name the column that is to be predicted.", field="label")
+    if schema is not None:
+        given["schema"] = _write_schema(schema, given)
     return DataSpec(**given, group_ratio=ratio, rows=rows)
 
 
-def _read_schema(given: Mapping[str, str]) -> str:
+def _write_schema(schema: TableSchema, given: Mapping[str, str]) -> str:
     """Return the schema's text without what it says of columns that are no features of this run."""
-    schema = from_text(given["schema"])
     return to_text(schema, compared=find_compared(schema, label=given["label"], sensitive=given["sensitive"]))
+
+
+def find_answers(data: DataJson) -> Column | None:
+    """Return the column of randomised answers that a config's data have as sensitive attribute; None without one."""
+    return None if data.get("schema") is None else _find_answers(data["schema"] or "")
+
+
+@lru_cache(maxsize=64)  # thousands of runs share a schema
+def _find_answers(schema: str) -> Column | None:
+    return find_randomized(from_text(schema))
 
 
 def find_seed(config: ConfigJson) -> int | None:

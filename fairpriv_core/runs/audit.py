@@ -336,8 +336,8 @@ def audit_model(record: RunRecord, model: Model, *, seed: int) -> ModelAudit:
     """Return what four attack models find out from the answers of a run's model.
 
     Members are the run's training rows, the others its test rows. `attribute` is None where the label, which attackers
-    know, is the attribute. Raises BadInput or DataUnavailable where the run's
-    data are no longer what they were.
+    know, is the attribute, and where only randomised answers are known of it. Raises BadInput or DataUnavailable where
+    the run's data are no longer what they were.
     """
     config = build_config(record.config)
     whole = drop_unprotected(load_dataset(config.data), record.threat_model)
@@ -346,10 +346,11 @@ def audit_model(record: RunRecord, model: Model, *, seed: int) -> ModelAudit:
     limit = None
     if record.threat_model == "record" and record.epsilon is not None:
         limit = advantage_limit(record.epsilon, record.delta)
-    classes_are_groups = train.label_names == train.group_names and np.array_equal(train.y, train.group)
+    hidden = train.answered is not None
+    hidden |= train.label_names == train.group_names and np.array_equal(train.y, train.group)
     return {
         "membership": cast(Membership, {**asdict(membership), "limit": limit}),
-        "attribute": None if classes_are_groups else attack_attribute(model, train, seed=seed),
+        "attribute": None if hidden else attack_attribute(model, train, seed=seed),
         "note": RAW_ATTACKS,
     }
 

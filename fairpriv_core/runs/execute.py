@@ -21,6 +21,7 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.table_schema import from_text
 from fairpriv_core.engine.predict import decisions, evaluate
 from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.methods.shared.responses import measure_answers
 from fairpriv_core.notions.noisy import measure_noisy
 from fairpriv_core.notions.rates import count_cells
 from fairpriv_core.privacy.event import Events, Gaussian, subtract
@@ -113,6 +114,8 @@ def _measure(plan: Plan, training: Training, fitted: Fitted) -> dict[str, Any]:
     paid, private = evaluate_privately(
         fitted, test, planned=plan.evaluation, mechanism=mechanism, threat_model=plan.draft.threat_model
     )
+    if test.answered is not None:
+        private = measure_answers(test, decisions(fitted.network, fitted.parameters, test))
     certified = certify_exported(plan.method, test, private, learned=_reads_rows(plan.config.data))
     notes = {**fitted.notes, **name_stream(mechanism), **certified}
     events = with_evaluation(fitted.events, paid)

@@ -10,6 +10,7 @@ from fairpriv_core.facts.aim import format_too_fine
 from fairpriv_core.facts.terminal import format_progress
 from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.methods.base import parameters
+from fairpriv_core.methods.shared.responses import find_flips
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.parameters import method_to_json
@@ -129,7 +130,8 @@ def _say_too_fine(config: RunConfig, datasets: DatasetCache, reporter: Reporter)
     """Say that a gap that is aimed at is finer than the test rows can show."""
     _, test = datasets.parts(config)
     target = getattr(config.method, "gap_target", None)
-    said = format_too_fine(notions()[config.notion], target, tested=test.n, groups=test.groups)
+    noise = find_flips(test) or 0.0
+    said = format_too_fine(notions()[config.notion], target, tested=test.n, groups=test.groups, noise=noise)
     if said is not None:
         reporter.say(said)
 

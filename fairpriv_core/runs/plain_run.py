@@ -10,7 +10,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.records.source import ConfigJson, is_published, name_file
+from fairpriv_core.records.source import ConfigJson, find_answers, is_published, name_file
 from fairpriv_core.records.stored import read_stored_runs
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import GOING_ON, RunStore
@@ -61,8 +61,11 @@ def train_plain_beside(store: RunStore, config: RunConfig) -> RunRow | None:
 
 
 def lacks_plain_run(store: RunStore, config: ConfigJson) -> bool:
-    """Return whether `config`, JSON, is of a method to which plain training is still to be done on the same rows."""
-    if _is_plain(config) or find_stored_plain_run(config) is not None:
+    """Return whether `config`, JSON, is of a method to which plain training is still to be done on the same rows.
+
+    On randomised answers none can be done.
+    """
+    if _is_plain(config) or find_answers(config["data"]) is not None or find_stored_plain_run(config) is not None:
         return False
     wanted, rows = name_rows(config), store.rows(limit=_MOST_RUNS)
     return not any(_is_plain(row.config) and row.status in GOING_ON and name_rows(row.config) == wanted for row in rows)

@@ -31,7 +31,7 @@ from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import RunConfig, build_shape
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.plan import Plan
-from fairpriv_core.records.record import RunRecord, name_plugin, name_sources
+from fairpriv_core.records.record import RunRecord, announce_training, name_plugin, name_sources
 from fairpriv_core.records.reuse import count_shared, name_stream
 from fairpriv_core.runs.children import beating
 from fairpriv_core.store.checkpoint import Checkpoint, bind, check_binding, pack
@@ -107,7 +107,7 @@ class FitObserver:
         self._replayed, self._alone = plan.config.replay_noise is not None, alone
         self._live: LiveEpsilon | None = None
         self._before = price_schema(plan.draft.config, plan.draft.threat_model)
-        planned = plan.method.event(plan.train.n)
+        planned = announce_training(plan.config, plan.method, plan.train.n)
         if alone and planned and why_unproved(plan.method) is None:
             self._live = LiveEpsilon((*self._before, *planned), plan.config.delta)
 

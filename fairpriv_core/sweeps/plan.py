@@ -25,6 +25,7 @@ from fairpriv_core.records.config import RunConfig, draws_samples
 from fairpriv_core.records.evidence import Size
 from fairpriv_core.records.ledger_entry import Posting, record_posting
 from fairpriv_core.records.plan import DatasetCache, Find, check_network, fit_batch, plan_run
+from fairpriv_core.records.record import announce_training
 from fairpriv_core.records.source import find_seed
 from fairpriv_core.runs.expect import expect_seconds
 from fairpriv_core.store.rows import RunRow
@@ -246,7 +247,7 @@ def _check(config: RunConfig, datasets: DatasetCache, find_record: Find, rows: S
         raise
     except (BadInput, Unsupported) as error:
         return str(error)
-    events = plan.method.event(plan.train.n)
+    events = announce_training(config, plan.method, plan.train.n)
     time = expect_seconds(config, n_train=plan.train.n, steps=steps, shape=shape, rows=rows)
     size = 4 * plan.train.n * plan.train.d
     return _Checked(record_posting(plan.draft), events, size, None if time is None else time[0])

@@ -62,7 +62,7 @@ def test_without_noise_it_says_what_raw_metrics_say() -> None:
 
 def test_without_noise_the_interval_is_wilsons() -> None:
     for successes, trials in ((3, 40), (0, 50), (70, 70)):
-        interval = noisy_interval(successes, trials, noise=0.0, cells=(2, 4))
+        interval = noisy_interval(successes, trials, variances=(0.0, 0.0))
         assert interval == pytest.approx(wilson_interval(successes, trials), abs=1e-12)
 
 
@@ -99,7 +99,7 @@ def test_an_interval_of_sampling_alone_would_not_cover() -> None:
     truth = table[1, :, 1].sum() / table[1].sum()
     for _ in range(300):
         cell = generator.multinomial(2_000, table.ravel()).reshape(table.shape)[1] + generator.normal(0, 15, (2, 2))
-        low, high = noisy_interval(cell[:, 1].sum(), cell.sum(), noise=0.0, cells=(2, 4))
+        low, high = noisy_interval(cell[:, 1].sum(), cell.sum(), variances=(0.0, 0.0))
         missed += not low <= truth <= high
     assert missed / 300 > 0.15
 
@@ -172,5 +172,5 @@ def test_an_interval_near_the_limit_holds_as_often_as_is_said(noise: float, size
     shown = denominator >= limit
     assert 0.05 < shown.mean() < 0.09
     pairs = zip(numerator[shown].tolist(), denominator[shown].tolist(), strict=True)
-    found = [noisy_interval(*pair, noise=noise, cells=(parts, whole)) for pair in pairs]
+    found = [noisy_interval(*pair, variances=(noise**2 * parts, noise**2 * whole)) for pair in pairs]
     assert np.mean([low <= rate <= high for low, high in found]) >= 0.76

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import parameter
+from fairpriv_core.notions.noisy import Flips, measure_noisy
+from fairpriv_core.notions.rates import count_cells
 from fairpriv_core.privacy.event import Events, RandomizedResponse
 
 
@@ -108,9 +111,27 @@ def find_deviation(groups: int, epsilon: float, rows: int) -> float:
     return groups * math.sqrt((1.0 - 1.0 / groups) / groups / (2.0 * rows)) / truthful
 
 
+def find_flips(data: Dataset) -> Flips | None:
+    """Return what randomised answers leave in doubt of the groups of data; None where groups are true."""
+    return None if data.answered is None else Flips(find_misreport(data.groups, data.answered))
+
+
+def measure_answers(data: Dataset, decided: np.ndarray) -> dict[str, Any]:
+    """Return a record's `metrics_private` of decisions (n,) on data whose groups are randomised answers: estimates."""
+    flips = find_flips(data)
+    assert flips is not None
+    counts = flips.undo(count_cells(decided, data.y, data.group, data.groups, data.labels))
+    return measure_noisy(counts, flips, data.group_names, data.label_names)
+
+
 def release_responses(train: Dataset, training: Training, epsilon: float) -> Responses:
-    """Return each row's answer by k-ary randomised response, drawn once: a resumed run has those of the first."""
+    """Return each row's answer by k-ary randomised response, drawn once: a resumed run has those of the first.
+
+    Where people answered before they were read, `epsilon` is that of their answers, and nothing is drawn.
+    """
     misreport = find_misreport(train.groups, epsilon)
+    if train.answered is not None:
+        return Responses(train.group, train.groups, misreport)
     if training.checkpoint is not None:
         return Responses(np.asarray(training.checkpoint["responses"]), train.groups, misreport)
     mechanism = training.mechanism

@@ -10,7 +10,6 @@ from fairpriv_core.data.problem import DataJson
 from fairpriv_core.figures.audits import (
     ASSUMED,
     CURVE,
-    NOTHING_TO_GUESS,
     at_own_delta,
     attribute_bars,
     best_lower_bound,
@@ -23,7 +22,14 @@ from fairpriv_core.figures.audits import (
 )
 from fairpriv_core.figures.origin import find_origin
 from fairpriv_core.privacy.explain import odds, odds_shown
-from fairpriv_core.records.audit import AuditResults, CodeAudit, Demonstration, Distinguishing, ModelAudit
+from fairpriv_core.records.audit import (
+    NOTHING_TO_GUESS,
+    AuditResults,
+    CodeAudit,
+    Demonstration,
+    Distinguishing,
+    ModelAudit,
+)
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.previews import Preview, name_request
 from fairpriv_core.store.rows import RunRow

@@ -12,9 +12,10 @@ from fairpriv_core.data.dataset import Dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import SMALL, GroupProfile, Outline, count_classes, profile_groups
 from fairpriv_core.figures.figures import GroupRates, group_bars
-from fairpriv_core.figures.origin import find_origin
+from fairpriv_core.figures.origin import Origin, find_origin
+from fairpriv_core.methods.shared.responses import measure_answers
 from fairpriv_core.records.source import read_ratio, read_rows
-from fairpriv_core.text import percent_text
+from fairpriv_core.text import percent_text, short_epsilon_text
 from pages.widgets.data.columns import leave_out
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import attempt, plain, sentence
@@ -69,6 +70,17 @@ def show_groups(dataset: Dataset, spec: DataSpec) -> None:
         origin = find_origin([spec.to_json()], tell=False)
         figure = group_bars([bars], rate="base_rate", origin=origin)
         show_figure(replace(figure, caption=caption), "group_bars")
+
+
+def show_answers(dataset: Dataset) -> None:
+    """Draw what randomised answers tell of each group: estimates, for nobody's group is known."""
+    st.header(f"Groups of {plain(dataset.sensitive)}, by randomised answers", anchor=False)
+    epsilon = short_epsilon_text(dataset.answered or 0.0)
+    st.caption(f"Everybody answered once, with ε = {epsilon}. Sizes and rates are estimates; nobody's group is known.")
+    told = measure_answers(dataset, dataset.y)
+    bars = GroupRates(f"Truly {dataset.label_names[1]}", "ink", told["groups"])
+    figure = group_bars([bars], rate="base_rate", origin=Origin("released"))
+    show_figure(replace(figure, caption=told["statement"]), "group_bars")
 
 
 def show_revealing(found: Sequence[tuple[str, float]]) -> None:
@@ -169,6 +181,9 @@ def show_counts(outline: Outline, spec: DataSpec, *, seed: int, split: str) -> N
     dataset = outline.dataset.without_nulls()
     st.markdown(f"{_format_rows(dataset)} {_format_labels(dataset)}")
     show_thinned(dataset, seed=seed, split=split)
+    if dataset.answered is not None:
+        show_answers(dataset)
+        return
     if dataset.image is not None:
         _show_classes(dataset)
     if dataset.labels == 2:

@@ -41,6 +41,8 @@ _RATES = {
 def show_fairness(store: RunStore, row: RunRow, record: RunRecord, run: RunFacts[Kind]) -> None:
     """Draw the groups' rates, and of a private run the numbers that ε covers."""
     if run.exact is None or not run.exact.groups:
+        if run.released is not None:
+            _show_paid(run.released, run, "positive_rate")
         return
     rates = list_shares(run.exact.found) or _RATES
     rate = st.selectbox("Share of each group", list(rates), key="outcome_rate", format_func=rates.__getitem__)
@@ -70,7 +72,8 @@ def _show_classes(measures: Measures[Kind], run: RunFacts[Kind]) -> None:
 def _show_paid(released: Measures[Kind], run: RunFacts[Kind], rate: str) -> None:
     """Draw the numbers that may be published and the groups' noisy shares."""
     found = released.found
-    st.header("What the private evaluation says", anchor=False)
+    by = "What randomised answers say" if released.by_answers else "What the private evaluation says"
+    st.header(by, anchor=False)
     with st.container(horizontal=True, gap="medium", key="run_paid"):
         for name in ["accuracy", *list_gaps(run.config["notion"])]:
             value, interval = _describe(released.read(name), name)
@@ -134,7 +137,8 @@ def show_outcome(store: RunStore, row: RunRow, record: RunRecord, run: RunFacts[
             st.markdown(f"- {plain(said)}")
     model = read_model(str(store.database.url), row.key, store)
     if model is not None:
-        if run.data.published or store.payer == row.owner:  # of a file's rows its owner sees raw counts
+        raw_counts = run.exact is not None and bool(run.exact.groups)
+        if raw_counts and (run.data.published or store.payer == row.owner):  # of a file's rows its owner sees them
             offer_threshold(store, run, model)
         offer_what_if(run, model)
     with st.container(horizontal=True, key="run_files"):

@@ -18,7 +18,7 @@ from fairpriv_core.figures.origin import find_origin
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.record import RAW
-from fairpriv_core.records.source import ConfigJson, is_published
+from fairpriv_core.records.source import ConfigJson, find_answers, is_published
 from fairpriv_core.runs.plain_run import lacks_plain_run, make_plain
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
@@ -63,7 +63,9 @@ def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: s
     figures |= _draw_histograms(row, _read_histograms(store, row))
     if any(name.startswith("multiplier/") for name in history):
         figures["multipliers"] = live.live_multipliers(history, limit=row.config["method"].get("multiplier_max"))
-    if not small or len(figures) < _FEWEST:
+    if find_answers(row.config["data"]) is not None:  # no curve looks at groups
+        del figures["gap"]
+    elif not small or len(figures) < _FEWEST:
         figures["groups"] = live.live_groups(history, origin=find_origin([row.config["data"]], tell=False))
     show_pairs({f"{name}_{along}" if name in _OVER else name: each for name, each in figures.items()}, small=small)
 

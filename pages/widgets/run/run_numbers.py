@@ -16,7 +16,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.release import Kind
-from fairpriv_core.records.source import ConfigJson, is_published, name_unit
+from fairpriv_core.records.source import ConfigJson, find_answers, is_published, name_unit
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text, percent_text, points_text, short_epsilon_text
@@ -45,7 +45,7 @@ def draw_numbers(row: RunRow, history: live.History, run: RunFacts[Kind] | None)
     is_drawn = _has_budget(row, run) and row.status not in _BROKEN_OFF  # as a part of its budget, below
     shown = {
         "Accuracy": percent_text(accuracy),
-        "Fairness gap" if is_published(row.config["data"]) else "Fairness gap, raw": points_text(gap),
+        _name_gap(row): points_text(gap),
         **({} if is_drawn else _tell_epsilon(row, run)),
         "Training time": f"{row.seconds:.0f} s",
     }
@@ -60,7 +60,8 @@ def say_more(store: RunStore, row: RunRow, history: live.History, run: RunFacts[
     """Draw what the numbers are held against, and how ε was accounted."""
     if any(number is not None for number in _find_numbers(row, history, run)):
         raw = RAW if run is None or run.exact is None else run.raw_text
-        about = "" if is_published(row.config["data"]) else f" Accuracy and fairness gap: {raw[0].lower()}{raw[1:]}"
+        open_to_all = is_published(row.config["data"]) or find_answers(row.config["data"]) is not None
+        about = "" if open_to_all else f" Accuracy and fairness gap: {raw[0].lower()}{raw[1:]}"
         st.caption(plain(f"{say_reference(store, row.config)}{about}"))
     if run is None:
         return
@@ -73,11 +74,19 @@ def say_more(store: RunStore, row: RunRow, history: live.History, run: RunFacts[
         st.caption(plain(needed))
 
 
+def _name_gap(row: RunRow) -> str:
+    if find_answers(row.config["data"]) is not None:
+        return "Fairness gap, by answers"
+    return "Fairness gap" if is_published(row.config["data"]) else "Fairness gap, raw"
+
+
 def _find_numbers(row: RunRow, history: live.History, run: RunFacts[Kind] | None) -> tuple[float | None, float | None]:
     """Return accuracy and gap: the finished model's, or the latest ones of the curves."""
     found: Mapping[str, Any] = {} if run is None or run.exact is None else run.exact.found
     names = ("accuracy", f"{row.config['notion']}_gap")
     accuracy, gap = (found.get(name, _last(history, f"test/{name}")) for name in names)
+    if gap is None and run is not None and run.released is not None and run.released.by_answers:
+        gap = run.released.found[names[1]]
     return accuracy, gap
 
 

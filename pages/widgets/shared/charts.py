@@ -23,7 +23,7 @@ from fairpriv_core.data.problem import DataJson
 from fairpriv_core.figures.draw import CONFIG, Drawing, draw
 from fairpriv_core.figures.figure import FigureData, Region
 from fairpriv_core.figures.origin import OF_OWN, find_origin
-from fairpriv_core.records.source import is_published
+from fairpriv_core.records.source import find_answers, is_published
 from pages.widgets.shared.saving import offer_downloads
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import theme_name
@@ -156,6 +156,8 @@ def show_origin(data: DataJson, *, told: bool = False) -> None:
 
     `told`: a headline says already that everybody has them.
     """
+    if find_answers(data) is not None:
+        return  # beside randomised answers no number is raw
     if not is_published(data):
         mark_raw()
     elif not told:

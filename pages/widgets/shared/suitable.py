@@ -37,7 +37,8 @@ def offer_default(reference: str) -> None:
 def settle_defaults(reference: str, dataset: Dataset) -> None:
     """Take a method and a notion that newly chosen data can be used with; other data get back what was chosen."""
     _prefer(reference, dataset)
-    settle("method", _list_offered(dataset), DEFAULT_METHOD_OF_CLASSES)
+    able = _list_offered(dataset)
+    settle("method", able, DEFAULT_METHOD_OF_CLASSES if DEFAULT_METHOD_OF_CLASSES in able else able[0])
 
 
 def choose_method(dataset: Dataset | None) -> str:
@@ -45,7 +46,8 @@ def choose_method(dataset: Dataset | None) -> str:
     infos = {name: kind.info for name, kind in methods().items()}
     unsuited = {name: why for name, info in infos.items() if (why := _refuse(info, dataset))}
     able = _list_offered(dataset)
-    wanted = settle("method", able, DEFAULT_METHOD if DEFAULT_METHOD in able else DEFAULT_METHOD_OF_CLASSES)
+    usual = (name for name in (DEFAULT_METHOD, DEFAULT_METHOD_OF_CLASSES) if name in able)
+    wanted = settle("method", able, next(usual, able[0]))
     mounted = mount_index("method", able)
     info = infos.get(able[mounted["index"]])
     about = _ADVISES if info is None else f"{info.summary} {info.citation[:1].upper()}{info.citation[1:]}."
@@ -73,7 +75,7 @@ def list_methods(dataset: Dataset | None) -> list[str]:
 
 def _list_offered(dataset: Dataset | None) -> list[str]:
     """Return the choices of a method: where the adviser knows such data, first that it chooses."""
-    known = dataset is not None and dataset.labels == LABELS and dataset.image is None
+    known = dataset is not None and dataset.labels == LABELS and dataset.image is None and dataset.answered is None
     return [AUTO, *list_methods(dataset)] if known else list_methods(dataset)
 
 
@@ -125,7 +127,9 @@ def _format_unsuited(infos: Sequence[MethodInfo], dataset: Dataset) -> str:
         kinds.append(f"that take two labels (here are {dataset.labels:,})")
     if dataset.classes_are_groups:
         kinds.append("that protect the sensitive attribute (here it is the label, which they take as public)")
-    return f"Not in the list: methods {' and methods '.join(kinds)}."
+    if dataset.answered is not None:
+        kinds = [f"that take {dataset.sensitive} as true (here it holds randomised answers)"]
+    return f"Not in the list: methods {plain(' and methods '.join(kinds))}."
 
 
 def _refuse(info: MethodInfo, dataset: Dataset | None) -> str:

@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.facts.aim import format_too_fine
 from fairpriv_core.ledger.paid_schema import settle_schema
+from fairpriv_core.methods.shared.responses import find_flips
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.evidence import Size, forecast_fit
@@ -153,7 +154,8 @@ def _say_expected(config: RunConfig, plan: Plan, dataset: Dataset, *, with_other
     """Say what the test rows will be able to show and, `with_others`, what this method came to on other data."""
     target, tested = getattr(config.method, "gap_target", None), dataset.n - plan.n_train
     forecast = forecast_fit(config, Size.of(dataset)) if with_others else None
-    too_fine = format_too_fine(notions()[config.notion], target, tested=tested, groups=dataset.groups)
+    asked, noise = notions()[config.notion], find_flips(dataset) or 0.0
+    too_fine = format_too_fine(asked, target, tested=tested, groups=dataset.groups, noise=noise)
     said = [*([] if forecast is None else [forecast.format()]), *([] if too_fine is None else [too_fine])]
     if said:
         with st.expander("What to expect", key="expected"):

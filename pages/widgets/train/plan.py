@@ -20,7 +20,13 @@ from fairpriv_core.privacy.event import EventJson
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.plan import calibrate_method, check_settings, find_counts
-from fairpriv_core.records.record import RunRecord, plan_evaluation, published_epsilon, with_evaluation
+from fairpriv_core.records.record import (
+    RunRecord,
+    announce_training,
+    plan_evaluation,
+    published_epsilon,
+    with_evaluation,
+)
 from fairpriv_core.records.reuse import use_release
 
 _POINTS = 24
@@ -85,9 +91,10 @@ def _make(asked: str, n_train: int, groups: int) -> Plan:
     method = calibrate_method(config, n_train)
     private = method.info.threat_model is not None
     price = price_schema(config.to_json(), method.info.threat_model)
-    events = (*price, *method.event(n_train)) if private else ()
+    training = announce_training(config, method, n_train)
+    events = (*price, *training) if private else ()
     evaluation = plan_evaluation(config, method, n_train)
-    releases = (*price, *with_evaluation(method.event(n_train), evaluation)) if private else ()
+    releases = (*price, *with_evaluation(training, evaluation)) if private else ()
     epochs = int(getattr(method, "epochs", 1))
     ends = sorted({round(epochs * point / _POINTS) for point in range(_POINTS + 1)})
     unproved = why_unproved(method) if private else None

@@ -1,0 +1,173 @@
+"""A column of randomised answers in a person's file, and the note beside the file by which every reader knows it.
+
+`fairpriv randomize` writes both. The note is a schema; it says what follows from the file, or what its owner said, and
+nothing of the true values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fairpriv_core.data.download import hash_file
+from fairpriv_core.data.roles import Attribute
+from fairpriv_core.data.table_schema import UNSAID, TableSchema, read_column, read_schema_file, write_column
+from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import Column
+from fairpriv_core.paths import read_text
+from fairpriv_core.plain import read_toml, write_toml
+from fairpriv_core.text import count_text, short_epsilon_text
+
+_HEAD = """\
+# A schema: each value of the column below was flipped once, by k-ary randomised response, before {name} was written.
+# `categories` are all that it may have, `randomized` the epsilon of each answer that these people gave, of which {name}
+# has the last. `table` is the SHA-256 of {name}, `others` that of its other columns, in whatever order its rows are.
+"""
+_ASSUMED = (
+    "Everybody's {name} was answered by randomised response with ε = {epsilon}{before} before it was read: an answer "
+    "is drawn once, by noise that nobody else knows. Other columns are as they were and taken as public: where one "
+    "tells {name} (relationship = husband tells sex), nothing hides it."
+)
+_ENDING = ".toml"
+
+
+@dataclass(frozen=True)
+class Note:
+    """What the schema beside a file says of its `column` of randomised answers; "" for what it does not seal.
+
+    `table` is the digest of the file, `others` that of its other columns.
+    """
+
+    column: Column
+    table: str = ""
+    others: str = ""
+
+    def to_toml(self, name: str) -> str:
+        """Return the text of the note beside a file called `name`."""
+        said = {"role": "sensitive", "type": self.column.type, **write_column(self.column)}
+        sealed = {"table": self.table, "others": self.others}
+        stated = {"others": UNSAID.others, "sealed": sealed, "columns": {self.column.name: said}}
+        return _HEAD.format(name=name) + write_toml(stated)
+
+
+def declare_answers(name: str, values: Sequence[str], epsilons: Sequence[float]) -> Column:
+    """Return a column of randomised answers; BadInput where it cannot be one."""
+    return read_column(name, {"type": "category", "categories": list(values), "randomized": list(epsilons)})
+
+
+def find_place(path: Path) -> Path:
+    """Return where the note on a file is."""
+    return path.with_name(path.name + _ENDING)
+
+
+def read_note(path: Path) -> Note | None:
+    """Return the note on the file at `path`; None without one, BadInput where what stands in its place is no schema."""
+    place = find_place(path)
+    if not place.is_file():
+        return None
+    try:
+        return _read(place)
+    except BadInput as error:
+        raise BadInput(
+            f"{place.name} stands where a note on {path.name} would, and cannot be read: {error} Move it away.",
+            field="schema",
+        ) from error
+
+
+def list_notes(folder: Path) -> list[Note]:
+    """Return the notes in a folder."""
+    found = []
+    for place in sorted(folder.glob(f"*{_ENDING}")):
+        with suppress(BadInput):  # a file of settings, say
+            found.append(_read(place))
+    return [note for note in found if note is not None]
+
+
+def _read(place: Path) -> Note | None:
+    text = read_text(str(place), field="schema", what="the note")
+    column, sealed = find_randomized(read_schema_file(text)), read_toml(text).get("sealed", {})
+    return None if column is None else Note(column, **sealed)
+
+
+def seal_others(column: str, rows: Sequence[Sequence[str]]) -> str:
+    """Return a SHA-256 of rows without `column`, in whatever order they are."""
+    lines = sorted("\x1f".join(row) for row in rows)
+    return hashlib.sha256("\x1e".join([column, *lines]).encode()).hexdigest()
+
+
+def mark_answers(path: Path, schema: TableSchema | None) -> TableSchema | None:
+    """Return what is said of the columns of the file at `path`, with what the note beside it says; None for nothing.
+
+    BadInput where the note is about another file than this one.
+    """
+    answers = _find_answers(path)
+    return schema if answers is None else state_answers(answers, schema)
+
+
+def find_common_answers(paths: Sequence[Path]) -> Column | None:
+    """Return the column of randomised answers that the notes beside files of one table state; None where none has one.
+
+    BadInput where only some have a note, or two differ.
+    """
+    found = [_find_answers(path) for path in paths]
+    other = next((at for at, answers in enumerate(found) if answers != found[0]), None)
+    if other is not None:
+        raise BadInput(
+            f"{paths[other].name} and {paths[0].name} cannot be one table: their notes on randomised answers differ.",
+            field="file",
+        )
+    return found[0] if found else None
+
+
+def _find_answers(path: Path) -> Column | None:
+    note = read_note(path)
+    if note is not None and note.table and hash_file(path) != note.table:
+        name = find_place(path).name
+        raise BadInput(
+            f"{path.name} is not the table that {name} is about; where it was only saved anew, take `table` out of it.",
+            field="file",
+        )
+    return None if note is None else note.column
+
+
+def state_answers(answers: Column, schema: TableSchema | None) -> TableSchema:
+    """Return a schema with a column of randomised answers, over what it says of the column."""
+    said, schema = replace(answers, role="feature"), schema or UNSAID
+    columns = tuple(replace(said, role=each.role) if each.name == said.name else each for each in schema.columns)
+    known = any(each.name == said.name for each in schema.columns)
+    return replace(schema, columns=columns if known else (*columns, said))
+
+
+def find_randomized(schema: TableSchema | None) -> Column | None:
+    """Return the column of randomised answers that a schema states; BadInput for two of them."""
+    found = [] if schema is None else [column for column in schema.columns if column.randomized]
+    if len(found) > 1:
+        raise BadInput(
+            f"the schema states randomised answers in '{found[0].name}' and '{found[1].name}'; one column can be used.",
+            field="schema",
+        )
+    return found[0] if found else None
+
+
+def assume_answered(column: Column) -> str:
+    """Return what an epsilon on randomised answers takes as given."""
+    last, earlier = short_epsilon_text(column.randomized[-1]), len(column.randomized) - 1
+    together = short_epsilon_text(sum(column.randomized))
+    before = f" (with {count_text(earlier, 'earlier answer')}, ε = {together})" if earlier else ""
+    return _ASSUMED.format(name=column.name, epsilon=last, before=before)
+
+
+def check_asked(schema: TableSchema | None, *, label: str, sensitive: Sequence[Attribute]) -> None:
+    """Raise BadInput where a run would use randomised answers as anything but its whole sensitive attribute."""
+    column = find_randomized(schema)
+    if column is None or column.role == "left out":
+        return
+    if label == column.name or list(sensitive) != [Attribute(column.name)]:
+        raise BadInput(
+            f"column '{column.name}' holds randomised answers, so it can be the sensitive attribute alone, all of its "
+            f"values; take sensitive = {column.name}, or leave the column out in the schema.",
+            field="sensitive",
+        )

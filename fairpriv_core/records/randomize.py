@@ -1,0 +1,166 @@
+"""Each value of one column of a table flipped once, before anybody collects it: randomised response on a device.
+
+What is written follows from the answers, from the other columns and from what the owner said; the order of the rows is
+drawn anew, as a sorted file would tell its values. How the file is read depends on the line that names its columns
+alone, and no sentence repeats a cell.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fairpriv_core import checks
+from fairpriv_core.data.randomized import Note, declare_answers, find_place, list_notes, read_note, seal_others
+from fairpriv_core.data.roles import MOST_GROUPS
+from fairpriv_core.errors import BadInput
+from fairpriv_core.files.notations import write_lines
+from fairpriv_core.files.several import BLANKS, SEPARATORS
+from fairpriv_core.files.spelling import MISSING, Spellings, canonical, spell
+from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.privacy.randomness import Randomness
+
+#: the declared value that a cell without one is
+NO_VALUE = "missing"
+_PURPOSE = "column"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which column of the table at `path` is to be flipped, its values, and the epsilon of each person's answer."""
+
+    path: Path
+    column: str
+    values: tuple[str, ...]
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        checks.positive(epsilon=self.epsilon)
+        if len(self.values) < 2 or len({canonical(value) for value in self.values}) < len(self.values):
+            raise BadInput(
+                "values must be two values or more that the column may have, all different, such as female,male; they "
+                "are not read from the rows, since such a list would tell of them.",
+                field="values",
+            )
+        checks.whole(low=2, high=MOST_GROUPS, values=len(self.values))
+
+
+@dataclass(frozen=True)
+class _Table:
+    header: list[str]
+    rows: list[list[str]]
+    place: int
+
+
+def randomize(asked: Asked, out: Path, *, again: bool, randomness: Randomness) -> Note:
+    """Write the table with `asked`'s column flipped to `out`, the note on it beside that, and return the note.
+
+    The note stands before the table does: a value that may have left is never flipped once more unnoticed.
+
+    Raises:
+        BadInput: the table cannot be read or written, a cell is none of the values, the table holds answers already,
+            or its column was flipped before and that is not to be done `again`.
+    """
+    _check_places(asked.path, out, again=again)
+    table = _read(asked)
+    truth = _match(asked, table)
+    others = [[*row[: table.place], *row[table.place + 1 :]] for row in table.rows]
+    sealed = seal_others(asked.column, others)
+    spent = _find_spent(asked, out, sealed, alone=len(table.header) == 1)
+    if spent and not again:
+        raise BadInput(
+            f"column '{asked.column}' of these people was flipped already, with ε = {sum(spent):g}; use that file. "
+            "Another answer tells more: --again gives one, and states the sum.",
+            field="file",
+        )
+    k, mechanism = len(asked.values), Mechanism(randomness)
+    answers = mechanism.randomized_response(truth, k=k, epsilon=asked.epsilon, purpose=_PURPOSE, index=0)
+    order = randomness.stream("order of rows").permutation(len(answers))
+    content = _write(table, [asked.values[answer] for answer in answers], order)
+    column = declare_answers(asked.column, asked.values, (*spent, asked.epsilon))
+    note = Note(column, table=hashlib.sha256(content).hexdigest(), others=sealed)
+    try:
+        find_place(out).write_text(note.to_toml(out.name), encoding="utf-8")
+        out.write_bytes(content)
+    except OSError as error:
+        raise BadInput(f"out cannot be written: {out} ({error.strerror}).", field="out") from error
+    return note
+
+
+def _check_places(path: Path, out: Path, *, again: bool) -> None:
+    if read_note(path) is not None:
+        raise BadInput(f"{path.name} holds answers already: to flip them again hides no more; use it.", field="file")
+    if out.resolve() == path.resolve():
+        raise BadInput(f"out must be another file than {path.name}, which has the true values.", field="out")
+    taken = out.exists() or find_place(out).exists()
+    if taken and read_note(out) is None:
+        raise BadInput(f"out must be a new file: {out.name} or {find_place(out).name} is there already.", field="out")
+
+
+def _read(asked: Asked) -> _Table:
+    """Return the cells of a text table in UTF-8, parted by what parts the names of its columns."""
+    name = asked.path.name
+    try:
+        text = asked.path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise BadInput(f"{name} cannot be read ({error.strerror}).", field="file") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{name} is no text in UTF-8; save it as CSV in UTF-8.", field="file") from error
+    signs = [sign for sign in SEPARATORS if sign != BLANKS]
+    first = text.partition("\n")[0]
+    separator = max(signs, key=first.count)
+    try:
+        read = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+        header, *rows = [row for row in read if row]
+    except (csv.Error, ValueError) as error:
+        raise BadInput(f"{name} is no CSV with a line that names its columns.", field="file") from error
+    if len(header) == 1:  # an empty line is a row whose one cell is empty
+        rows = [row or [""] for row in read[read.index(header) + 1 :]]
+    header = [column.strip() for column in header]
+    if header.count(asked.column) != 1:
+        raise BadInput(f"the first line of {name} must name a column '{asked.column}', once.", field="column")
+    if not rows or any(len(row) != len(header) for row in rows):
+        raise BadInput(f"{name} needs rows that have as many cells as it has columns, {len(header)}.", field="file")
+    return _Table(header, rows, header.index(asked.column))
+
+
+def _match(asked: Asked, table: _Table) -> np.ndarray:
+    """Return the place (n,) of each row's value among those declared; BadInput, which tells no cell, for any other."""
+    spellings = Spellings(asked.values)
+    absent = spellings.find(NO_VALUE)
+    cells = [spell(row[table.place]) for row in table.rows]
+    found = [spellings.find(cell) for cell in cells]
+    places = np.array([absent if at < 0 and cell in MISSING else at for at, cell in zip(found, cells, strict=True)])
+    if (places < 0).any():
+        raise BadInput(
+            f"column '{asked.column}' has a value that is none of {', '.join(asked.values)}; name all that it may have "
+            f"with --values, and {NO_VALUE} where some people gave none.",
+            field="values",
+        )
+    return places
+
+
+def _find_spent(asked: Asked, out: Path, sealed: str, *, alone: bool) -> tuple[float, ...]:
+    """Return the epsilons of answers that were given before of the column of these people; () for none.
+
+    Notes beside the table and beside `out` are looked at. Where the column is `alone` in its table nothing else tells
+    whose the rows are, so that only the note of `out` counts.
+    """
+    own = read_note(out)
+    folders = {asked.path.resolve().parent, out.resolve().parent}
+    notes = [] if alone else [note for folder in folders for note in list_notes(folder)]
+    like = [note for note in notes if (note.column.name, note.others) == (asked.column, sealed)]
+    known = [note.column.randomized for note in (*like, *([] if own is None else [own]))]
+    return max(known, key=sum, default=())
+
+
+def _write(table: _Table, answers: Sequence[str], order: np.ndarray) -> bytes:
+    place = table.place
+    rows = ([*table.rows[at][:place], answers[at], *table.rows[at][place + 1 :]] for at in order.tolist())
+    return write_lines([table.header, *rows])

@@ -1,0 +1,170 @@
+"""`fairpriv randomize`, and training on what it writes: nobody who has both files has anybody's true value."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.commands import Call
+from tests.randomized import write_people
+
+TRAIN = ("--notion", "demographic_parity", "--method", "one_release_local", "--set", "learner=linear")
+
+
+def flip(call: Call, people: Path, *more: str) -> Any:
+    said = call("randomize", str(people), "--column", "sex", "--values", "female,male", "--epsilon", "2", *more)
+    assert said.code == 0, said.err
+    return said
+
+
+def test_a_run_on_randomised_answers_has_one_event_and_no_raw_gap(call: Call, tmp_path: Path) -> None:
+    people = write_people(tmp_path / "people.csv", 12_000)
+    flip(call, people)
+    answers = tmp_path / "people.randomized.csv"
+    own = ("train", "--file", str(answers), "--label", "paid", "--sensitive", "sex")
+    records = [json.loads(call(*own, *TRAIN, "--seed", seed, "--json").out) for seed in ("0", "1")]
+    for record in records:
+        assert record["event"] == [{"kind": "randomized_response", "epsilon": 2.0}] and record["released"] == []
+        assert record["epsilon"] == pytest.approx(2.0, rel=1e-3)
+        raw = [name for name in record["metrics"] if name.endswith(("_gap", "_ratio", "_population"))]
+        assert raw and all(record["metrics"][name] is None for name in raw) and record["metrics"]["groups"] == []
+        low, high = record["metrics_private"]["demographic_parity_gap_interval"]
+        assert low <= record["metrics_private"]["demographic_parity_gap"] <= high
+        assert any("relationship = husband" in sentence for sentence in record["assumptions"])
+    said = call(*own, *TRAIN, "--seed", "0")
+    told = " ".join(said.out.split())
+    assert "From randomised answers alone" in told and not re.search(r"\braw\b", told.lower()), told
+    [spent] = call("ledger", "--file", str(answers), "--sensitive", "sex", "--json").json["ledgers"]
+    [column] = [each for each in spent["protected"] if each["column"] == "sex"]
+    assert column["event"] == [{"kind": "randomized_response", "epsilon": 2.0}], "one event for both runs"
+    assert len(column["runs"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ((), "method 'pf_ld' takes 'sex' as true, and it holds randomised answers; choose from one_release_local"),
+        (("--sensitive", "town"), "column 'sex' holds randomised answers, so it can be the sensitive attribute alone"),
+        (("--method", "one_release_local", "--epsilon", "1"), "epsilon must be 2 or more, or left out"),
+        (("--method", "one_release_local", "--replay-noise", "3"), "replay_noise"),
+        (("--method", "one_release_local", "--group-ratio", "0.5"), "group_ratio"),
+    ],
+)
+def test_what_would_take_answers_as_true_is_refused_in_a_sentence(
+    call: Call, tmp_path: Path, command: tuple[str, ...], sentence: str
+) -> None:
+    flip(call, write_people(tmp_path / "people.csv", 400))
+    own = ("train", "--file", str(tmp_path / "people.randomized.csv"), "--label", "paid", "--sensitive", "sex")
+    said = call(*own, "--notion", "demographic_parity", "--method", "pf_ld", *command)
+    assert said.code == 2 and sentence in said.err.splitlines()[-1], said.err
+
+
+def test_a_second_flip_is_refused_and_again_states_the_sum(call: Call, tmp_path: Path) -> None:
+    people = write_people(tmp_path / "people.csv", 50)
+    flip(call, people)
+    first = (tmp_path / "people.randomized.csv").read_bytes()
+    command = ("randomize", str(people), "--column", "sex", "--values", "female,male", "--epsilon", "2")
+    for more in ((), ("--out", str(tmp_path / "other.csv"))):
+        said = call(*command, *more)
+        assert said.code == 2 and "flipped already" in said.err and "--again" in said.err
+    assert (tmp_path / "people.randomized.csv").read_bytes() == first and not (tmp_path / "other.csv").exists()
+    said = call(*command, "--again", "--json")
+    assert said.code == 0 and said.json["epsilon_together"] == 4.0
+    assert tomllib.loads((tmp_path / "people.randomized.csv.toml").read_text())["columns"]["sex"]["randomized"] == [
+        2.0,
+        2.0,
+    ]
+    answers = str(tmp_path / "people.randomized.csv")
+    said = call("randomize", answers, *command[2:], "--again", "--out", str(tmp_path / "more.csv"))
+    assert said.code == 2 and "holds answers already" in said.err, "to flip answers hides no more"
+
+
+@pytest.mark.parametrize(
+    ("cell", "sentence"),
+    [
+        ("", "has a value that is none of female, male"),
+        ("Zzyx", "has a value that is none of female, male"),
+    ],
+)
+def test_a_value_that_is_not_declared_is_refused_and_not_repeated(
+    call: Call, tmp_path: Path, cell: str, sentence: str
+) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text(f"sex,town\nfemale,a\n{cell},b\n")
+    said = call("randomize", str(people), "--column", "sex", "--values", "female,male", "--epsilon", "1")
+    assert said.code == 2 and sentence in said.err and "Zzyx" not in said.err + said.out
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["people.csv"], "nothing is written"
+    said = call("randomize", str(people), "--column", "sex", "--values", "female,male,missing", "--epsilon", "1")
+    assert (said.code == 0) is (cell == "")
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (("--column", "age"), "must name a column 'age', once"),
+        (("--values", "female"), "two values or more"),
+        (("--epsilon", "0"), "epsilon must be a finite number > 0"),
+        (("--values", ""), "are not read from the rows"),
+        (("--out", "people.csv"), "out must be another file"),
+    ],
+)
+def test_what_cannot_be_flipped_is_one_sentence(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], sentence: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    people = write_people(tmp_path / "people.csv", 10)
+    before = people.read_bytes()
+    usual = ("--column", "sex", "--values", "female,male", "--epsilon", "1")
+    said = call("randomize", "people.csv", *usual, *command)
+    assert said.code == 2 and sentence in said.err and said.err.count("\n") == 1, said.err
+    assert people.read_bytes() == before
+
+
+def test_a_file_whose_first_line_is_a_person_is_refused_without_a_word_of_it(call: Call, tmp_path: Path) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("a,45.1,female,yes\n")
+    said = call("randomize", str(people), "--column", "sex", "--values", "female,male", "--epsilon", "1")
+    assert said.code == 2 and "female" not in said.err + said.out and "45.1" not in said.err
+
+
+def test_answers_that_were_changed_since_are_refused(call: Call, tmp_path: Path) -> None:
+    flip(call, write_people(tmp_path / "people.csv", 400))
+    answers = tmp_path / "people.randomized.csv"
+    answers.write_text(answers.read_text().replace("\n", "\n", 1) + answers.read_text().splitlines()[-1] + "\n")
+    said = call("train", "--file", str(answers), "--label", "paid", "--sensitive", "sex", *TRAIN)
+    assert said.code == 2 and "is not the table that people.randomized.csv.toml is about" in said.err
+
+
+def test_rows_that_were_flipped_on_devices_of_their_own_are_one_table(call: Call, tmp_path: Path) -> None:
+    lines = write_people(tmp_path / "people.csv", 4_000).read_text().splitlines()
+    files = []
+    for part in range(4):
+        folder = tmp_path / str(part)
+        folder.mkdir()
+        own = folder / f"own{part}.csv"
+        own.write_text("\n".join([lines[0], *lines[1 + part :: 4]]) + "\n")
+        flip(call, own)
+        files += ["--file", str(folder / f"own{part}.randomized.csv")]
+    own_rows = ("train", *files, "--label", "paid")
+    said = call(*own_rows, *TRAIN, "--json")
+    assert said.code == 0, said.err
+    assert said.json["event"] == [{"kind": "randomized_response", "epsilon": 2.0}]
+    assert said.json["data"]["n_train"] == 3_000
+    (tmp_path / "1" / "own1.randomized.csv.toml").unlink()
+    said = call(*own_rows, *TRAIN)
+    assert said.code == 2 and "their notes on randomised answers differ" in said.err
+
+
+def test_a_column_alone_keeps_a_row_without_a_value(call: Call, tmp_path: Path) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("sex\nfemale\n\nmale\n")
+    command = ("randomize", str(people), "--column", "sex", "--epsilon", "1", "--values")
+    said = call(*command, "female,male")
+    assert said.code == 2 and "has a value that is none of" in said.err, "a row that is left out would tell"
+    said = call(*command, "female,male,missing")
+    assert said.code == 0 and len((tmp_path / "people.randomized.csv").read_text().splitlines()) == 4
