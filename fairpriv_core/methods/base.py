@@ -219,6 +219,12 @@ class Method(Protocol):
     def require_possible(self, notion: Notion, *, n_train: int, groups: int) -> None:
         """Raise BadInput where the method, calibrated, cannot do what is asked of it on so many rows and groups."""
 
+    def least_gap(self, notion: Notion, data: Dataset, n_train: int) -> float | None:
+        """Return the least gap that its releases (calibrated) can show; None where that is not known beforehand.
+
+        It is that of `n_train` rows like those of `data`, of which it reads what is public, in groups of one size.
+        """
+
     def decides_by_group(self) -> bool:
         """Return whether predictions of a model that is trained with these settings need the group."""
 
@@ -251,6 +257,9 @@ class Pursuing:
 
     def require_possible(self, notion: Notion, *, n_train: int, groups: int) -> None:
         """Public numbers rule out nothing that is asked for."""
+
+    def least_gap(self, notion: Notion, data: Dataset, n_train: int) -> float | None:
+        """Not known beforehand."""
 
     def decides_by_group(self) -> bool:
         """Whether predictions need the group, whatever the settings are."""

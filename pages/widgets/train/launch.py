@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.facts.aim import format_too_fine
+from fairpriv_core.facts.aim import format_least_gap, format_too_fine
 from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import RunConfig, build_config
@@ -150,11 +150,15 @@ def _say_no_gap(store: RunStore | None, config: RunConfig) -> None:
 
 
 def _say_expected(config: RunConfig, plan: Plan, dataset: Dataset, *, with_others: bool) -> None:
-    """Say what the test rows will be able to show and, `with_others`, what this method came to on other data."""
+    """Say what test rows and releases can show and, `with_others`, what this method came to on other data."""
     target, tested = getattr(config.method, "gap_target", None), dataset.n - plan.n_train
-    forecast = forecast_fit(config, Size.of(dataset)) if with_others else None
-    too_fine = format_too_fine(notions()[config.notion], target, tested=tested, groups=dataset.groups)
-    said = [*([] if forecast is None else [forecast.format()]), *([] if too_fine is None else [too_fine])]
+    notion, forecast = notions()[config.notion], forecast_fit(config, Size.of(dataset)) if with_others else None
+    expected = (
+        None if forecast is None else forecast.format(),
+        format_too_fine(notion, target, tested=tested, groups=dataset.groups),
+        format_least_gap(plan.method, notion, dataset, plan.n_train),
+    )
+    said = [each for each in expected if each is not None]
     if said:
         with st.expander("What to expect", key="expected"):
             st.markdown(plain(" ".join(said)))

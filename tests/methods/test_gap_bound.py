@@ -1,0 +1,84 @@
+"""A bound on a gap: it holds over draws of rows and of noise, and is what it is found to be before the release."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fairpriv_core.engine.predict import predict_proba
+from fairpriv_core.engine.training import Training
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.one_release import OneRelease
+from fairpriv_core.methods.shared import gap_bound
+from fairpriv_core.methods.shared.gap_bound import bound_gap, least_bound
+from fairpriv_core.methods.shared.group_estimate import read_groups
+from fairpriv_core.notions.catalog import notions, notions_of_means
+from tests.methods.harness import RecordingMechanism, Watcher, make_unfair, train
+
+PARITY = notions()["demographic_parity"]
+_METHOD = OneRelease(learner="linear", aim="bound", gap_target=0.1, noise_statistic=3.0)
+
+
+def _gap(decided: np.ndarray, group: np.ndarray) -> float:
+    return float(np.ptp([decided[group == each].mean() for each in np.unique(group)]))
+
+
+@pytest.mark.parametrize("groups", [2, 4])
+def test_the_bound_is_kept_within_the_target_and_holds_on_other_rows(groups: int) -> None:
+    everybody, held = make_unfair(groups, rows=50_000), 0
+    others = everybody.take(np.arange(30_000, 50_000))
+    for seed in range(10):
+        data = everybody.take(np.arange(3_000 * seed, 3_000 * (seed + 1)))
+        (fitted,) = train(_METHOD, [data], [RecordingMechanism(seed=seed)])
+        bound = fitted.notes["released_gap_bounds"][PARITY.metric]
+        assert bound <= 0.1 and fitted.notes["released_gaps"][PARITY.metric] < bound
+        decided = predict_proba(fitted.network, fitted.parameters, others.X)[:, 1] > 0.5
+        held += _gap(decided, others.group) <= bound
+    assert held >= 8
+
+
+def test_a_bound_counts_the_noise_and_the_rows() -> None:
+    """Of given decisions the bound comes nearer to the gap with less noise and, where there is none, with more rows."""
+    bounds = {}
+    for rows, noise in ((3_000, 6.0), (3_000, 0.01), (12_000, 0.01)):
+        data = make_unfair(3, rows=rows)
+        training = Training(PARITY, 0, RecordingMechanism(seed=1), Watcher())
+        estimate = read_groups(replace(_METHOD, noise_statistic=noise), data, training).estimate
+        decided = data.X[:, 0] > 0.8
+        bounds[rows, noise] = bound_gap(estimate, PARITY, decided)
+        bounds[rows, noise] -= estimate.gaps(decided)[list(notions_of_means()).index(PARITY.name)]
+    noisy, few, many = bounds.values()
+    assert noisy > 1.3 * few and many < 0.6 * few
+
+
+def test_a_target_that_only_one_answer_can_show_gives_one_answer() -> None:
+    data = make_unfair(4, rows=400)
+    method = replace(_METHOD, gap_target=0.001, noise_statistic=4.0)
+    (fitted,) = train(method, [data], [RecordingMechanism(seed=2)])
+    decided = predict_proba(fitted.network, fitted.parameters, data.X)[:, 1] > 0.5
+    assert len(np.unique(decided)) == 1 and fitted.notes["released_gap_bounds"][PARITY.metric] == 0.0
+
+
+def test_a_network_keeps_no_bound() -> None:
+    with pytest.raises(BadInput, match="aim must be gap for learner network"):
+        OneRelease(aim="bound")
+
+
+def test_the_least_gap_falls_with_rows_and_grows_with_groups_and_noise() -> None:
+    data = make_unfair(4, rows=3_000)
+    usual = _METHOD.least_gap(PARITY, data, 3_000)
+    assert usual is not None and 0.0 < usual < 1.0
+    assert (_METHOD.least_gap(PARITY, data, 30_000) or 1.0) < usual / 3
+    assert (replace(_METHOD, noise_statistic=30.0).least_gap(PARITY, data, 3_000) or 0.0) > 2 * usual
+    few = least_bound(PARITY, labels=data.y, n_train=3_000, groups=2, rows_of_noise=0.0)
+    many = least_bound(PARITY, labels=data.y, n_train=3_000, groups=18, rows_of_noise=0.0)
+    assert few < many / 3
+
+
+def test_without_noise_the_least_gap_is_a_quantile_of_the_range_of_sampled_rates() -> None:
+    labels, draw = np.arange(4_000) % 2, np.random.default_rng(0)
+    least = least_bound(PARITY, labels=labels, n_train=4_000, groups=4, rows_of_noise=0.0)
+    ranges = np.ptp(draw.binomial(1_000, 0.5, size=(4_000, 4)) / 1_000, axis=1)
+    assert least == pytest.approx(float(np.quantile(ranges, gap_bound.CONFIDENCE)), rel=0.1)
