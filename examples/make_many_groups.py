@@ -4,8 +4,10 @@
 
 Protocol, written before the first fit on these tables: the rule of methods/shared/corrected_score.py and the factor of
 gap_bound.py were found on other tables (Adult by age and by relationship, ACS by sex and age in six groups, by race
-and age, and by race on 20,000 rows, COMPAS by sex and race, Credit by sex and age; seeds 0 to 3). Here five fresh seeds
-draw splits, starts and folds; noise is drawn afresh; a linear score, 4 points asked for, numbers encoded plainly.
+and age, and by race on 20,000 rows, COMPAS by sex and race, Credit by sex and age; seeds 0 to 4). Seeds 100 to 104 of
+two tables here showed that a first rule, the bound within the target at any price, ended at one answer for all; the
+present one was chosen on the other tables, and these seeds are not used. Five fresh seeds draw splits, starts and
+folds; noise is drawn afresh; a linear score, 4 points asked for, numbers encoded plainly.
 Nothing is chosen or left out. A bound fails where the lower end of the simultaneous 95 % interval of the gap on the
 test rows, all of them, lies above it. Height is accuracy less that of drawing lots between the unmoved score and one
 answer for all at the same gap.
@@ -31,7 +33,7 @@ from fairpriv_core.stats import Mean, mean_interval, number, spread
 
 ROOT = Path(__file__).parent.parent
 DOCUMENT = ROOT / "docs" / "results" / "many_groups.md"
-SEEDS = range(100, 105)
+SEEDS = range(105, 110)
 GAP = 0.04
 _ADULT = ROOT / "fairpriv_core" / "data" / "adult.parquet"
 _AGES = "25,30,35,40,45,50,55,60"
@@ -50,7 +52,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
 _HEAD = """# Many groups, measured
 
 Made by `python -m examples.make_many_groups`, which says what was fixed before: `one_release` with a linear score,
-demographic parity, ε = 1, a gap of 4 points asked for, seeds 100 to 104, test rows of public data in percent and
+demographic parity, ε = 1, a gap of 4 points asked for, seeds 105 to 109, test rows of public data in percent and
 points, means with 95 % intervals over seeds. "Told" keeps the gap within 4 points as the release tells it, "bound" what
 it is below with 95 %. "Smaller by" is paired by seed. "Height" is accuracy above the mixing line from the unmoved score
 to one answer for all, at the gap that was reached.

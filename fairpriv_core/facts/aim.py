@@ -138,7 +138,7 @@ def format_least_gap(method: Method, notion: Notion, data: Dataset, n_train: int
     said = f"{told}: with {n_train:,} rows in {data.groups} equal groups. Groups of unlike sizes show less."
     if asked is not None and least > asked:
         said += f" You ask for {100 * asked:.4g}: ask for more, take a larger ε, or merge groups."
-    return f"{said} Set aim to bound to keep what is shown within what you ask." if _may_aim(method) else said
+    return f"{said} Set aim to bound to aim at what is shown." if _may_aim(method) else said
 
 
 def _may_aim(method: Method) -> bool:

@@ -101,9 +101,9 @@ class OneRelease(Private, FitsMany):
     aim: str = parameter(
         GAP,
         "Aim",
-        "gap: the gap as the release tells it. bound: what the gap of people like these is below with 95 %, by the "
-        "noise of the release and the draw of the rows. Small groups then move decisions towards one answer for all. "
-        f"It takes a learner other than {NETWORK}.",
+        "gap: the gap as the release tells it is kept within what is asked. bound: what the gap of such people is "
+        "below with 95 %, by the noise of the release and the draw of the rows. Where groups are small it moves "
+        f"decisions towards one answer for all. It takes a learner other than {NETWORK}.",
         choices=AIMS,
     )
     multiplier_max: float = fields.shared("multiplier_max")
@@ -152,7 +152,7 @@ class OneRelease(Private, FitsMany):
 
     @property
     def aims_at_bound(self) -> bool:
-        """Whether a bound of the gap is kept within what is aimed at, and not the gap that is told."""
+        """Whether a bound of the gap is held against the target, and not the gap that is told."""
         return self.aim == BOUND
 
     def least_gap(self, notion: Notion, data: Dataset, n_train: int) -> float | None:

@@ -15,8 +15,9 @@ The gap aimed at is the target less one standard error of the gap that was found
 *Where a bound is aimed at* (gap_bound.py), a price that is the same for everybody stands beside those of the cells. It
 moves decisions towards the more frequent label, and with rates nearer 0 or 1 both gaps and their errors shrink. Prices
 are tried from 0 on. Each is given the multipliers that keep the target less what the bound exceeded the gap by at the
-price before. Of those whose bound is within the target the one that is most often right is taken, else the one whose
-bound is least.
+price before. The one is taken that is most often right, less what its bound exceeds the target by, at twice the rate at
+which drawing lots between the unmoved score and one answer for all trades accuracy for gap. So wherever the bound ends
+above twice the target, accuracy is at least that of such lots with a gap as large as the bound.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ from fairpriv_core.privacy.event import Events
 
 _ROUNDS = 240
 _HALVED = 60  # rounds after which a step is half as long
-_PRICES = np.linspace(0.0, 1.0, 21)  # of a decision 1 that everybody has; at 1 nobody is given it
+_PRICES = np.linspace(0.0, 1.0, 11)  # of a decision 1 that everybody has; at 1 nobody is given it
+_EXCESS = 2.0  # so many times the mixing line's rate does a bound beyond the target cost
 _INSIDE = 0.001  # by which the ascent aims below the gap: rounds then end within it
 
 
@@ -173,21 +175,25 @@ class _Search:
         return _Found(self._find(aimed, method.multiplier_max), aimed)
 
     def aim_bound(self, method: Corrects, notion: Notion) -> _Found:
-        """Return what keeps the bound within the target and is most often right, or comes nearest to it."""
-        target, labels = method.gap_target, self.estimate.y == 1
-        rarer = 1.0 if labels.mean() <= 0.5 else -1.0
-        best, found, aimed = (-np.inf, -np.inf), _Found(np.zeros(self.cells.count), target), target
+        """Return what is most often right, less what its bound exceeds the target by."""
+        target, aimed, labels = method.gap_target, method.gap_target, self.estimate.y == 1
+        rarer, rate = (1.0 if labels.mean() <= 0.5 else -1.0), _EXCESS * self._mixing_rate()
+        best, found = -np.inf, _Found(np.zeros(self.cells.count), target)
         for price in (0.0, *_PRICES.tolist()):  # the first 0 tells by how much a bound exceeds its gap
             multipliers = self._find(aimed, method.multiplier_max, rarer * price)
             decided = self._decide(multipliers, rarer * price)
-            bound, right = bound_gap(self.estimate, notion, decided), float((decided == labels).mean())
-            reached = (min(target - bound, 0.0), right)
-            if reached > best:
-                best, found = reached, _Found(multipliers, aimed, rarer * price, bound)
-            elif best[0] == 0.0 and right < best[1]:
-                break
+            bound = bound_gap(self.estimate, notion, decided)
+            value = float((decided == labels).mean()) - rate * max(bound - target, 0.0)
+            if value > best:
+                best, found = value, _Found(multipliers, aimed, rarer * price, bound)
             aimed = max(target - (bound - self._spread(self._mean(decided))), 0.0)
         return found
+
+    def _mixing_rate(self) -> float:
+        """Return the accuracy that lots between the unmoved score and one answer for all pay for each unit of gap."""
+        unmoved, labels = self._decide(np.zeros(self.cells.count)), self.estimate.y == 1
+        gained = float((unmoved == labels).mean()) - max(labels.mean(), 1.0 - labels.mean())
+        return float(max(gained, 0.0) / max(self._spread(self._mean(unmoved)), _INSIDE))
 
     def _decide(self, multipliers: np.ndarray, common: float = 0.0) -> np.ndarray:
         decided: np.ndarray = 2.0 * self.score - 1.0 - common > self.costs @ multipliers
