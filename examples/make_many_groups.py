@@ -53,9 +53,9 @@ _HEAD = """# Many groups, measured
 
 Made by `python -m examples.make_many_groups`, which says what was fixed before: `one_release` with a linear score,
 demographic parity, ε = 1, a gap of 4 points asked for, seeds 105 to 109, test rows of public data in percent and
-points, means with 95 % intervals over seeds. "Told" keeps the gap within 4 points as the release tells it, "bound" what
-it is below with 95 %. "Smaller by" is paired by seed. "Height" is accuracy above the mixing line from the unmoved score
-to one answer for all, at the gap that was reached.
+points, means with 95 % intervals over seeds. "Told" keeps the gap within 4 points as the release tells it, "bound" aims
+at what the gap is below with 95 %. "Smaller by" is paired by seed. "Height" is accuracy above the mixing line from the
+unmoved score to one answer for all, at the gap that was reached.
 
 | data | groups | unmoved: accuracy | gap | told: accuracy | gap | bound: accuracy | gap | smaller by | height | \
 bound told | failed |

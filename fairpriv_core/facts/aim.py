@@ -127,16 +127,18 @@ def format_too_fine(notion: Notion, target: float | None, *, tested: int, groups
 
 
 def format_least_gap(method: Method, notion: Notion, data: Dataset, n_train: int) -> str | None:
-    """Return which gap a run of `method` (calibrated) can show at best by what it releases; None where that is enough.
+    """Return which gap a run of `method` (calibrated) can show by what it releases; None where that is enough.
 
     Enough is what is asked for, with few groups. It reads how many groups are declared, and no group's size.
     """
     least, asked = method.least_gap(notion, data, n_train), getattr(method, "gap_target", None)
-    if least is None or (data.groups < _MANY_GROUPS and (asked is None or least <= asked)):
+    if least is None or (data.groups < _MANY_GROUPS and (asked is None or least.even <= asked)):
         return None
-    told = f"What is released can show a gap of {number(least)} points at best"
-    said = f"{told}: with {n_train:,} rows in {data.groups} equal groups. Groups of unlike sizes show less."
-    if asked is not None and least > asked:
+    said = (
+        f"What is released can show a gap of about {number(least.even)} points: with {n_train:,} rows in "
+        f"{data.groups} equal groups. Where one is a quarter as large, it is {number(least.uneven)}."
+    )
+    if asked is not None and least.even > asked:
         said += f" You ask for {100 * asked:.4g}: ask for more, take a larger ε, or merge groups."
     return f"{said} Set aim to bound to aim at what is shown." if _may_aim(method) else said
 

@@ -32,7 +32,7 @@ from fairpriv_core.engine.rows import Feed, Indices, Records, count_streams
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
+from fairpriv_core.methods.base import FitsMany, LeastGap, MethodInfo, Style, parameter
 from fairpriv_core.methods.none import PlainRule
 from fairpriv_core.methods.shared.corrected_score import fit_corrected
 from fairpriv_core.methods.shared.gap_bound import least_bound
@@ -155,8 +155,8 @@ class OneRelease(Private, FitsMany):
         """Whether a bound of the gap is held against the target, and not the gap that is told."""
         return self.aim == BOUND
 
-    def least_gap(self, notion: Notion, data: Dataset, n_train: int) -> float | None:
-        """Return the least gap that the release can show, were all groups of one size; None where that is not known."""
+    def least_gap(self, notion: Notion, data: Dataset, n_train: int) -> LeastGap | None:
+        """Return the least gap that the release can show; None where that is not known."""
         if data.image is not None or data.labels != LABELS or not notion.is_of_means:
             return None
         noise = self.noise() * statistic_sensitivity(data.groups) * count_noise(self, data)

@@ -105,7 +105,7 @@ def test_which_gap_can_be_shown_is_said_before(groups: int, asked: float, aim: s
     least = method.least_gap(PARITY, data, data.n)
     said = format_least_gap(method, PARITY, data, data.n)
     assert least is not None and (said is None) == (not says)
-    assert all(each in (said or "") for each in (*says, *([f"{100 * least:.1f} points at best"] if says else [])))
+    assert all(each in (said or "") for each in (*says, *([f"about {100 * least.even:.1f} points:"] if says else [])))
     assert "Set aim" not in (said or "") or aim == "gap"
     assert format_least_gap(PfLd(), PARITY, data, data.n) is None
 

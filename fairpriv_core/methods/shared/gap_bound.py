@@ -9,7 +9,7 @@ noise shows none or all has an error too. The bound is what the gap of rates wit
 draws. Groups are not looked at one by one, so it holds for the largest gap between any two of them.
 
 *Before the release* no size of a group is known. With k groups of one size and decisions 1 as frequent as label 1, no
-smaller bound is to be expected than that of equal rates; groups of unlike sizes show less.
+smaller bound is to be expected than that of equal rates. Where one group is smaller, more is left.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 
+from fairpriv_core.methods.base import LeastGap
 from fairpriv_core.methods.shared.group_estimate import REDRAWS, Estimate
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.notions.rates import divide, rates_of, sum_rate
@@ -25,6 +26,7 @@ from fairpriv_core.seeds import public_generator
 
 INFLATION = 1.5
 CONFIDENCE = 0.95
+SMALLER = 0.25  # so many times another group's rows
 _DRAWS = 400
 
 
@@ -44,15 +46,20 @@ def bound_gap(estimate: Estimate, notion: Notion, decided: np.ndarray) -> float:
     return float(np.quantile(largest, CONFIDENCE))
 
 
-def least_bound(notion: Notion, *, labels: np.ndarray, n_train: int, groups: int, rows_of_noise: float) -> float:
-    """Return the bound that equal rates of equally large groups would have, among `n_train` of rows with such `labels`.
+def least_bound(notion: Notion, *, labels: np.ndarray, n_train: int, groups: int, rows_of_noise: float) -> LeastGap:
+    """Return the bounds that equal rates would have, among `n_train` rows with such `labels` (n,), which are public.
 
     `rows_of_noise` is the deviation of a group's number of decisions 1 with one label, were half of them 1.
     """
-    share, draw, largest = float(labels.mean()), public_generator(0, "least bound"), np.zeros(_DRAWS)
+    share, draw, largest = float(labels.mean()), public_generator(0, "least bound"), np.zeros((2, _DRAWS))
+    sizes = np.ones((2, groups))
+    sizes[1, 0] = SMALLER
+    sizes /= sizes.sum(axis=1, keepdims=True)
     for among in notion.populations:
-        size = max(float(np.isin(labels, among).mean()) * n_train / groups, 1.0)
-        noise = INFLATION * rows_of_noise * math.sqrt(len(among) * 4.0 * share * (1.0 - share)) / size
-        deviation = math.hypot(noise, math.sqrt(share * (1.0 - share) / size))
-        largest = np.maximum(largest, np.ptp(deviation * draw.normal(size=(_DRAWS, groups)), axis=1))
-    return float(np.quantile(largest, CONFIDENCE))
+        rows = np.maximum(sizes * float(np.isin(labels, among).mean()) * n_train, 1.0)
+        noise = INFLATION * rows_of_noise * math.sqrt(len(among) * 4.0 * share * (1.0 - share)) / rows
+        deviations = np.hypot(noise, np.sqrt(share * (1.0 - share) / rows))
+        drawn = draw.normal(size=(_DRAWS, groups))
+        largest = np.maximum(largest, np.ptp(deviations[:, None] * drawn, axis=2))
+    even, uneven = np.quantile(largest, CONFIDENCE, axis=1).tolist()
+    return LeastGap(even, uneven)
