@@ -140,7 +140,7 @@ def format_least_gap(method: Method, notion: Notion, data: Dataset, n_train: int
     )
     if asked is not None and least.even > asked:
         said += f" You ask for {100 * asked:.4g}: ask for more, take a larger ε, or merge groups."
-    return f"{said} Set aim to bound to aim at what is shown." if _may_aim(method) else said
+    return f"{said} With aim = bound and learner = automatic that is what it aims at." if _may_aim(method) else said
 
 
 def _may_aim(method: Method) -> bool:

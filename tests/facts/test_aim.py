@@ -93,8 +93,8 @@ def test_a_gap_that_is_too_fine_for_the_test_rows_is_said_before(tested: int, gr
     ("groups", "asked", "aim", "says"),
     [
         (2, 0.2, "gap", ()),
-        (2, 0.01, "gap", ("You ask for 1:", "Set aim to bound")),
-        (4, 0.2, "gap", ("in 4 equal groups", "Set aim to bound")),
+        (2, 0.01, "gap", ("You ask for 1:", "With aim = bound")),
+        (4, 0.2, "gap", ("in 4 equal groups", "With aim = bound")),
         (4, 0.01, "bound", ("You ask for 1:",)),
     ],
 )
@@ -106,7 +106,7 @@ def test_which_gap_can_be_shown_is_said_before(groups: int, asked: float, aim: s
     said = format_least_gap(method, PARITY, data, data.n)
     assert least is not None and (said is None) == (not says)
     assert all(each in (said or "") for each in (*says, *([f"about {100 * least.even:.1f} points:"] if says else [])))
-    assert "Set aim" not in (said or "") or aim == "gap"
+    assert "With aim" not in (said or "") or aim == "gap"
     assert format_least_gap(PfLd(), PARITY, data, data.n) is None
 
 
