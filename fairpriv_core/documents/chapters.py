@@ -339,7 +339,7 @@ def _build_certificates(each: Chosen[Kind]) -> list[Part]:
         return [Text(found[0][1])]
     rows = tuple((name, sentence) for name, sentence in found)
     covered = each.first.epsilon.is_covered
-    made = "Made from the private evaluation's noisy counts of test rows." if covered else ""
+    made = "Made from noisy releases, which ε covers." if covered else ""
     own = "" if len(each.row.seeds) == 1 else f"It is of the model of seed {each.first.seed} alone."
     return [Table(("certified", "what holds"), rows, f"{made} {own}".strip(), Origin("released" if covered else "raw"))]
 

@@ -9,8 +9,10 @@ from typing import Literal
 import numpy as np
 
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.facts.measures import Table
 from fairpriv_core.facts.run_facts import RunFacts
+from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.fields import USUAL_GAP
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.noisy import Apart, Noise, find_apart, gap_interval
@@ -22,6 +24,7 @@ from fairpriv_core.stats import Mean, mean_interval, number, spread
 Verdict = Literal["yes", "maybe", "no", "unknown"]
 VERDICTS: dict[Verdict, str] = {"no": "not reached", "maybe": "perhaps reached", "yes": "reached"}
 _MOST_NAMED = 3
+_MANY_GROUPS = 4
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,28 @@ def format_too_fine(
         "are too few to tell" if apart is None else f"leave {number(apart.gap.high)} points in doubt at rates of a half"
     )
     return f"The test rows may not show a gap as small as {100 * target:.4g} points: {rows} {doubt}."
+
+
+def format_least_gap(method: Method, notion: Notion, data: Dataset, n_train: int) -> str | None:
+    """Return which gap a run of `method` (calibrated) can show by what it releases; None where that is enough.
+
+    Enough is what is asked for, with few groups. It reads how many groups are declared, and no group's size.
+    """
+    least, asked = method.least_gap(notion, data, n_train), getattr(method, "gap_target", None)
+    if least is None or (data.groups < _MANY_GROUPS and (asked is None or least.even <= asked)):
+        return None
+    said = (
+        f"What is released can show a gap of about {number(least.even)} points: with {n_train:,} rows in "
+        f"{data.groups} equal groups. Where one is a quarter as large, it is {number(least.uneven)}."
+    )
+    if asked is not None and least.even > asked:
+        said += f" You ask for {100 * asked:.4g}: ask for more, take a larger ε, or merge groups."
+    return f"{said} With aim = bound and learner = automatic that is what it aims at." if _may_aim(method) else said
+
+
+def _may_aim(method: Method) -> bool:
+    """Return whether a method that keeps the gap as it is told could keep a bound of it."""
+    return getattr(method, "aim", None) == "gap"
 
 
 def format_no_gap(plain: RunFacts[Kind], target: float | None, notion: Notion) -> str | None:

@@ -40,10 +40,13 @@ def find_certificates(record: RunRecord) -> Mapping[str, Any]:
 
 
 def format_certificates(record: RunRecord) -> list[tuple[str, str]]:
-    """Return (name, sentence) of what a run certifies, its accuracy beside it; [] where it has no certificate."""
+    """Return (name, sentence) of what a run certifies, its accuracy beside it; [] where it bounds nothing.
+
+    Of a bound that rests on an estimate the second sentence says so.
+    """
     certificates = _read(record)
     if not certificates:
-        return []
+        return _format_estimated(record.notes.get("released_gap_bounds", {}))
     for name in ("withdrawn", "reason"):
         if name in certificates:
             return [("withdrawn" if name == "withdrawn" else "none", certificates[name])]
@@ -60,6 +63,16 @@ def format_certificates(record: RunRecord) -> list[tuple[str, str]]:
         ("assumes", " ".join(certificates["assumptions"])),
         ("Theorem 2", RANDOMISED),
     ]
+
+
+def _format_estimated(bounds: Mapping[str, float]) -> list[tuple[str, str]]:
+    told = "with 95 %, by what was released: noise and the draw of the rows are counted"
+    lines = [(metric.replace("_", " "), f"{_format_bound(bound)} {told}") for metric, bound in bounds.items()]
+    return (
+        [*lines, ("no certificate", "how much noise hides was found on other tables, and is not proved")]
+        if lines
+        else []
+    )
 
 
 def _read(record: RunRecord) -> Mapping[str, Any]:

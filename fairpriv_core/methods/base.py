@@ -179,6 +179,14 @@ def list_sliders(method: type[Method] | Method) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(first) if name in known)
 
 
+@dataclass(frozen=True)
+class LeastGap:
+    """The least gap that releases can show: with groups of one size, and with one a quarter as large as each other."""
+
+    even: float
+    uneven: float
+
+
 class Method(Protocol):
     """A frozen dataclass of hyper-parameters; change is by copy."""
 
@@ -221,6 +229,12 @@ class Method(Protocol):
     def require_possible(self, notion: Notion, *, n_train: int, groups: int) -> None:
         """Raise BadInput where the method, calibrated, cannot do what is asked of it on so many rows and groups."""
 
+    def least_gap(self, notion: Notion, data: Dataset, n_train: int) -> LeastGap | None:
+        """Return the least gap that its releases (calibrated) can show; None where that is not known beforehand.
+
+        It is that of `n_train` rows like those of `data`, of which it reads what is public.
+        """
+
     def decides_by_group(self) -> bool:
         """Return whether predictions of a model that is trained with these settings need the group."""
 
@@ -253,6 +267,9 @@ class Pursuing:
 
     def require_possible(self, notion: Notion, *, n_train: int, groups: int) -> None:
         """Public numbers rule out nothing that is asked for."""
+
+    def least_gap(self, notion: Notion, data: Dataset, n_train: int) -> LeastGap | None:
+        """Not known beforehand."""
 
     def decides_by_group(self) -> bool:
         """Whether predictions need the group, whatever the settings are."""

@@ -32,20 +32,24 @@ from fairpriv_core.engine.rows import Feed, Indices, Records, count_streams
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
+from fairpriv_core.methods.base import FitsMany, LeastGap, MethodInfo, Style, parameter
 from fairpriv_core.methods.none import PlainRule
 from fairpriv_core.methods.shared.corrected_score import fit_corrected
+from fairpriv_core.methods.shared.gap_bound import least_bound
 from fairpriv_core.methods.shared.group_estimate import SPENT, Estimate, known_statistic, name_by_metric, read_groups
-from fairpriv_core.methods.shared.group_statistic import statistic_sensitivity
+from fairpriv_core.methods.shared.group_statistic import count_noise, statistic_sensitivity
 from fairpriv_core.methods.shared.public_score import AUTOMATIC, BOOSTED, LINEAR, fit_score
 from fairpriv_core.methods.shared.releases import Private, Release, check_noises
 from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.methods.shared.thumbnails import NAME
 from fairpriv_core.notions.catalog import notions_of_means
+from fairpriv_core.notions.cells import LABELS
+from fairpriv_core.notions.notion import Notion
 from fairpriv_core.notions.surrogates import derivative
 
 NETWORK = "network"
 LEARNERS = (NETWORK, LINEAR, BOOSTED, AUTOMATIC)
+GAP, BOUND = AIMS = ("gap", "bound")
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,14 @@ class OneRelease(Private, FitsMany):
         log=True,
         fairer="less",
     )
+    aim: str = parameter(
+        GAP,
+        "Aim",
+        "gap: the gap as the release tells it is kept within what is asked. bound: what the gap of such people is "
+        "below with 95 %, by the noise of the release and the draw of the rows. Where groups are small it moves "
+        f"decisions towards one answer for all. It takes a learner other than {NETWORK}.",
+        choices=AIMS,
+    )
     multiplier_max: float = fields.shared("multiplier_max")
     dual_step: float = fields.shared("dual_step", 2.0)
     averaged: float = fields.averaged("epochs", 0.3)
@@ -124,6 +136,12 @@ class OneRelease(Private, FitsMany):
             raise BadInput(
                 f"learner must be {NETWORK} for network {self.network}, got {self.learner}.", field="learner"
             )
+        checks.one_of(AIMS, aim=self.aim)
+        if self.aims_at_bound and self.learner == NETWORK:
+            raise BadInput(
+                f"aim must be {GAP} for learner {NETWORK}, got {self.aim}: take {LINEAR}, {BOOSTED} or {AUTOMATIC}.",
+                field="aim",
+            )
         checks.unit(gap_target=self.gap_target, averaged=self.averaged)
         checks.not_negative(multiplier_max=self.multiplier_max)
         checks.positive(dual_step=self.dual_step)
@@ -131,6 +149,18 @@ class OneRelease(Private, FitsMany):
         if self.clip is not None:
             checks.positive(clip=self.clip)
         check_noises(self)
+
+    @property
+    def aims_at_bound(self) -> bool:
+        """Whether a bound of the gap is held against the target, and not the gap that is told."""
+        return self.aim == BOUND
+
+    def least_gap(self, notion: Notion, data: Dataset, n_train: int) -> LeastGap | None:
+        """Return the least gap that the release can show; None where that is not known."""
+        if data.image is not None or data.labels != LABELS or not notion.is_of_means:
+            return None
+        noise = self.noise() * statistic_sensitivity(data.groups) * count_noise(self, data)
+        return least_bound(notion, labels=data.y, n_train=n_train, groups=data.groups, rows_of_noise=noise)
 
     def first_averaged(self) -> int:
         """The first epoch, from 0, whose parameters count in the model."""

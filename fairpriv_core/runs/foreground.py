@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection
 
 from fairpriv_core.errors import BadInput, FairprivError
-from fairpriv_core.facts.aim import format_too_fine
+from fairpriv_core.facts.aim import format_least_gap, format_too_fine
 from fairpriv_core.facts.terminal import format_progress
 from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.methods.base import parameters
@@ -127,13 +127,16 @@ def _say_without_gap(config: RunConfig, said: Collection[str], reporter: Reporte
 
 
 def _say_too_fine(config: RunConfig, datasets: DatasetCache, reporter: Reporter) -> None:
-    """Say that a gap that is aimed at is finer than the test rows can show."""
-    _, test = datasets.parts(config)
-    target = getattr(config.method, "gap_target", None)
-    noise = find_flips(test) or 0.0
-    said = format_too_fine(notions()[config.notion], target, tested=test.n, groups=test.groups, noise=noise)
-    if said is not None:
-        reporter.say(said)
+    """Say that a gap that is aimed at is finer than the test rows, or the release, can show."""
+    train, test = datasets.parts(config)
+    notion, target = notions()[config.notion], getattr(config.method, "gap_target", None)
+    method, noise = calibrate_method(config, train.n), find_flips(test) or 0.0
+    for said in (
+        format_too_fine(notion, target, tested=test.n, groups=test.groups, noise=noise),
+        format_least_gap(method, notion, train, train.n),
+    ):
+        if said is not None:
+            reporter.say(said)
 
 
 def _accept_risk(config: RunConfig, datasets: DatasetCache, reporter: Reporter) -> None:

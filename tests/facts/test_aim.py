@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairpriv_core.facts.aim import VERDICTS, Reached, format_no_gap, format_too_fine, judge_aim
+from fairpriv_core.audit.trials import make_rows
+from fairpriv_core.facts.aim import VERDICTS, Reached, format_least_gap, format_no_gap, format_too_fine, judge_aim
+from fairpriv_core.methods.one_release import OneRelease
+from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import count_decisions, measure
 from fairpriv_core.notions.noisy import gap_interval
@@ -83,6 +86,27 @@ def test_a_gap_that_is_too_fine_for_the_test_rows_is_said_before(tested: int, gr
     found = judge(selected(*[(tested // groups // 2, tested // groups)] * groups))
     assert found is not None and (found.verdict == "yes") == (said is None)
     assert format_too_fine(PARITY, None, tested=tested, groups=groups) is None
+
+
+@pytest.mark.parametrize(
+    ("groups", "asked", "aim", "says"),
+    [
+        (2, 0.2, "gap", ()),
+        (2, 0.01, "gap", ("You ask for 1:", "With aim = bound")),
+        (4, 0.2, "gap", ("in 4 equal groups", "With aim = bound")),
+        (4, 0.01, "bound", ("You ask for 1:",)),
+    ],
+)
+def test_which_gap_can_be_shown_is_said_before(groups: int, asked: float, aim: str, says: tuple[str, ...]) -> None:
+    """With few groups nothing is said where it is enough; who aims at the bound is not told to."""
+    data = make_rows(n=3_000, d=2, groups=groups)
+    method = OneRelease(learner="linear", gap_target=asked, aim=aim, noise_statistic=1.0)
+    least = method.least_gap(PARITY, data, data.n)
+    said = format_least_gap(method, PARITY, data, data.n)
+    assert least is not None and (said is None) == (not says)
+    assert all(each in (said or "") for each in (*says, *([f"about {100 * least.even:.1f} points:"] if says else [])))
+    assert "With aim" not in (said or "") or aim == "gap"
+    assert format_least_gap(PfLd(), PARITY, data, data.n) is None
 
 
 def test_of_several_seeds_the_mean_is_judged() -> None:

@@ -67,9 +67,9 @@ def test_no_rule_within_the_gap_is_better(notion: str) -> None:
     search, kinds, y = _few_kinds(notion)
     place = list(notions_of_means()).index(notion)
     method = OneRelease(learner=LINEAR, gap_target=0.12, noise_statistic=1.0)
-    multipliers, aimed = search.aim(method, notions()[notion])
-    decided = correct(search.score, search.chances, search.price(multipliers)) > 0.5
-    assert aimed == pytest.approx(0.12)
+    found = search.aim(method, notions()[notion])
+    decided = correct(search.score, search.chances, search.price(found)) > 0.5
+    assert found.aimed == pytest.approx(0.12)
     assert search.estimate.gaps(decided)[place] <= 0.12 + 1e-9
     rules = [np.array(rule)[kinds] for rule in product((False, True), repeat=9)]
     allowed = [rule for rule in rules if search.estimate.gaps(rule)[place] <= 0.12]
@@ -82,8 +82,9 @@ def test_no_rule_within_the_gap_is_better(notion: str) -> None:
 def test_prices_say_what_multipliers_decide(notion: str) -> None:
     search, _, _ = _few_kinds(notion)
     multipliers = np.random.default_rng(5).normal(size=search.cells.count) * 0.1
-    by_costs = 2.0 * search.score - 1.0 - search.costs @ multipliers
-    corrected = correct(search.score, search.chances, search.price(multipliers))
+    by_costs = 2.0 * search.score - 1.0 - search.costs @ multipliers - 0.2
+    found = corrected_score._Found(multipliers, 0.0, common=0.2)
+    corrected = correct(search.score, search.chances, search.price(found))
     assert np.allclose(np.clip(0.5 + 0.5 * by_costs, 0.0, 1.0), corrected)
 
 

@@ -186,6 +186,14 @@ def test_a_bound_that_says_nothing_is_called_that_and_others_are_rounded_up(made
     assert said["accuracy"] == "at least 79.99 %" and said["Theorem 2"].startswith("No information")
 
 
+def test_a_bound_that_rests_on_an_estimate_is_said_to_be_no_certificate(made: Made) -> None:
+    notes = {"released_gap_bounds": {"demographic_parity_gap": 0.0521}}
+    said = dict(format_certificates(replace(made["certified"], notes=notes)))
+    assert said["demographic parity gap"].startswith("at most 5.21 percentage points with 95 %, by what was released")
+    assert "not proved" in said["no certificate"] and len(said) == 2
+    assert format_certificates(replace(made["certified"], notes={})) == []
+
+
 def test_on_adult_the_exported_model_keeps_to_its_certificate() -> None:
     for seed, ensemble in ((0, 100), (1, 10_000)):
         raw = _config("fairdp_certified", epochs=10, ensemble=ensemble)

@@ -11,6 +11,13 @@ models that have not seen the row. Of all rounds that keep the gap, the one whos
 taken: features and labels are public, the gap is post-processing of the release.
 
 The gap aimed at is the target less one standard error of the gap that was found without it, or 0.
+
+*Where a bound is aimed at* (gap_bound.py), a price that is the same for everybody stands beside those of the cells. It
+moves decisions towards the more frequent label, and with rates nearer 0 or 1 both gaps and their errors shrink. Prices
+are tried from 0 on. Each is given the multipliers that keep the target less what the bound exceeded the gap by at the
+price before. The one is taken that is most often right, less what its bound exceeds the target by, at twice the rate at
+which drawing lots between the unmoved score and one answer for all trades accuracy for gap. So wherever the bound ends
+above twice the target, accuracy is at least that of such lots with a gap as large as the bound.
 """
 
 from __future__ import annotations
@@ -27,6 +34,7 @@ from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.fields import check_labels
+from fairpriv_core.methods.shared.gap_bound import bound_gap
 from fairpriv_core.methods.shared.group_estimate import Estimate, Reading, name_by_metric, read_groups
 from fairpriv_core.methods.shared.group_statistic import Releases
 from fairpriv_core.methods.shared.multipliers import ascend
@@ -38,6 +46,8 @@ from fairpriv_core.privacy.event import Events
 
 _ROUNDS = 240
 _HALVED = 60  # rounds after which a step is half as long
+_PRICES = np.linspace(0.0, 1.0, 11)  # of a decision 1 that everybody has; at 1 nobody is given it
+_EXCESS = 2.0  # so many times the mixing line's rate does a bound beyond the target cost
 _INSIDE = 0.001  # by which the ascent aims below the gap: rounds then end within it
 
 
@@ -55,7 +65,10 @@ class Corrects(Protocol):
 
 
 class CorrectsByStatistic(Corrects, Releases, Protocol):
-    """Those of one whose groups are estimated from a statistic."""
+    """Those of one whose groups are estimated from a statistic; it may aim at a bound on the gap."""
+
+    @property
+    def aims_at_bound(self) -> bool: ...
 
 
 def fit_corrected(method: CorrectsByStatistic, train: Dataset, training: Training, score: PublicScore) -> Fitted:
@@ -66,11 +79,18 @@ def fit_corrected(method: CorrectsByStatistic, train: Dataset, training: Trainin
     check_labels(method.info, train)
     if train.image is not None:
         raise BadInput("learner must be network where rows are images.", field="learner")
-    return move_decisions(method, train, training, score, reading=read_groups(method, train, training, score.held_out))
+    reading = read_groups(method, train, training, score.held_out)
+    return move_decisions(method, train, training, score, reading=reading, to_bound=method.aims_at_bound)
 
 
 def move_decisions(
-    method: Corrects, train: Dataset, training: Training, score: PublicScore, *, reading: Reading
+    method: Corrects,
+    train: Dataset,
+    training: Training,
+    score: PublicScore,
+    *,
+    reading: Reading,
+    to_bound: bool = False,
 ) -> Fitted:
     """Return the score, its decisions moved by what was read of the groups: post-processing."""
     mechanism = training.mechanism
@@ -79,22 +99,33 @@ def move_decisions(
     cells = build_cells(training.notion, train.group_names)
     weights = reading.weights.astype(np.float32).astype(np.float64)  # as they are stored
     search = _Search.of(score.held_out, tell_groups(weights, reading.features.rows), reading.estimate, cells, training)
-    multipliers, aimed = search.aim(method, training.notion)
-    prices = search.price(multipliers)
+    found = (search.aim_bound if to_bound else search.aim)(method, training.notion)
+    prices = search.price(found)
     decided = correct(score.held_out, search.chances, prices) > 0.5
     features, (groups, wide) = reading.features, weights.shape[1:]
     network = Corrected(score.network, len(features.edges) + 1, wide, groups, features.bound, freeze(prices.tolist()))
     after = np.concatenate([features.edges, weights.ravel()]).astype(np.float32)
     parameters = np.concatenate([score.parameters, after])
     notes = {
-        "multipliers": dict(zip(cells.names, multipliers.tolist(), strict=True)),
-        "gap_aimed_at": aimed,
+        "multipliers": dict(zip(cells.names, found.multipliers.tolist(), strict=True)),
+        "gap_aimed_at": found.aimed,
+        **({} if found.bound is None else {"released_gap_bounds": {training.notion.metric: found.bound}}),
         "released_gaps": name_by_metric(reading.estimate.gaps(decided)),
         "released_gap_errors": name_by_metric(reading.estimate.gap_errors(decided)),
         **reading.estimate.notes(method.event(train.n)),
     }
-    training.observer.show(Snapshot(1, 1, network, parameters, cells.name_curves(multiplier=multipliers), {}))
+    training.observer.show(Snapshot(1, 1, network, parameters, cells.name_curves(multiplier=found.multipliers), {}))
     return Fitted(network, parameters, mechanism.events, 1, notes)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Multipliers (cells,), the gap that they were to keep, a price for everybody, and the gap's bound if aimed at."""
+
+    multipliers: np.ndarray
+    aimed: float
+    common: float = 0.0
+    bound: float | None = None
 
 
 @dataclass(frozen=True)
@@ -129,33 +160,54 @@ class _Search:
                     costs[:, cell] += signs[label] * told
         return cls(score, chances, estimate, cells, costs / shares, estimate.cell_weights(cells), shares, signs)
 
-    def price(self, multipliers: np.ndarray) -> np.ndarray:
+    def price(self, found: _Found) -> np.ndarray:
         """Return the prices (k, 2) of a decision 1 by group and label."""
-        of_cell = np.append(multipliers / self.shares, 0.0)  # NO_CELL is the last one
-        prices: np.ndarray = of_cell[self.cells.of] * self.signs
+        of_cell = np.append(found.multipliers / self.shares, 0.0)  # NO_CELL is the last one
+        prices: np.ndarray = of_cell[self.cells.of] * self.signs + found.common
         return prices
 
-    def aim(self, method: Corrects, notion: Notion) -> tuple[np.ndarray, float]:
-        """Return the multipliers (cells,), and the gap that they were to keep: the target less one standard error."""
+    def aim(self, method: Corrects, notion: Notion) -> _Found:
+        """Return what keeps the target less one standard error, as far as the estimate tells."""
         first = self._find(method.gap_target, method.multiplier_max)
         errors = self.estimate.gap_errors(self._decide(first))
         error = float(errors[list(notions_of_means()).index(notion.name)])
         aimed = max(method.gap_target - error, 0.0) if np.isfinite(error) else method.gap_target
-        return self._find(aimed, method.multiplier_max), aimed
+        return _Found(self._find(aimed, method.multiplier_max), aimed)
 
-    def _decide(self, multipliers: np.ndarray) -> np.ndarray:
-        decided: np.ndarray = 2.0 * self.score - 1.0 > self.costs @ multipliers
+    def aim_bound(self, method: Corrects, notion: Notion) -> _Found:
+        """Return what is most often right, less what its bound exceeds the target by."""
+        target, aimed, labels = method.gap_target, method.gap_target, self.estimate.y == 1
+        rarer, rate = (1.0 if labels.mean() <= 0.5 else -1.0), _EXCESS * self._mixing_rate()
+        best, found = -np.inf, _Found(np.zeros(self.cells.count), target)
+        for price in (0.0, *_PRICES.tolist()):  # the first 0 tells by how much a bound exceeds its gap
+            multipliers = self._find(aimed, method.multiplier_max, rarer * price)
+            decided = self._decide(multipliers, rarer * price)
+            bound = bound_gap(self.estimate, notion, decided)
+            value = float((decided == labels).mean()) - rate * max(bound - target, 0.0)
+            if value > best:
+                best, found = value, _Found(multipliers, aimed, rarer * price, bound)
+            aimed = max(target - (bound - self._spread(self._mean(decided))), 0.0)
+        return found
+
+    def _mixing_rate(self) -> float:
+        """Return the accuracy that lots between the unmoved score and one answer for all pay for each unit of gap."""
+        unmoved, labels = self._decide(np.zeros(self.cells.count)), self.estimate.y == 1
+        gained = float((unmoved == labels).mean()) - max(labels.mean(), 1.0 - labels.mean())
+        return float(max(gained, 0.0) / max(self._spread(self._mean(unmoved)), _INSIDE))
+
+    def _decide(self, multipliers: np.ndarray, common: float = 0.0) -> np.ndarray:
+        decided: np.ndarray = 2.0 * self.score - 1.0 - common > self.costs @ multipliers
         return decided
 
-    def _find(self, target: float, largest: float) -> np.ndarray:
+    def _find(self, target: float, largest: float, common: float = 0.0) -> np.ndarray:
         """Return the multipliers of the round that is most often right within the target, or comes nearest to it."""
         found = multipliers = np.zeros(self.cells.count)
         best = (-np.inf, -np.inf)
         for done in range(_ROUNDS):
-            decided = self._decide(multipliers)
+            decided = self._decide(multipliers, common)
             right = decided == (self.estimate.y == 1)
-            means = self.weights @ (decided if self.signs[1] > 0 else ~right).astype(np.float64)
-            gap = max(float(np.ptp(means[self.cells.label == people])) for people in np.unique(self.cells.label))
+            means = self._mean(decided)
+            gap = self._spread(means)
             reached = (0.0 if gap <= target else target - gap, float(right.mean()))
             if reached > best:
                 best, found = reached, multipliers
@@ -165,3 +217,12 @@ class _Search:
                 multipliers, means, among=self.cells.label, steps=steps, gap_target=inside, largest=largest
             )
         return found
+
+    def _mean(self, decided: np.ndarray) -> np.ndarray:
+        """Return the estimated means (cells,) of decisions, or of errors where the notion compares these."""
+        compared = decided if self.signs[1] > 0 else decided != (self.estimate.y == 1)
+        means: np.ndarray = self.weights @ compared.astype(np.float64)
+        return means
+
+    def _spread(self, means: np.ndarray) -> float:
+        return max(float(np.ptp(means[self.cells.label == people])) for people in np.unique(self.cells.label))

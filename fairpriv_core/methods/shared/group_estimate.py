@@ -110,9 +110,7 @@ class Estimate:
 
         It is that of the difference between the two groups that are furthest apart. What sampling adds is not in it.
         """
-        rows = self.redraws.rows
-        again = np.stack([_count(each, self.y[rows], decided[rows]) for each in self.redraws.counted])
-        told, errors = _count(self.probabilities.T, self.y, decided), []
+        (told, again), errors = self.count(decided), []
         for notion in notions_of_means().values():
             rates = rates_of(notion)
             means = np.stack([divide(*sum_rate(rate, told)) for rate in rates])
@@ -121,6 +119,12 @@ class Estimate:
             redrawn = np.stack([divide(*sum_rate(rate, each)) for each in again])
             errors.append(float((redrawn[:, first] - redrawn[:, last]).std(ddof=1)))
         return np.array(errors)
+
+    def count(self, decided: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return expected counts by group, label and decision (k, 2, 2), and those of redraws (REDRAWS, k, 2, 2)."""
+        rows = self.redraws.rows
+        again = np.stack([_count(each, self.y[rows], decided[rows]) for each in self.redraws.counted])
+        return _count(self.probabilities.T, self.y, decided), again
 
     def kept(self) -> dict[str, np.ndarray]:
         """Return the release as a checkpoint keeps it: a run that goes on makes none."""

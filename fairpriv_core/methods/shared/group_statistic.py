@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.corrected import shorten, stack_features
+from fairpriv_core.engine.corrected import SCORE_WEIGHT, shorten, stack_features
 from fairpriv_core.engine.training import Training
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.shared.releases import Release
@@ -78,6 +78,16 @@ def build_features(method: Describes, train: Dataset, score: np.ndarray | None =
             field="clip",
         )
     return PublicFeatures(on_grid(shorten(rows, bound), 1.0), bound, seen.d, edges)
+
+
+def count_noise(method: Describes, data: Dataset) -> float:
+    """Return how far noise of deviation 1 in T moves a group's number of decisions 1 with one label, half being 1.
+
+    Decisions are taken as given by the bins of the score, each of which has a weight of 2 beside a bound of C.
+    """
+    lengths = np.sqrt(np.square(data.X, dtype=np.float64).sum(axis=1) + SCORE_WEIGHT**2 * min(method.score_bins, 2))
+    bound = float(np.median(lengths)) if method.clip is None else method.clip
+    return bound / SCORE_WEIGHT * math.sqrt(method.score_bins / 4.0)
 
 
 def release_statistic(method: Releases, train: Dataset, training: Training, *, features: PublicFeatures) -> np.ndarray:

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.facts.aim import format_too_fine
+from fairpriv_core.facts.aim import format_least_gap, format_too_fine
 from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.methods.shared.responses import find_flips
 from fairpriv_core.notions.catalog import notions
@@ -151,12 +151,16 @@ def _say_no_gap(store: RunStore | None, config: RunConfig) -> None:
 
 
 def _say_expected(config: RunConfig, plan: Plan, dataset: Dataset, *, with_others: bool) -> None:
-    """Say what the test rows will be able to show and, `with_others`, what this method came to on other data."""
+    """Say what test rows and releases can show and, `with_others`, what this method came to on other data."""
     target, tested = getattr(config.method, "gap_target", None), dataset.n - plan.n_train
-    forecast = forecast_fit(config, Size.of(dataset)) if with_others else None
-    asked, noise = notions()[config.notion], find_flips(dataset) or 0.0
-    too_fine = format_too_fine(asked, target, tested=tested, groups=dataset.groups, noise=noise)
-    said = [*([] if forecast is None else [forecast.format()]), *([] if too_fine is None else [too_fine])]
+    notion, forecast = notions()[config.notion], forecast_fit(config, Size.of(dataset)) if with_others else None
+    noise = find_flips(dataset) or 0.0
+    expected = (
+        None if forecast is None else forecast.format(),
+        format_too_fine(notion, target, tested=tested, groups=dataset.groups, noise=noise),
+        format_least_gap(plan.method, notion, dataset, plan.n_train),
+    )
+    said = [each for each in expected if each is not None]
     if said:
         with st.expander("What to expect", key="expected"):
             st.markdown(plain(" ".join(said)))

@@ -13,6 +13,7 @@ EXAMPLES: dict[str, tuple[Method, ...]] = {
         OneRelease(epochs=2, batch_size=25, hidden_layers=1, width=4, clip=1.0, score_bins=1, noise_statistic=0.5),
         OneRelease(learner="linear", noise_statistic=2.0),
         OneRelease(learner="boosted", score_bins=5, noise_statistic=1.0),
+        OneRelease(learner="linear", aim="bound", gap_target=0.1, noise_statistic=1.0),
     ),
     "one_release_local": (
         OneReleaseLocal(learner="linear", response_epsilon=4.0),
