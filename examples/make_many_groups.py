@@ -7,7 +7,7 @@ gap_bound.py were found on other tables (Adult by age and by relationship, ACS b
 and age, and by race on 20,000 rows, COMPAS by sex and race, Credit by sex and age; seeds 0 to 4). Seeds 100 to 104 of
 two tables here showed that a first rule, the bound within the target at any price, ended at one answer for all; the
 present one was chosen on the other tables, and these seeds are not used. Five fresh seeds draw splits, starts and
-folds; noise is drawn afresh; a linear score, 4 points asked for, numbers encoded plainly.
+folds; noise is drawn afresh; 4 points asked for, numbers encoded plainly.
 Nothing is chosen or left out. A bound fails where the lower end of the simultaneous 95 % interval of the gap on the
 test rows, all of them, lies above it. Height is accuracy less that of drawing lots between the unmoved score and one
 answer for all at the same gap.
@@ -45,21 +45,23 @@ TABLES: Mapping[str, Mapping[str, Any]] = {
     "acs, sex and nine ages": {"dataset": "acs_income", "sensitive": f"sex+AGEP:{_AGES}", "rows": 40_000},
 }
 WAYS: Mapping[str, Mapping[str, Any]] = {
-    "unmoved": {"multiplier_max": 0.0},
-    "gap": {},
-    "bound": {"aim": "bound"},
+    "unmoved": {"learner": "linear", "multiplier_max": 0.0},
+    "network": {},
+    "told": {"learner": "linear"},
+    "bound": {"learner": "linear", "aim": "bound"},
 }
 _HEAD = """# Many groups, measured
 
-Made by `python -m examples.make_many_groups`, which says what was fixed before: `one_release` with a linear score,
-demographic parity, ε = 1, a gap of 4 points asked for, seeds 105 to 109, test rows of public data in percent and
-points, means with 95 % intervals over seeds. "Told" keeps the gap within 4 points as the release tells it, "bound" aims
-at what the gap is below with 95 %. "Smaller by" is paired by seed. "Height" is accuracy above the mixing line from the
+Made by `python -m examples.make_many_groups`, which says what was fixed before: `one_release`, demographic
+parity, ε = 1, a gap of 4 points asked for, seeds 105 to 109, test rows of public data in percent and points, means with
+95 % intervals over seeds. "Network" is the method as it ships. The others have a linear score: "told" keeps the gap
+within 4 points as the release tells it, "bound" aims at what the gap is below with 95 %. "Smaller" is the gap of the
+bound beside those of the network and of told, paired by seed. "Height" is accuracy above the mixing line from the
 unmoved score to one answer for all, at the gap that was reached.
 
-| data | groups | unmoved: accuracy | gap | told: accuracy | gap | bound: accuracy | gap | smaller by | height | \
-bound told | failed |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| data | groups | unmoved: accuracy | gap | network: accuracy | gap | told: accuracy | gap | bound: accuracy | gap | \
+smaller than network | than told | height | bound told | failed |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 """
 
 
@@ -77,7 +79,7 @@ def build(table: str, way: str, seed: int, folder: Path) -> RunConfig:
         data["encoding"] = "plain"
     else:
         data["file"] = str(folder / "adult.parquet")
-    method = {"name": "one_release", "learner": "linear", "gap_target": GAP, **WAYS[way]}
+    method = {"name": "one_release", "gap_target": GAP, **WAYS[way]}
     asked = {"data": data, "notion": "demographic_parity", "method": method, "epsilon": 1.0, "seed": seed}
     config = build_config({**asked, "private_evaluation": False})
     return replace(config, file_id="adult") if "file" in data else config
@@ -96,8 +98,8 @@ def format_table(table: str, folder: Path) -> str:
     bounds = [record.notes["released_gap_bounds"]["demographic_parity_gap"] for record in records["bound"]]
     cells = [part for each in measured.values() for part in (_fold(each, "accuracy"), _fold(each, "gap"))]
     pairs = list(zip(*measured.values(), strict=True))
-    cells.append(mean_interval(_read(told.gap) - _read(own.gap) for _, told, own in pairs))
-    cells.append(mean_interval(_find_height(plain, own) for plain, _, own in pairs))
+    cells += [mean_interval(_read(each[way].gap) - _read(each[3].gap) for each in pairs) for way in (1, 2)]
+    cells.append(mean_interval(_find_height(each[0], each[3]) for each in pairs))
     failed = sum((own.gap.low or 0.0) > bound for own, bound in zip(measured["bound"], bounds, strict=True))
     groups = len(records["bound"][0].data["group_names"])
     told = f"{number(mean_interval(bounds).mean or 0.0)} | {failed} of {len(bounds)}"

@@ -46,7 +46,7 @@ from fairpriv_core.privacy.event import Events
 
 _ROUNDS = 240
 _HALVED = 60  # rounds after which a step is half as long
-_PRICES = np.linspace(0.0, 1.0, 11)  # of a decision 1 that everybody has; at 1 nobody is given it
+_PRICES = np.linspace(0.0, 1.0, 11)  # of a decision 1 that everybody has; at 1, without multipliers, nobody is given it
 _EXCESS = 2.0  # so many times the mixing line's rate does a bound beyond the target cost
 _INSIDE = 0.001  # by which the ascent aims below the gap: rounds then end within it
 
@@ -178,9 +178,11 @@ class _Search:
         """Return what is most often right, less what its bound exceeds the target by."""
         target, aimed, labels = method.gap_target, method.gap_target, self.estimate.y == 1
         rarer, rate = (1.0 if labels.mean() <= 0.5 else -1.0), _EXCESS * self._mixing_rate()
-        best, found = -np.inf, _Found(np.zeros(self.cells.count), target)
-        for price in (0.0, *_PRICES.tolist()):  # the first 0 tells by how much a bound exceeds its gap
-            multipliers = self._find(aimed, method.multiplier_max, rarer * price)
+        one_answer = np.zeros(self.cells.count)
+        best, found = -np.inf, _Found(one_answer, target, rarer)
+        # one answer for all at first; then 0 twice, since the first tells by how much a bound exceeds its gap
+        for place, price in enumerate((1.0, 0.0, *_PRICES.tolist())):
+            multipliers = self._find(aimed, method.multiplier_max, rarer * price) if place else one_answer
             decided = self._decide(multipliers, rarer * price)
             bound = bound_gap(self.estimate, notion, decided)
             value = float((decided == labels).mean()) - rate * max(bound - target, 0.0)

@@ -24,6 +24,7 @@ from fairpriv_core.privacy.sums import on_grid
 
 _RIDGE = 1.0  # of the score, in rows; its features have variance 1
 _LEAST_BOUND = 1e-100  # and at most one over it: its square is still a number
+_MEASURED = 10_000  # rows: before launch their median length is near enough to that of all
 _LEAST_SPREAD = 1e-12  # of a feature that varies
 
 
@@ -85,7 +86,8 @@ def count_noise(method: Describes, data: Dataset) -> float:
 
     Decisions are taken as given by the bins of the score, each of which has a weight of 2 beside a bound of C.
     """
-    lengths = np.sqrt(np.square(data.X, dtype=np.float64).sum(axis=1) + SCORE_WEIGHT**2 * min(method.score_bins, 2))
+    rows = data.X[:_MEASURED].astype(np.float64)
+    lengths = np.sqrt(np.square(rows).sum(axis=1) + SCORE_WEIGHT**2 * min(method.score_bins, 2))
     bound = float(np.median(lengths)) if method.clip is None else method.clip
     return bound / SCORE_WEIGHT * math.sqrt(method.score_bins / 4.0)
 
