@@ -174,7 +174,11 @@ def suggest_missing(values: Collection[str]) -> tuple[str, ...]:
 
 
 def _letters(value: str) -> str:
-    return "".join(letter for letter in fold(value) if letter.isalnum())
+    """Return what tells values apart: letters, digits, and the signs of "<=50K" and ">50K", "A" and "A*", "C++"."""
+    kept = (
+        letter for letter in fold(value) if letter.isalnum() or letter == "*" or unicodedata.category(letter) == "Sm"
+    )
+    return "".join(kept)
 
 
 def guess_positive(values: Sequence[str]) -> str:

@@ -74,6 +74,7 @@ def test_likely_pairs_are_offered_and_no_others() -> None:
     assert suggest_merges(["F", "Female", "M", "Male"]) == {"F": "Female", "M": "Male"}
     assert suggest_merges(["Self employed", "self-employed", "employed"]) == {"Self employed": "self-employed"}
     assert suggest_merges(["a", "apple", "avocado", "1", "10"]) == {}
+    assert suggest_merges(["<=50K", ">50K", "A", "A*", "C", "C++", "≤ 3", "≥ 3"]) == {}
 
 
 @pytest.mark.parametrize(
