@@ -159,7 +159,7 @@ def suggest_merges(values: Collection[str]) -> dict[str, str]:
             found[value] = same[-1]
         elif len(folded) == 1:
             full = [other for other in names if names[other].startswith(folded) and other not in (value, *found)]
-            if len(full) == 1 and len(names[full[0]]) > 1:
+            if len(full) == 1 and names[full[0]][1:2].isalpha():
                 found[value] = full[0]
     return found
 
