@@ -48,6 +48,7 @@ def test_the_point_follows_a_slider_that_is_held(tab: Page, site: Any) -> None:
     open_page(tab, site, "explore?data=adult:sex")
     chart = keyed(tab, "explore_chart", ".fairpriv-plot")
     expect(chart).to_have_attribute("aria-label", re.compile("PF-LD, ε = 1:"))
+    chart.locator(".modebar-btn").first.wait_for(state="attached")
     settle(tab)
     thumb = keyed(tab, "epsilon", "[data-rac]:has(> * > input[type=range])").bounding_box()
     assert thumb is not None
