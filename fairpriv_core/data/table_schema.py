@@ -330,8 +330,8 @@ def _read_schema(raw: Mapping[str, Any]) -> TableSchema:
 def _check_sealed(said: Any) -> None:
     """Raise BadInput unless these are the digests by which a note on randomised answers knows its file."""
     if not isinstance(said, Mapping) or not all(isinstance(each, str) for each in said.values()):
-        raise BadInput(f"sealed in the schema must be a table of digests, got {said}.", field="schema")
-    checks.known_names("key of sealed in the schema", tuple(said), ("table", "others"))
+        raise BadInput(f"sealed in the schema must be a table of texts, got {said}.", field="schema")
+    checks.known_names("key of sealed in the schema", tuple(said), ("table", "others", "person"))
 
 
 def _read_payment(said: Any, source: str) -> Payment | None:

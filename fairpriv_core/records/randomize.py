@@ -33,12 +33,16 @@ _PURPOSE = "column"
 
 @dataclass(frozen=True)
 class Asked:
-    """Which column of the table at `path` is to be flipped, its values, and the epsilon of each person's answer."""
+    """Which column of the table at `path` is to be flipped, its values, and the epsilon of each answer.
+
+    Rows alike in the column `person` have one answer together; where it is "", each row has its own.
+    """
 
     path: Path
     column: str
     values: tuple[str, ...]
     epsilon: float
+    person: str = ""
 
     def __post_init__(self) -> None:
         checks.positive(epsilon=self.epsilon)
@@ -56,6 +60,7 @@ class _Table:
     header: list[str]
     rows: list[list[str]]
     place: int
+    owner: np.ndarray
 
 
 def randomize(asked: Asked, out: Path, *, again: bool, randomness: Randomness) -> Note:
@@ -80,11 +85,13 @@ def randomize(asked: Asked, out: Path, *, again: bool, randomness: Randomness) -
             field="file",
         )
     k, mechanism = len(asked.values), Mechanism(randomness)
-    answers = mechanism.randomized_response(truth, k=k, epsilon=asked.epsilon, purpose=_PURPOSE, index=0)
+    first = _find_first(asked, table.owner, truth)
+    drawn = mechanism.randomized_response(truth[first], k=k, epsilon=asked.epsilon, purpose=_PURPOSE, index=0)
+    answers = drawn[table.owner]
     order = randomness.stream("order of rows").permutation(len(answers))
     content = _write(table, [asked.values[answer] for answer in answers], order)
     column = declare_answers(asked.column, asked.values, (*spent, asked.epsilon))
-    note = Note(column, table=hashlib.sha256(content).hexdigest(), others=sealed)
+    note = Note(column, table=hashlib.sha256(content).hexdigest(), others=sealed, person=asked.person)
     try:
         find_place(out).write_text(note.to_toml(out.name), encoding="utf-8")
         out.write_bytes(content)
@@ -123,11 +130,36 @@ def _read(asked: Asked) -> _Table:
     if len(header) == 1:  # an empty line is a row whose one cell is empty
         rows = [row or [""] for row in read[read.index(header) + 1 :]]
     header = [column.strip() for column in header]
-    if header.count(asked.column) != 1:
-        raise BadInput(f"the first line of {name} must name a column '{asked.column}', once.", field="column")
+    for field, column in (("column", asked.column), *([("person", asked.person)] if asked.person else [])):
+        if header.count(column) != 1:
+            raise BadInput(f"the first line of {name} must name a column '{column}', once.", field=field)
     if not rows or any(len(row) != len(header) for row in rows):
         raise BadInput(f"{name} needs rows that have as many cells as it has columns, {len(header)}.", field="file")
-    return _Table(header, rows, header.index(asked.column))
+    return _Table(header, rows, header.index(asked.column), _number_owners(asked, header, rows))
+
+
+def _number_owners(asked: Asked, header: list[str], rows: list[list[str]]) -> np.ndarray:
+    """Return whose answer each row has, (n,): a number for each person, or each row where `person` is not asked for."""
+    if not asked.person:
+        return np.arange(len(rows))
+    if asked.person == asked.column:
+        raise BadInput(f"person must be another column than '{asked.column}', which is flipped.", field="person")
+    named = [spell(row[header.index(asked.person)]) for row in rows]
+    if set(named).intersection(MISSING):
+        raise BadInput(f"each row needs a value of '{asked.person}': it says whose the row is.", field="person")
+    owner: np.ndarray = np.unique(named, return_inverse=True)[1]
+    return owner
+
+
+def _find_first(asked: Asked, owner: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return a row of each owner; BadInput where rows of one have different values."""
+    _, first = np.unique(owner, return_index=True)
+    if (truth[first][owner] != truth).any():
+        raise BadInput(
+            f"rows of one {asked.person} have different values of '{asked.column}'; give each {asked.person} one.",
+            field="person",
+        )
+    return first
 
 
 def _match(asked: Asked, table: _Table) -> np.ndarray:

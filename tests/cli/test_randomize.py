@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import tomllib
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.commands import Call
-from tests.randomized import write_people
+from tests.randomized import HEADER, draw_people, write_people
 
 TRAIN = ("--notion", "demographic_parity", "--method", "one_release_local", "--set", "learner=linear")
 
@@ -158,6 +159,66 @@ def test_rows_that_were_flipped_on_devices_of_their_own_are_one_table(call: Call
     (tmp_path / "1" / "own1.randomized.csv.toml").unlink()
     said = call(*own_rows, *TRAIN)
     assert said.code == 2 and "their notes on randomised answers differ" in said.err
+
+
+def write_visits(path: Path, people: int) -> Path:
+    """Write three rows of each person."""
+    lines = [line for at, line in enumerate(draw_people(people)) for line in [f"p{at},{line}"] * 3]
+    path.write_text("\n".join([f"pid,{HEADER}", *lines]) + "\n")
+    return path
+
+
+def test_a_person_of_several_rows_gives_one_answer(call: Call, tmp_path: Path) -> None:
+    flip(call, write_visits(tmp_path / "visits.csv", 4_000), "--person", "pid")
+    answers = tmp_path / "visits.randomized.csv"
+    given: dict[str, set[str]] = {}
+    for row in csv.DictReader(answers.read_text().splitlines()):
+        given.setdefault(row["pid"], set()).add(row["sex"])
+    assert {len(each) for each in given.values()} == {1}
+    train = ("train", "--file", str(answers), "--label", "paid", "--sensitive", "sex", *TRAIN, "--json")
+    trained = call(*train, "--person", "pid")
+    assert trained.code == 0, trained.err
+    record = trained.json
+    assert any(said.startswith("The sex of each pid was answered") for said in record["assumptions"])
+    assert any("protect all rows of one pid together" in said for said in record["assumptions"])
+
+
+def test_rows_that_were_flipped_one_by_one_protect_no_person(call: Call, tmp_path: Path) -> None:
+    said = flip(call, write_visits(tmp_path / "visits.csv", 4_000))
+    assert "sex of each row is flipped once" in said.out
+    train = (
+        "train",
+        "--file",
+        str(tmp_path / "visits.randomized.csv"),
+        "--label",
+        "paid",
+        "--sensitive",
+        "sex",
+        *TRAIN,
+    )
+    refused = call(*train, "--person", "pid")
+    assert refused.code == 2 and "rows of one pid have different answers of 'sex'" in refused.err, refused.err
+    assert call(*train, "--person", "pid", "--rows", "4000").code == 2, "rows that are left out are known too"
+    stated = call(*train, "--json").json["assumptions"]
+    assert any(each.startswith("The sex of each row was answered") for each in stated)
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ("1,female\n1,male", "rows of one pid have different values of 'sex'"),
+        ("1,female\n,male", "each row needs a value of 'pid'"),
+    ],
+)
+def test_people_whose_one_answer_cannot_be_drawn_are_refused(
+    call: Call, tmp_path: Path, rows: str, sentence: str
+) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text(f"pid,sex\n{rows}\n")
+    command = ("--column", "sex", "--values", "female,male", "--epsilon", "1", "--person", "pid")
+    said = call("randomize", str(path), *command)
+    assert said.code == 2 and sentence in said.err
+    assert [each.name for each in tmp_path.iterdir()] == ["visits.csv"]
 
 
 def test_a_column_alone_keeps_a_row_without_a_value(call: Call, tmp_path: Path) -> None:
