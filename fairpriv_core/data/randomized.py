@@ -7,6 +7,7 @@ nothing of the true values.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,7 +27,8 @@ from fairpriv_core.text import count_text, short_epsilon_text
 _HEAD = """\
 # A schema: the column below was flipped for each {owner}, by k-ary randomised response, before {name} was written.
 # `categories` are all that it may have, `randomized` the epsilon of each answer that was given, of which {name}
-# has the last. `table` is the SHA-256 of {name}, `others` that of its other columns, in whatever order its rows are.
+# has the last. `table` is the SHA-256 of {name}, `others` that of its other columns, in whatever order its rows are,
+# `earlier` those of the files with earlier answers.
 """
 _ASSUMED = (
     "The {name} of each {owner} was answered by randomised response with ε = {epsilon}{before} before it was "
@@ -41,18 +43,27 @@ class Note:
     """What the schema beside a file says of its `column` of randomised answers; "" for what it does not seal.
 
     `table` is the digest of the file, `others` that of its other columns. Rows alike in the column `person` have one
-    answer together; where it is "", each row has its own.
+    answer together; where it is "", each row has its own. `earlier` has the digests of the files with earlier answers.
     """
 
     column: Column
     table: str = ""
     others: str = ""
     person: str = ""
+    earlier: tuple[str, ...] = ()
+
+    def count_answers(self) -> Counter[tuple[str, float]]:
+        """Return how often each answer was given, by the digest of the file that has it and its epsilon."""
+        epsilons = self.column.randomized
+        unnamed = len(epsilons) - 1 - len(self.earlier)  # as whoever wrote the note by hand leaves them
+        named = (*self.earlier, *(f"{at} before {self.table}" for at in range(unnamed)), self.table)
+        return Counter(zip(named, epsilons, strict=False))
 
     def to_toml(self, name: str) -> str:
         """Return the text of the note beside a file called `name`."""
         said = {"role": "sensitive", "type": self.column.type, **write_column(self.column)}
-        sealed = {"table": self.table, "others": self.others, **({"person": self.person} if self.person else {})}
+        digests = {"table": self.table, "others": self.others, "earlier": list(self.earlier)}
+        sealed = {name: said for name, said in {**digests, "person": self.person}.items() if said}
         stated = {"others": UNSAID.others, "sealed": sealed, "columns": {self.column.name: said}}
         return _HEAD.format(name=name, owner="person" if self.person else "row") + write_toml(stated)
 
@@ -93,7 +104,7 @@ def list_notes(folder: Path) -> list[Note]:
 def _read(place: Path) -> Note | None:
     text = read_text(str(place), field="schema", what="the note")
     column, sealed = find_randomized(read_schema_file(text)), read_toml(text).get("sealed", {})
-    return None if column is None else Note(column, **sealed)
+    return None if column is None else Note(column, **{**sealed, "earlier": tuple(sealed.get("earlier", ()))})
 
 
 def seal_others(column: str, rows: Sequence[Sequence[str]]) -> str:

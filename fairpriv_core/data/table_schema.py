@@ -328,10 +328,12 @@ def _read_schema(raw: Mapping[str, Any]) -> TableSchema:
 
 
 def _check_sealed(said: Any) -> None:
-    """Raise BadInput unless these are the digests by which a note on randomised answers knows its file."""
-    if not isinstance(said, Mapping) or not all(isinstance(each, str) for each in said.values()):
+    """Raise BadInput unless these are what a note on randomised answers says of its file and of earlier ones."""
+    listed = list(said.values()) if isinstance(said, Mapping) else [None]
+    texts = [text for each in listed for text in (each if isinstance(each, list) else [each])]
+    if not isinstance(said, Mapping) or not all(isinstance(text, str) for text in texts):
         raise BadInput(f"sealed in the schema must be a table of texts, got {said}.", field="schema")
-    checks.known_names("key of sealed in the schema", tuple(said), ("table", "others", "person"))
+    checks.known_names("key of sealed in the schema", tuple(said), ("table", "others", "person", "earlier"))
 
 
 def _read_payment(said: Any, source: str) -> Payment | None:

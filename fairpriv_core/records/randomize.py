@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,12 +73,13 @@ def randomize(asked: Asked, out: Path, *, again: bool, randomness: Randomness) -
         BadInput: the table cannot be read or written, a cell is none of the values, the table holds answers already,
             or its column was flipped before and that is not to be done `again`.
     """
-    _check_places(asked.path, out, again=again)
+    _check_places(asked, out)
     table = _read(asked)
     truth = _match(asked, table)
     others = [[*row[: table.place], *row[table.place + 1 :]] for row in table.rows]
     sealed = seal_others(asked.column, others)
-    spent = _find_spent(asked, out, sealed, alone=len(table.header) == 1)
+    alone = len(table.header) == 1
+    earlier, spent = _find_spent(asked, out, sealed, alone=alone)
     if spent and not again:
         raise BadInput(
             f"column '{asked.column}' of these people was flipped already, with ε = {sum(spent):g}; use that file. "
@@ -91,18 +93,35 @@ def randomize(asked: Asked, out: Path, *, again: bool, randomness: Randomness) -
     order = randomness.stream("order of rows").permutation(len(answers))
     content = _write(table, [asked.values[answer] for answer in answers], order)
     column = declare_answers(asked.column, asked.values, (*spent, asked.epsilon))
-    note = Note(column, table=hashlib.sha256(content).hexdigest(), others=sealed, person=asked.person)
-    try:
-        find_place(out).write_text(note.to_toml(out.name), encoding="utf-8")
-        out.write_bytes(content)
-    except OSError as error:
-        raise BadInput(f"out cannot be written: {out} ({error.strerror}).", field="out") from error
+    note = Note(column, table=hashlib.sha256(content).hexdigest(), others=sealed, person=asked.person, earlier=earlier)
+    far = not alone and out.resolve().parent != asked.path.resolve().parent
+    _write_files(out, content, note, copy=_find_copy(asked.path, sealed) if far else None)
     return note
 
 
-def _check_places(path: Path, out: Path, *, again: bool) -> None:
-    if read_note(path) is not None:
+def _find_copy(path: Path, sealed: str) -> Path:
+    """Return where a copy of the note is left beside the table at `path`: the next call finds it whatever its `out`."""
+    return path.with_name(f"{path.name}.{sealed[:12]}.toml")
+
+
+def _write_files(out: Path, content: bytes, note: Note, *, copy: Path | None) -> None:
+    try:
+        for place in (find_place(out), *([] if copy is None else [copy])):
+            place.write_text(note.to_toml(out.name), encoding="utf-8")
+        out.write_bytes(content)
+    except OSError as error:
+        raise BadInput(f"{error.filename} cannot be written ({error.strerror}).", field="out") from error
+
+
+def _check_places(asked: Asked, out: Path) -> None:
+    path, note = asked.path, read_note(asked.path)
+    if note is not None and note.column.name == asked.column:
         raise BadInput(f"{path.name} holds answers already: to flip them again hides no more; use it.", field="file")
+    if note is not None:
+        raise BadInput(
+            f"{path.name} holds answers of '{note.column.name}' already; a table can hold those of one column.",
+            field="column",
+        )
     if out.resolve() == path.resolve():
         raise BadInput(f"out must be another file than {path.name}, which has the true values.", field="out")
     taken = out.exists() or find_place(out).exists()
@@ -178,18 +197,25 @@ def _match(asked: Asked, table: _Table) -> np.ndarray:
     return places
 
 
-def _find_spent(asked: Asked, out: Path, sealed: str, *, alone: bool) -> tuple[float, ...]:
-    """Return the epsilons of answers that were given before of the column of these people; () for none.
+def _find_spent(asked: Asked, out: Path, sealed: str, *, alone: bool) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """Return the files and epsilons of all answers that were given before of the column of these people.
 
-    Notes beside the table and beside `out` are looked at. Where the column is `alone` in its table nothing else tells
-    whose the rows are, so that only the note of `out` counts.
+    Notes beside the table and beside `out` are looked at; those on files that are the same count once. Where the column
+    is `alone` in its table nothing else tells whose the rows are, so that only the note of `out` counts.
+    BadInput where `out` has the answers of another table, which would be lost.
     """
     own = read_note(out)
     folders = {asked.path.resolve().parent, out.resolve().parent}
     notes = [] if alone else [note for folder in folders for note in list_notes(folder)]
-    like = [note for note in notes if (note.column.name, note.others) == (asked.column, sealed)]
-    known = [note.column.randomized for note in (*like, *([] if own is None else [own]))]
-    return max(known, key=sum, default=())
+    about = (asked.column, sealed)
+    if own is not None and (own.column.name, own.others) != about:
+        raise BadInput(f"out must be a new file: {out.name} has answers of another table or column.", field="out")
+    known: Counter[tuple[str, float]] = Counter()
+    for note in (*notes, *([] if own is None else [own])):
+        if (note.column.name, note.others) == about:
+            known |= note.count_answers()
+    given = list(known.elements())
+    return tuple(table for table, _ in given), tuple(epsilon for _, epsilon in given)
 
 
 def _write(table: _Table, answers: Sequence[str], order: np.ndarray) -> bytes:

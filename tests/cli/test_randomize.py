@@ -85,6 +85,52 @@ def test_a_second_flip_is_refused_and_again_states_the_sum(call: Call, tmp_path:
     assert said.code == 2 and "holds answers already" in said.err, "to flip answers hides no more"
 
 
+def test_answers_in_several_folders_add_up_and_copies_count_once(call: Call, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a", "b", "c")]
+    for folder in folders:
+        folder.mkdir()
+    people = write_people(folders[0] / "people.csv", 50)
+    flip(call, people, "--out", str(folders[1] / "x.csv"))
+    said = call("randomize", str(people), "--column", "sex", "--values", "female,male", "--epsilon", "2")
+    assert said.code == 2 and "flipped already, with ε = 2" in said.err, "a copy of the note is beside the table"
+    for place in (folders[1] / "x.csv", folders[1] / "x.csv.toml"):
+        (folders[0] / place.name).write_bytes(place.read_bytes())
+    elsewhere = folders[2] / "people.csv"
+    elsewhere.write_bytes(people.read_bytes())
+    flip(call, elsewhere)
+    said = flip(call, people, "--again", "--json", "--out", str(folders[2] / "y.csv"))
+    assert said.json["epsilon_together"] == 6.0, "once in x, once in people.randomized.csv, and now"
+    assert tomllib.loads((folders[2] / "y.csv.toml").read_text())["columns"]["sex"]["randomized"] == [2.0, 2.0, 2.0]
+    said = flip(call, people, "--again", "--json", "--out", str(folders[1] / "z.csv"))
+    assert said.json["epsilon_together"] == 8.0
+
+
+def test_one_person_who_is_asked_again_has_each_answer_counted(call: Call, tmp_path: Path) -> None:
+    """Files of one row are the same where its answers are."""
+    people = write_people(tmp_path / "people.csv", 1)
+    flip(call, people, "--epsilon", "50")
+    for asked in (2, 3, 4):
+        said = flip(call, people, "--epsilon", "50", "--again", "--json", "--out", str(tmp_path / f"{asked}.csv"))
+        assert said.json["epsilon_together"] == 50.0 * asked
+
+
+def test_out_that_has_other_answers_is_refused_as_what_it_is(call: Call, tmp_path: Path) -> None:
+    people = write_people(tmp_path / "people.csv", 50)
+    flip(call, people)
+    kept = (tmp_path / "people.randomized.csv").read_bytes()
+    town = ("--column", "town", "--values", "a,b,c", "--epsilon", "1")
+    said = call("randomize", str(people), *town)
+    assert said.code == 2 and "has answers of another table or column" in said.err
+    others = write_people(tmp_path / "others.csv", 50, seed=1)
+    sex = ("--column", "sex", "--values", "female,male", "--epsilon", "1")
+    said = call("randomize", str(others), *sex, "--again", "--out", str(tmp_path / "people.randomized.csv"))
+    assert said.code == 2 and "has answers of another table or column" in said.err
+    said = call("randomize", str(tmp_path / "people.randomized.csv"), *town, "--out", str(tmp_path / "more.csv"))
+    assert said.code == 2 and "holds answers of 'sex' already; a table can hold those of one column" in said.err
+    assert (tmp_path / "people.randomized.csv").read_bytes() == kept
+    assert call("randomize", str(people), *town, "--out", str(tmp_path / "towns.csv")).code == 0
+
+
 @pytest.mark.parametrize(
     ("cell", "sentence"),
     [
