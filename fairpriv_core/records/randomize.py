@@ -21,6 +21,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.randomized import Note, declare_answers, find_place, list_notes, read_note, seal_others
 from fairpriv_core.data.roles import MOST_GROUPS
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import EPSILON_OF_ANSWER
 from fairpriv_core.files.notations import write_lines
 from fairpriv_core.files.several import BLANKS, SEPARATORS
 from fairpriv_core.files.spelling import MISSING, Spellings, canonical, spell
@@ -47,6 +48,9 @@ class Asked:
 
     def __post_init__(self) -> None:
         checks.positive(epsilon=self.epsilon)
+        low, high = EPSILON_OF_ANSWER
+        if not low <= self.epsilon <= high:
+            raise BadInput(f"epsilon must be from {low:g} to {high:g}, got {self.epsilon:g}.", field="epsilon")
         if len(self.values) < 2 or len({canonical(value) for value in self.values}) < len(self.values):
             raise BadInput(
                 "values must be two values or more that the column may have, all different, such as female,male; they "

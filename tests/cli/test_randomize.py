@@ -156,6 +156,8 @@ def test_a_value_that_is_not_declared_is_refused_and_not_repeated(
         (("--column", "age"), "must name a column 'age', once"),
         (("--values", "female"), "two values or more"),
         (("--epsilon", "0"), "epsilon must be a finite number > 0"),
+        (("--epsilon", "1000"), "epsilon must be from 0.001 to 100, got 1000"),
+        (("--epsilon", "1e-20"), "epsilon must be from 0.001 to 100, got 1e-20"),
         (("--values", ""), "are not read from the rows"),
         (("--out", "people.csv"), "out must be another file"),
     ],
@@ -169,7 +171,7 @@ def test_what_cannot_be_flipped_is_one_sentence(
     usual = ("--column", "sex", "--values", "female,male", "--epsilon", "1")
     said = call("randomize", "people.csv", *usual, *command)
     assert said.code == 2 and sentence in said.err and said.err.count("\n") == 1, said.err
-    assert people.read_bytes() == before
+    assert people.read_bytes() == before and list(tmp_path.glob("people*")) == [people]
 
 
 def test_a_file_whose_first_line_is_a_person_is_refused_without_a_word_of_it(call: Call, tmp_path: Path) -> None:

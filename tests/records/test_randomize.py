@@ -133,7 +133,7 @@ def test_answers_that_nobody_gave_are_refused(tmp_path: Path, cell: str) -> None
         load_dataset(spec)
 
 
-@pytest.mark.parametrize("said", ["[]", "[0.0]", '["1"]', "1.0", "[-1]"])
+@pytest.mark.parametrize("said", ["[]", "[0.0]", '["1"]', "1.0", "[-1]", "[1e-20]", "[1000.0]"])
 def test_an_epsilon_that_is_stated_must_be_one(said: str) -> None:
     text = f'{{"columns": {{"sex": {{"type": "category", "categories": ["f", "m"], "randomized": {said}}}}}}}'
     asked = {"data": {"file": "x.csv", "label": "paid", "sensitive": "sex", "schema": text}, "method": "none"}
