@@ -31,7 +31,7 @@ _HEAD = """\
 # `earlier` those of the files with earlier answers.
 """
 _ASSUMED = (
-    "The {name} of each {owner} was answered by randomised response with ε = {epsilon}{before} before it was "
+    "The {name} of each {owner} was answered by randomised response with ε = {epsilon} before it was "
     "read: an answer is drawn once, by noise that nobody else knows. Other columns are as they were and taken as "
     "public: where one tells {name} (relationship = husband tells sex), nothing hides it."
 )
@@ -169,10 +169,14 @@ def find_randomized(schema: TableSchema | None) -> Column | None:
 
 def assume_answered(column: Column, owner: str) -> str:
     """Return what an epsilon on randomised answers takes as given, one for each `owner`, such as "row"."""
+    return _ASSUMED.format(name=column.name, owner=owner, epsilon=format_spent(column))
+
+
+def format_spent(column: Column) -> str:
+    """Return the epsilon of the last answers, and of all together where there are earlier ones."""
     last, earlier = short_epsilon_text(column.randomized[-1]), len(column.randomized) - 1
     together = short_epsilon_text(sum(column.randomized))
-    before = f" (with {count_text(earlier, 'earlier answer')}, ε = {together})" if earlier else ""
-    return _ASSUMED.format(name=column.name, owner=owner, epsilon=last, before=before)
+    return last + (f" (with {count_text(earlier, 'earlier answer')}, ε = {together})" if earlier else "")
 
 
 def check_people(column: Column, answer: np.ndarray, unit: np.ndarray, *, person: str) -> None:

@@ -26,7 +26,7 @@ from fairpriv_core.notions.notion import Notion
 from fairpriv_core.text import short_epsilon_text
 
 _MOST_OFF = 0.1  # of a difference of two rates, one standard deviation
-_DEVICES = "Each person's own device flips the sensitive attribute once; where a file holds the truth, it is simulated."
+_DEVICES = "Each answer is drawn once, on a person's own device; where a file holds the truth, that is simulated."
 
 
 @dataclass(frozen=True)
