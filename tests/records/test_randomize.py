@@ -167,6 +167,16 @@ def test_gaps_by_answers_are_unbiased_and_their_intervals_hold(tmp_path: Path, k
     assert abs(np.mean(told) - (rates[-1] - rates[0])) < 4 * np.std(told, ddof=1) / math.sqrt(len(told))
 
 
+def test_an_epsilon_of_what_answers_have_spent_is_enough() -> None:
+    sex = '{"type": "category", "categories": ["f", "m"], "randomized": [0.1, 0.2]}'
+    text = f'{{"others": "guessed", "columns": {{"sex": {sex}}}}}'
+    data = {"file": "x.csv", "label": "paid", "sensitive": "sex", "schema": text}
+    asked = {"data": data, "notion": "demographic_parity", "method": "one_release_local"}
+    assert build_config({**asked, "epsilon": 0.3}).epsilon == pytest.approx(0.3)
+    with pytest.raises(BadInput, match=r"must be 0\.3 or more, or left out, got 0\.29: the answers of 'sex'"):
+        build_config({**asked, "epsilon": 0.29})
+
+
 def test_answers_given_twice_cost_both_and_are_read_by_the_last() -> None:
     sex = '{"type": "category", "categories": ["f", "m"], "randomized": [1, 2]}'
     text = f'{{"others": "guessed", "columns": {{"sex": {sex}}}}}'
