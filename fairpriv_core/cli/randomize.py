@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +63,10 @@ def _answer(note: Note, path: Path, target: Path) -> Answer:
         "epsilon_together": together,
         "truthful": truthful,
     }
+    sure = percent_text(math.floor(1e4 * truthful) / 1e4)  # 100 % would be said of what may be false
     text = (
         f"{column.name} of each {note.person or 'row'} is flipped once with ε = {short_epsilon_text(epsilon)}{more}: "
-        f"an answer is true with a chance of {percent_text(truthful)}.\nWritten: {target}, its rows in another order, "
+        f"an answer is true with a chance of {sure}.\nWritten: {target}, its rows in another order, "
         f"and {find_place(target)}, which readers need.\nOther columns are as they were: where one tells "
         f"{column.name}, nothing hides it. {path.name} still has the true values."
     )

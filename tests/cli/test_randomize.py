@@ -37,6 +37,10 @@ def test_a_run_on_randomised_answers_has_one_event_and_no_raw_gap(call: Call, tm
         low, high = record["metrics_private"]["demographic_parity_gap_interval"]
         assert low <= record["metrics_private"]["demographic_parity_gap"] <= high
         assert any("relationship = husband" in sentence for sentence in record["assumptions"])
+    key = records[0]["key"]
+    for form in ("csv", "md", "html"):
+        call("export", key, "--format", form, "--out", str(tmp_path / form))
+        assert "computed on protected data without noise" not in (tmp_path / form).read_text(), form
     said = call(*own, *TRAIN, "--seed", "0")
     told = " ".join(said.out.split())
     assert "From randomised answers alone" in told and not re.search(r"\braw\b", told.lower()), told
@@ -207,6 +211,11 @@ def test_rows_that_were_flipped_on_devices_of_their_own_are_one_table(call: Call
     (tmp_path / "1" / "own1.randomized.csv.toml").unlink()
     said = call(*own_rows, *TRAIN)
     assert said.code == 2 and "their notes on randomised answers differ" in said.err
+
+
+def test_an_answer_that_may_be_false_is_not_said_to_be_true_for_certain(call: Call, tmp_path: Path) -> None:
+    said = flip(call, write_people(tmp_path / "people.csv", 10), "--epsilon", "20")
+    assert "true with a chance of 99.99 %" in said.out and "100" not in said.out
 
 
 def write_visits(path: Path, people: int) -> Path:
