@@ -71,7 +71,8 @@ class _Table:
 def randomize(asked: Asked, out: Path, *, again: bool, randomness: Randomness) -> Note:
     """Write the table with `asked`'s column flipped to `out`, the note on it beside that, and return the note.
 
-    The note stands before the table does: a value that may have left is never flipped once more unnoticed.
+    Where `out` is in another folder, a copy of the note is left beside the table that was read. The note stands before
+    the new table does: a value that may have left is never flipped once more unnoticed.
 
     Raises:
         BadInput: the table cannot be read or written, a cell is none of the values, the table holds answers already,

@@ -81,7 +81,7 @@ def show_groups(dataset: Dataset, spec: DataSpec) -> None:
 def show_answers(dataset: Dataset, answers: Column) -> None:
     """Draw what randomised answers tell of each group: estimates, for nobody's group is known."""
     st.header(f"Groups of {plain(dataset.sensitive)}, by randomised answers", anchor=False)
-    spent = format_spent(answers)
+    spent = plain(format_spent(answers))
     st.caption(f"Answers have ε = {spent}. Sizes and rates are estimates; nobody's group is known.")
     told = measure_answers(dataset, dataset.y)
     bars = GroupRates(f"Truly {dataset.label_names[1]}", "ink", told["groups"])
