@@ -31,6 +31,7 @@ from fairpriv_core.records.model import Model
 from fairpriv_core.records.onnx_file import write_onnx
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.release import Kind
+from fairpriv_core.records.source import find_answers
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.text import write_lines
 
@@ -193,8 +194,12 @@ def _export_run(key: str, form: str) -> str:
 
 
 def curves_to_csv(store: RunStore, key: str) -> str:
-    """Return a run's curves as CSV (step, name, value), under a line that says that they are raw."""
+    """Return a run's curves as CSV (step, name, value), under a line that says that they are raw.
+
+    Beside randomised answers nobody's group is known, so that none is, and there is no such line.
+    """
     buffer = io.StringIO()
-    buffer.write(f"# {RAW}\n")
+    if find_answers(store.glance(key).config["data"]) is None:
+        buffer.write(f"# {RAW}\n")
     write_lines(buffer, ("step", "name", "value"), store.metrics(key))
     return buffer.getvalue()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +22,20 @@ _VALUES = (
     "All that the column may hold, such as female,male or female,male,missing. They are not read from the rows. "
     "Default: none, they are needed."
 )
+_PERSON = "The column that says whose a row is: all rows of one person have one answer. Default: each row has its own."
 
 
 @click.command("randomize")
 @click.argument("file", metavar="FILE")
 @click.option("--column", metavar="NAME", required=True, help="The column to flip, the sensitive attribute.")
-@click.option("--epsilon", metavar="NUMBER", type=float, required=True, help="Of each person's answer, > 0.")
+@click.option("--epsilon", metavar="NUMBER", type=float, required=True, help="Of each answer, > 0.")
 @click.option("--values", metavar="VALUE,VALUE", default="", show_default=False, help=_VALUES)
+@click.option("--person", metavar="NAME", default="", show_default=False, help=_PERSON)
 @click.option("--again", is_flag=True, help="Flip once more what was flipped already; the note states the sum.")
 @click.option("--out", metavar="FILE", help="Where to write the table. Default: FILE with .randomized before its end.")
 @options.json
 def randomize_command(file: str, out: str | None, again: bool, as_json: bool, **given: Any) -> None:
-    """Flip each value of one column once, by randomised response; the true values are in nothing that is written.
+    """Flip each row's value of one column, or each person's; the true values are in nothing that is written.
 
     FILE is a CSV of one row or many. Whoever has the new table and its note trains on it with one_release_local.
     """
@@ -40,7 +43,7 @@ def randomize_command(file: str, out: str | None, again: bool, as_json: bool, **
     path = read_path(file)
     target = path.with_name(f"{path.stem}.randomized.csv") if out is None else read_path(out, field="out")
     values = tuple(value.strip() for value in next(csv.reader([given["values"]], skipinitialspace=True), []))
-    asked = Asked(path, given["column"].strip(), values, given["epsilon"])
+    asked = Asked(path, given["column"].strip(), values, given["epsilon"], given["person"].strip())
     note = randomize(asked, target, again=again, randomness=Randomness.fresh())
     print_answer(_answer(note, path, target), as_json)
 
@@ -54,15 +57,17 @@ def _answer(note: Note, path: Path, target: Path) -> Answer:
         "out": str(target),
         "note": str(find_place(target)),
         "column": column.name,
+        "person": note.person or None,
         "values": list(column.categories),
         "epsilon": epsilon,
         "epsilon_together": together,
         "truthful": truthful,
     }
+    sure = percent_text(math.floor(1e4 * truthful) / 1e4)  # 100 % would be said of what may be false
     text = (
-        f"{column.name} is flipped once with ε = {short_epsilon_text(epsilon)}{more}: an answer is true with a chance "
-        f"of {percent_text(truthful)}.\nWritten: {target}, its rows in another order, and {find_place(target)}, which "
-        f"readers need.\nOther columns are as they were: where one tells {column.name}, nothing hides it. "
-        f"{path.name} still has the true values."
+        f"{column.name} of each {note.person or 'row'} is flipped once with ε = {short_epsilon_text(epsilon)}{more}: "
+        f"an answer is true with a chance of {sure}.\nWritten: {target}, its rows in another order, "
+        f"and {find_place(target)}, which readers need.\nOther columns are as they were: where one tells "
+        f"{column.name}, nothing hides it. {path.name} still has the true values."
     )
     return Answer(document, text)

@@ -12,7 +12,7 @@ from fairpriv_core.data.download import hash_file
 from fairpriv_core.data.guess import declare, guess_column, list_values, measure
 from fairpriv_core.data.own_images import attach_images
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.randomized import check_asked, mark_answers
+from fairpriv_core.data.randomized import check_asked, check_people, find_randomized, mark_answers
 from fairpriv_core.data.roles import Attribute, list_meant, parse_label, parse_sensitive
 from fairpriv_core.data.schema import Declared, RawTable
 from fairpriv_core.data.table_schema import (
@@ -28,7 +28,7 @@ from fairpriv_core.files.faults import check_several
 from fairpriv_core.files.forms import UNSTATED
 from fairpriv_core.files.read import Reading, read_table
 from fairpriv_core.files.spelling import suggest_merges, suggest_missing
-from fairpriv_core.files.table import Cells, Table, find_missing, to_codes
+from fairpriv_core.files.table import Cells, Table, find_missing, match_values, to_codes
 
 _FORM = "the number of rows, and the file's encoding, separator, decimal sign, sheet and header line"
 _LEARNED = (
@@ -86,7 +86,7 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
         declared,
         hash_file(path),
         (*reading.odd, *(_warn(reading, said) if is_guessed(schema) else ())),
-        unit=None if spec.person is None else _number_people(spec.person, reading.table),
+        unit=None if spec.person is None else _number_people(spec.person, reading.table, find_randomized(schema)),
         unit_name=spec.person or "",
         left_out={**_tell_left_out(said, schema, table), **reading.unused},
         remarks=(*reading.tell([*features, *compared], lacking=compared), *_suggest(compared)),
@@ -200,13 +200,19 @@ def _suggest(compared: Mapping[str, Column]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _number_people(person: str, table: Table) -> np.ndarray:
-    """Return whose each row is, (n,) int64; -1 where that is missing. BadInput where the column is not there."""
+def _number_people(person: str, table: Table, answers: Column | None) -> np.ndarray:
+    """Return whose each row is, (n,) int64; -1 where that is missing.
+
+    BadInput where the column is not there, or a person gave several randomised `answers`.
+    """
     if person not in table:
         raise BadInput(f"unknown column '{person}' in person; choose from {', '.join(table)}.", field="person")
     coded = to_codes(table[person])
     assert coded is not None
-    return coded.codes.astype(np.int64)
+    unit = coded.codes.astype(np.int64)
+    if answers is not None and answers.name in table:
+        check_people(answers, match_values(table[answers.name], answers.categories, {}), unit, person=person)
+    return unit
 
 
 def _warn(reading: Reading, said: Mapping[str, Column]) -> tuple[str, ...]:

@@ -7,10 +7,13 @@ nothing of the true values.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from fairpriv_core.data.download import hash_file
 from fairpriv_core.data.roles import Attribute
@@ -22,14 +25,15 @@ from fairpriv_core.plain import read_toml, write_toml
 from fairpriv_core.text import count_text, short_epsilon_text
 
 _HEAD = """\
-# A schema: each value of the column below was flipped once, by k-ary randomised response, before {name} was written.
-# `categories` are all that it may have, `randomized` the epsilon of each answer that these people gave, of which {name}
-# has the last. `table` is the SHA-256 of {name}, `others` that of its other columns, in whatever order its rows are.
+# A schema: the column below was flipped for each {owner}, by k-ary randomised response, before {name} was written.
+# `categories` are all that it may have, `randomized` the epsilon of each answer that was given, of which {name}
+# has the last. `table` is the SHA-256 of {name}, `others` that of its other columns, in whatever order its rows are,
+# `earlier` those of the files with earlier answers.
 """
 _ASSUMED = (
-    "Everybody's {name} was answered by randomised response with ε = {epsilon}{before} before it was read: an answer "
-    "is drawn once, by noise that nobody else knows. Other columns are as they were and taken as public: where one "
-    "tells {name} (relationship = husband tells sex), nothing hides it."
+    "The {name} of each {owner} was answered by randomised response with ε = {epsilon} before it was "
+    "read: an answer is drawn once, by noise that nobody else knows. Other columns are as they were and taken as "
+    "public: where one tells {name} (relationship = husband tells sex), nothing hides it."
 )
 _ENDING = ".toml"
 
@@ -38,19 +42,30 @@ _ENDING = ".toml"
 class Note:
     """What the schema beside a file says of its `column` of randomised answers; "" for what it does not seal.
 
-    `table` is the digest of the file, `others` that of its other columns.
+    `table` is the digest of the file, `others` that of its other columns. Rows alike in the column `person` have one
+    answer together; where it is "", each row has its own. `earlier` has the digests of the files with earlier answers.
     """
 
     column: Column
     table: str = ""
     others: str = ""
+    person: str = ""
+    earlier: tuple[str, ...] = ()
+
+    def count_answers(self) -> Counter[tuple[str, float]]:
+        """Return how often each answer was given, by the digest of the file that has it and its epsilon."""
+        epsilons = self.column.randomized
+        unnamed = len(epsilons) - 1 - len(self.earlier)  # as whoever wrote the note by hand leaves them
+        named = (*self.earlier, *(f"{at} before {self.table}" for at in range(unnamed)), self.table)
+        return Counter(zip(named, epsilons, strict=False))
 
     def to_toml(self, name: str) -> str:
         """Return the text of the note beside a file called `name`."""
         said = {"role": "sensitive", "type": self.column.type, **write_column(self.column)}
-        sealed = {"table": self.table, "others": self.others}
+        digests = {"table": self.table, "others": self.others, "earlier": list(self.earlier)}
+        sealed = {name: said for name, said in {**digests, "person": self.person}.items() if said}
         stated = {"others": UNSAID.others, "sealed": sealed, "columns": {self.column.name: said}}
-        return _HEAD.format(name=name) + write_toml(stated)
+        return _HEAD.format(name=name, owner="person" if self.person else "row") + write_toml(stated)
 
 
 def declare_answers(name: str, values: Sequence[str], epsilons: Sequence[float]) -> Column:
@@ -89,7 +104,7 @@ def list_notes(folder: Path) -> list[Note]:
 def _read(place: Path) -> Note | None:
     text = read_text(str(place), field="schema", what="the note")
     column, sealed = find_randomized(read_schema_file(text)), read_toml(text).get("sealed", {})
-    return None if column is None else Note(column, **sealed)
+    return None if column is None else Note(column, **{**sealed, "earlier": tuple(sealed.get("earlier", ()))})
 
 
 def seal_others(column: str, rows: Sequence[Sequence[str]]) -> str:
@@ -152,12 +167,32 @@ def find_randomized(schema: TableSchema | None) -> Column | None:
     return found[0] if found else None
 
 
-def assume_answered(column: Column) -> str:
-    """Return what an epsilon on randomised answers takes as given."""
+def assume_answered(column: Column, owner: str) -> str:
+    """Return what an epsilon on randomised answers takes as given, one for each `owner`, such as "row"."""
+    return _ASSUMED.format(name=column.name, owner=owner, epsilon=format_spent(column))
+
+
+def format_spent(column: Column) -> str:
+    """Return the epsilon of the last answers, and of all together where there are earlier ones."""
     last, earlier = short_epsilon_text(column.randomized[-1]), len(column.randomized) - 1
     together = short_epsilon_text(sum(column.randomized))
-    before = f" (with {count_text(earlier, 'earlier answer')}, ε = {together})" if earlier else ""
-    return _ASSUMED.format(name=column.name, epsilon=last, before=before)
+    return last + (f" (with {count_text(earlier, 'earlier answer')}, ε = {together})" if earlier else "")
+
+
+def check_people(column: Column, answer: np.ndarray, unit: np.ndarray, *, person: str) -> None:
+    """Raise BadInput where a person gave several answers (n,), `unit` (n,) saying whose a row is, -1 for nobody's.
+
+    Answers of one person are independent, so that together they tell more than their epsilon.
+    """
+    named = unit >= 0
+    owner, answer = unit[named], answer[named]
+    _, first, place = np.unique(owner, return_index=True, return_inverse=True)
+    if (answer[first][place] != answer).any():
+        raise BadInput(
+            f"rows of one {person} have different answers of '{column.name}', which tell more than ε says; flip it "
+            f"anew with fairpriv randomize --person {person}, or leave person out.",
+            field="person",
+        )
 
 
 def check_asked(schema: TableSchema | None, *, label: str, sensitive: Sequence[Attribute]) -> None:

@@ -255,7 +255,7 @@ def _assume(
     cut = f"Where {plan.label.name} is cut into the two labels ({'; '.join(plan.label.categories)}) is taken as public."
     labels = () if plan.label_edge is None else (cut,)
     answers = raw_table.declared.answers
-    answered = () if answers is None else (assume_answered(answers),)
+    answered = () if answers is None else (assume_answered(answers, spec.person or "row"),)
     listed = _assume_groups(spec, plan, learned=raw_table.declared.learned and answers is None)
     owner = f"{raw_table.unit_name}, {'who' if raw_table.pixels is None else 'which'} has"
     most = 0 if unit is None else int(np.unique(unit, return_counts=True)[1].max())

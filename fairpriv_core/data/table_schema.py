@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 from fairpriv_core import checks
 from fairpriv_core.data.roles import MOST_GROUPS, Attribute, list_meant
 from fairpriv_core.errors import BadInput
-from fairpriv_core.files.column import LISTS, OF_CELLS, ROLES, SEEMING, TYPES, Column
+from fairpriv_core.files.column import EPSILON_OF_ANSWER, LISTS, OF_CELLS, ROLES, SEEMING, TYPES, Column
 from fairpriv_core.files.dates import ORDERS, PARTS, read_date
 from fairpriv_core.files.forms import UNSTATED, Stated, read_stated
 from fairpriv_core.files.growing import MOST_VALUES
@@ -328,10 +328,12 @@ def _read_schema(raw: Mapping[str, Any]) -> TableSchema:
 
 
 def _check_sealed(said: Any) -> None:
-    """Raise BadInput unless these are the digests by which a note on randomised answers knows its file."""
-    if not isinstance(said, Mapping) or not all(isinstance(each, str) for each in said.values()):
-        raise BadInput(f"sealed in the schema must be a table of digests, got {said}.", field="schema")
-    checks.known_names("key of sealed in the schema", tuple(said), ("table", "others"))
+    """Raise BadInput unless these are what a note on randomised answers says of its file and of earlier ones."""
+    listed = list(said.values()) if isinstance(said, Mapping) else [None]
+    texts = [text for each in listed for text in (each if isinstance(each, list) else [each])]
+    if not isinstance(said, Mapping) or not all(isinstance(text, str) for text in texts):
+        raise BadInput(f"sealed in the schema must be a table of texts, got {said}.", field="schema")
+    checks.known_names("key of sealed in the schema", tuple(said), ("table", "others", "person", "earlier"))
 
 
 def _read_payment(said: Any, source: str) -> Payment | None:
@@ -447,9 +449,10 @@ def _read_rising(name: str, key: str, value: Any) -> tuple[float, ...]:
 
 
 def _read_epsilons(name: str, value: Any) -> tuple[float, ...]:
-    if isinstance(value, list | tuple) and all(_is_finite(each) and each > 0 for each in value):
+    low, high = EPSILON_OF_ANSWER
+    if isinstance(value, list | tuple) and all(_is_finite(each) and low <= each <= high for each in value):
         return tuple(map(float, value))
-    raise _refuse(name, "randomized", "the epsilon of each answer, such as [1.0]", value)
+    raise _refuse(name, "randomized", f"the epsilon of each answer, from {low:g} to {high:g}, such as [1.0]", value)
 
 
 def _is_finite(value: Any) -> TypeGuard[float]:

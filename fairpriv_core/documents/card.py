@@ -67,7 +67,7 @@ def write_cards(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
 
 def _write_card(chosen: Chosen[Kind], audience: Audience) -> Document:
     head, *sections = build_card(chosen, paid=audience == "policy")
-    return Document(head.title, audience, tuple(sections), find_origin([chosen.first.config["data"]]).published)
+    return Document(head.title, audience, tuple(sections), find_origin([chosen.first.config["data"]]))
 
 
 def _build_numbers(chosen: Chosen[Kind], *, paid: bool) -> tuple[Part, ...]:

@@ -397,7 +397,7 @@ def _show(value: Any) -> Cell:
 def build_document(chosen: Sequence[Chosen[Kind]], beside: ReportData, audience: Audience) -> Document:
     """Return the report on the chosen runs; they and what stands `beside` them are as `audience` may see it."""
     shown = _build_analyst if audience == "analyst" else _build_policy
-    return Document(_name(chosen), audience, shown(chosen, beside), find_origin(map(_ask, chosen)).published)
+    return Document(_name(chosen), audience, shown(chosen, beside), find_origin(map(_ask, chosen)))
 
 
 def _ask(each: Chosen[Kind]) -> DataJson:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fairpriv_core.facts.run_facts import Audience
 from fairpriv_core.figures.figure import FigureData
-from fairpriv_core.figures.origin import OF_OWN, PUBLIC, Origin, format_public_data
+from fairpriv_core.figures.origin import ALL_RAW, OF_OWN, PUBLIC, Origin
 
 AUDIENCES: tuple[Audience, ...] = ("analyst", "policy")
 NOTICES: dict[Audience, str] = {
@@ -75,7 +75,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A report before it is written; `published` names its data by title where everybody has all of its rows.
+    """A report before it is written; `origin` is that of exact numbers of its runs.
 
     Raises:
         ValueError: a raw figure or table in a report for policy.
@@ -84,7 +84,7 @@ class Document:
     title: str
     audience: Audience
     sections: tuple[Section, ...]
-    published: tuple[str, ...] = ()
+    origin: Origin = ALL_RAW
 
     def __post_init__(self) -> None:
         """Refuse what the audience may not see: whatever made it, it leaves by no form."""
@@ -95,8 +95,11 @@ class Document:
     @property
     def notice(self) -> str:
         """What stands at the top: for whom the report is."""
-        if self.published and self.audience == "analyst":
-            return f"For the analyst. {format_public_data(self.published)}{OF_OWN}"
+        if self.origin.kind == "public" and self.audience == "analyst":
+            told = (
+                f"{self.origin.text}{OF_OWN}" if self.origin.published else "Gaps are told by randomised answers alone."
+            )
+            return f"For the analyst. {told}"
         return NOTICES[self.audience]
 
     @property

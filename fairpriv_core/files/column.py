@@ -17,6 +17,8 @@ SEEMING = ""
 OF_CELLS = ("spellings", "missing_words", "decimal")
 NUMBERS = ("number", "whole number")
 LISTS = ("category", "code")
+#: the least and the most that a randomised answer's epsilon may be
+EPSILON_OF_ANSWER = (0.001, 100.0)
 
 
 @dataclass(frozen=True)

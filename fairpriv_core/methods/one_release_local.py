@@ -15,6 +15,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import EPSILON_OF_ANSWER
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter
 from fairpriv_core.methods.shared.answer_estimate import read_answers
@@ -25,7 +26,7 @@ from fairpriv_core.notions.notion import Notion
 from fairpriv_core.text import short_epsilon_text
 
 _MOST_OFF = 0.1  # of a difference of two rates, one standard deviation
-_DEVICES = "Each person's own device flips the sensitive attribute once; where a file holds the truth, it is simulated."
+_DEVICES = "Each answer is drawn once, on a person's own device; where a file holds the truth, that is simulated."
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,9 @@ class OneReleaseLocal(Answered, FitsAlone):
 
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
         """Return a copy whose answers are epsilon-differentially private with δ = 0, whatever `delta` allows."""
-        return self if self.response_epsilon is not None else replace(self, response_epsilon=epsilon)
+        if self.response_epsilon is not None:
+            return self
+        return replace(self, response_epsilon=min(epsilon, EPSILON_OF_ANSWER[1]))
 
     def require_possible(self, notion: Notion, *, n_train: int, groups: int) -> None:
         """Raise BadInput where flips hide by far more than a gap, on average over groups of one size."""

@@ -42,7 +42,8 @@ STATEMENT = (
 _ANSWERED = (
     "From randomised answers alone, within epsilon: each counts so that flips cancel on average. Intervals hold for "
     "the population with about 95 % chance each: they cover the flips and the sampling of the test rows. Of a group "
-    "with too few rows for its flips nothing is shown."
+    "with too few rows for its flips nothing is shown; where its size is near that limit, an interval that is shown "
+    "may hold with 85 % chance alone."
 )
 
 

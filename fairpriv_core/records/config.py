@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
@@ -185,9 +186,10 @@ def read_epsilon(
     budget = None if value is None else _number("epsilon", value)
     if answers is not None and method.info.threat_model is not None:
         spent = sum(answers.randomized)
-        if budget is not None and budget < spent:
+        if budget is not None and budget < spent and not math.isclose(budget, spent):  # 0.1 + 0.2 > 0.3
             raise BadInput(
-                f"epsilon must be {spent:g} or more, or left out: the answers of '{answers.name}' have spent that.",
+                f"epsilon must be {spent:g} or more, or left out, got {budget:g}: the answers of '{answers.name}' have "
+                "spent that.",
                 field="epsilon",
             )
         budget = spent

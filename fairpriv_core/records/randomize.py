@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.randomized import Note, declare_answers, find_place, list_notes, read_note, seal_others
 from fairpriv_core.data.roles import MOST_GROUPS
 from fairpriv_core.errors import BadInput
+from fairpriv_core.files.column import EPSILON_OF_ANSWER
 from fairpriv_core.files.notations import write_lines
 from fairpriv_core.files.several import BLANKS, SEPARATORS
 from fairpriv_core.files.spelling import MISSING, Spellings, canonical, spell
@@ -33,15 +35,22 @@ _PURPOSE = "column"
 
 @dataclass(frozen=True)
 class Asked:
-    """Which column of the table at `path` is to be flipped, its values, and the epsilon of each person's answer."""
+    """Which column of the table at `path` is to be flipped, its values, and the epsilon of each answer.
+
+    Rows alike in the column `person` have one answer together; where it is "", each row has its own.
+    """
 
     path: Path
     column: str
     values: tuple[str, ...]
     epsilon: float
+    person: str = ""
 
     def __post_init__(self) -> None:
         checks.positive(epsilon=self.epsilon)
+        low, high = EPSILON_OF_ANSWER
+        if not low <= self.epsilon <= high:
+            raise BadInput(f"epsilon must be from {low:g} to {high:g}, got {self.epsilon:g}.", field="epsilon")
         if len(self.values) < 2 or len({canonical(value) for value in self.values}) < len(self.values):
             raise BadInput(
                 "values must be two values or more that the column may have, all different, such as female,male; they "
@@ -56,23 +65,26 @@ class _Table:
     header: list[str]
     rows: list[list[str]]
     place: int
+    owner: np.ndarray
 
 
 def randomize(asked: Asked, out: Path, *, again: bool, randomness: Randomness) -> Note:
     """Write the table with `asked`'s column flipped to `out`, the note on it beside that, and return the note.
 
-    The note stands before the table does: a value that may have left is never flipped once more unnoticed.
+    Where `out` is in another folder, a copy of the note is left beside the table that was read. The note stands before
+    the new table does: a value that may have left is never flipped once more unnoticed.
 
     Raises:
         BadInput: the table cannot be read or written, a cell is none of the values, the table holds answers already,
             or its column was flipped before and that is not to be done `again`.
     """
-    _check_places(asked.path, out, again=again)
+    _check_places(asked, out)
     table = _read(asked)
     truth = _match(asked, table)
     others = [[*row[: table.place], *row[table.place + 1 :]] for row in table.rows]
     sealed = seal_others(asked.column, others)
-    spent = _find_spent(asked, out, sealed, alone=len(table.header) == 1)
+    alone = len(table.header) == 1
+    earlier, spent = _find_spent(asked, out, sealed, alone=alone)
     if spent and not again:
         raise BadInput(
             f"column '{asked.column}' of these people was flipped already, with ε = {sum(spent):g}; use that file. "
@@ -80,22 +92,41 @@ def randomize(asked: Asked, out: Path, *, again: bool, randomness: Randomness) -
             field="file",
         )
     k, mechanism = len(asked.values), Mechanism(randomness)
-    answers = mechanism.randomized_response(truth, k=k, epsilon=asked.epsilon, purpose=_PURPOSE, index=0)
+    first = _find_first(asked, table.owner, truth)
+    drawn = mechanism.randomized_response(truth[first], k=k, epsilon=asked.epsilon, purpose=_PURPOSE, index=0)
+    answers = drawn[table.owner]
     order = randomness.stream("order of rows").permutation(len(answers))
     content = _write(table, [asked.values[answer] for answer in answers], order)
     column = declare_answers(asked.column, asked.values, (*spent, asked.epsilon))
-    note = Note(column, table=hashlib.sha256(content).hexdigest(), others=sealed)
-    try:
-        find_place(out).write_text(note.to_toml(out.name), encoding="utf-8")
-        out.write_bytes(content)
-    except OSError as error:
-        raise BadInput(f"out cannot be written: {out} ({error.strerror}).", field="out") from error
+    note = Note(column, table=hashlib.sha256(content).hexdigest(), others=sealed, person=asked.person, earlier=earlier)
+    far = not alone and out.resolve().parent != asked.path.resolve().parent
+    _write_files(out, content, note, copy=_find_copy(asked.path, sealed) if far else None)
     return note
 
 
-def _check_places(path: Path, out: Path, *, again: bool) -> None:
-    if read_note(path) is not None:
+def _find_copy(path: Path, sealed: str) -> Path:
+    """Return where a copy of the note is left beside the table at `path`: the next call finds it whatever its `out`."""
+    return path.with_name(f"{path.name}.{sealed[:12]}.toml")
+
+
+def _write_files(out: Path, content: bytes, note: Note, *, copy: Path | None) -> None:
+    try:
+        for place in (find_place(out), *([] if copy is None else [copy])):
+            place.write_text(note.to_toml(out.name), encoding="utf-8")
+        out.write_bytes(content)
+    except OSError as error:
+        raise BadInput(f"{error.filename} cannot be written ({error.strerror}).", field="out") from error
+
+
+def _check_places(asked: Asked, out: Path) -> None:
+    path, note = asked.path, read_note(asked.path)
+    if note is not None and note.column.name == asked.column:
         raise BadInput(f"{path.name} holds answers already: to flip them again hides no more; use it.", field="file")
+    if note is not None:
+        raise BadInput(
+            f"{path.name} holds answers of '{note.column.name}' already; a table can hold those of one column.",
+            field="column",
+        )
     if out.resolve() == path.resolve():
         raise BadInput(f"out must be another file than {path.name}, which has the true values.", field="out")
     taken = out.exists() or find_place(out).exists()
@@ -123,11 +154,36 @@ def _read(asked: Asked) -> _Table:
     if len(header) == 1:  # an empty line is a row whose one cell is empty
         rows = [row or [""] for row in read[read.index(header) + 1 :]]
     header = [column.strip() for column in header]
-    if header.count(asked.column) != 1:
-        raise BadInput(f"the first line of {name} must name a column '{asked.column}', once.", field="column")
+    for field, column in (("column", asked.column), *([("person", asked.person)] if asked.person else [])):
+        if header.count(column) != 1:
+            raise BadInput(f"the first line of {name} must name a column '{column}', once.", field=field)
     if not rows or any(len(row) != len(header) for row in rows):
         raise BadInput(f"{name} needs rows that have as many cells as it has columns, {len(header)}.", field="file")
-    return _Table(header, rows, header.index(asked.column))
+    return _Table(header, rows, header.index(asked.column), _number_owners(asked, header, rows))
+
+
+def _number_owners(asked: Asked, header: list[str], rows: list[list[str]]) -> np.ndarray:
+    """Return whose answer each row has, (n,): a number for each person, or each row where `person` is not asked for."""
+    if not asked.person:
+        return np.arange(len(rows))
+    if asked.person == asked.column:
+        raise BadInput(f"person must be another column than '{asked.column}', which is flipped.", field="person")
+    named = [spell(row[header.index(asked.person)]) for row in rows]
+    if set(named).intersection(MISSING):
+        raise BadInput(f"each row needs a value of '{asked.person}': it says whose the row is.", field="person")
+    owner: np.ndarray = np.unique(named, return_inverse=True)[1]
+    return owner
+
+
+def _find_first(asked: Asked, owner: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return a row of each owner; BadInput where rows of one have different values."""
+    _, first = np.unique(owner, return_index=True)
+    if (truth[first][owner] != truth).any():
+        raise BadInput(
+            f"rows of one {asked.person} have different values of '{asked.column}'; give each {asked.person} one.",
+            field="person",
+        )
+    return first
 
 
 def _match(asked: Asked, table: _Table) -> np.ndarray:
@@ -146,18 +202,25 @@ def _match(asked: Asked, table: _Table) -> np.ndarray:
     return places
 
 
-def _find_spent(asked: Asked, out: Path, sealed: str, *, alone: bool) -> tuple[float, ...]:
-    """Return the epsilons of answers that were given before of the column of these people; () for none.
+def _find_spent(asked: Asked, out: Path, sealed: str, *, alone: bool) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """Return the files and epsilons of all answers that were given before of the column of these people.
 
-    Notes beside the table and beside `out` are looked at. Where the column is `alone` in its table nothing else tells
-    whose the rows are, so that only the note of `out` counts.
+    Notes beside the table and beside `out` are looked at; those on files that are the same count once. Where the column
+    is `alone` in its table nothing else tells whose the rows are, so that only the note of `out` counts.
+    BadInput where `out` has the answers of another table, which would be lost.
     """
     own = read_note(out)
     folders = {asked.path.resolve().parent, out.resolve().parent}
     notes = [] if alone else [note for folder in folders for note in list_notes(folder)]
-    like = [note for note in notes if (note.column.name, note.others) == (asked.column, sealed)]
-    known = [note.column.randomized for note in (*like, *([] if own is None else [own]))]
-    return max(known, key=sum, default=())
+    about = (asked.column, sealed)
+    if own is not None and (own.column.name, own.others) != about:
+        raise BadInput(f"out must be a new file: {out.name} has answers of another table or column.", field="out")
+    known: Counter[tuple[str, float]] = Counter()
+    for note in (*notes, *([] if own is None else [own])):
+        if (note.column.name, note.others) == about:
+            known |= note.count_answers()
+    given = list(known.elements())
+    return tuple(table for table, _ in given), tuple(epsilon for _, epsilon in given)
 
 
 def _write(table: _Table, answers: Sequence[str], order: np.ndarray) -> bytes:

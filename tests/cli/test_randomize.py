@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import tomllib
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.commands import Call
-from tests.randomized import write_people
+from tests.randomized import HEADER, draw_people, write_people
 
 TRAIN = ("--notion", "demographic_parity", "--method", "one_release_local", "--set", "learner=linear")
 
@@ -36,6 +37,10 @@ def test_a_run_on_randomised_answers_has_one_event_and_no_raw_gap(call: Call, tm
         low, high = record["metrics_private"]["demographic_parity_gap_interval"]
         assert low <= record["metrics_private"]["demographic_parity_gap"] <= high
         assert any("relationship = husband" in sentence for sentence in record["assumptions"])
+    key = records[0]["key"]
+    for form in ("csv", "md", "html"):
+        call("export", key, "--format", form, "--out", str(tmp_path / form))
+        assert "computed on protected data without noise" not in (tmp_path / form).read_text(), form
     said = call(*own, *TRAIN, "--seed", "0")
     told = " ".join(said.out.split())
     assert "From randomised answers alone" in told and not re.search(r"\braw\b", told.lower()), told
@@ -84,6 +89,52 @@ def test_a_second_flip_is_refused_and_again_states_the_sum(call: Call, tmp_path:
     assert said.code == 2 and "holds answers already" in said.err, "to flip answers hides no more"
 
 
+def test_answers_in_several_folders_add_up_and_copies_count_once(call: Call, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a", "b", "c")]
+    for folder in folders:
+        folder.mkdir()
+    people = write_people(folders[0] / "people.csv", 50)
+    flip(call, people, "--out", str(folders[1] / "x.csv"))
+    said = call("randomize", str(people), "--column", "sex", "--values", "female,male", "--epsilon", "2")
+    assert said.code == 2 and "flipped already, with ε = 2" in said.err, "a copy of the note is beside the table"
+    for place in (folders[1] / "x.csv", folders[1] / "x.csv.toml"):
+        (folders[0] / place.name).write_bytes(place.read_bytes())
+    elsewhere = folders[2] / "people.csv"
+    elsewhere.write_bytes(people.read_bytes())
+    flip(call, elsewhere)
+    said = flip(call, people, "--again", "--json", "--out", str(folders[2] / "y.csv"))
+    assert said.json["epsilon_together"] == 6.0, "once in x, once in people.randomized.csv, and now"
+    assert tomllib.loads((folders[2] / "y.csv.toml").read_text())["columns"]["sex"]["randomized"] == [2.0, 2.0, 2.0]
+    said = flip(call, people, "--again", "--json", "--out", str(folders[1] / "z.csv"))
+    assert said.json["epsilon_together"] == 8.0
+
+
+def test_one_person_who_is_asked_again_has_each_answer_counted(call: Call, tmp_path: Path) -> None:
+    """Files of one row are the same where its answers are."""
+    people = write_people(tmp_path / "people.csv", 1)
+    flip(call, people, "--epsilon", "50")
+    for asked in (2, 3, 4):
+        said = flip(call, people, "--epsilon", "50", "--again", "--json", "--out", str(tmp_path / f"{asked}.csv"))
+        assert said.json["epsilon_together"] == 50.0 * asked
+
+
+def test_out_that_has_other_answers_is_refused_as_what_it_is(call: Call, tmp_path: Path) -> None:
+    people = write_people(tmp_path / "people.csv", 50)
+    flip(call, people)
+    kept = (tmp_path / "people.randomized.csv").read_bytes()
+    town = ("--column", "town", "--values", "a,b,c", "--epsilon", "1")
+    said = call("randomize", str(people), *town)
+    assert said.code == 2 and "has answers of another table or column" in said.err
+    others = write_people(tmp_path / "others.csv", 50, seed=1)
+    sex = ("--column", "sex", "--values", "female,male", "--epsilon", "1")
+    said = call("randomize", str(others), *sex, "--again", "--out", str(tmp_path / "people.randomized.csv"))
+    assert said.code == 2 and "has answers of another table or column" in said.err
+    said = call("randomize", str(tmp_path / "people.randomized.csv"), *town, "--out", str(tmp_path / "more.csv"))
+    assert said.code == 2 and "holds answers of 'sex' already; a table can hold those of one column" in said.err
+    assert (tmp_path / "people.randomized.csv").read_bytes() == kept
+    assert call("randomize", str(people), *town, "--out", str(tmp_path / "towns.csv")).code == 0
+
+
 @pytest.mark.parametrize(
     ("cell", "sentence"),
     [
@@ -109,6 +160,8 @@ def test_a_value_that_is_not_declared_is_refused_and_not_repeated(
         (("--column", "age"), "must name a column 'age', once"),
         (("--values", "female"), "two values or more"),
         (("--epsilon", "0"), "epsilon must be a finite number > 0"),
+        (("--epsilon", "1000"), "epsilon must be from 0.001 to 100, got 1000"),
+        (("--epsilon", "1e-20"), "epsilon must be from 0.001 to 100, got 1e-20"),
         (("--values", ""), "are not read from the rows"),
         (("--out", "people.csv"), "out must be another file"),
     ],
@@ -122,7 +175,7 @@ def test_what_cannot_be_flipped_is_one_sentence(
     usual = ("--column", "sex", "--values", "female,male", "--epsilon", "1")
     said = call("randomize", "people.csv", *usual, *command)
     assert said.code == 2 and sentence in said.err and said.err.count("\n") == 1, said.err
-    assert people.read_bytes() == before
+    assert people.read_bytes() == before and list(tmp_path.glob("people*")) == [people]
 
 
 def test_a_file_whose_first_line_is_a_person_is_refused_without_a_word_of_it(call: Call, tmp_path: Path) -> None:
@@ -158,6 +211,71 @@ def test_rows_that_were_flipped_on_devices_of_their_own_are_one_table(call: Call
     (tmp_path / "1" / "own1.randomized.csv.toml").unlink()
     said = call(*own_rows, *TRAIN)
     assert said.code == 2 and "their notes on randomised answers differ" in said.err
+
+
+def test_an_answer_that_may_be_false_is_not_said_to_be_true_for_certain(call: Call, tmp_path: Path) -> None:
+    said = flip(call, write_people(tmp_path / "people.csv", 10), "--epsilon", "20")
+    assert "true with a chance of 99.99 %" in said.out and "100" not in said.out
+
+
+def write_visits(path: Path, people: int) -> Path:
+    """Write three rows of each person."""
+    lines = [line for at, line in enumerate(draw_people(people)) for line in [f"p{at},{line}"] * 3]
+    path.write_text("\n".join([f"pid,{HEADER}", *lines]) + "\n")
+    return path
+
+
+def test_a_person_of_several_rows_gives_one_answer(call: Call, tmp_path: Path) -> None:
+    flip(call, write_visits(tmp_path / "visits.csv", 4_000), "--person", "pid")
+    answers = tmp_path / "visits.randomized.csv"
+    given: dict[str, set[str]] = {}
+    for row in csv.DictReader(answers.read_text().splitlines()):
+        given.setdefault(row["pid"], set()).add(row["sex"])
+    assert {len(each) for each in given.values()} == {1}
+    train = ("train", "--file", str(answers), "--label", "paid", "--sensitive", "sex", *TRAIN, "--json")
+    trained = call(*train, "--person", "pid")
+    assert trained.code == 0, trained.err
+    record = trained.json
+    assert any(said.startswith("The sex of each pid was answered") for said in record["assumptions"])
+    assert any("protect all rows of one pid together" in said for said in record["assumptions"])
+
+
+def test_rows_that_were_flipped_one_by_one_protect_no_person(call: Call, tmp_path: Path) -> None:
+    said = flip(call, write_visits(tmp_path / "visits.csv", 4_000))
+    assert "sex of each row is flipped once" in said.out
+    train = (
+        "train",
+        "--file",
+        str(tmp_path / "visits.randomized.csv"),
+        "--label",
+        "paid",
+        "--sensitive",
+        "sex",
+        *TRAIN,
+    )
+    refused = call(*train, "--person", "pid")
+    assert refused.code == 2 and "rows of one pid have different answers of 'sex'" in refused.err, refused.err
+    assert call(*train, "--person", "pid", "--rows", "4000").code == 2, "rows that are left out are known too"
+    stated = call(*train, "--json").json["assumptions"]
+    assert any(each.startswith("The sex of each row was answered") for each in stated)
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ("1,female\n1,male", "rows of one pid have different values of 'sex'"),
+        ("1,female\n,male", "each row needs a value of 'pid'"),
+    ],
+)
+def test_people_whose_one_answer_cannot_be_drawn_are_refused(
+    call: Call, tmp_path: Path, rows: str, sentence: str
+) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text(f"pid,sex\n{rows}\n")
+    command = ("--column", "sex", "--values", "female,male", "--epsilon", "1", "--person", "pid")
+    said = call("randomize", str(path), *command)
+    assert said.code == 2 and sentence in said.err
+    assert [each.name for each in tmp_path.iterdir()] == ["visits.csv"]
 
 
 def test_a_column_alone_keeps_a_row_without_a_value(call: Call, tmp_path: Path) -> None:

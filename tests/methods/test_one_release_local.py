@@ -72,3 +72,9 @@ def test_what_answers_cannot_tell_is_refused_before_anybody_answers() -> None:
     method.require_possible(parity, n_train=1_000_000, groups=2)
     with pytest.raises(BadInput, match="takes tables, not images"):
         train(OneReleaseLocal(LINEAR, response_epsilon=2.0), [make_images(labels=2)], [RecordingMechanism(seed=1)])
+
+
+def test_a_budget_beyond_every_answer_is_met_by_the_largest() -> None:
+    method = OneReleaseLocal().calibrated(epsilon=1000.0, delta=1e-5, n_train=1000)
+    method.require_possible(notions()["demographic_parity"], n_train=1000, groups=2)
+    assert method.response_epsilon == 100.0

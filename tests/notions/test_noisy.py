@@ -10,7 +10,7 @@ import pytest
 
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import measure
-from fairpriv_core.notions.noisy import LEAST_DEVIATIONS, LEAST_ROWS, measure_noisy, noisy_interval
+from fairpriv_core.notions.noisy import LEAST_DEVIATIONS, LEAST_ROWS, Flips, measure_noisy, noisy_interval
 from fairpriv_core.notions.rates import count_cells
 from fairpriv_core.notions.scores import UNPAID
 from fairpriv_core.stats import wilson_interval
@@ -174,3 +174,22 @@ def test_an_interval_near_the_limit_holds_as_often_as_is_said(noise: float, size
     pairs = zip(numerator[shown].tolist(), denominator[shown].tolist(), strict=True)
     found = [noisy_interval(*pair, variances=(noise**2 * parts, noise**2 * whole)) for pair in pairs]
     assert np.mean([low <= rate <= high for low, high in found]) >= 0.76
+
+
+def test_near_the_limit_intervals_by_answers_hold_less_often_as_their_statement_says() -> None:
+    """Of a group of 0.85 of the size from which it is shown, over draws of people and flips in which it is."""
+    draw, n, k = np.random.default_rng(0), 4000, 2
+    flips = Flips(1.0 / (math.e + 1.0))
+    deviation = math.sqrt(n * flips.misreport * (1.0 - flips.misreport)) / (1.0 - k * flips.misreport)
+    share, rates, held = 0.85 * LEAST_DEVIATIONS * deviation / n, np.array([0.5, 0.1]), []
+    for _ in range(1200):
+        group = (draw.random(n) < share).astype(np.int64)
+        decided = (draw.random(n) < rates[group]).astype(np.int64)
+        answer = np.where(draw.random(n) < flips.misreport, 1 - group, group)
+        counts = flips.undo(count_cells(decided, draw.integers(2, size=n), answer, k, 2))
+        found = measure_noisy(counts, flips, ("many", "few"))
+        low, high = found["groups"][1]["positive_rate_interval"] or (None, None)
+        if low is not None:
+            held.append(low <= rates[1] <= high)
+    assert len(held) > 250 and 0.8 <= np.mean(held) <= 0.92
+    assert "near that limit, an interval that is shown may hold with 85 % chance alone" in found["statement"]

@@ -31,11 +31,13 @@ AFTER: tuple[tuple[str, dict[str, str]], ...] = (
 )
 
 
-def choose_answers(open_page: Open, folder: Path) -> AppTest:
-    """Upload a file of answers and its note on the page Data, and say what is predicted."""
+def choose_answers(open_page: Open, folder: Path, *, times: int = 1) -> AppTest:
+    """Upload a file of answers, given so many times, and its note on the page Data, and say what is predicted."""
     out = folder / "answers.csv"
     people = write_people(folder / "people.csv", 12_000)
-    randomize(Asked(people, "sex", ("female", "male"), 2.0), out, again=False, randomness=Randomness.replay(1))
+    for seed in range(times):
+        asked = Asked(people, "sex", ("female", "male"), 2.0)
+        randomize(asked, out, again=seed > 0, randomness=Randomness.replay(seed))
     page = upload(open_page("data", source="file"), out.read_bytes(), out.name)
     page.selectbox("label").set_value("paid").run()
     page.selectbox("positive").set_value("yes").run()
@@ -68,6 +70,12 @@ def test_a_file_with_its_note_is_trained_on_and_no_gap_is_raw(
     for name, address in AFTER:
         shown = whole(open_page(name, **{"run": keys[0], "runs": keys, **address}))
         assert not RAW.search(said(shown)), (name, said(shown))
+
+
+def test_the_page_data_states_earlier_answers_too(open_page: Open, tmp_path: Path) -> None:
+    told = said(choose_answers(open_page, tmp_path, times=2))
+    assert "Answers have ε = 2 (with 1 earlier answer, ε = 4)" in told
+    assert "from the randomised answers of all rows" in told and "the sampling of the test rows" not in told
 
 
 def train_launched() -> list[str]:

@@ -133,7 +133,7 @@ def test_answers_that_nobody_gave_are_refused(tmp_path: Path, cell: str) -> None
         load_dataset(spec)
 
 
-@pytest.mark.parametrize("said", ["[]", "[0.0]", '["1"]', "1.0", "[-1]"])
+@pytest.mark.parametrize("said", ["[]", "[0.0]", '["1"]', "1.0", "[-1]", "[1e-20]", "[1000.0]"])
 def test_an_epsilon_that_is_stated_must_be_one(said: str) -> None:
     text = f'{{"columns": {{"sex": {{"type": "category", "categories": ["f", "m"], "randomized": {said}}}}}}}'
     asked = {"data": {"file": "x.csv", "label": "paid", "sensitive": "sex", "schema": text}, "method": "none"}
@@ -165,6 +165,16 @@ def test_gaps_by_answers_are_unbiased_and_their_intervals_hold(tmp_path: Path, k
         told.append(found["groups"][-1]["positive_rate"] - found["groups"][0]["positive_rate"])
     assert np.mean(held) >= 0.93
     assert abs(np.mean(told) - (rates[-1] - rates[0])) < 4 * np.std(told, ddof=1) / math.sqrt(len(told))
+
+
+def test_an_epsilon_of_what_answers_have_spent_is_enough() -> None:
+    sex = '{"type": "category", "categories": ["f", "m"], "randomized": [0.1, 0.2]}'
+    text = f'{{"others": "guessed", "columns": {{"sex": {sex}}}}}'
+    data = {"file": "x.csv", "label": "paid", "sensitive": "sex", "schema": text}
+    asked = {"data": data, "notion": "demographic_parity", "method": "one_release_local"}
+    assert build_config({**asked, "epsilon": 0.3}).epsilon == pytest.approx(0.3)
+    with pytest.raises(BadInput, match=r"must be 0\.3 or more, or left out, got 0\.29: the answers of 'sex'"):
+        build_config({**asked, "epsilon": 0.29})
 
 
 def test_answers_given_twice_cost_both_and_are_read_by_the_last() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Training
+from fairpriv_core.files.column import EPSILON_OF_ANSWER
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import parameter
 from fairpriv_core.notions.noisy import Flips, measure_noisy
@@ -27,8 +28,8 @@ def response_parameter() -> float | None:
         None,
         "ε of the response",
         "The truth is e^ε times as likely as any other answer; empty: set from ε.",
-        low=0.001,
-        high=100.0,
+        low=EPSILON_OF_ANSWER[0],
+        high=EPSILON_OF_ANSWER[1],
         log=True,
         expert=True,
     )

@@ -11,11 +11,13 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import SMALL, GroupProfile, Outline, count_classes, profile_groups
+from fairpriv_core.data.randomized import format_spent
 from fairpriv_core.figures.figures import GroupRates, group_bars
 from fairpriv_core.figures.origin import Origin, find_origin
+from fairpriv_core.files.column import Column
 from fairpriv_core.methods.shared.responses import measure_answers
-from fairpriv_core.records.source import read_ratio, read_rows
-from fairpriv_core.text import percent_text, short_epsilon_text
+from fairpriv_core.records.source import find_answers, read_ratio, read_rows
+from fairpriv_core.text import percent_text
 from pages.widgets.data.columns import leave_out
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import attempt, plain, sentence
@@ -35,6 +37,10 @@ _FEW = (
 _HELP = (
     "From 0 to 1; empty uses all rows. Training rows of larger groups are left out at random, until the smallest group "
     "has this share of their size. Every ε then assumes that it is public which rows were left out."
+)
+_ESTIMATED = (
+    "Estimated from the randomised answers of all rows. Whiskers: about 95 %, by the flips and the sampling of rows. "
+    "Of a group with too few rows for its flips nothing is shown; near that limit whiskers hold less often."
 )
 _MOST_NAMED = 10
 _COUNTED = {"rows": st.column_config.NumberColumn(format="localized")}
@@ -72,15 +78,15 @@ def show_groups(dataset: Dataset, spec: DataSpec) -> None:
         show_figure(replace(figure, caption=caption), "group_bars")
 
 
-def show_answers(dataset: Dataset) -> None:
+def show_answers(dataset: Dataset, answers: Column) -> None:
     """Draw what randomised answers tell of each group: estimates, for nobody's group is known."""
     st.header(f"Groups of {plain(dataset.sensitive)}, by randomised answers", anchor=False)
-    epsilon = short_epsilon_text(dataset.answered or 0.0)
-    st.caption(f"Everybody answered once, with ε = {epsilon}. Sizes and rates are estimates; nobody's group is known.")
+    spent = plain(format_spent(answers))
+    st.caption(f"Answers have ε = {spent}. Sizes and rates are estimates; nobody's group is known.")
     told = measure_answers(dataset, dataset.y)
     bars = GroupRates(f"Truly {dataset.label_names[1]}", "ink", told["groups"])
     figure = group_bars([bars], rate="base_rate", origin=Origin("released"))
-    show_figure(replace(figure, caption=told["statement"]), "group_bars")
+    show_figure(replace(figure, caption=_ESTIMATED), "group_bars")
 
 
 def show_revealing(found: Sequence[tuple[str, float]]) -> None:
@@ -181,8 +187,9 @@ def show_counts(outline: Outline, spec: DataSpec, *, seed: int, split: str) -> N
     dataset = outline.dataset.without_nulls()
     st.markdown(f"{_format_rows(dataset)} {_format_labels(dataset)}")
     show_thinned(dataset, seed=seed, split=split)
-    if dataset.answered is not None:
-        show_answers(dataset)
+    answers = find_answers(spec.to_json())
+    if answers is not None:
+        show_answers(dataset, answers)
         return
     if dataset.image is not None:
         _show_classes(dataset)
