@@ -128,10 +128,14 @@ def _find_artifact(store: RunStore, key: str, name: str) -> bytes | None:
 def show_outcome(store: RunStore, row: RunRow, record: RunRecord, run: RunFacts[Kind]) -> None:
     """Draw the groups' rates, what must be said with the numbers, and the downloads."""
     show_fairness(store, row, record, run)
-    if run.certificates:
-        with st.expander("What the run certifies of its gap", expanded=True, key="run_certificates"):
-            for name, sentence in run.certificates:
-                st.markdown(f"- **{plain(name)}** · {plain(sentence)}")
+    for title, key, told in (
+        ("What the run certifies of its gap", "run_certificates", run.certificates),
+        ("Estimated bound of its gap", "run_bounds", run.bounds),
+    ):
+        if told:
+            with st.expander(title, expanded=True, key=key):
+                for name, sentence in told:
+                    st.markdown(f"- **{plain(name)}** · {plain(sentence)}")
     with st.expander("Caveats", key="run_caveats"):
         for said in run.caveats:
             st.markdown(f"- {plain(said)}")
