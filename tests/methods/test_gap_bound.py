@@ -79,6 +79,13 @@ def test_beyond_twice_the_target_a_fit_is_no_worse_than_lots_with_a_gap_as_large
     assert accuracies[1] >= constant + along * (accuracies[0] - constant) - 0.02
 
 
+def test_where_the_noise_may_hide_a_group_the_bound_is_1_and_all_have_one_answer() -> None:
+    data = make_unfair(4, rows=400)
+    (fitted,) = train(replace(_METHOD, noise_statistic=25.0), [data], [RecordingMechanism(seed=2)])
+    decided = predict_proba(fitted.network, fitted.parameters, data.X)[:, 1] > 0.5
+    assert fitted.notes["released_gap_bounds"] == {PARITY.metric: 1.0} and len(np.unique(decided)) == 1
+
+
 def test_a_network_keeps_no_bound() -> None:
     with pytest.raises(BadInput, match="aim must be gap for learner network"):
         OneRelease(aim="bound")
