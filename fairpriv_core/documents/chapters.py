@@ -261,9 +261,12 @@ def _name_column(column: str | None) -> str:
 
 
 def build_checks(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
-    """Return what runs certify of their gap and what attacks found, of those that have either."""
+    """Return what runs estimate or certify of their gap and what attacks found, of those that have any of it."""
     sections = []
     for each in chosen:
+        if each.first.bounds:
+            bounds = _tell_of_seed(each, each.first.bounds, head=("estimated", "what was told"))
+            sections.append(Section(f"Estimated bound of {each.name}", (bounds,)))
         parts = [*_build_certificates(each), *_build_audit(each)]
         if parts:
             sections.append(Section(f"Certificate and audit of {each.name}", tuple(parts)))
@@ -337,11 +340,14 @@ def _build_certificates(each: Chosen[Kind]) -> list[Part]:
         return []
     if len(found) == 1:  # why there is none
         return [Text(found[0][1])]
-    rows = tuple((name, sentence) for name, sentence in found)
+    return [_tell_of_seed(each, found, head=("certified", "what holds"))]
+
+
+def _tell_of_seed(each: Chosen[Kind], found: Sequence[tuple[str, str]], *, head: tuple[str, str]) -> Table:
     covered = each.first.epsilon.is_covered
     made = "Made from noisy releases, which ε covers." if covered else ""
     own = "" if len(each.row.seeds) == 1 else f"It is of the model of seed {each.first.seed} alone."
-    return [Table(("certified", "what holds"), rows, f"{made} {own}".strip(), Origin("released" if covered else "raw"))]
+    return Table(head, tuple(found), f"{made} {own}".strip(), Origin("released" if covered else "raw"))
 
 
 def _build_audit(each: Chosen[Kind]) -> list[Part]:

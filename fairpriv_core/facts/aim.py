@@ -137,9 +137,13 @@ def format_least_gap(method: Method, notion: Notion, data: Dataset, n_train: int
     least, asked = method.least_gap(notion, data, n_train), getattr(method, "gap_target", None)
     if least is None or (data.groups < _MANY_GROUPS and (asked is None or least.even <= asked)):
         return None
+    rows = f"with {n_train:,} rows in {data.groups} equal groups"
+    if least.even >= 1.0:
+        return f"What is released can show no gap: {rows} its noise may hide any. Take a larger ε, or merge groups."
+    uneven = f"it is {number(least.uneven)}" if least.uneven < 1.0 else "it can show none"
     said = (
-        f"What is released can show a gap of about {number(least.even)} points: with {n_train:,} rows in "
-        f"{data.groups} equal groups. Where one is a quarter as large, it is {number(least.uneven)}."
+        f"What is released can show a gap of about {number(least.even)} points: {rows}. Where one is a quarter as "
+        f"large, {uneven}."
     )
     if asked is not None and least.even > asked:
         said += f" You ask for {100 * asked:.4g}: ask for more, take a larger ε, or merge groups."

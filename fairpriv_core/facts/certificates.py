@@ -1,4 +1,4 @@
-"""What a run certifies of the model that it exports, in words."""
+"""What a run certifies of the model that it exports, or estimates of its gap, in words."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ PAPERS_OWN = (
 )
 RANDOMISED = "No information: Theorem 2 bounds a classifier whose last layer is drawn anew, not the exported one."
 NOTHING = "no information: the bound is 100 points"
+_OF_ESTIMATES = (
+    ("counts", "the noise of the release and the draw of the training rows"),
+    ("not proved", "how much noise hides was found on other tables; with small groups or much noise it fails often"),
+)
 
 
 def find_certificates(record: RunRecord) -> Mapping[str, Any]:
@@ -40,13 +44,10 @@ def find_certificates(record: RunRecord) -> Mapping[str, Any]:
 
 
 def format_certificates(record: RunRecord) -> list[tuple[str, str]]:
-    """Return (name, sentence) of what a run certifies, its accuracy beside it; [] where it bounds nothing.
-
-    Of a bound that rests on an estimate the second sentence says so.
-    """
+    """Return (name, sentence) of what a run certifies, its accuracy beside it; [] where it certifies nothing."""
     certificates = _read(record)
     if not certificates:
-        return _format_estimated(record.notes.get("released_gap_bounds", {}))
+        return []
     for name in ("withdrawn", "reason"):
         if name in certificates:
             return [("withdrawn" if name == "withdrawn" else "none", certificates[name])]
@@ -65,14 +66,13 @@ def format_certificates(record: RunRecord) -> list[tuple[str, str]]:
     ]
 
 
-def _format_estimated(bounds: Mapping[str, float]) -> list[tuple[str, str]]:
-    told = "with 95 %, by what was released: noise and the draw of the rows are counted"
-    lines = [(metric.replace("_", " "), f"{_format_bound(bound)} {told}") for metric, bound in bounds.items()]
-    return (
-        [*lines, ("no certificate", "how much noise hides was found on other tables, and is not proved")]
-        if lines
-        else []
-    )
+def format_bounds(record: RunRecord) -> list[tuple[str, str]]:
+    """Return (name, sentence) of the bound of its gap that a run estimates, which certifies nothing; [] without one."""
+    bounds: Mapping[str, float] = record.notes.get("released_gap_bounds", {})
+    lines = [
+        (metric.replace("_", " "), _format_bound(bound if bound < 1.0 else None)) for metric, bound in bounds.items()
+    ]
+    return [*lines, *_OF_ESTIMATES] if lines else []
 
 
 def _read(record: RunRecord) -> Mapping[str, Any]:

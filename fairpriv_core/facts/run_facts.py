@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Generic, Literal, overload
 
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.facts.certificates import format_certificates
+from fairpriv_core.facts.certificates import format_bounds, format_certificates
 from fairpriv_core.facts.epsilon import EpsilonFacts, read_epsilon_facts
 from fairpriv_core.facts.measures import Fact, K, Measures, Open, find_kinds
 from fairpriv_core.facts.tables import Outcome, read_outcome
@@ -72,7 +72,7 @@ class RunFacts(Generic[K]):
         measures: its numbers by kind, those that most people may see first.
         steps: None where no ε covers them.
         curves: (step, name, value) as they are drawn. audit: the stored one's JSON.
-        certificates: (name, sentence).
+        certificates: (name, sentence). bounds: the same of its gap's estimated bound, which certifies nothing.
         missing: why numbers are kept from the audience, a sentence each.
     """
 
@@ -91,6 +91,7 @@ class RunFacts(Generic[K]):
     versions: Mapping[str, str]
     steps: int | None
     certificates: Sequence[tuple[str, str]] = ()
+    bounds: Sequence[tuple[str, str]] = ()
     curves: Curves = ()
     audit: ShownAudit | None = None
     missing: tuple[str, ...] = ()
@@ -216,6 +217,7 @@ def read_facts(record: RunRecord, *, curves: Curves = (), audit: ShownAudit | No
         versions=record.versions,
         steps=record.steps,
         certificates=format_certificates(record),
+        bounds=format_bounds(record),
         curves=curves,
         audit=audit,
     )
@@ -246,6 +248,7 @@ def for_audience(facts: RunFacts[Kind], audience: Audience) -> RunFacts[Kind] | 
         versions=facts.versions,
         steps=facts.steps if covered else None,
         certificates=facts.certificates if covered else (),
+        bounds=facts.bounds if covered else (),
         audit=None if audit is None else {"made": audit["made"], "code": audit["code"], "model": None},
         missing=_format_missing(facts),
     )

@@ -101,8 +101,8 @@ class OneRelease(Private, FitsMany):
     aim: str = parameter(
         GAP,
         "Aim",
-        "gap: the gap as the release tells it is kept within what is asked. bound: what the gap of such people is "
-        "below with 95 %, by the noise of the release and the draw of the rows. Where groups are small it moves "
+        "gap: the gap as the release tells it is kept within what is asked. bound: an estimated bound of it, by the "
+        "noise of the release and the draw of the rows. With small groups or much noise it fails often. There it moves "
         f"decisions towards one answer for all. It takes a learner other than {NETWORK}.",
         choices=AIMS,
     )
@@ -158,6 +158,8 @@ class OneRelease(Private, FitsMany):
     def least_gap(self, notion: Notion, data: Dataset, n_train: int) -> LeastGap | None:
         """Return the least gap that the release can show; None where that is not known."""
         if data.image is not None or data.labels != LABELS or not notion.is_of_means:
+            return None
+        if len(np.unique(data.y)) < LABELS:
             return None
         noise = self.noise() * statistic_sensitivity(data.groups) * count_noise(self, data)
         return least_bound(notion, labels=data.y, n_train=n_train, groups=data.groups, rows_of_noise=noise)

@@ -81,7 +81,7 @@ BESIDE = (
     Piece("audit of the method", "public", "attacks on made-up rows"),
     Piece("references", "raw", "accuracy and gap of runs without privacy on the same question"),
     Piece("mixing line", "raw", "accuracy and gap beside plain training and one answer for all"),
-    Piece("certificates", "released", "sentences on `notes`"),
+    Piece("certificates", "released", "sentences on `notes`, on estimated bounds too"),
     Piece("preview of clipping", "public", "from features and labels, of a method that takes them as public"),
     Piece("preview of a sweep", "public", "its keys, cost and refusal, from settings, number of rows and ledger"),
     Piece("ledger", "released", "computed from the events and plans of all runs on the data"),

@@ -133,7 +133,7 @@ def _say_too_fine(config: RunConfig, datasets: DatasetCache, reporter: Reporter)
     method, noise = calibrate_method(config, train.n), find_flips(test) or 0.0
     for said in (
         format_too_fine(notion, target, tested=test.n, groups=test.groups, noise=noise),
-        format_least_gap(method, notion, train, train.n),
+        None if config.reuse else format_least_gap(method, notion, train, train.n),  # the noise is that run's
     ):
         if said is not None:
             reporter.say(said)

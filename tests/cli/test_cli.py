@@ -70,6 +70,14 @@ def test_a_trained_run_prints_one_record_and_does_not_run_twice(call: Call, tmp_
     assert "demographic_parity" in call("runs").out
 
 
+def test_a_release_that_is_paid_for_is_trained_on_again(call: Call) -> None:
+    asked = (*TRAIN, "--method", "one_release", "--json")
+    paid = call(*asked, "--epsilon", "1", "--set", "learner=linear").json
+    again = call(*asked, "--set", "gap_target=0.08", "--reuse", paid["key"])
+    assert again.code == 0, again.err
+    assert again.json["epsilon"] == paid["epsilon"] and again.json["calibrated"]["gap_target"] == 0.08
+
+
 def test_what_has_no_proof_is_said_to_have_none(call: Call) -> None:
     unproved = call(*TRAIN, "--method", "pf_ld", "--variant", "published", "--epsilon", "1", "--set", "epochs=2")
     assert unproved.code == 0 and re.search(r"^epsilon +none\.", unproved.out, re.M) and "published" in unproved.out

@@ -116,6 +116,14 @@ def test_a_certificate_says_whose_model_it_is_about_and_one_that_is_gone_says_wh
     assert "The certificates were withdrawn." in text and "noisy counts of test rows" not in text
 
 
+def test_an_estimated_bound_stands_under_no_heading_of_a_certificate() -> None:
+    bounds = [("demographic parity gap", "at most 5.21 percentage points"), ("not proved", "found on other tables")]
+    report = report_on(replace(tell_run(), certificates=[], audit=None, bounds=bounds))
+    found = next(each for each in report.document.sections if "5.21" in repr(each))
+    assert found.title == "Estimated bound of Run 1: PF-LD, ε = 1" and "certifi" not in repr(found)
+    assert not [title for title in titles(report) if title.startswith("Certificate")]
+
+
 def test_the_card_has_the_nine_parts_of_mitchell_and_others() -> None:
     card = read_form(report_on(tell_run()), "md")
     assert re.findall(r"^### (.*)$", card, re.MULTILINE) == [

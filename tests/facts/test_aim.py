@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,19 @@ def test_which_gap_can_be_shown_is_said_before(groups: int, asked: float, aim: s
     assert all(each in (said or "") for each in (*says, *([f"about {100 * least.even:.1f} points:"] if says else [])))
     assert "With aim" not in (said or "") or aim == "gap"
     assert format_least_gap(PfLd(), PARITY, data, data.n) is None
+
+
+def test_no_gap_of_100_points_or_more_is_said_and_of_one_label_nothing() -> None:
+    data = make_rows(n=3_000, d=2, groups=4)
+    said = {}
+    for noise in (20.0, 3_000.0):
+        method = OneRelease(learner="linear", aim="bound", noise_statistic=noise)
+        least = method.least_gap(PARITY, data, data.n)
+        assert least is not None and least.uneven > 1.0 and (least.even < 1.0) == (noise == 20.0)
+        said[noise] = format_least_gap(method, PARITY, data, data.n) or ""
+    assert "a quarter as large, it can show none." in said[20.0]
+    assert said[3_000.0].startswith("What is released can show no gap: with 3,000 rows in 4 equal groups its noise")
+    assert format_least_gap(method, PARITY, replace(data, y=np.zeros_like(data.y)), data.n) is None
 
 
 def test_of_several_seeds_the_mean_is_judged() -> None:

@@ -15,7 +15,7 @@ TOLD = {
     "config": {"config", "data", "method", "notion", "asks", "epsilon"},
     **{name: {"epsilon"} for name in ("threat_model", "variant", "delta", "author")},
     **{name: {"epsilon"} for name in ("epsilon", "epsilon_published", "epsilon_reason", "epsilon_if_secret")},
-    "notes": {"epsilon", "certificates"},
+    "notes": {"epsilon", "certificates", "bounds"},
     "calibrated": {"calibrated"},
     "data": {"data"},
     "assumptions": {"assumptions"},

@@ -14,7 +14,7 @@ from fairpriv_core.methods.base import LeastGap
 from fairpriv_core.methods.one_release import OneRelease
 from fairpriv_core.methods.shared import gap_bound
 from fairpriv_core.methods.shared.gap_bound import bound_gap, least_bound
-from fairpriv_core.methods.shared.group_estimate import read_groups
+from fairpriv_core.methods.shared.group_estimate import REDRAWS, Estimate, Redraws, read_groups
 from fairpriv_core.notions.catalog import notions, notions_of_means
 from tests.methods.harness import RecordingMechanism, Watcher, make_unfair, train
 
@@ -79,6 +79,13 @@ def test_beyond_twice_the_target_a_fit_is_no_worse_than_lots_with_a_gap_as_large
     assert accuracies[1] >= constant + along * (accuracies[0] - constant) - 0.02
 
 
+def test_where_the_noise_may_hide_a_group_the_bound_is_1_and_all_have_one_answer() -> None:
+    data = make_unfair(4, rows=400)
+    (fitted,) = train(replace(_METHOD, noise_statistic=25.0), [data], [RecordingMechanism(seed=2)])
+    decided = predict_proba(fitted.network, fitted.parameters, data.X)[:, 1] > 0.5
+    assert fitted.notes["released_gap_bounds"] == {PARITY.metric: 1.0} and len(np.unique(decided)) == 1
+
+
 def test_a_network_keeps_no_bound() -> None:
     with pytest.raises(BadInput, match="aim must be gap for learner network"):
         OneRelease(aim="bound")
@@ -108,3 +115,15 @@ def test_without_noise_the_least_gap_is_a_quantile_of_the_range_of_sampled_rates
     for told, sizes in ((least.even, (1_000,) * 4), (least.uneven, (308, 1_231, 1_231, 1_231))):
         ranges = np.ptp(draw.binomial(sizes, 0.5, size=(4_000, 4)) / sizes, axis=1)
         assert told == pytest.approx(float(np.quantile(ranges, gap_bound.CONFIDENCE)), rel=0.1)
+
+
+def test_a_small_group_with_a_rate_of_its_own_has_its_own_error() -> None:
+    """Without noise the bound exceeds the gap as quantiles of sampled rates do, though nearly all others decide 0."""
+    group = np.repeat([0, 1, 2], [5_000, 5_000, 100])
+    decided = np.concatenate([np.arange(10_000) % 50 == 0, np.arange(100) % 2 == 0])
+    chances = np.eye(3)[group]
+    told = Redraws(np.arange(len(group)), np.tile(chances.T.astype(np.float32), (REDRAWS, 1, 1)))
+    estimate = Estimate(np.zeros(1), chances, np.zeros(len(group), dtype=np.int64), lambda: told)
+    drawn = np.random.default_rng(0).binomial(100, 0.5, size=4_000) / 100
+    expected = float(np.quantile(drawn, gap_bound.CONFIDENCE)) - 0.5
+    assert bound_gap(estimate, PARITY, decided) - _gap(decided, group) == pytest.approx(expected, rel=0.15)

@@ -103,6 +103,17 @@ def test_raw_numbers_are_marked_for_the_analyst_where_not_everybody_has_them(
     assert "at most 0 points" in told[0.0] and told[0.0].endswith("apart\\: not reached.")
 
 
+def test_an_estimated_bound_is_told_as_no_certificate(with_runs: Path, open_page: Open) -> None:
+    bounds = {"released_gap_bounds": {"demographic_parity_gap": 0.0521}}
+    with open_store(str(with_runs)) as store:
+        asked = config({"name": "one_release", "learner": "linear", "aim": "bound"}, epsilon=1.0)
+        key = finish(store, asked, (), metrics=measured((0.3, 0.35)), notes=bounds)
+    page = whole(open_page("run", run=key))
+    told = next(each for each in page.expander if "at most 5.21 percentage points" in said(each, "markdown"))
+    assert told.label == "Estimated bound of its gap"
+    assert not any("certifies" in each.label for each in page.expander)
+
+
 def test_a_made_up_person_is_decided_on_at_once_and_no_row_is_read(with_runs: Path, open_page: Open) -> None:
     with open_store() as store:
         key = find_key(store, "pf_ld")

@@ -15,7 +15,7 @@ from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.documents.report_data import gather_report
 from fairpriv_core.engine.predict import decisions, evaluate
 from fairpriv_core.errors import BadInput
-from fairpriv_core.facts.certificates import PAPERS_OWN, format_certificates
+from fairpriv_core.facts.certificates import PAPERS_OWN, format_bounds, format_certificates
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, Parallel, from_json
@@ -188,10 +188,13 @@ def test_a_bound_that_says_nothing_is_called_that_and_others_are_rounded_up(made
 
 def test_a_bound_that_rests_on_an_estimate_is_said_to_be_no_certificate(made: Made) -> None:
     notes = {"released_gap_bounds": {"demographic_parity_gap": 0.0521}}
-    said = dict(format_certificates(replace(made["certified"], notes=notes)))
-    assert said["demographic parity gap"].startswith("at most 5.21 percentage points with 95 %, by what was released")
-    assert "not proved" in said["no certificate"] and len(said) == 2
-    assert format_certificates(replace(made["certified"], notes={})) == []
+    estimated = replace(made["certified"], notes=notes)
+    said = dict(format_bounds(estimated))
+    assert said["demographic parity gap"] == "at most 5.21 percentage points"
+    assert list(said) == ["demographic parity gap", "counts", "not proved"]
+    assert format_certificates(estimated) == [] and format_bounds(replace(estimated, notes={})) == []
+    notes["released_gap_bounds"]["demographic_parity_gap"] = 4.9
+    assert format_bounds(estimated)[0][1].startswith("no information")
 
 
 def test_on_adult_the_exported_model_keeps_to_its_certificate() -> None:

@@ -179,7 +179,8 @@ class _Search:
         target, aimed, labels = method.gap_target, method.gap_target, self.estimate.y == 1
         rarer, rate = (1.0 if labels.mean() <= 0.5 else -1.0), _EXCESS * self._mixing_rate()
         one_answer = np.zeros(self.cells.count)
-        best, found = -np.inf, _Found(one_answer, target, rarer)
+        # where the noise may hide a whole group there is no bound (NaN): it beats none, and 1 stands for it
+        best, found = -np.inf, _Found(one_answer, target, rarer, bound=1.0)
         # one answer for all at first; then 0 twice, since the first tells by how much a bound exceeds its gap
         for place, price in enumerate((1.0, 0.0, *_PRICES.tolist())):
             multipliers = self._find(aimed, method.multiplier_max, rarer * price) if place else one_answer
@@ -188,7 +189,7 @@ class _Search:
             value = float((decided == labels).mean()) - rate * max(bound - target, 0.0)
             if value > best:
                 best, found = value, _Found(multipliers, aimed, rarer * price, bound)
-            aimed = max(target - (bound - self._spread(self._mean(decided))), 0.0)
+            aimed = max(0.0, target - (bound - self._spread(self._mean(decided))))  # in this order NaN gives 0
         return found
 
     def _mixing_rate(self) -> float:

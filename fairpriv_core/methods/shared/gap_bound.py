@@ -1,12 +1,13 @@
-"""What a gap is surely below, by what was released: a bound that counts the release's noise and the draw of the rows.
+"""An estimated bound of a gap, by what was released: it counts the release's noise and the draw of the rows.
 
 *After the release.* Rates of given decisions are told for every group. They deviate from those of people like these
 rows for two reasons. The noise of the release moves them, as its redraws do (group_estimate.py); times INFLATION,
 since decisions are set against this very noise and the form of p(a | x, y) is not quite true
 (docs/methods/one_release.md says how it was found). And rows are drawn: a share p of n people deviates by
-sqrt(p (1 - p) / n), n the estimated size of the group and p the share among all groups, so that a group in which the
-noise shows none or all has an error too. The bound is what the gap of rates with such deviations is below in 95 of 100
-draws. Groups are not looked at one by one, so it holds for the largest gap between any two of them.
+sqrt(p (1 - p) / n), n the estimated size of the group and p its own share or that among all groups, whichever gives
+more, so that a group in which the noise shows none or all has an error too. The bound is what the gap of rates with
+such deviations is below in 95 of 100 draws. Groups are not looked at one by one, so it is of the largest gap between
+any two of them. It is an estimate: how often it fails was measured (docs/methods/one_release.md).
 
 *Before the release* no size of a group is known. With k groups of one size and decisions 1 as frequent as label 1, no
 smaller bound is to be expected than that of equal rates. Where one group is smaller, more is left.
@@ -39,8 +40,9 @@ def bound_gap(estimate: Estimate, notion: Notion, decided: np.ndarray) -> float:
     for rate in rates_of(notion):
         part, total = sum_rate(rate, told)
         redrawn = np.stack([divide(*sum_rate(rate, each)) for each in again])
-        share = min(max(float(part.sum() / total.sum()), 0.0), 1.0)
-        sampled = np.sqrt(share * (1.0 - share) / np.maximum(total, 1.0)) * draw.normal(size=(_DRAWS, len(total)))
+        shares = np.clip([divide(part, total), np.full(len(total), part.sum() / total.sum())], 0.0, 1.0)
+        variances = (shares * (1.0 - shares)).max(axis=0)
+        sampled = np.sqrt(variances / np.maximum(total, 1.0)) * draw.normal(size=(_DRAWS, len(total)))
         rates = divide(part, total) + mixed @ (redrawn - redrawn.mean(axis=0)) + sampled
         largest = np.maximum(largest, np.ptp(rates, axis=1))
     return float(np.quantile(largest, CONFIDENCE))

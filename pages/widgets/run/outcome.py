@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from fairpriv_core.data.catalog import problems
@@ -125,13 +127,18 @@ def _find_artifact(store: RunStore, key: str, name: str) -> bytes | None:
         return None
 
 
+def _list_told(title: str, key: str, told: Sequence[tuple[str, str]]) -> None:
+    if told:
+        with st.expander(title, expanded=True, key=key):
+            for name, sentence in told:
+                st.markdown(f"- **{plain(name)}** · {plain(sentence)}")
+
+
 def show_outcome(store: RunStore, row: RunRow, record: RunRecord, run: RunFacts[Kind]) -> None:
     """Draw the groups' rates, what must be said with the numbers, and the downloads."""
     show_fairness(store, row, record, run)
-    if run.certificates:
-        with st.expander("What the run certifies of its gap", expanded=True, key="run_certificates"):
-            for name, sentence in run.certificates:
-                st.markdown(f"- **{plain(name)}** · {plain(sentence)}")
+    _list_told("What the run certifies of its gap", "run_certificates", run.certificates)
+    _list_told("Estimated bound of its gap", "run_bounds", run.bounds)
     with st.expander("Caveats", key="run_caveats"):
         for said in run.caveats:
             st.markdown(f"- {plain(said)}")
