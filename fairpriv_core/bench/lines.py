@@ -6,11 +6,13 @@ budget and seed the later file's stands, but of this project's own entries the e
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
+import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -110,20 +112,37 @@ def build_lines(lines: Sequence[Line] | pd.DataFrame) -> pd.DataFrame:
 def write_lines(table: pd.DataFrame, path: Path) -> None:
     """Write lines in one step, so that a reader finds the old file or the new one; BadInput where that cannot be."""
     kinds = {name: kind for name, (kind, _) in COLUMNS.items()}
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         table.astype(kinds).round(5).to_parquet(beside, index=False, compression="zstd", compression_level=19)
         beside.replace(path)
     except OSError as error:
-        raise BadInput(f"out cannot be written: {path} ({error.strerror}).", field="out") from error
+        raise _refuse(path, error) from error
 
 
 def add_lines(made: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Write lines beside those that a file has by now, which may be another process's too; return them all."""
-    lines = join_lines(read_lines([path]), made) if path.exists() else made
-    write_lines(lines, path)
+    """Write lines beside those that a file has by now, which may be another process's too; return them all.
+
+    A lock on a file beside it keeps what processes add at once. It stays there: deleted, two could each hold one.
+    """
+    with _open_lock(path) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lines = join_lines(read_lines([path]), made) if path.exists() else made
+        write_lines(lines, path)
     return lines
+
+
+def _open_lock(path: Path) -> IO[bytes]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.with_name(f".{path.name}.lock").open("ab")
+    except OSError as error:
+        raise _refuse(path, error) from error
+
+
+def _refuse(path: Path, error: OSError) -> BadInput:
+    return BadInput(f"out cannot be written: {path} ({error.strerror}).", field="out")
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import permutations, product
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +20,7 @@ from fairpriv_core import plugins
 from fairpriv_core.bench import runner
 from fairpriv_core.bench.board import build_boards
 from fairpriv_core.bench.entries import HEAD
-from fairpriv_core.bench.lines import COLUMNS, DESCRIBED, KEPT, describe_file, read_lines, write_lines
+from fairpriv_core.bench.lines import COLUMNS, DESCRIBED, KEPT, add_lines, describe_file, read_lines, write_lines
 from fairpriv_core.bench.made_up import KINDS, ROWS, find_best, write_table
 from fairpriv_core.bench.suite import Entry, Suite, read_smoke, read_suite, seal_rows, split_task
 from fairpriv_core.errors import BadInput, DataUnavailable
@@ -292,6 +295,16 @@ def test_lines_that_another_process_wrote_meanwhile_stay(tmp_path: Path, monkeyp
     monkeypatch.setattr("fairpriv_core.bench.made_up.write_table.__defaults__", (1_000,))
     runner.run_suite(pick(QUICK), out, {}, SILENT)
     assert {*read_lines([out]).method} == {QUICK, "pf_ld"}
+
+
+def test_lines_that_are_added_at_once_all_stay(tmp_path: Path) -> None:
+    """Each writer has its own process, as two runs of the suite have."""
+    out, outside = tmp_path / "lines.parquet", {"author": "outside", "kind": "claimed", "epsilon": np.nan}
+    made = [make_lines({f"entry{number}": 0.8}, **outside) for number in range(24)]
+    with ProcessPoolExecutor(4, get_context("spawn")) as processes:
+        [*processes.map(partial(add_lines, path=out), made)]
+    assert len(read_lines([out])) == sum(map(len, made))
+    assert {each.name for each in tmp_path.iterdir()} == {"lines.parquet", ".lines.parquet.lock"}
 
 
 def test_a_later_files_line_stands_in_place_of_an_earlier_ones_and_nobodys_in_place_of_ours(tmp_path: Path) -> None:
