@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from pyarrow import parquet
 
 from fairpriv_core import plugins
 from fairpriv_core.bench import runner
@@ -266,7 +267,14 @@ def test_a_file_of_other_results_does_not_join(change: dict[str, str], says: str
         ({"epsilon_asked": 2.0}, "none of the suite's"),
         ({"accuracy": np.nan}, "no accuracy"),
         ({"accuracy": 1.01}, "outside 0 to 1"),
-        ({"gap_low": 0.02}, "outside its interval"),
+        ({"gap_low": 0.02}, "gap lies outside its interval"),
+        ({"height": np.nan, "height_low": 0.2, "height_high": 0.1}, "height lies outside its interval"),
+        ({"height_low": 0.02, "height_high": 0.1}, "height lies outside its interval"),
+        ({"epsilon": -5.0}, "below 0"),
+        ({"audit_bound": -0.1}, "below 0"),
+        ({"seconds": np.inf}, "infinite"),
+        ({"best": 1.5}, "outside 0 to 1"),
+        ({"audit_date": "<b>x"}, "no date"),
         ({"trials": 0}, "at least 1"),
     ],
 )
@@ -287,6 +295,15 @@ def test_a_file_of_other_types_is_refused(tmp_path: Path) -> None:
         found.astype({name: "category" for name in change if name in ("method", "author")}).to_parquet(path)
         with pytest.raises(BadInput, match=f"has not the types of results: {next(iter(change))} differs"):
             read_lines([path])
+
+
+def test_metadata_that_a_stranger_wrote_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "lines.parquet"
+    write_lines(make_lines({"pf_ld": 0.8}), path)
+    table = parquet.read_table(path)
+    for metadata in ({"pandas": "{}"}, {"pandas": "["}, {"PANDAS_ATTRS": "["}):
+        parquet.write_table(table.replace_schema_metadata(metadata), path)
+        assert len(read_lines([path])) == 24
 
 
 def test_lines_that_another_process_wrote_meanwhile_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,7 +334,12 @@ def test_a_later_files_line_stands_in_place_of_an_earlier_ones_and_nobodys_in_pl
     write_lines(make_lines({"pf_ld": 0.97}), paths[1])
     shipped = read_lines([KEPT])
     assert read_lines([KEPT, paths[1]]).equals(shipped), "of our own entries what ships stands"
-    for column, value, words in (("split", "", "other test rows"), ("notion", "parity", "notion 'parity'")):
+    faults = {
+        "split": ("", "other test rows"),
+        "notion": ("parity", "notion 'parity'"),
+        "reached": ("<b>x", "yes, maybe"),
+    }
+    for column, (value, words) in faults.items():
         write_lines(make_lines({"pf_ld": 0.9}).assign(**{column: value}), paths[1])
         with pytest.raises(BadInput, match=words):
             read_lines(paths)
