@@ -14,7 +14,7 @@ from fairpriv_core.papers.scoreboard import (
     list_claims,
     list_printed,
 )
-from fairpriv_core.papers.status import TITLES
+from fairpriv_core.papers.status import LOST_RULE, TITLES
 from fairpriv_core.papers.values import Runs
 
 _INDEX = """# The papers, run again
@@ -26,13 +26,16 @@ What these pages rest on was kept in `fairpriv_core/papers/kept`: a table a pape
 setting and numbers. `python examples/make_papers_results.py` writes them.
 
 A statement is counted once for each case that it must hold in. *Tested* are figures and tables of which a number of
-ours says anything. Of printed numbers those are counted that ours agree with, by each reading of the paper."""
+ours says anything. Of printed numbers those are counted that ours agree with, by each reading of the paper.
+
+{lost}"""
 _HOW = """A case agrees where our whole 95 % interval over seeds lies within what is expected, differs where it lies
 outside, and is open where the seeds do not settle it. A promise about single runs is judged by the share of runs
 that break it. What is compared at an accuracy that the paper does not name must hold at each that its authors'
-points span. Where our text lacks settings that a number needs, nothing differs by ours: it is open. Models that are
-less accurate than always the same answer test nothing. Our proved variants, which the paper does not have, are not
-counted. Numbers on groups are raw: no ε covers them. Of your own data, do not publish them.
+points span. {lost}
+What our runs came out against is open then. Models that are less accurate than always the same answer test nothing.
+Our proved variants, which the paper does not have, are not counted. Numbers on groups are raw: no ε covers them. Of
+your own data, do not publish them.
 
 `fairpriv papers show ID` has the numbers behind each row, what would settle an open case, and the settings; with
 `--json` the keys of the runs too. The runs are in `fairpriv_core/papers/kept/{paper}.parquet`."""
@@ -49,7 +52,7 @@ def render_index(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
             | _stand(paper.presets, made)
             | {"what it says above all": format_main_claim(paper, made)}
         )
-    return "\n\n".join([_INDEX.format(progress=count_made(papers, made)), _table(rows)]) + "\n"
+    return "\n\n".join([_INDEX.format(progress=count_made(papers, made), lost=LOST_RULE), _table(rows)]) + "\n"
 
 
 def render_paper(paper: Paper, made: Mapping[str, Made]) -> str:
@@ -61,7 +64,7 @@ def render_paper(paper: Paper, made: Mapping[str, Made]) -> str:
         if preset.id in made
     ]
     parts = [f"# {paper.title}", f"{paper.citation}. [All papers](../papers.md)", _table(rows)]
-    return "\n\n".join([*parts, _HOW.format(paper=paper.id)]) + "\n"
+    return "\n\n".join([*parts, _HOW.format(paper=paper.id, lost=LOST_RULE)]) + "\n"
 
 
 def _say(preset: Preset, runs: Runs) -> str:

@@ -75,6 +75,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "pooch": ("fairpriv_core/data/*",),
     "psycopg": ("fairpriv_core/store/*",),
     "pyarrow": (
+        "fairpriv_core/bench/lines.py",
         "fairpriv_core/files/*",
         "fairpriv_core/data/*",
         "fairpriv_core/papers/results.py",

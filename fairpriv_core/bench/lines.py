@@ -6,14 +6,17 @@ budget and seed the later file's stands, but of this project's own entries the e
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
+import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, get_args
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from fairpriv_core.bench.suite import Suite, read_suite
 from fairpriv_core.data.croissant import CONTEXT
@@ -68,8 +71,24 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "audit_date": ("category", "day of that audit"),
     "failed": ("category", "why there is no model; empty where there is one"),
 }
-KINDS = ("run", "claimed")
-_SHARES = ("accuracy", "balanced_accuracy", "gap", "gap_low", "gap_high", "plain_accuracy", "plain_gap", "constant")
+_CHOICES: Mapping[str, Sequence[str]] = {
+    "kind": ("run", "claimed"),
+    "threat_model": ("", "attribute", "record"),
+    "reached": get_args(Verdict),
+}
+_SHARES = (
+    "accuracy",
+    "balanced_accuracy",
+    "gap",
+    "gap_low",
+    "gap_high",
+    "plain_accuracy",
+    "plain_gap",
+    "constant",
+    "best",
+)
+_COSTS = ("epsilon", "epsilon_claimed", "seconds", "audit_bound", "audit_epsilon")
+_DAY = r"(\d{4}-\d\d-\d\d)?"
 _AUTHOR = r"[\w.+!-]+( [\w.+!-]+)?"  # a package and its version
 #: by which lines are told apart
 NAMES = ("method", "author", "task", "notion", "epsilon_asked", "seed")
@@ -110,26 +129,46 @@ def build_lines(lines: Sequence[Line] | pd.DataFrame) -> pd.DataFrame:
 def write_lines(table: pd.DataFrame, path: Path) -> None:
     """Write lines in one step, so that a reader finds the old file or the new one; BadInput where that cannot be."""
     kinds = {name: kind for name, (kind, _) in COLUMNS.items()}
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         table.astype(kinds).round(5).to_parquet(beside, index=False, compression="zstd", compression_level=19)
         beside.replace(path)
     except OSError as error:
-        raise BadInput(f"out cannot be written: {path} ({error.strerror}).", field="out") from error
+        raise _refuse(path, error) from error
 
 
 def add_lines(made: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Write lines beside those that a file has by now, which may be another process's too; return them all."""
-    lines = join_lines(read_lines([path]), made) if path.exists() else made
-    write_lines(lines, path)
+    """Write lines beside those that a file has by now, which may be another process's too; return them all.
+
+    A lock on a file beside it keeps what processes add at once. It stays there: deleted, two could each hold one.
+    """
+    with _open_lock(path) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lines = join_lines(read_lines([path]), made) if path.exists() else made
+        write_lines(lines, path)
     return lines
 
 
-def _read(path: Path) -> pd.DataFrame:
+def _open_lock(path: Path) -> IO[bytes]:
     try:
-        found = pd.read_parquet(path)
-    except (OSError, ValueError) as error:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.with_name(f".{path.name}.lock").open("ab")
+    except OSError as error:
+        raise _refuse(path, error) from error
+
+
+def _refuse(path: Path, error: OSError) -> BadInput:
+    return BadInput(f"out cannot be written: {path} ({error.strerror}).", field="out")
+
+
+def _read(path: Path) -> pd.DataFrame:
+    from pyarrow.parquet import read_table
+
+    try:
+        # without metadata, of which pandas would read whatever a stranger wrote there
+        found = read_table(path).replace_schema_metadata().to_pandas()
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise BadInput(f"{path.name} cannot be read as results of the benchmark: it is no Parquet file.") from error
     suite = read_suite()
     if [*found.columns] != [*COLUMNS]:
@@ -147,7 +186,7 @@ def _read(path: Path) -> pd.DataFrame:
         for seed, split in zip(lines.seed, lines.split, strict=True):
             if seed < 0 or (seed < len(seals) and seals[seed] != split):
                 raise BadInput(f"{path.name} has other test rows than suite {suite.version} for {task}, seed {seed}.")
-    for column, known in (("notion", suite.notions), ("kind", KINDS), ("threat_model", ("", "attribute", "record"))):
+    for column, known in {"notion": suite.notions, **_CHOICES}.items():
         others = {*table[column]} - {*known}
         if others:
             raise BadInput(
@@ -183,7 +222,12 @@ def _list_faults(table: pd.DataFrame, suite: Suite) -> Iterator[tuple[pd.Series,
     yield (table.failed == "") & table.accuracy.isna(), "it has no accuracy, and not why"
     shares = table[[*_SHARES]]
     yield (shares.lt(0) | shares.gt(1)).any(axis=1) | (table.height.abs() > 1), "a share lies outside 0 to 1"
-    yield (table.gap < table.gap_low) | (table.gap > table.gap_high), "its gap lies outside its interval"
+    for name in ("gap", "height"):
+        value, low, high = table[name], table[f"{name}_low"], table[f"{name}_high"]
+        yield (value < low) | (value > high) | (low > high), f"its {name} lies outside its interval"
+    yield table.select_dtypes("float64").abs().eq(np.inf).any(axis=1), "a number is infinite"
+    yield table[[*_COSTS]].lt(0).any(axis=1), "an epsilon, a bound or a time is below 0"
+    yield ~table.audit_date.str.fullmatch(_DAY), "the day of its audit is no date"
     yield (table.trials < 1) | (table.n_train < 1), "trials and rows are at least 1"
 
 

@@ -30,6 +30,7 @@ class ClaimRow:
         case: its name; "" where a claim has one. source: where it stands.
         found: our numbers; "" without runs. compared: what they are.
         settles: what would settle an open one, or test one that is not tested; "" for the others.
+        against: whether our runs come out against an open one, by settings that the paper does not print.
         seeds: that ours is of. seeds_needed: that would settle an open one; None where that cannot be told.
         own: how it stands with our proved variant, and its numbers; "" where it has none.
         keys: of the runs behind it.
@@ -44,6 +45,7 @@ class ClaimRow:
     found: str
     compared: str
     settles: str
+    against: bool
     seeds: int
     seeds_needed: int | None
     own: str
@@ -73,6 +75,7 @@ def list_claims(preset: Preset, runs: Runs) -> list[ClaimRow]:
                 one.words,
                 verdict.subject,
                 _format_settles(one),
+                one.against,
                 one.seeds,
                 one.seeds_needed,
                 f"{TITLES[own.status]}: {own.words}" if own and own.words else "",
@@ -127,17 +130,35 @@ def _answer_shortly(rows: Sequence[ClaimRow]) -> str:
 
 
 def _answer(rows: Sequence[ClaimRow]) -> str:
-    """Return "yes", or where: "no at ε ≤ 1, yes at ε ≥ 3"."""
+    """Return "yes", or where: "no at ε ≤ 1, yes at ε ≥ 3"; and where our runs come out against what is open."""
+    cases = list(dict.fromkeys(row.case for row in rows))
+    against = [case for case in cases if any(row.against for row in rows if row.case == case)]
+    if not against:
+        return _answer_cases(rows)
+    if len(against) == len(cases):
+        where = ""
+    elif _are_many(cases):
+        where = f" in {len(against)} of {len(cases)} cases"
+    else:
+        where = f" {_name_cases(against, cases)}"
+    return f"{_answer_cases(rows)}; our runs came out against it{where}"
+
+
+def _answer_cases(rows: Sequence[ClaimRow]) -> str:
     by_status, cases = _part_cases(rows), dict.fromkeys(row.case for row in rows)
     if len(by_status) == 1:
         (named,) = [*cases] if len(cases) == 1 else [""]
         return _ANSWERS[next(iter(by_status))] + (f" {_name_cases([named], [named])}" if named else "")
-    if sum(map(len, cases)) > _MOST_NAMED and not all(case.startswith(_AT) for case in cases):
+    if _are_many(cases):
         counts = ", ".join(
             f"{_ANSWERS[status]} in {len(by_status[status])}" for status in _ANSWERS if status in by_status
         )
         return f"{counts} of {len(cases)} cases"
     return ", ".join(f"{_ANSWERS[status]} {_name_cases(own, list(cases))}" for status, own in by_status.items())
+
+
+def _are_many(cases: Iterable[str]) -> bool:
+    return sum(map(len, cases)) > _MOST_NAMED and not all(case.startswith(_AT) for case in cases)
 
 
 def _name_cases(own: Sequence[str], cases: Sequence[str]) -> str:

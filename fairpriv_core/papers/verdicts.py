@@ -181,6 +181,7 @@ class Finding:
         seeds_needed: with how many it would be settled, if mean and spread stay; None where that cannot be told.
         runs: that all this was made from.
         settles: what would settle an open one in place of seeds; "" for seeds.
+        against: whether it would differ, had the paper printed our settings.
     """
 
     case: str
@@ -191,6 +192,7 @@ class Finding:
     seeds_needed: int | None = None
     runs: Runs = ()
     settles: str = ""
+    against: bool = False
 
 
 @dataclass(frozen=True)
@@ -226,7 +228,10 @@ def _look_at_cases(claim: Claim, check: Check, runs: Runs) -> list[Finding]:
     found = [_look(check_at(check, case), case.name, choose(runs, case.where)) for case in claim.cases]
     if not claim.lost:
         return found
-    return [replace(one, status="open", settles=claim.lost) if one.status == "differs" else one for one in found]
+    return [
+        replace(one, status="open", settles=claim.lost, against=True) if one.status == "differs" else one
+        for one in found
+    ]
 
 
 def _look(check: Check, case: str, runs: Runs) -> Finding:

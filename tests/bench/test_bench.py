@@ -5,19 +5,23 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import permutations, product
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from pyarrow import parquet
 
 from fairpriv_core import plugins
 from fairpriv_core.bench import runner
 from fairpriv_core.bench.board import build_boards
 from fairpriv_core.bench.entries import HEAD
-from fairpriv_core.bench.lines import COLUMNS, DESCRIBED, KEPT, describe_file, read_lines, write_lines
+from fairpriv_core.bench.lines import COLUMNS, DESCRIBED, KEPT, add_lines, describe_file, read_lines, write_lines
 from fairpriv_core.bench.made_up import KINDS, ROWS, find_best, write_table
 from fairpriv_core.bench.suite import Entry, Suite, read_smoke, read_suite, seal_rows, split_task
 from fairpriv_core.errors import BadInput, DataUnavailable
@@ -263,7 +267,14 @@ def test_a_file_of_other_results_does_not_join(change: dict[str, str], says: str
         ({"epsilon_asked": 2.0}, "none of the suite's"),
         ({"accuracy": np.nan}, "no accuracy"),
         ({"accuracy": 1.01}, "outside 0 to 1"),
-        ({"gap_low": 0.02}, "outside its interval"),
+        ({"gap_low": 0.02}, "gap lies outside its interval"),
+        ({"height": np.nan, "height_low": 0.2, "height_high": 0.1}, "height lies outside its interval"),
+        ({"height_low": 0.02, "height_high": 0.1}, "height lies outside its interval"),
+        ({"epsilon": -5.0}, "below 0"),
+        ({"audit_bound": -0.1}, "below 0"),
+        ({"seconds": np.inf}, "infinite"),
+        ({"best": 1.5}, "outside 0 to 1"),
+        ({"audit_date": "<b>x"}, "no date"),
         ({"trials": 0}, "at least 1"),
     ],
 )
@@ -286,12 +297,31 @@ def test_a_file_of_other_types_is_refused(tmp_path: Path) -> None:
             read_lines([path])
 
 
+def test_metadata_that_a_stranger_wrote_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "lines.parquet"
+    write_lines(make_lines({"pf_ld": 0.8}), path)
+    table = parquet.read_table(path)
+    for metadata in ({"pandas": "{}"}, {"pandas": "["}, {"PANDAS_ATTRS": "["}):
+        parquet.write_table(table.replace_schema_metadata(metadata), path)
+        assert len(read_lines([path])) == 24
+
+
 def test_lines_that_another_process_wrote_meanwhile_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out, train, other = tmp_path / "lines.parquet", runner.train_fits, make_lines({"pf_ld": 0.8})
     monkeypatch.setattr(runner, "train_fits", lambda *given: write_lines(other, out) or train(*given))
     monkeypatch.setattr("fairpriv_core.bench.made_up.write_table.__defaults__", (1_000,))
     runner.run_suite(pick(QUICK), out, {}, SILENT)
     assert {*read_lines([out]).method} == {QUICK, "pf_ld"}
+
+
+def test_lines_that_are_added_at_once_all_stay(tmp_path: Path) -> None:
+    """Each writer has its own process, as two runs of the suite have."""
+    out, outside = tmp_path / "lines.parquet", {"author": "outside", "kind": "claimed", "epsilon": np.nan}
+    made = [make_lines({f"entry{number}": 0.8}, **outside) for number in range(24)]
+    with ProcessPoolExecutor(4, get_context("spawn")) as processes:
+        [*processes.map(partial(add_lines, path=out), made)]
+    assert len(read_lines([out])) == sum(map(len, made))
+    assert {each.name for each in tmp_path.iterdir()} == {"lines.parquet", ".lines.parquet.lock"}
 
 
 def test_a_later_files_line_stands_in_place_of_an_earlier_ones_and_nobodys_in_place_of_ours(tmp_path: Path) -> None:
@@ -304,7 +334,12 @@ def test_a_later_files_line_stands_in_place_of_an_earlier_ones_and_nobodys_in_pl
     write_lines(make_lines({"pf_ld": 0.97}), paths[1])
     shipped = read_lines([KEPT])
     assert read_lines([KEPT, paths[1]]).equals(shipped), "of our own entries what ships stands"
-    for column, value, words in (("split", "", "other test rows"), ("notion", "parity", "notion 'parity'")):
+    faults = {
+        "split": ("", "other test rows"),
+        "notion": ("parity", "notion 'parity'"),
+        "reached": ("<b>x", "yes, maybe"),
+    }
+    for column, (value, words) in faults.items():
         write_lines(make_lines({"pf_ld": 0.9}).assign(**{column: value}), paths[1])
         with pytest.raises(BadInput, match=words):
             read_lines(paths)

@@ -13,7 +13,7 @@ from examples.paper_pages import count_claims
 from fairpriv_core.papers import catalog
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.runs import list_configs
-from fairpriv_core.papers.status import TITLES
+from fairpriv_core.papers.status import LOST_RULE, TITLES
 from fairpriv_core.runs import preview
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.database import Database
@@ -51,7 +51,7 @@ def codes(page: AppTest) -> list[str]:
 
 def test_results_made_earlier_are_shown_with_their_day(open_page: Open) -> None:
     page = whole(open_page("papers", paper="pf_ld", preset="pf_ld.figure1"))
-    assert "Made earlier by this software, on 20" in said(page)
+    assert "Made earlier by this software, on 20" in said(page) and LOST_RULE in said(page)
     scores = page.dataframe[0].value.set_index("paper")
     assert list(scores.index) == [paper.name for paper in papers().values()]
     counts = count_claims(papers()["pf_ld"].presets, find_made())
@@ -89,7 +89,7 @@ def test_a_papers_figure_leaves_as_panels_with_what_to_cite(
 
 
 def test_gains_are_a_table_and_statements_are_filtered_by_paper_and_by_how_they_stand(open_page: Open) -> None:
-    page = whole(open_page("papers", preset="dp_fermi.gains", claims_of="dp_fermi", claims_that="differs"))
+    page = whole(open_page("papers", preset="dp_fermi.gains", claims_of="dp_fermi", claims_that="agrees"))
     assert page.selectbox("preset").value == "dp_fermi.gains"
     scores, figures, listed, compared, cells, cases = (frame.value for frame in page.dataframe)
     assert list(compared["method"])[-1] == "DP-FERMI" and len(compared) == 7
@@ -98,9 +98,9 @@ def test_gains_are_a_table_and_statements_are_filtered_by_paper_and_by_how_they_
     assert set(cases["here"]) <= set(TITLES.values()) and cases["ours"].str.contains("over 14 gains").any()
     assert "fairpriv papers run dp_fermi.gains --small" in codes(page)
     assert len(figures) == len(papers()["dp_fermi"].presets) and figures["here"].str.len().gt(0).all()
-    assert len(listed) == scores.set_index("paper").loc["DP-FERMI", "differs"] > 0
-    assert set(listed["here"]) == {"differs"} and listed["ours"].str.len().gt(0).all()
-    assert listed["where"].str.match("DP-FERMI, (Figure|Section) ").all()
+    assert len(listed) == scores.set_index("paper").loc["DP-FERMI", "agrees"] > 0
+    assert set(listed["here"]) == {"agrees"} and listed["ours"].str.len().gt(0).all()
+    assert listed["where"].str.match("DP-FERMI, (Figure|Section|Beside) ").all()
     page.selectbox("claims_of").set_value("pf_ld")
     page.segmented_control("claims_that").set_value("open").run()
     waits = page.dataframe[2].value

@@ -18,7 +18,16 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.dp_fermi.authors import released
 from fairpriv_core.papers.dp_fermi.faces import FIGURE_5
-from fairpriv_core.papers.dp_fermi.figures import FIGURE_2, FIGURE_3, FIGURE_4, FIGURE_9, GAINS, PAPER
+from fairpriv_core.papers.dp_fermi.figures import (
+    FIGURE_2,
+    FIGURE_3,
+    FIGURE_4,
+    FIGURE_7,
+    FIGURE_8,
+    FIGURE_9,
+    GAINS,
+    PAPER,
+)
 from fairpriv_core.papers.dp_fermi.runs import PRINTED
 from fairpriv_core.papers.dp_fermi.settings import (
     CASES,
@@ -213,12 +222,15 @@ def test_levels_are_those_that_the_authors_points_span() -> None:
 
 
 def test_each_figure_is_judged_against_the_authors_own_points() -> None:
-    """A claim a budget, at the accuracy and the violation of their point of Tran et al. (2021b)."""
-    for preset in (FIGURE_2, FIGURE_3, FIGURE_4, FIGURE_9):
+    """A claim a budget, at the violation of their point of Tran et al. (2021b), and at no more than its accuracy."""
+    for preset in (FIGURE_2, FIGURE_3, FIGURE_4, FIGURE_7, FIGURE_8, FIGURE_9):
         checks = [each.check for each in preset.claims if isinstance(each.check, Reach)]
-        found = {(check.other, *check.at_least) for check in checks if isinstance(check.other, float)}
+        found = {check.other: check.at_least for check in checks if isinstance(check.other, float)}
         theirs = [each.points for each in preset.released if each.style == "pf_ld"]
-        assert found == {(gap, round(100.0 - error, 1)) for ((gap, error),) in theirs} and len(found) == len(theirs)
+        assert len(found) == len(theirs)
+        for ((gap, error),) in theirs:
+            (level,) = found[gap]
+            assert -1e-9 <= 100.0 - error - level < 0.01, f"{preset.title}: {level} for {100.0 - error}"
 
 
 def test_nothing_differs_by_settings_that_no_paper_prints() -> None:
@@ -229,7 +241,8 @@ def test_nothing_differs_by_settings_that_no_paper_prints() -> None:
         for row in list_claims(preset, read_kept()[preset.id].runs)
         if row.status == "differs"
     ]
-    assert differ and all("of the authors' own Tran et al. 2021b" in row.reading for row in differ)
+    assert not differ
+    assert not [claim.reading for preset in PAPER.presets for claim in preset.claims if not claim.lost]
 
 
 def test_the_table_of_methods_is_neither_counted_nor_judged() -> None:

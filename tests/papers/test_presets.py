@@ -24,7 +24,7 @@ from fairpriv_core.papers.results import FOLDER as KEPT
 from fairpriv_core.papers.results import Made
 from fairpriv_core.papers.runs import join_sweeps, list_configs
 from fairpriv_core.papers.scoreboard import format_figure_verdict, list_claims
-from fairpriv_core.papers.status import Status
+from fairpriv_core.papers.status import LOST_RULE, Status
 from fairpriv_core.papers.values import choose, list_paths
 from fairpriv_core.papers.verdicts import Finding, Verdict, judge, judge_all
 from fairpriv_core.records.config import name_config
@@ -221,6 +221,7 @@ def test_a_page_is_short_and_has_a_row_for_each_figure() -> None:
     for paper in papers().values():
         page = (FOLDER / f"{paper.id}.md").read_text(encoding="utf-8")
         made = [preset for preset in paper.presets if preset.id in read_kept()]
+        assert LOST_RULE in page
         assert len(page.encode()) < LARGEST_PAGE and page.count("\n| ") == 2 + len(made)
         assert all(f"(`{preset.id}`) | " in page for preset in made)
 
@@ -245,6 +246,28 @@ def test_a_figure_is_told_in_a_readers_sentence(
         format_figure_verdict(READY[0], list_claims(READY[0], []), [])
         == f"“It is fair”: {answer}. Other statements: 1 open"
     )
+
+
+@pytest.mark.parametrize(
+    ("cases", "against", "where"),
+    [
+        (("ε = 0.5", "ε = 1", "ε = 3"), (0, 1), " at ε ≤ 1"),
+        (("ε = 0.5", "ε = 1", "ε = 3"), (0, 1, 2), ""),
+        (("Adult", "Bank"), (1,), " for Bank"),
+        (("Adult, ε = 0.5, the first half", "Adult, ε = 0.5, the second half", "Bank"), (0, 2), " in 2 of 3 cases"),
+    ],
+)
+def test_a_sentence_says_where_our_runs_came_out_against_what_stays_open(
+    cases: Sequence[str], against: Sequence[int], where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = Claim("it is fair", "a section", Compare(Quantity("A", GAP), 1.0), lost="the settings")
+    verdicts = [
+        Verdict(claim, "", tuple(Finding(case, "open", against=at in told) for at, case in enumerate(cases)), ())
+        for told in (against[-1:], against[:-1])
+    ]
+    monkeypatch.setattr(scoreboard, "judge_all", lambda *_: verdicts)
+    told = format_figure_verdict(READY[0], list_claims(READY[0], []), [])
+    assert told.endswith(f"; our runs came out against it{where}")
 
 
 def test_committed_results_stay_small() -> None:

@@ -127,7 +127,7 @@ def test_the_paper_is_judged_by_what_it_had_and_ours_stands_apart() -> None:
     ]
     assert statuses(judge(claim, [*runs, *worse])) == ["differs"]
     (lost,) = judge(replace(claim, lost="the paper's budgets"), [*runs, *worse]).cases
-    assert (lost.status, lost.settles, lost.on_average) == ("open", "the paper's budgets", False)
+    assert (lost.status, lost.settles, lost.on_average) == ("open", "the paper's budgets", False) and lost.against
 
 
 def test_a_ratio_is_that_of_the_means_with_an_interval_of_its_own() -> None:

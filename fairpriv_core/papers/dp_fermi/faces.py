@@ -9,7 +9,7 @@ from typing import Literal
 
 from fairpriv_core.papers.dp_fermi import runs
 from fairpriv_core.papers.dp_fermi.authors import released
-from fairpriv_core.papers.dp_fermi.settings import PARITY
+from fairpriv_core.papers.dp_fermi.settings import LOST, PARITY
 from fairpriv_core.papers.preset import (
     ERROR,
     GAP,
@@ -88,6 +88,7 @@ def _sweeps(value: Value, way: Literal["up", "down"], reading: str, slack: float
         (_at(_PRINTED_AT),),
         reading,
         next(checks),
+        LOST,
     )
 
 
@@ -105,6 +106,7 @@ _CLAIMS = (
         (_at(_PRINTED_AT),),
         "on average over λ at most 95 of 100 faces are given the same age",
         _tells_apart(FERMI_PROVED),
+        LOST,
     ),
 )
 

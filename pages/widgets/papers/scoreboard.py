@@ -17,7 +17,7 @@ from fairpriv_core.papers.scoreboard import (
     list_claims,
     list_printed,
 )
-from fairpriv_core.papers.status import TITLES
+from fairpriv_core.papers.status import LOST_RULE, TITLES
 from pages.widgets.shared.state import choose, draw_list, keep, mount_default
 
 _ALL = "all"
@@ -33,6 +33,7 @@ def find_made() -> dict[str, Made]:
 def show_scoreboard() -> None:
     """Show how many statements of each paper hold here; a click on a row leads to its figures."""
     known = list(papers().values())
+    st.caption(LOST_RULE)
     st.dataframe(
         [_score(paper.id) for paper in known],
         key=_SCORES,
