@@ -18,7 +18,7 @@ from fairpriv_core.stats import Mean, mean_interval
 
 Status = Literal["agrees", "differs", "open", "not_tested"]
 #: each in words, in the order in which they are told
-LOST_RULE = "Where a paper's text lacks settings that a statement needs, our runs can agree with it but never differ."
+LOST_RULE = "Where a paper's text lacks settings, our runs can agree with it but never differ."
 TITLES: dict[Status, str] = {"agrees": "agrees", "differs": "differs", "open": "open", "not_tested": "not tested"}
 MOST_SEEDS = 1000  # more are not run for a claim
 
