@@ -12,6 +12,7 @@ import click
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, print_answer
 from fairpriv_core.data.randomized import Note, find_place
+from fairpriv_core.files.column import EPSILON_OF_ANSWER
 from fairpriv_core.methods.shared.responses import find_misreport
 from fairpriv_core.paths import read_path
 from fairpriv_core.privacy.randomness import Randomness
@@ -22,13 +23,14 @@ _VALUES = (
     "All that the column may hold, such as female,male or female,male,missing. They are not read from the rows. "
     "Default: none, they are needed."
 )
+_EPSILON = f"Of each answer, from {EPSILON_OF_ANSWER[0]:g} to {EPSILON_OF_ANSWER[1]:g}."
 _PERSON = "The column that says whose a row is: all rows of one person have one answer. Default: each row has its own."
 
 
 @click.command("randomize")
 @click.argument("file", metavar="FILE")
 @click.option("--column", metavar="NAME", required=True, help="The column to flip, the sensitive attribute.")
-@click.option("--epsilon", metavar="NUMBER", type=float, required=True, help="Of each answer, > 0.")
+@click.option("--epsilon", metavar="NUMBER", type=float, required=True, help=_EPSILON)
 @click.option("--values", metavar="VALUE,VALUE", default="", show_default=False, help=_VALUES)
 @click.option("--person", metavar="NAME", default="", show_default=False, help=_PERSON)
 @click.option("--again", is_flag=True, help="Flip once more what was flipped already; the note states the sum.")

@@ -47,7 +47,6 @@ class Asked:
     person: str = ""
 
     def __post_init__(self) -> None:
-        checks.positive(epsilon=self.epsilon)
         low, high = EPSILON_OF_ANSWER
         if not low <= self.epsilon <= high:
             raise BadInput(f"epsilon must be from {low:g} to {high:g}, got {self.epsilon:g}.", field="epsilon")

@@ -159,7 +159,7 @@ def test_a_value_that_is_not_declared_is_refused_and_not_repeated(
     [
         (("--column", "age"), "must name a column 'age', once"),
         (("--values", "female"), "two values or more"),
-        (("--epsilon", "0"), "epsilon must be a finite number > 0"),
+        (("--epsilon", "0"), "epsilon must be from 0.001 to 100, got 0."),
         (("--epsilon", "1000"), "epsilon must be from 0.001 to 100, got 1000"),
         (("--epsilon", "1e-20"), "epsilon must be from 0.001 to 100, got 1e-20"),
         (("--values", ""), "are not read from the rows"),

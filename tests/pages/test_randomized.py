@@ -65,7 +65,7 @@ def test_a_file_with_its_note_is_trained_on_and_no_gap_is_raw(
     run = whole(open_page("run", run=keys[0]))
     told = said(run)
     assert "What randomised answers say" in told and not RAW.search(told), told
-    assert "Fairness gap, by answers" in {metric.label for metric in run.metric}
+    assert "Gap, by answers" in {metric.label for metric in run.metric}
     assert "run_gap_steps" not in charts(run) and "do_evaluate" not in {button.key for button in run.button}
     for name, address in AFTER:
         shown = whole(open_page(name, **{"run": keys[0], "runs": keys, **address}))

@@ -76,7 +76,7 @@ def say_more(store: RunStore, row: RunRow, history: live.History, run: RunFacts[
 
 def _name_gap(row: RunRow) -> str:
     if find_answers(row.config["data"]) is not None:
-        return "Fairness gap, by answers"
+        return "Gap, by answers"  # a phone cuts more off
     return "Fairness gap" if is_published(row.config["data"]) else "Fairness gap, raw"
 
 
