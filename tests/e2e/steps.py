@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from playwright.sync_api import FilePayload, Locator, Page, Response, TimeoutError, expect
+from playwright.sync_api import FilePayload, Locator, Page, Response, expect
 
 from fairpriv_core.store.runs import open_store
 from tests.launched import config
@@ -52,22 +52,10 @@ def settle(tab: Page) -> None:
 
 
 def drop(tab: Page, file: str | FilePayload) -> None:
-    """Give a file to the Data page, once all of it is drawn, and return when the pages have it.
-
-    Twice on a busy machine the page showed nothing of a file: then it is loaded anew, and given it once more.
-    """
-    for may_fail in (True, False):
-        settle(tab)
-        try:
-            with tab.expect_response(_is_upload, timeout=PATIENCE * 500):
-                tab.locator("input[type=file]").first.set_input_files(file)
-        except TimeoutError:
-            if not may_fail:
-                raise
-            tab.reload()
-            tab.locator("[data-testid=stMainBlockContainer] h1").first.wait_for()
-        else:
-            return
+    """Give a file to the Data page, once all of it is drawn, and return when the pages have it."""
+    settle(tab)
+    with tab.expect_response(_is_upload):
+        tab.locator("input[type=file]").first.set_input_files(file)
 
 
 def _is_upload(answer: Response) -> bool:
