@@ -23,7 +23,7 @@ _INDEX = """# The papers, run again
 The page Papers draws each, sets the numbers that the paper prints beside ours, and judges each thing that it says.
 `fairpriv papers show ID` prints the same, `fairpriv papers run ID` runs one again, with `--full` at the paper's size.
 What these pages rest on was kept in `fairpriv_core/papers/kept`: a table a paper, with a row for each run's key,
-setting and numbers. `python examples/make_papers_results.py` writes them.
+setting and numbers. `python -m examples.make_papers_results` writes them.
 
 A statement is counted once for each case that it must hold in. *Tested* are figures and tables of which a number of
 ours says anything. Of printed numbers those are counted that ours agree with, by each reading of the paper.
