@@ -1,8 +1,8 @@
 """Keep what the run store has of papers' figures and tables, for the Papers page and docs/papers.
 
     fairpriv papers run ID --small                  run it
-    python examples/make_papers_results.py ID …     keep its results in the package, and write the documents
-    python examples/make_papers_results.py          write docs/papers.md and docs/papers/ from what is kept
+    python -m examples.make_papers_results ID …     keep its results in the package, and write the documents
+    python -m examples.make_papers_results          write docs/papers.md and docs/papers/ from what is kept
 
 Of each run its setting, seed, key and the numbers that the figure shows are kept. What is kept already stays where the
 store has no run of it, so that a figure that asks for more needs these alone. Every run draws fresh noise, so one that

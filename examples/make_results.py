@@ -1,7 +1,7 @@
 """Measure the documentation's results in the run store, or write its page from what was exported of them.
 
-    python examples/make_results.py run [ROW …]     run what docs/results/rows.toml asks for, and export the records
-    python examples/make_results.py write           write docs/results.md and keys.json from docs/results/records.json
+    python -m examples.make_results run [ROW …]     run what docs/results/rows.toml asks for, and export the records
+    python -m examples.make_results write           write docs/results.md and keys.json from docs/results/records.json
 
 A run that is exported already, or finished in the store (FAIRPRIV_STORE), is not run again. Every private run draws
 fresh noise, so one that is made again differs within its interval.

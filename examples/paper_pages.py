@@ -22,20 +22,20 @@ _INDEX = """# The papers, run again
 {progress}
 The page Papers draws each, sets the numbers that the paper prints beside ours, and judges each thing that it says.
 `fairpriv papers show ID` prints the same, `fairpriv papers run ID` runs one again, with `--full` at the paper's size.
-What these pages rest on was kept in `fairpriv_core/papers/kept`: a table a paper, with a row for each run's key,
-setting and numbers. `python examples/make_papers_results.py` writes them.
+A table a paper in `fairpriv_core/papers/kept` has each run's key, setting and numbers.
+`python -m examples.make_papers_results` writes these pages.
 
 A statement is counted once for each case that it must hold in. *Tested* are figures and tables of which a number of
 ours says anything. Of printed numbers those are counted that ours agree with, by each reading of the paper.
 
-{lost}"""
-_HOW = """A case agrees where our whole 95 % interval over seeds lies within what is expected, differs where it lies
-outside, and is open where the seeds do not settle it. A promise about single runs is judged by the share of runs
-that break it. What is compared at an accuracy that the paper does not name must hold at each that its authors'
-points span. {lost}
+A case *agrees* where our whole 95 % interval over seeds lies within what is expected, *differs* where it lies outside,
+and is *open* where the seeds do not settle it. A promise about single runs is judged by the share of runs that break
+it. What is compared at an accuracy that the paper does not name must hold at each that its authors' points span.
+{lost}
 What our runs came out against is open then. Models that are less accurate than always the same answer test nothing.
 Our proved variants, which the paper does not have, are not counted. Numbers on groups are raw: no ε covers them. Of
-your own data, do not publish them.
+your own data, do not publish them."""
+_HOW = """{lost} [How cases are judged](../papers.md).
 
 `fairpriv papers show ID` has the numbers behind each row, what would settle an open case, and the settings; with
 `--json` the keys of the runs too. The runs are in `fairpriv_core/papers/kept/{paper}.parquet`."""

@@ -119,7 +119,7 @@ def _runs(row: Mapping[str, Any], records: Records) -> Runs:
     keys = [config.key for config in configs_of(row)]
     missing = [key for key in keys if key not in records]
     if missing:
-        raise BadInput(f"row '{row['id']}' has no record {missing[0]}; run: python examples/make_results.py run.")
+        raise BadInput(f"row '{row['id']}' has no record {missing[0]}; run: python -m examples.make_results run.")
     return [records[key] for key in keys]
 
 

@@ -12,7 +12,7 @@ from fairpriv_core.methods.catalog import methods, name_group
 from fairpriv_core.notions.catalog import notions
 
 PAGE = Path(__file__).parent.parent / "docs" / "catalogue.md"
-PROTECTS = {"attribute": "the sensitive attribute", "record": "the whole record", None: "nothing"}
+PROTECTS = {"attribute": "attribute", "record": "record", None: "nothing"}
 
 
 def build_tables() -> dict[str, str]:

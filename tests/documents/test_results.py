@@ -24,7 +24,7 @@ ROWS: list[dict[str, Any]] = [row for section in SPEC["section"] for row in sect
 def test_the_page_is_what_the_exported_records_make_of_it() -> None:
     documents = render_documents(SPEC, read_records(FOLDER / "records.json"))
     unlike = [path.name for path, text in documents.items() if path.read_text("utf-8") != text]
-    assert not unlike, "run: python examples/make_results.py write"
+    assert not unlike, "run: python -m examples.make_results write"
 
 
 def test_keys_of_records_stand_in_their_file_and_not_in_prose() -> None:

@@ -214,7 +214,7 @@ def test_the_documentation_is_what_the_results_say(monkeypatch: pytest.MonkeyPat
     documents = render_documents()
     assert set(FOLDER.iterdir()) == {path for path in documents if path.parent == FOLDER}
     unlike = [path.name for path, text in documents.items() if path.read_text(encoding="utf-8") != text]
-    assert not unlike, "run: python examples/make_papers_results.py"
+    assert not unlike, "run: python -m examples.make_papers_results"
 
 
 def test_a_page_is_short_and_has_a_row_for_each_figure() -> None:
