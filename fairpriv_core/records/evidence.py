@@ -29,6 +29,7 @@ from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.text import count_text
 
 PATH = Path(__file__).with_name("evidence.parquet")
+LOSSES = Path(__file__).with_name("losses.parquet")
 GAP = 0.04  # that the fits were asked for
 _WIDTHS = (0.5, 0.7, 1.0)  # decades of rows times mu, decades of rows, doublings of the number of groups
 _LIKE = 0.25  # a table is called like another from this weight on, that of the nearest being 1
@@ -102,6 +103,11 @@ def list_able() -> Mapping[str, Mapping[str, Any]]:
     return {**shipped, **choosing}
 
 
+def list_unaware() -> tuple[str, ...]:
+    """Return the private methods that pursue no notion: of these the loss of accuracy alone is forecast."""
+    return tuple(name for name, kind in methods().items() if kind.info.threat_model and not kind.info.pursues_notion)
+
+
 def _list_other_learners(kind: type[Method]) -> list[Any]:
     """Return the learners that a method has beside the one that it ships with."""
     if "learner" not in parameters(kind):
@@ -136,11 +142,16 @@ def find_worth(fits: pd.DataFrame) -> pd.Series:
     is worth minus the accuracy that it lost against plain training, minus the gap that it missed by. One that gave no
     model is worth minus what plain training gains over one answer for all.
     """
+    missed = -(fits.plain_accuracy - fits.accuracy) - (fits.gap - GAP)
+    failed = -(fits.plain_accuracy - fits.constant).clip(lower=0.0)
+    return find_height(fits).where(fits.gap_low <= GAP, missed).where(fits.accuracy.notna(), failed)
+
+
+def find_height(fits: pd.DataFrame) -> pd.Series:
+    """Return how far each fit's accuracy is above the mixing line at its gap."""
     gained = (fits.plain_accuracy - fits.constant).clip(lower=0.0)
     along = (fits.gap / fits.plain_gap.where(fits.plain_gap > 0)).clip(upper=1.0).fillna(1.0)
-    height = fits.accuracy - fits.constant - gained * along
-    missed = -(fits.plain_accuracy - fits.accuracy) - (fits.gap - GAP)
-    return height.where(fits.gap_low <= GAP, missed).where(fits.accuracy.notna(), -gained)
+    return fits.accuracy - fits.constant - gained * along
 
 
 def name_family(table: str) -> str:

@@ -292,6 +292,11 @@ def test_a_release_that_is_paid_for_can_be_trained_on_again(open_page: Open) -> 
             False,
         ),
         (
+            {"method": "jagielski_in", "data": "synthetic:group?rows=1000", "epsilon": "0.1"},
+            "next to nothing to learn of 2 groups",
+            False,
+        ),
+        (
             {"method": "pf_ld", "data": "synthetic:group?rows=60", "epsilon": "0.5"},
             "45 training rows are too few for 2 counts",
             False,
