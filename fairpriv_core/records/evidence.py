@@ -75,17 +75,17 @@ class Forecast:
     def format(self) -> str:
         """Return the sentences."""
         said = (
-            f"Nine in ten runs of this method lost {_format_ends(self.loss)} points of accuracy against plain "
+            f"Nine in ten runs of this method lost {_format_ends(self.loss)} of accuracy against plain "
             f"training, on the {count_text(self.tables, 'table')} most like this one."
         )
         if self.gap is not None:
-            said += f" Their gaps were {_format_ends(self.gap)} points."
+            said += f" Their gaps were {_format_ends(self.gap)}."
         return said if self.failed < _FAILS else f"{said} {100 * self.failed:.0f} % of all gave no model."
 
 
 def _format_ends(ends: tuple[float, float]) -> str:
     low, high = (max(100 * end, 0.0) for end in ends)
-    return f"{low:.0f} to {high:.0f}"
+    return f"{low:.0f} to {high:.0f} points" if high >= 0.5 else "less than 1 point"
 
 
 @cache

@@ -91,6 +91,7 @@ def test_of_a_method_that_pursues_no_notion_the_loss_alone_is_forecast() -> None
 def test_the_sentences_say_both_ends_and_the_fits_that_gave_no_model() -> None:
     said = Forecast((-0.004, 0.052), (0.01, 0.2), failed=0.0, tables=3).format()
     assert "lost 0 to 5 points" in said and "gaps were 1 to 20 points" in said and "model" not in said
+    assert "lost less than 1 point of" in Forecast((-0.01, 0.004), None, failed=0.0, tables=3).format()
     assert "40 % of all gave no model" in Forecast((0.0, 0.1), (0.0, 0.1), failed=0.4, tables=3).format()
 
 
