@@ -320,6 +320,12 @@ def test_settings_that_pursue_or_learn_nothing_are_said_and_offered_to_experts_a
         assert "1,500 steps" in " ".join(item.help or "" for item in page.caption)
 
 
+def test_what_accuracy_others_lost_is_said_of_a_method_that_pursues_no_notion(open_page: Open) -> None:
+    for method, has_gaps in (("dp_sgd", False), ("pf_ld", True)):
+        told = said(open_page("train", method=method, data="synthetic:group?rows=4000"), "markdown")
+        assert "Nine in ten runs of this method lost" in told and ("Their gaps were" in told) is has_gaps
+
+
 def test_a_group_that_noise_may_hide_is_told_before_launch(open_page: Open) -> None:
     def told(**given: str) -> list[str]:
         page = open_page("train", **{"method": "pf_ld", "expert": "True", **given})
