@@ -93,13 +93,13 @@ def fit_one(method: Method, train: Dataset, test: Dataset, seed: int) -> float |
 def say_before(method: Method, data: str, train: Dataset) -> str | None:
     """Return what a launch says first, or why it is refused."""
     name, _, sensitive = data.partition(":")
-    asked = {"dataset": name, "sensitive": sensitive}
+    asked, size = {"dataset": name, "sensitive": sensitive}, count_known(build_shape(method, train))
     config = build_config({"data": asked, "notion": NOTION, "method": method_to_json(method), "delta": DELTA})
     try:
         method.require_possible(notions()[NOTION], n_train=train.n, groups=train.groups)
     except BadInput as error:
         return str(error)
-    return forecast(config, method, n_train=train.n, parameters=count_known(build_shape(method, train)))
+    return forecast(config, method, n_train=train.n, groups=train.groups, parameters=size)
 
 
 def is_below(line: Mapping[str, Any]) -> bool:

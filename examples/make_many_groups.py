@@ -6,11 +6,11 @@ Protocol, written before the first fit on these tables: the rule of methods/shar
 gap_bound.py were found on other tables (Adult by age and by relationship, ACS by sex and age in six groups, by race
 and age, and by race on 20,000 rows, COMPAS by sex and race, Credit by sex and age; seeds 0 to 4). Seeds 100 to 104 of
 two tables here showed that a first rule, the bound within the target at any price, ended at one answer for all; the
-present one was chosen on the other tables, and these seeds are not used. Five fresh seeds draw splits, starts and
-folds; noise is drawn afresh; 4 points asked for, numbers encoded plainly.
-Nothing is chosen or left out. A bound fails where the lower end of the simultaneous 95 % interval of the gap on the
-test rows, all of them, lies above it. Height is accuracy less that of drawing lots between the unmoved score and one
-answer for all at the same gap.
+present one was chosen on the other tables, and these seeds are not used. Five others draw splits, starts and folds.
+They had been seen once, before a group's own share counted in the bound, and nothing was chosen by them. Noise is drawn
+afresh; 4 points asked for, numbers encoded plainly. Nothing is chosen or left out. A bound fails where the lower end of
+the simultaneous 95 % interval of the gap on the test rows, all of them, lies above it. Height is accuracy less that of
+drawing lots between the unmoved score and one answer for all at the same gap.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Fits of every method that pursues a notion, on many tables; and what they say of one that is about to be trained.
+"""Fits of private methods on many tables, and what they say of one that is about to be trained.
 
-`evidence.parquet` is made by `examples/make_advice.py`. Of a table at hand public numbers alone are read: rows, groups,
+`evidence.parquet` has every method that pursues a notion and is made by `examples/make_advice.py`; `losses.parquet` has
+the others and is made by `examples/make_losses.py`. Of a table at hand public numbers alone are read: rows, groups,
 notion and budget. A fit of the evidence counts as much as its table lies near: by rows times mu, which noise goes by,
 by rows, and by groups. What this is worth is tried with tables from the same source left out (docs/results/adviser.md).
 """
@@ -29,6 +30,7 @@ from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.text import count_text
 
 PATH = Path(__file__).with_name("evidence.parquet")
+LOSSES = Path(__file__).with_name("losses.parquet")
 GAP = 0.04  # that the fits were asked for
 _WIDTHS = (0.5, 0.7, 1.0)  # decades of rows times mu, decades of rows, doublings of the number of groups
 _LIKE = 0.25  # a table is called like another from this weight on, that of the nearest being 1
@@ -61,22 +63,29 @@ class Size:
 class Forecast:
     """Between what nine fits in ten lay, as shares of the rows: the accuracy lost against plain training, and the gap.
 
-    `failed` is the share of fits that gave no model, `tables` how many tables it rests on.
+    `gap` is None of a method that pursues none. `failed` is the share of fits that gave no model, `tables` how many
+    tables it rests on.
     """
 
     loss: tuple[float, float]
-    gap: tuple[float, float]
+    gap: tuple[float, float] | None
     failed: float
     tables: int
 
     def format(self) -> str:
         """Return the sentences."""
-        lost, gap = (f"{max(100 * low, 0.0):.0f} to {max(100 * high, 0.0):.0f}" for low, high in (self.loss, self.gap))
         said = (
-            f"Nine in ten runs of this method lost {lost} points of accuracy against plain training, on the "
-            f"{count_text(self.tables, 'table')} most like this one. Their gaps were {gap} points."
+            f"Nine in ten runs of this method lost {_format_ends(self.loss)} of accuracy against plain "
+            f"training, on the {count_text(self.tables, 'table')} most like this one."
         )
+        if self.gap is not None:
+            said += f" Their gaps were {_format_ends(self.gap)}."
         return said if self.failed < _FAILS else f"{said} {100 * self.failed:.0f} % of all gave no model."
+
+
+def _format_ends(ends: tuple[float, float]) -> str:
+    low, high = (max(100 * end, 0.0) for end in ends)
+    return f"{low:.0f} to {high:.0f} points" if high >= 0.5 else "less than 1 point"
 
 
 @cache
@@ -100,6 +109,11 @@ def list_able() -> Mapping[str, Mapping[str, Any]]:
         if AUTOMATIC in _list_other_learners(kind)
     }
     return {**shipped, **choosing}
+
+
+def list_unaware() -> tuple[str, ...]:
+    """Return the private methods that pursue no notion: of these the loss of accuracy alone is forecast."""
+    return tuple(name for name, kind in methods().items() if kind.info.threat_model and not kind.info.pursues_notion)
 
 
 def _list_other_learners(kind: type[Method]) -> list[Any]:
@@ -136,11 +150,16 @@ def find_worth(fits: pd.DataFrame) -> pd.Series:
     is worth minus the accuracy that it lost against plain training, minus the gap that it missed by. One that gave no
     model is worth minus what plain training gains over one answer for all.
     """
+    missed = -(fits.plain_accuracy - fits.accuracy) - (fits.gap - GAP)
+    failed = -(fits.plain_accuracy - fits.constant).clip(lower=0.0)
+    return find_height(fits).where(fits.gap_low <= GAP, missed).where(fits.accuracy.notna(), failed)
+
+
+def find_height(fits: pd.DataFrame) -> pd.Series:
+    """Return how far each fit's accuracy is above the mixing line at its gap."""
     gained = (fits.plain_accuracy - fits.constant).clip(lower=0.0)
     along = (fits.gap / fits.plain_gap.where(fits.plain_gap > 0)).clip(upper=1.0).fillna(1.0)
-    height = fits.accuracy - fits.constant - gained * along
-    missed = -(fits.plain_accuracy - fits.accuracy) - (fits.gap - GAP)
-    return height.where(fits.gap_low <= GAP, missed).where(fits.accuracy.notna(), -gained)
+    return fits.accuracy - fits.constant - gained * along
 
 
 def name_family(table: str) -> str:
@@ -161,17 +180,33 @@ def weigh_fits(notion: str, size: Size, mu: float, *, without: str = "") -> pd.D
     """
     among = {*notions()[notion].conditions}
     like = max(list_tried(), key=lambda name: (name == notion, len({*notions()[name].conditions} & among)))
-    fits, places = _place_fits(like)
+    return _weigh(*_place_fits(like), size, mu, without)
+
+
+def weigh_losses(size: Size, mu: float, *, without: str = "") -> pd.DataFrame:
+    """Return the fits of methods that pursue no notion, with the `weight` of each, > 0."""
+    return _weigh(*_place_fits(None), size, mu, without)
+
+
+def _weigh(fits: pd.DataFrame, places: np.ndarray, size: Size, mu: float, without: str) -> pd.DataFrame:
     far = (places - _place(size.rows, mu, size.groups)) / _WIDTHS
     weighed = fits.assign(weight=np.exp(-0.5 * np.square(far).sum(axis=1)))
     return weighed[weighed.family != without] if without else weighed
 
 
+def read_losses() -> pd.DataFrame:
+    """Return a row a fit of a method that pursues no notion."""
+    return pd.read_parquet(LOSSES).astype(dict.fromkeys(("table", "setting"), str))
+
+
 @cache
-def _place_fits(notion: str) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the fits that pursued a notion, with their `family`, and where each lies (fits, 3)."""
-    fits = read_fits()
-    fits = fits[fits.notion == notion].reset_index(drop=True)
+def _place_fits(notion: str | None) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the fits that pursued a notion, or none, with their `family`, and where each lies (fits, 3)."""
+    if notion is None:
+        fits = read_losses()
+    else:
+        fits = read_fits()
+        fits = fits[fits.notion == notion].reset_index(drop=True)
     fits["family"] = fits.table.map(name_family)
     mus = {epsilon: gaussian_mu(epsilon, _DELTA) for epsilon in fits.epsilon.unique()}
     at = zip(fits["rows"], fits.epsilon.map(mus), fits.groups, strict=True)
@@ -190,18 +225,28 @@ def count_like(fits: pd.DataFrame) -> int:
 
 def forecast_fit(config: RunConfig, size: Size, *, without: str = "") -> Forecast | None:
     """Return what to expect of a run; None where nothing like it was tried: its settings, notion or kind of data."""
-    asked = _drop_batch(config.method)
-    name = next((each for each, method in read_candidates().items() if _drop_batch(method) == asked), None)
-    if name is None or config.epsilon is None or config.notion not in list_tried() or not size.is_like_evidence:
+    aware, name = config.method.info.pursues_notion, _name_setting(config.method)
+    if name is None or config.epsilon is None or not size.is_like_evidence:
         return None
-    fits = weigh_fits(config.notion, size, gaussian_mu(config.epsilon, config.delta), without=without)
+    if aware and config.notion not in list_tried():
+        return None
+    mu = gaussian_mu(config.epsilon, config.delta)
+    fits = weigh_fits(config.notion, size, mu, without=without) if aware else weigh_losses(size, mu, without=without)
     fits = fits[fits.setting == name]
     made = fits[fits.accuracy.notna()]
     if made.empty:
         return None
-    loss, gap = made.plain_accuracy - made.accuracy, made.gap
-    lost, apart = (_find_ends(np.array(values), np.array(made.weight)) for values in (loss, gap))
+    weights = made.weight.to_numpy()
+    lost = _find_ends((made.plain_accuracy - made.accuracy).to_numpy(), weights)
+    apart = _find_ends(made.gap.to_numpy(), weights) if aware else None
     return Forecast(lost, apart, float(1.0 - made.weight.sum() / fits.weight.sum()), count_like(fits))
+
+
+def _name_setting(method: Method) -> str | None:
+    """Return what the fits call a method with these settings; None where it was not tried with them."""
+    known = read_candidates() if method.info.pursues_notion else {method.info.name: type(method)()}
+    asked = _drop_batch(method)
+    return next((name for name, each in known.items() if _drop_batch(each) == asked), None)
 
 
 def _drop_batch(method: Method) -> dict[str, Any]:

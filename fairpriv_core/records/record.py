@@ -30,7 +30,12 @@ from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import EventJson, Events, Gaussian, Parallel
 from fairpriv_core.privacy.explain import warn_of_delta
 from fairpriv_core.records.config import RunConfig, build_shape
-from fairpriv_core.records.forecast import format_little_signal, measure_signal
+from fairpriv_core.records.forecast import (
+    format_little_signal,
+    format_much_noise,
+    measure_noise,
+    measure_signal,
+)
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.records.source import ConfigJson, find_answers, is_published, without_folders
@@ -398,7 +403,7 @@ def list_warnings(config: RunConfig, method: Method, train: Dataset) -> list[Fai
     said = [
         (TrainingWarning, method.idle_reason()),
         (PrivacyWarning, warn_of_delta(config.delta, train.n) if private else None),
-        (TrainingWarning, forecast(config, method, n_train=train.n, parameters=size) if private else None),
+        (TrainingWarning, forecast(config, method, n_train=train.n, groups=train.groups, parameters=size)),
     ]
     return [kind(sentence) for kind, sentence in said if sentence is not None]
 
@@ -410,14 +415,20 @@ def doubt_network(method: Method, train: Dataset) -> list[FairprivWarning]:
     return [] if doubt is None else [TrainingWarning(doubt)]
 
 
-def forecast(config: RunConfig, method: Method, *, n_train: int, parameters: int | None) -> str | None:
+def forecast(config: RunConfig, method: Method, *, n_train: int, groups: int, parameters: int | None) -> str | None:
     """Return the sentence on a run of `method` (calibrated) that can learn next to nothing.
 
-    None where it can, and where nobody has counted the network's parameters.
+    None where it can, where an earlier run's release is used, and where nobody has counted the network's parameters.
     """
+    if config.reuse is not None or method.info.threat_model is None:
+        return None
+    events = method.event(n_train)
+    if method.info.threat_model == "attribute":
+        noise = measure_noise(events, n_train=n_train, groups=groups)
+        return format_much_noise(noise, n_train=n_train, groups=groups)
     if parameters is None:
         return None
-    signal = measure_signal(method.event(n_train), n_train=n_train, parameters=parameters)
+    signal = measure_signal(events, n_train=n_train, parameters=parameters)
     return format_little_signal(signal, n_train=n_train, epsilon=config.epsilon, delta=config.delta)
 
 

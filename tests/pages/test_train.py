@@ -292,6 +292,11 @@ def test_a_release_that_is_paid_for_can_be_trained_on_again(open_page: Open) -> 
             False,
         ),
         (
+            {"method": "jagielski_in", "data": "synthetic:group?rows=1000", "epsilon": "0.1"},
+            "next to nothing to learn of 2 groups",
+            False,
+        ),
+        (
             {"method": "pf_ld", "data": "synthetic:group?rows=60", "epsilon": "0.5"},
             "45 training rows are too few for 2 counts",
             False,
@@ -313,6 +318,12 @@ def test_settings_that_pursue_or_learn_nothing_are_said_and_offered_to_experts_a
         assert open_page("train", **given, expert="True", **fits).button("launch").disabled is doomed
     elif "rows=1000" in given.get("data", ""):
         assert "1,500 steps" in " ".join(item.help or "" for item in page.caption)
+
+
+def test_what_accuracy_others_lost_is_said_of_a_method_that_pursues_no_notion(open_page: Open) -> None:
+    for method, has_gaps in (("dp_sgd", False), ("pf_ld", True)):
+        told = said(open_page("train", method=method, data="synthetic:group?rows=4000"), "markdown")
+        assert "Nine in ten runs of this method lost" in told and ("Their gaps were" in told) is has_gaps
 
 
 def test_a_group_that_noise_may_hide_is_told_before_launch(open_page: Open) -> None:

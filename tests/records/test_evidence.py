@@ -17,8 +17,10 @@ from fairpriv_core.records.evidence import (
     forecast_fit,
     list_able,
     list_candidates,
+    list_unaware,
     name_family,
     read_fits,
+    read_losses,
     weigh_fits,
 )
 
@@ -70,15 +72,38 @@ def test_nothing_is_forecast_of_what_nobody_tried() -> None:
     usual = ask("pf_ld")
     assert usual is not None and usual == ask({"name": "pf_ld", "batch_size": 64}), "a batch suits the table"
     assert ask({"name": "pf_ld", "epochs": 3}) is None and ask({"name": "pf_ld", "gap_target": 0.1}) is None
-    assert ask("dp_sgd") is None and ask("pf_ld", "accuracy_parity") is None
+    assert ask({"name": "dp_sgd", "epochs": 3}) is None and ask("pf_ld", "accuracy_parity") is None
     config = build_config({"data": DATA, "notion": "demographic_parity", "method": "pf_ld", "epsilon": 1.0})
     assert forecast_fit(config, Size(4_000, 2, labels=3)) is None
+
+
+def test_of_a_method_that_pursues_no_notion_the_loss_alone_is_forecast() -> None:
+    usual = ask("dp_sgd")
+    assert usual is not None and usual.gap is None and usual == ask("dp_sgd", "accuracy_parity")
+    assert "gap" not in usual.format() and "points of accuracy against plain training" in usual.format()
+    fits = read_losses()
+    assert {*fits.setting} == {*list_unaware()}, "run: python -m examples.make_losses"
+    assert not fits.duplicated(["table", "setting", "epsilon", "seed"]).any()
+    assert fits.groupby("setting").size().nunique() == 1, "each was tried everywhere"
+    assert {*fits.table} == {*read_fits().table}
 
 
 def test_the_sentences_say_both_ends_and_the_fits_that_gave_no_model() -> None:
     said = Forecast((-0.004, 0.052), (0.01, 0.2), failed=0.0, tables=3).format()
     assert "lost 0 to 5 points" in said and "gaps were 1 to 20 points" in said and "model" not in said
+    assert "lost less than 1 point of" in Forecast((-0.01, 0.004), None, failed=0.0, tables=3).format()
     assert "40 % of all gave no model" in Forecast((0.0, 0.1), (0.0, 0.1), failed=0.4, tables=3).format()
+
+
+def test_forecasts_of_losses_hold_on_tables_from_sources_that_they_do_not_rest_on() -> None:
+    inside: list[bool] = []
+    for (setting, table, epsilon), cell in read_losses().dropna().groupby(["setting", "table", "epsilon"]):
+        raw = {"data": DATA, "notion": "demographic_parity", "method": setting, "epsilon": epsilon}
+        size = Size(int(cell["rows"].iloc[0]), int(cell.groups.iloc[0]))
+        forecast = forecast_fit(build_config(raw), size, without=name_family(table))
+        assert forecast is not None
+        inside += (cell.plain_accuracy - cell.accuracy).between(*forecast.loss).tolist()
+    assert len(inside) > 600 and 0.8 < np.mean(inside) < 0.97
 
 
 @pytest.mark.parametrize("number", ["loss", "gap"])

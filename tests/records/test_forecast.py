@@ -9,11 +9,20 @@ from typing import Any
 import pytest
 
 from benchmarks.forecast import Found, fit_table
-from fairpriv_core.privacy.event import Gaussian, SampledGaussian
+from fairpriv_core.methods.fields import fit_batch_size
+from fairpriv_core.privacy.event import Gaussian, Laplace, RandomizedResponse, SampledGaussian
 from fairpriv_core.privacy.gaussian import gaussian_mu
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.records.forecast import ENOUGH, LITTLE, format_little_signal, measure_signal
+from fairpriv_core.records.evidence import find_height, list_candidates, read_candidates, read_fits
+from fairpriv_core.records.forecast import (
+    ENOUGH,
+    LITTLE,
+    format_little_signal,
+    format_much_noise,
+    measure_noise,
+    measure_signal,
+)
 from fairpriv_core.records.plan import DatasetCache, calibrate_method, plan_run
 from fairpriv_core.records.record import forecast
 
@@ -43,7 +52,7 @@ def test_it_is_about_the_same_however_the_steps_are_cut(batch: int) -> None:
 def test_what_would_do_does() -> None:
     """With the rows, and with the epsilon, that the sentence names, the signal is about what it asks for."""
     config, parameters = ask({"name": "dp_sgd", "batch_size": 5}, 0.3), 41
-    said = forecast(config, calibrate_method(config, 300), n_train=300, parameters=parameters) or ""
+    said = forecast(config, calibrate_method(config, 300), n_train=300, groups=2, parameters=parameters) or ""
     assert said.startswith("So much noise on 300 rows leaves next to nothing to learn")
     rows, epsilon = re.search(r"about ([\d,]+) training rows, or ε of about ([\d.]+),", said).groups()  # type: ignore[union-attr]
     for n, budget in ((int(rows.replace(",", "")), 0.3), (300, float(epsilon))):
@@ -55,8 +64,48 @@ def test_what_would_do_does() -> None:
 def test_nothing_is_said_where_something_can_be_learned() -> None:
     assert format_little_signal(LITTLE, n_train=100, epsilon=1.0, delta=1e-5) is None
     assert format_little_signal(None, n_train=100, epsilon=1.0, delta=1e-5) is None
+    assert format_much_noise(0.99, n_train=100, groups=2) is None
     by_hand = format_little_signal(1.0, n_train=100, epsilon=None, delta=1e-5) or ""
     assert "about 1,000 training rows would do" in by_hand and "ε" not in by_hand
+
+
+def test_noise_is_told_beside_what_all_people_of_an_equal_group_move() -> None:
+    replaced, added = (SampledGaussian(6.0, 0.25, 40, relation) for relation in ("replace", "add_remove"))
+    each = {Gaussian(10.0, 3): 10.0, Laplace(10.0): 14.142, replaced: 6.0, added: 12.0, RandomizedResponse(0.1): 0.0}
+    for event, expected in each.items():
+        assert measure_noise((event,), n_train=400, groups=4) == pytest.approx(expected / 100, rel=1e-4)
+    assert measure_noise((*each,), n_train=400, groups=4) == pytest.approx(0.14142, rel=1e-4)
+    assert measure_noise((), n_train=400, groups=4) == 0.0
+
+
+@pytest.mark.parametrize("method", ["pf_ld", "dp_fermi", "jagielski_in"])
+def test_what_would_do_for_groups_does(method: str) -> None:
+    def say(n_train: int, epsilon: float) -> str:
+        batch = {} if method == "jagielski_in" else {"batch_size": 60}
+        config = ask({"name": method, **batch}, epsilon)
+        return forecast(config, calibrate_method(config, n_train), n_train=n_train, groups=2, parameters=9) or ""
+
+    said = say(240, 0.1)
+    assert re.search(r"of 2 groups: in a pass over the rows it is \d\.\d times what 120 people", said)
+    (rows,) = re.search(r"about ([\d,]+) training rows would do, or a larger ε", said).groups()  # type: ignore[union-attr]
+    assert say(int(rows.replace(",", "")), 0.1) == ""
+
+
+def test_no_kept_fits_of_what_is_refused_were_better_than_lots() -> None:
+    """On no table, at no budget, was their mean accuracy above the mixing line."""
+    fits = read_fits()
+    fits["height"] = find_height(fits)
+    refused = []
+    for (name, _, _, epsilon), cell in fits.groupby(["setting", "notion", "table", "epsilon"]):
+        if read_candidates()[name].info.threat_model == "attribute" and cell.height.notna().any():
+            rows, groups = int(cell["rows"].iloc[0]), int(cell.groups.iloc[0])
+            batch = fit_batch_size(read_candidates()[name], rows, ())
+            asked = list_candidates()[name] if batch is None else {**list_candidates()[name], "batch_size": batch}
+            config = ask(dict(asked), epsilon)
+            method = calibrate_method(config, rows)
+            if forecast(config, method, n_train=rows, groups=groups, parameters=None) is not None:
+                refused.append(cell.height)
+    assert len(refused) >= 10 and all(heights.mean() <= 0.0 for heights in refused)
 
 
 def test_a_record_says_it_before_training() -> None:

@@ -86,9 +86,10 @@ def warn_of_idling(plan: Plan) -> None:
         st.warning(plain(reason), icon=":material/warning:")
 
 
-def warn_of_noise(config: RunConfig, plan: Plan) -> bool:
+def warn_of_noise(config: RunConfig, plan: Plan, groups: int) -> bool:
     """Warn where public numbers say that next to nothing can be learned; return whether they do."""
-    little = forecast(config, plan.method, n_train=plan.n_train, parameters=count_known(plan.shape))
+    size = count_known(plan.shape)
+    little = forecast(config, plan.method, n_train=plan.n_train, groups=groups, parameters=size)
     if little is not None:
         st.warning(plain(little), icon=":material/grain:")
     return little is not None

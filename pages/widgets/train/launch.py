@@ -66,7 +66,7 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         _say_no_gap(store, config)
     say_what_predicting_needs(plan)
     warn_of_idling(plan)
-    accepted, hopeless = accept_risk(config, plan), warn_of_noise(config, plan) and not expert
+    accepted, hopeless = accept_risk(config, plan), warn_of_noise(config, plan, dataset.groups) and not expert
     if hopeless:
         st.caption("Launch is off for these settings. Expert mode launches them all the same.")
     known = None if store is None else attempt(lambda: store.find(config.key))
