@@ -78,6 +78,11 @@ def has_epochs(history: History) -> bool:
     return any(name.startswith("test/") for name in history)
 
 
+def has_curves(history: History) -> bool:
+    """Return whether a measure has more than the one point of a method that trains in one go."""
+    return any(len(xs) > 1 for name, (xs, _) in history.items() if name.startswith("test/"))
+
+
 def rescale(history: History, along: str, reach: Mapping[str, float | None]) -> tuple[History, Axis]:
     """Return a history over "steps", "epochs" or "epsilon" (the ε spent by then), and that axis.
 

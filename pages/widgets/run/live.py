@@ -80,7 +80,7 @@ def draw_frame(store: RunStore, seen: Seen, *, small: bool, use_bound: UseBound 
         _explain_missing(row)
         return headline
     with st.container(horizontal=True, vertical_alignment="center", key="run_along"):
-        along = choose_along(row, history)
+        along = choose_along(row, history) if live.has_curves(history) or not row.ended else "steps"
         with st.container(gap="small", width="stretch"):
             show_origin(row.config["data"], told=True)
             show_diagnosis(store, row, history, use_bound=use_bound)
@@ -142,7 +142,7 @@ def _draw_more(row: RunRow, history: live.History) -> None:
     figures = {"gaps": live.live_gaps(history, method=config["method"]["name"], notion=config["notion"], origin=origin)}
     if live.has_own_classes(history):
         figures["classes"] = live.live_classes(history, origin=origin)
-    if "epsilon" in history:
+    if "epsilon" in history and live.has_curves(history):
         figures["epsilon"] = _draw_epsilon(row, history)
     if any(name.startswith(("clipped/", "contribution/")) for name in history):
         figures["clipping"] = live.live_clipping(history, origin=origin)

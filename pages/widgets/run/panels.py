@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -35,6 +36,7 @@ _PLAIN = (
     "records, without an ε, and it stays there."
 )
 _MOVED = "the bound"
+_SINGLE = 1e-6  # training rounds a bound to single precision
 UseBound = Callable[[float], None]
 _OVER = ("accuracy", "gap")  # are drawn over what was chosen: a zoom is of one axis
 _HELD = 220  # pixels
@@ -65,7 +67,7 @@ def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: s
         figures["multipliers"] = live.live_multipliers(history, limit=row.config["method"].get("multiplier_max"))
     if find_answers(row.config["data"]) is not None:  # no curve looks at groups
         del figures["gap"]
-    elif not small or len(figures) < _FEWEST:
+    elif len(figures) < _FEWEST if small else live.has_curves(history):  # bars below have the end with its intervals
         figures["groups"] = live.live_groups(history, origin=find_origin([row.config["data"]], tell=False))
     show_pairs({f"{name}_{along}" if name in _OVER else name: each for name, each in figures.items()}, small=small)
 
@@ -148,7 +150,8 @@ def _draw_histograms(row: RunRow, histograms: Mapping[str, Histogram]) -> dict[s
     for quantity, histogram in histograms.items():
         bound = known.get(BOUNDS.get(quantity, ""))
         asked = row.config["method"].get(BOUNDS.get(quantity, ""))
-        moved = asked is not None and histogram.bound not in (None, asked)  # a method has its own, or moves it
+        own = histogram.bound  # of a method that moves it
+        moved = None not in (asked, own) and not math.isclose(asked or 0.0, own or 0.0, rel_tol=_SINGLE)
         symbol = _MOVED if moved else None if bound is None else bound[0].symbol
         figures[quantity] = live.clipping_histogram(histogram, quantity=quantity, symbol=symbol, origin=origin)
     return figures
