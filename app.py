@@ -25,7 +25,7 @@ if not admit():
 page = st.navigation(list_pages(), position="top")
 begin_at_top(page.title)
 st.set_page_config(page_title=f"{page.title} · fairpriv")
-with st.container(key="page", height=1):  # the rules of style.py open it
+with st.container(key="page", height=1, border=False):  # the rules of style.py open it
     strip = hold_strip(page.title)
     wait_for_style(page.title)
     show_banner()
