@@ -18,7 +18,7 @@ from fairpriv_core.figures.origin import find_origin
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.release import Kind
-from fairpriv_core.records.source import name_unit
+from fairpriv_core.records.source import find_answers, name_unit
 from fairpriv_core.store.curves import SWEPT_POINTS
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
@@ -139,7 +139,10 @@ def _draw_more(row: RunRow, history: live.History) -> None:
     """Draw the curves that are not in the frame: all gaps, classes, ε, and clipping over time."""
     config = row.config
     origin = find_origin([config["data"]], tell=False)
-    figures = {"gaps": live.live_gaps(history, method=config["method"]["name"], notion=config["notion"], origin=origin)}
+    figures: dict[str, FigureData] = {}
+    if find_answers(config["data"]) is None:  # no curve looks at groups
+        name, notion = config["method"]["name"], config["notion"]
+        figures["gaps"] = live.live_gaps(history, method=name, notion=notion, origin=origin)
     if live.has_own_classes(history):
         figures["classes"] = live.live_classes(history, origin=origin)
     if "epsilon" in history and live.has_curves(history):
