@@ -81,7 +81,7 @@ def _choose_settings(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the raw config without its data and notion, and the container under each field."""
     kind = methods()[method["name"]]
-    expert = keep("expert", st.toggle("Expert mode", **mount("expert")))
+    expert = value("expert")
     typed = expert and keep("typed", st.toggle("Type numbers instead of sliding", **mount("typed")))
     slots: dict[str, Any] = {}
     raw: dict[str, Any] = {}
