@@ -196,7 +196,7 @@ def live_gaps(history: History, *, method: str, notion: str, origin: Origin = AL
         x=STEP,
         panels=(Panel(Axis("Gap", "percentage points")),),
         series=tuple(series),
-        caption=f"The gap with markers is that of the chosen notion, {wording.metric_title(notion).lower()}. "
+        caption=f"In the method's colour and marker: the chosen notion, {wording.metric_title(notion).lower()}. "
         "One run: no band.",
         alt="Now: " + ", ".join(f"{each.name} {number_text(_last(each.y))}" for each in series) + ".",
         origin=origin,

@@ -27,7 +27,9 @@ from pages.widgets.run.outcome import show_outcome
 from pages.widgets.run.panels import (
     UseBound,
     choose_along,
+    draw_gaps,
     hold_panels,
+    is_single,
     offer_plain,
     show_diagnosis,
     show_pairs,
@@ -80,7 +82,7 @@ def draw_frame(store: RunStore, seen: Seen, *, small: bool, use_bound: UseBound 
         _explain_missing(row)
         return headline
     with st.container(horizontal=True, vertical_alignment="center", key="run_along"):
-        along = choose_along(row, history) if live.has_curves(history) or not row.ended else "steps"
+        along = "steps" if is_single(row, history) else choose_along(row, history)
         with st.container(gap="small", width="stretch"):
             show_origin(row.config["data"], told=True)
             show_diagnosis(store, row, history, use_bound=use_bound)
@@ -112,7 +114,7 @@ def draw_run(store: RunStore, row: RunRow) -> None:
         if headline is not None:
             show_reasons(headline)
         say_more(store, row, seen.history, seen.facts)
-    if live.has_epochs(seen.history):
+    if live.has_epochs(seen.history) and not is_single(row, seen.history):
         _draw_more(row, seen.history)
     if seen.record is not None and seen.facts is not None and row.ended:
         show_outcome(store, row, seen.record, seen.facts)
@@ -141,11 +143,10 @@ def _draw_more(row: RunRow, history: live.History) -> None:
     origin = find_origin([config["data"]], tell=False)
     figures: dict[str, FigureData] = {}
     if find_answers(config["data"]) is None:  # no curve looks at groups
-        name, notion = config["method"]["name"], config["notion"]
-        figures["gaps"] = live.live_gaps(history, method=name, notion=notion, origin=origin)
+        figures["gaps"] = draw_gaps(row, history)
     if live.has_own_classes(history):
         figures["classes"] = live.live_classes(history, origin=origin)
-    if "epsilon" in history and live.has_curves(history):
+    if "epsilon" in history:
         figures["epsilon"] = _draw_epsilon(row, history)
     if any(name.startswith(("clipped/", "contribution/")) for name in history):
         figures["clipping"] = live.live_clipping(history, origin=origin)

@@ -59,6 +59,17 @@ def choose_along(row: RunRow, history: live.History) -> str:
     return str(keep("along", chosen))
 
 
+def is_single(row: RunRow, history: live.History) -> bool:
+    """Return whether a run has ended and its measures are points, as of a method that trains in one go."""
+    return row.ended and not live.has_curves(history)
+
+
+def draw_gaps(row: RunRow, history: live.History) -> FigureData:
+    """Return the gaps of all notions."""
+    origin = find_origin([row.config["data"]], tell=False)
+    return live.live_gaps(history, method=row.config["method"]["name"], notion=row.config["notion"], origin=origin)
+
+
 def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: str, small: bool) -> None:
     """Draw the panels two by two over what `along` says; `small` ones have neither caption nor downloads."""
     figures = _draw_measures(store, row, history, along)
@@ -67,7 +78,9 @@ def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: s
         figures["multipliers"] = live.live_multipliers(history, limit=row.config["method"].get("multiplier_max"))
     if find_answers(row.config["data"]) is not None:  # no curve looks at groups
         del figures["gap"]
-    elif len(figures) < _FEWEST if small else live.has_curves(history):  # bars below have the end with its intervals
+    elif is_single(row, history) and not small:  # bars below have its groups, with intervals
+        figures["gaps"] = draw_gaps(row, history)
+    elif not small or len(figures) < _FEWEST:
         figures["groups"] = live.live_groups(history, origin=find_origin([row.config["data"]], tell=False))
     show_pairs({f"{name}_{along}" if name in _OVER else name: each for name, each in figures.items()}, small=small)
 
