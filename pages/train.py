@@ -9,10 +9,14 @@ import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataJson
+from fairpriv_core.data.randomized import format_spent
+from fairpriv_core.files.column import Column
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.advice import ADVISER
+from fairpriv_core.records.source import find_answers
 from pages.widgets.shared.epsilon import choose_epsilon
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import enter, keep, mount, mount_default, publish, value
 from pages.widgets.shared.suitable import offer_default
 from pages.widgets.train.form import choose_network, choose_parameters, fit_batch, list_choices, write_form
@@ -77,7 +81,7 @@ def _choose_settings(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the raw config without its data and notion, and the container under each field."""
     kind = methods()[method["name"]]
-    expert = keep("expert", st.toggle("Expert mode", **mount("expert")))
+    expert = value("expert")
     typed = expert and keep("typed", st.toggle("Type numbers instead of sliding", **mount("typed")))
     slots: dict[str, Any] = {}
     raw: dict[str, Any] = {}
@@ -86,7 +90,7 @@ def _choose_settings(
         raw["reuse"] = choose_release(kind.info, data, value("seed"))
         slots["reuse"] = st.container()
         if raw["reuse"] is None:
-            raw |= _choose_budget(typed=typed, expert=expert, slots=slots)
+            raw |= _choose_budget(find_answers(data), typed=typed, expert=expert, slots=slots)
     sliders = st.container()  # beside the budget; what they offer depends on the accounting, which is drawn below
     values = _choose_rare(kind.info, data, raw, slots, expert=bool(expert)) if private else {}
     network, separate = choose_network(kind, dataset)
@@ -125,8 +129,13 @@ def _choose_rare(
         return {"variant": _choose_variant(info.variants)} if len(info.variants) > 1 else {}
 
 
-def _choose_budget(*, typed: bool, expert: bool, slots: dict[str, Any]) -> dict[str, Any]:
-    if typed:
+def _choose_budget(answers: Column | None, *, typed: bool, expert: bool, slots: dict[str, Any]) -> dict[str, Any]:
+    """Draw the sliders of ε and δ and return both; randomised `answers` have spent their ε before."""
+    if answers is not None:
+        said = f"Privacy budget ε = {format_spent(answers)}: the answers have spent it. The run spends nothing more."
+        st.markdown(plain(said))
+        raw = {"epsilon": sum(answers.randomized)}
+    elif typed:
         mounted = mount("epsilon")
         number = st.number_input("Privacy budget ε", step=None, format=write_form(mounted["value"]), **mounted)
         raw = {"epsilon": keep("epsilon", number)}

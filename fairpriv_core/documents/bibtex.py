@@ -1,4 +1,4 @@
-"""What to cite, as BibTeX: the papers that a method's or a paper's citation names, and this software."""
+"""What to cite, as BibTeX: the works that the citation of a method, a paper or a data set names, and this software."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib import metadata
 class Work:
     """A work as BibTeX knows it: its key, authors, title and year, and where it stands.
 
-    `venue`: a conference, or an arXiv number.
+    `venue`: a conference, or "arXiv:", "doi:" or "url:" and what follows.
     """
 
     key: str
@@ -30,14 +30,16 @@ class Work:
 
     def is_named_in(self, citation: str) -> bool:
         """Return whether a citation has its title, or its authors and its year."""
-        named = any(names in citation for names in self.names) and str(self.year) in citation
+        named = any(names in citation.replace(" & ", " and ") for names in self.names) and str(self.year) in citation
         return named or self.title.casefold() in citation.casefold()
 
     def write(self) -> str:
         """Return it as one BibTeX entry."""
-        archive, _, number = self.venue.rpartition(":")
-        place = {"eprint": number, "archiveprefix": archive} if archive else {"booktitle": self.venue}
-        kind = "misc" if archive else "inproceedings"
+        archive, _, number = self.venue.partition(":")
+        place = {archive: number} if number else {"booktitle": self.venue}
+        if archive == "arXiv":
+            place = {"eprint": number, "archiveprefix": archive}
+        kind = "misc" if number else "inproceedings"
         return _write_entry(kind, self.key, author=self.authors, title=self.title, year=str(self.year), **place)
 
 
@@ -233,6 +235,70 @@ _WORKS = (
         "Equality of Opportunity in Supervised Learning",
         2016,
         "Advances in Neural Information Processing Systems",
+    ),
+    Work("becker1996adult", "Becker, Barry and Kohavi, Ronny", "Adult [Dataset]", 1996, "doi:10.24432/C5XW20"),
+    Work(
+        "moro2014bank",
+        "Moro, Sérgio and Cortez, Paulo and Rita, Paulo",
+        "Bank Marketing",
+        2014,
+        "doi:10.24432/C5K306",
+    ),
+    Work(
+        "angwin2016machine",
+        "Angwin, Julia and Larson, Jeff and Mattu, Surya and Kirchner, Lauren",
+        "Machine Bias",
+        2016,
+        "url:https://www.propublica.org/article/machine-bias-risk-assessments-in-criminal-sentencing",
+    ),
+    Work(
+        "yeh2009default",
+        "Yeh, I-Cheng and Lien, Che-hui",
+        "Default of Credit Card Clients",
+        2009,
+        "doi:10.24432/C55S3H",
+    ),
+    Work(
+        "lequy2022survey",
+        "Le Quy, Tai and Roy, Arjun and Iosifidis, Vasileios and Zhang, Wenbin and Ntoutsi, Eirini",
+        "A Survey on Datasets for Fairness-aware Machine Learning",
+        2022,
+        "doi:10.1002/widm.1452",
+    ),
+    Work(
+        "tsanas2009parkinsons",
+        "Tsanas, Athanasios and Little, Max A. and McSharry, Patrick E. and Ramig, Lorraine O.",
+        "Parkinsons Telemonitoring",
+        2009,
+        "doi:10.24432/C5ZS3N",
+    ),
+    Work(
+        "ding2021retiring",
+        "Ding, Frances and Hardt, Moritz and Miller, John and Schmidt, Ludwig",
+        "Retiring Adult: New Datasets for Fair Machine Learning",
+        2021,
+        "Advances in Neural Information Processing Systems",
+    ),
+    Work(
+        "lecun1998gradient",
+        "LeCun, Yann and Bottou, Léon and Bengio, Yoshua and Haffner, Patrick",
+        "Gradient-based Learning Applied to Document Recognition",
+        1998,
+        "doi:10.1109/5.726791",
+    ),
+    Work(
+        "bagdasaryan2019disparate",
+        "Bagdasaryan, Eugene and Poursaeed, Omid and Shmatikov, Vitaly",
+        "Differential Privacy Has Disparate Impact on Model Accuracy",
+        2019,
+        "Advances in Neural Information Processing Systems",
+    ),
+    Work(
+        "zhang2017age",
+        "Zhang, Zhifei and Song, Yang and Qi, Hairong",
+        "Age Progression/Regression by Conditional Adversarial Autoencoder",
+        2017,
+        "IEEE Conference on Computer Vision and Pattern Recognition",
     ),
 )
 

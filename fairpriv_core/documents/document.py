@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fairpriv_core.facts.run_facts import Audience
 from fairpriv_core.figures.figure import FigureData
-from fairpriv_core.figures.origin import ALL_RAW, OF_OWN, PUBLIC, Origin
+from fairpriv_core.figures.origin import ALL_RAW, PUBLIC, Origin
 
 AUDIENCES: tuple[Audience, ...] = ("analyst", "policy")
 NOTICES: dict[Audience, str] = {
@@ -96,9 +96,7 @@ class Document:
     def notice(self) -> str:
         """What stands at the top: for whom the report is."""
         if self.origin.kind == "public" and self.audience == "analyst":
-            told = (
-                f"{self.origin.text}{OF_OWN}" if self.origin.published else "Gaps are told by randomised answers alone."
-            )
+            told = f"{self.origin.text}{self.origin.aside}" or "Gaps are told by randomised answers alone."
             return f"For the analyst. {told}"
         return NOTICES[self.audience]
 

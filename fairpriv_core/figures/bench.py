@@ -12,7 +12,6 @@ from fairpriv_core.facts.wording import protected
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series, line
 from fairpriv_core.figures.figures import ACCURACY, EPSILON_AXIS
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.stats import Mean
 
 _COLORS = {"attribute": "group 0", "record": "group 1"}
 _GAP = Axis("Gap", "percentage points", with_zero=True)
@@ -60,15 +59,11 @@ def _join(points: Sequence[tuple[float, Standing]], task: Task, panel: int) -> S
         [at for at, _ in told],
         [mean.mean for mean in means],
         scale=100,
-        low=_ends(means, "low"),
-        high=_ends(means, "high"),
+        low=[None if mean.low is None else max(0.0, mean.low) for mean in means],
+        high=[mean.high for mean in means],
         style=first.name if first.name in methods() else "ink",
         panel=panel,
     )
-
-
-def _ends(means: Sequence[Mean], end: str) -> tuple[float | None, ...]:
-    return tuple(getattr(mean, end) for mean in means)
 
 
 def draw_bench_costs(costs: Sequence[Cost], notion: str) -> FigureData:
@@ -83,8 +78,8 @@ def draw_bench_costs(costs: Sequence[Cost], notion: str) -> FigureData:
                 [cost.amount for cost in folded],
                 [loss.mean for loss in losses],
                 scale=100,
-                low=_ends(losses, "low"),
-                high=_ends(losses, "high"),
+                low=[loss.low for loss in losses],
+                high=[loss.high for loss in losses],
                 style=_COLORS[model],
             )
         )

@@ -218,11 +218,12 @@ def _place_names(figure: FigureData, panel: int, size: tuple[float, float]) -> t
     (left, right), (low, high) = _find_span(figure, x_axis, "x", panel), _find_span(figure, y_axis, "y", panel)
     per_x, per_y = min(size[0], _NARROW) / (right - left), size[1] / (high - low)
     ends = [end for series in here if series.labelled and not series.text and (end := _last_point(series))]
-    points = [(x, y, _PER_LETTER * len(text) + 2 * _ASIDE) for series in here for x, y, text in _texts(series)]
-    return (
-        [(0.0, _scale(y_axis, y) * per_y, 1.0) for _, y in ends],
-        [(_scale(x_axis, x) * per_x, _scale(y_axis, y) * per_y, wide) for x, y, wide in points],
-    )
+    points = [
+        (_scale(x_axis, x) * per_x, _scale(y_axis, y) * per_y - _APART * below, _PER_LETTER * len(text) + 2 * _ASIDE)
+        for series in here
+        for x, y, text, below in _texts(series)
+    ]
+    return [(0.0, _scale(y_axis, y) * per_y, 1.0) for _, y in ends], points
 
 
 def _are_apart(names: Sequence[Box]) -> bool:
@@ -240,14 +241,14 @@ def _line_names(figure: FigureData, panel: int) -> list[Note]:
 
 
 def _point_names(figure: FigureData, panel: int) -> list[Note]:
-    """Return what stands beside points, above where whiskers go, towards the middle of the panel."""
+    """Return what stands beside points, above or below where whiskers go, towards the middle of the panel."""
     notes = []
     left, right = _find_span(figure, figure.x, "x", panel)
-    for x, y, text in (point for series in figure.series if series.panel == panel for point in _texts(series)):
+    for x, y, text, below in (point for series in figure.series if series.panel == panel for point in _texts(series)):
         note = _beside(figure, panel, x, y, text)
         is_right = _scale(figure.x, x) - left > _MIDDLE * (right - left)
         inwards = {"xanchor": "right", "xshift": -_ASIDE} if is_right else {}
-        notes.append({**note, **inwards, "yanchor": "bottom"})
+        notes.append({**note, **inwards, "yanchor": "top" if below else "bottom"})
     return notes
 
 
@@ -261,11 +262,12 @@ def _has_names(figure: FigureData) -> bool:
     return any(text for series in figure.series if series.kind == "points" for text in series.text)
 
 
-def _texts(series: Series) -> list[tuple[float, float, str]]:
+def _texts(series: Series) -> list[tuple[float, float, str, bool]]:
+    """Return x, y and text of each named point, and whether the name stands below: its own curve rises from there."""
     if series.kind != "points" or not series.text:
         return []
-    each = zip(series.x, series.y, series.text, strict=True)
-    return [(float(x), y, text) for x, y, text in each if y is not None and text]
+    known = [(float(x), y, text) for x, y, text in zip(series.x, series.y, series.text, strict=True) if y is not None]
+    return [(x, y, text, any(u > x and v > y for u, v, _ in known)) for x, y, text in known if text]
 
 
 def _scale(axis: Axis, value: float) -> float:

@@ -78,6 +78,11 @@ def has_epochs(history: History) -> bool:
     return any(name.startswith("test/") for name in history)
 
 
+def has_curves(history: History) -> bool:
+    """Return whether a measure has more than the one point of a method that trains in one go."""
+    return any(len(xs) > 1 for name, (xs, _) in history.items() if name.startswith("test/"))
+
+
 def rescale(history: History, along: str, reach: Mapping[str, float | None]) -> tuple[History, Axis]:
     """Return a history over "steps", "epochs" or "epsilon" (the ε spent by then), and that axis.
 
@@ -191,7 +196,7 @@ def live_gaps(history: History, *, method: str, notion: str, origin: Origin = AL
         x=STEP,
         panels=(Panel(Axis("Gap", "percentage points")),),
         series=tuple(series),
-        caption=f"The gap with markers is that of the chosen notion, {wording.metric_title(notion).lower()}. "
+        caption=f"In the method's colour and marker: the chosen notion, {wording.metric_title(notion).lower()}. "
         "One run: no band.",
         alt="Now: " + ", ".join(f"{each.name} {number_text(_last(each.y))}" for each in series) + ".",
         origin=origin,

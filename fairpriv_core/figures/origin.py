@@ -21,18 +21,24 @@ OF_OWN = " On your own data no ε covers such numbers."
 class Origin:
     """The worst kind of what is shown, and of what chose, sorted, lit or joined it.
 
-    `published` are the data sets, by title, that it is of and that everybody has, where that is to be said beside it;
-    `mark` is what every form of something raw says.
+    `published` are the data sets, by title, that it is of and that everybody has; `told` where that is to be said
+    beside it. `mark` is what every form of something raw says.
     """
 
     kind: Kind
     published: tuple[str, ...] = ()
     mark: str = RAW
+    told: bool = True
 
     @property
     def text(self) -> str:
         """What must be said beside it; "" for nothing."""
-        return self.mark if self.kind == "raw" else format_public_data(self.published)
+        return self.mark if self.kind == "raw" else format_public_data(self.published if self.told else ())
+
+    @property
+    def aside(self) -> str:
+        """What must be said too of numbers that are told to be public: those of a person's own rows are not."""
+        return OF_OWN if self.told and self.published else ""
 
     @property
     def brief(self) -> str:
@@ -60,13 +66,13 @@ def find_origin(data: Iterable[DataJson], *, tell: bool = True) -> Origin:
     published = [one for one in shown if is_published(one)]
     if any(one not in published and find_answers(one) is None for one in shown):
         return ALL_RAW
-    return Origin("public", list_titles(published) if tell else ())
+    return Origin("public", list_titles(published), told=tell)
 
 
 def format_origin(data: Iterable[DataJson]) -> str:
     """Return what must be said with accuracies and gaps of runs on `data`: that they are raw, or that all is public."""
     origin = find_origin(data)
-    return f"{origin.text}{OF_OWN * bool(origin.published)}"
+    return f"{origin.text}{origin.aside}"
 
 
 def format_public_data(titles: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""What to cite, as BibTeX: its form, and that it knows every method and paper."""
+"""What to cite, as BibTeX: its form, and that it knows every method, paper and public data set."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from fairpriv_core.data.catalog import problems
 from fairpriv_core.documents.bibtex import write_bibtex
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.papers.catalog import papers
@@ -15,6 +16,7 @@ from fairpriv_core.papers.catalog import papers
 _ROOT = Path(__file__).parents[2]
 _CITED = {name: method.info.citation for name, method in methods().items()}
 _CITED |= {f"paper {name}": f"{paper.title}, {paper.citation}" for name, paper in papers().items()}
+_CITED |= {f"data {name}": problem.citation for name, problem in problems().items() if name != "synthetic"}
 
 
 def read_entries(text: str) -> dict[str, dict[str, str]]:
@@ -39,7 +41,7 @@ def read_entries(text: str) -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.parametrize("name", _CITED)
-def test_every_method_and_paper_has_entries_that_bibtex_can_read(name: str) -> None:
+def test_every_method_paper_and_data_set_has_entries_that_bibtex_can_read(name: str) -> None:
     text = write_bibtex([_CITED[name]])
     entries = read_entries(text)
     assert "fairpriv" in entries and len(entries) >= 2

@@ -114,7 +114,7 @@ def test_pages_that_take_files_or_much_time_are_not_there(own_store: Path) -> No
     assert set(PAGES) - offered == {"data", "tradeoffs", "audit", "report"}
     for name in sorted(offered):
         page = open_frame(name)
-        assert not page.exception and "thrown away" in said(page, "info"), name
+        assert not page.exception and "a reload throws them away" in said(page, "caption"), name
         assert not page.get("file_uploader"), name
     start = open_frame()
     assert start.button("go_own").disabled and not start.button("go_train").disabled

@@ -37,6 +37,8 @@ _RULES = """
 .stApp [data-testid="stBottomBlockContainer"] { padding-top: 0.75rem; padding-bottom: 0.75rem; }
 .fairpriv-plot .shapelayer path[style*="stroke-width: 0px"] { pointer-events: none !important; }
 .fairpriv-plot:empty { background: color-mix(in srgb, currentColor 5%%, transparent); border-radius: 0.5rem; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-page), .st-key-page { height: auto !important;
+  overflow: visible !important; }
 .stElementContainer.st-key-top { position: absolute; width: 1px; overflow: hidden; }
 .st-key-strip { min-height: 1.5rem; }
 .stMainBlockContainer [data-testid="stLayoutWrapper"]:has(> .st-key-strip_buttons) { position: fixed; top: 0.625rem;

@@ -44,15 +44,23 @@ _follow = st.components.v2.component("fairpriv_top", js=_SCRIPT, isolate_styles=
 
 
 def begin_at_top(page: str) -> None:
-    """Show the page called `page` from its top, once each time it is opened; the rules of style.py hide this part.
-
-    Once a session wait until the browser has those rules: what is drawn before them would move when they come. Its
-    answer begins the script anew.
-    """
+    """Show the page called `page` from its top, once each time it is opened; the rules of style.py hide this part."""
     styled = bool(st.session_state.get("styled"))
     part = _follow(key="top", data={"page": page, "styled": styled}, height=1, on_styled_change=lambda: None)
+    st.session_state["styled"] = styled or bool(part.styled)
+
+
+def wait_for_style(page: str) -> None:
+    """Once a session wait until the browser has the rules of style.py, with the heading of `page` alone in its place.
+
+    What is drawn before the rules would move when they come. The browser's answer begins the script anew.
+    """
+    if st.session_state["styled"]:
+        return
+    if page != "Start":  # whose heading is a sentence of its own
+        st.title(page, anchor=False)
     place, until = st.empty(), time.monotonic() + _STYLE_SECONDS
-    while not (styled or part.styled or time.monotonic() > until):
+    while time.monotonic() < until:
         time.sleep(0.02)
         place.empty()  # lets an answer in
     st.session_state["styled"] = True

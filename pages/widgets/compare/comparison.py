@@ -10,13 +10,15 @@ import streamlit as st
 from fairpriv_core.errors import BadInput, Damaged
 from fairpriv_core.facts.compare import Compared
 from fairpriv_core.facts.run_facts import read_facts
-from fairpriv_core.facts.tables import TableRow, format_claim, varied_settings
+from fairpriv_core.facts.tables import TableRow, format_claim, run_table, varied_settings
 from fairpriv_core.facts.wording import metric_title
 from fairpriv_core.figures.mixing import find_plain
 from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.ledger.selection import WAYS, Criterion, select_run
 from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.parameters import say_group_needed
+from fairpriv_core.records.stored import format_stored
+from fairpriv_core.runs.plain_run import find_stored_plain_run
 from fairpriv_core.store.ledger import Choice
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text
@@ -92,11 +94,17 @@ def show_comparison(
     _warn(rows)
     about = {(row.data, row.notion) for row in rows}
     plain_row = find_plain(row for row in known if {(row.data, row.notion)} == about)
+    stored = find_stored_plain_run(compared[0].runs[0].config) if plain_row is None and len(about) == 1 else None
+    if stored is not None:
+        asked = {**stored.config, "notion": rows[0].notion}  # plain training pursues none
+        plain_row = find_plain(run_table([{**stored.to_json(), "config": asked}]))
     if len(about) == 1:
         named = [(one.letter, one.row, one.runs) for one in compared]
         with top:
             show_rows_headline(named, plain_row, compared[0].runs[0])
     show_points(compared, plain_row)
+    if stored is not None:
+        st.caption(plain(format_stored("Plain training is", [stored])))
     _tell_letters(compared)
     for letter, one in zip(ascii_uppercase, compared, strict=False):
         for remark in list_margins(store, one.runs[0]):

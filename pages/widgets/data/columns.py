@@ -251,7 +251,9 @@ def _offer_file(now: TableSchema, spec: DataSpec, name: str) -> None:
     whole = name_as(now, label=label, positive=spec.positive or "", sensitive=sensitive)
     with st.expander("Schema: as a file, or from one", key="schema_file"):
         st.download_button("Download schema.toml", whole.to_toml(name), "schema.toml", "application/toml", key="take")
-        given = st.file_uploader("A schema.toml of this file", type="toml", key="schema_uploader")
+        given = st.file_uploader(
+            "A schema.toml of this file, or the note of its randomised answers", type="toml", key="schema_uploader"
+        )
         if given is not None and given.file_id != st.session_state.get("schema_given"):
             st.session_state["schema_given"] = given.file_id
             attempt(lambda: _take(given.getvalue(), spec))

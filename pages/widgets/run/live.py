@@ -18,7 +18,7 @@ from fairpriv_core.figures.origin import find_origin
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.release import Kind
-from fairpriv_core.records.source import name_unit
+from fairpriv_core.records.source import find_answers, name_unit
 from fairpriv_core.store.curves import SWEPT_POINTS
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
@@ -27,7 +27,9 @@ from pages.widgets.run.outcome import show_outcome
 from pages.widgets.run.panels import (
     UseBound,
     choose_along,
+    draw_gaps,
     hold_panels,
+    is_single,
     offer_plain,
     show_diagnosis,
     show_pairs,
@@ -80,7 +82,7 @@ def draw_frame(store: RunStore, seen: Seen, *, small: bool, use_bound: UseBound 
         _explain_missing(row)
         return headline
     with st.container(horizontal=True, vertical_alignment="center", key="run_along"):
-        along = choose_along(row, history)
+        along = "steps" if is_single(row, history) else choose_along(row, history)
         with st.container(gap="small", width="stretch"):
             show_origin(row.config["data"], told=True)
             show_diagnosis(store, row, history, use_bound=use_bound)
@@ -112,7 +114,7 @@ def draw_run(store: RunStore, row: RunRow) -> None:
         if headline is not None:
             show_reasons(headline)
         say_more(store, row, seen.history, seen.facts)
-    if live.has_epochs(seen.history):
+    if live.has_epochs(seen.history) and not is_single(row, seen.history):
         _draw_more(row, seen.history)
     if seen.record is not None and seen.facts is not None and row.ended:
         show_outcome(store, row, seen.record, seen.facts)
@@ -139,7 +141,9 @@ def _draw_more(row: RunRow, history: live.History) -> None:
     """Draw the curves that are not in the frame: all gaps, classes, ε, and clipping over time."""
     config = row.config
     origin = find_origin([config["data"]], tell=False)
-    figures = {"gaps": live.live_gaps(history, method=config["method"]["name"], notion=config["notion"], origin=origin)}
+    figures: dict[str, FigureData] = {}
+    if find_answers(config["data"]) is None:  # no curve looks at groups
+        figures["gaps"] = draw_gaps(row, history)
     if live.has_own_classes(history):
         figures["classes"] = live.live_classes(history, origin=origin)
     if "epsilon" in history:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -35,6 +36,7 @@ _PLAIN = (
     "records, without an ε, and it stays there."
 )
 _MOVED = "the bound"
+_SINGLE = 1e-6  # training rounds a bound to single precision
 UseBound = Callable[[float], None]
 _OVER = ("accuracy", "gap")  # are drawn over what was chosen: a zoom is of one axis
 _HELD = 220  # pixels
@@ -57,6 +59,17 @@ def choose_along(row: RunRow, history: live.History) -> str:
     return str(keep("along", chosen))
 
 
+def is_single(row: RunRow, history: live.History) -> bool:
+    """Return whether a run has ended and its measures are points, as of a method that trains in one go."""
+    return row.ended and not live.has_curves(history)
+
+
+def draw_gaps(row: RunRow, history: live.History) -> FigureData:
+    """Return the gaps of all notions."""
+    origin = find_origin([row.config["data"]], tell=False)
+    return live.live_gaps(history, method=row.config["method"]["name"], notion=row.config["notion"], origin=origin)
+
+
 def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: str, small: bool) -> None:
     """Draw the panels two by two over what `along` says; `small` ones have neither caption nor downloads."""
     figures = _draw_measures(store, row, history, along)
@@ -65,6 +78,8 @@ def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: s
         figures["multipliers"] = live.live_multipliers(history, limit=row.config["method"].get("multiplier_max"))
     if find_answers(row.config["data"]) is not None:  # no curve looks at groups
         del figures["gap"]
+    elif is_single(row, history) and not small:  # bars below have its groups, with intervals
+        figures["gaps"] = draw_gaps(row, history)
     elif not small or len(figures) < _FEWEST:
         figures["groups"] = live.live_groups(history, origin=find_origin([row.config["data"]], tell=False))
     show_pairs({f"{name}_{along}" if name in _OVER else name: each for name, each in figures.items()}, small=small)
@@ -148,7 +163,8 @@ def _draw_histograms(row: RunRow, histograms: Mapping[str, Histogram]) -> dict[s
     for quantity, histogram in histograms.items():
         bound = known.get(BOUNDS.get(quantity, ""))
         asked = row.config["method"].get(BOUNDS.get(quantity, ""))
-        moved = asked is not None and histogram.bound not in (None, asked)  # a method has its own, or moves it
+        own = histogram.bound  # of a method that moves it
+        moved = None not in (asked, own) and not math.isclose(asked or 0.0, own or 0.0, rel_tol=_SINGLE)
         symbol = _MOVED if moved else None if bound is None else bound[0].symbol
         figures[quantity] = live.clipping_histogram(histogram, quantity=quantity, symbol=symbol, origin=origin)
     return figures

@@ -1,6 +1,6 @@
 // Draws a Plotly figure and redraws it in place when it changes, so that a person's hover and drag stay; a zoom stays
 // where the page draws anew, too.
-// A drawing that is out of sight is drawn, and redrawn, when it comes into sight, or a little later.
+// A drawing that is out of sight is drawn when it comes into sight, or a little later, and redrawn when it comes into sight.
 // Where the page asks for it, a click on a point reports the key that the point carries, and a region's edges can be
 // dragged, which reports where they are. Charts of one page show the same point under the pointer.
 // Where the page says at which point each stop of a slider puts a trace, the trace follows the slider while it is moved.
@@ -54,6 +54,7 @@ const draw = (plotly, host) => {
   if (!host.isConnected || host.wanted === undefined) return
   if (host._dragging) return setTimeout(() => draw(plotly, host), 150)
   if (host.outOfSight && !host.due) {
+    if (host._fullLayout) return
     host.later ??= setTimeout(() => {
       host.due = true
       draw(plotly, host)

@@ -22,7 +22,7 @@ from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ct
 from fairpriv_core.data.problem import DataJson
 from fairpriv_core.figures.draw import CONFIG, Drawing, draw
 from fairpriv_core.figures.figure import FigureData, Region
-from fairpriv_core.figures.origin import OF_OWN, find_origin
+from fairpriv_core.figures.origin import find_origin
 from fairpriv_core.records.source import find_answers, is_published
 from pages.widgets.shared.saving import offer_downloads
 from pages.widgets.shared.sentences import plain
@@ -142,13 +142,14 @@ def show_figure(
     if small:
         return
     with st.container(horizontal=True, vertical_alignment="top"):
-        st.caption(plain(figure.own if in_set else _describe(figure)))
+        with st.container(width="stretch"):  # leaves room beside it, however long the words
+            st.caption(plain(figure.own if in_set else _describe(figure)))
         offer_downloads(figure, key, cited=cited)
 
 
 def _describe(figure: FigureData) -> str:
     """Return what stands below a figure; where its rows are public, what holds of a person's own is said too."""
-    return f"{figure.text}{OF_OWN * bool(figure.origin.published)}"
+    return f"{figure.text}{figure.origin.aside}"
 
 
 def show_origin(data: DataJson, *, told: bool = False) -> None:

@@ -32,10 +32,9 @@ def check_offered(name: str) -> None:
 def show_banner() -> None:
     """Say on every page what it is, where it is to be looked at alone or to be tried."""
     if is_trial():
-        st.info(
-            "Try it: launch small runs on public data. Reloading the page begins anew, and what you made is thrown "
-            "away. To keep runs or use your own data, install fairpriv.",
-            icon=":material/experiment:",
+        st.caption(  # Train keeps all its sliders in sight
+            ":material/experiment: Try small runs on public data; a reload throws them away. To keep runs or use your "
+            "own data, install fairpriv."
         )
     if is_demo():
         st.info(

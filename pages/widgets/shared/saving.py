@@ -10,6 +10,7 @@ from typing import cast
 
 import streamlit as st
 
+from fairpriv_core.data.catalog import problems
 from fairpriv_core.documents.bibtex import write_bibtex
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.figures.draw import Place, list_places
@@ -41,7 +42,7 @@ _MOST_COLUMNS = 3
 def offer_downloads(figure: FigureData, key: str, *, cited: Sequence[str] = ()) -> None:
     """Draw a button that opens the ways to take `figure` away: what an image is for, and a button for each form.
 
-    Beside them stands the BibTeX of the methods that it draws, and of what is `cited`.
+    Beside them stands the BibTeX of the methods that it draws, of its public data, and of what is `cited`.
     """
     says = "Download this figure or its numbers"
     with st.container(width="content"):  # a part that is drawn alone is as wide as it can be
@@ -109,9 +110,10 @@ def show_bibtex(citations: Iterable[str], name: str, key: str) -> None:
 
 
 def _list_citations(figure: FigureData) -> list[str]:
-    """Return how the methods that a figure draws are cited; the plain reference is nobody's."""
+    """Return how the methods that a figure draws and its public data are cited; the plain reference is nobody's."""
     named = {series.style for series in figure.series} - {REFERENCE_METHOD}
-    return [method.info.citation for name, method in methods().items() if name in named]
+    data = [problem.citation for problem in problems().values() if problem.title in figure.origin.published]
+    return [method.info.citation for name, method in methods().items() if name in named] + data
 
 
 def _offer_images(figure: FigureData, key: str) -> None:

@@ -57,7 +57,8 @@ class Recipe:
 def choose_recipe() -> Recipe:
     """Draw the title and three lists, of methods and notions those the data can be used with; say what is asked."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.title("Train", anchor=False)
+        st.title("Train", anchor=False, width="content")
+        keep("expert", st.toggle("Expert mode", **mount("expert"), width="content"))
         with st.container(key="look_at_data", width="content"):
             link_to("data", "Your own data")
     with st.container(key="recipe", gap="small"):

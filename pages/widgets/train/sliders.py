@@ -28,7 +28,7 @@ _MEANINGS = {
     "multiplier_max": "0: no fairness",
 }
 _DECISIONS = "Decisions are summed: 0 or 1."
-_PROBABILITIES = "Outputs are probabilities: at most 1."
+_PROBABILITIES = "Probabilities: at most 1."
 
 
 def choose_sliders(
