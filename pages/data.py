@@ -38,7 +38,7 @@ def show() -> None:
     if spec is not None:
         if is_new and asked.partition("?")[0] != write_reference(spec).partition("?")[0]:
             refuse("data")  # it names columns that are not there
-        _describe(spec)
+        _show_description(spec)
     publish(("data", "source"))
 
 
@@ -82,7 +82,7 @@ def _follow_reference(reference: str) -> bool:
     return True
 
 
-def _describe(spec: DataSpec) -> None:
+def _show_description(spec: DataSpec) -> None:
     outline = find_outline(spec)
     if outline is None:
         return

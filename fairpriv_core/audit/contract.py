@@ -213,7 +213,7 @@ def check_resume(method: Method, make: Make, notion: str | None = None) -> None:
     for step in sorted({*list(checkpoints)[::5], max(checkpoints)}):
         mechanism = Mechanism.from_state(checkpoints[step])
         ended = fit(mechanism, Unwatched(), checkpoints[step])
-        ask(_tell(ended) == _tell(whole), f"resumed from step {step}, a fit ends with other bits.")
+        ask(_list_results(ended) == _list_results(whole), f"resumed from step {step}, a fit ends with other bits.")
 
 
 def check_fresh_noise(method: Method) -> None:
@@ -249,7 +249,7 @@ def check_replay(method: Method, make: Make, notion: str, recorded: Recorded) ->
     what = "records" if whole else "the sensitive column"
     told = [[(one.bound, one.scale) for one in run] for run in (recorded.releases, mechanism.releases)]
     ask(told[0] == told[1], f"what bounds a release follows from {what}.")
-    same = _tell(recorded.fitted) == _tell(replayed)
+    same = _list_results(recorded.fitted) == _list_results(replayed)
     ask(same, f"something of {what} leaves beside the releases: with garbage in place the model or its notes differ.")
 
 
@@ -274,7 +274,10 @@ def check_nulls(method: Method, make: Make, notion: str) -> None:
     for own, same in zip(*(mechanism.releases for mechanism in mechanisms), strict=True):
         alike = own.value.tobytes() == same.value.tobytes()
         ask(alike, f"a record without a group adds something to '{own.name or own.kind}'.")
-    ask(_tell(left[0]) == _tell(left[1]), "something of a record without a group leaves beside the releases.")
+    ask(
+        _list_results(left[0]) == _list_results(left[1]),
+        "something of a record without a group leaves beside the releases.",
+    )
 
 
 def check_groups(examples: Sequence[Method]) -> None:
@@ -284,7 +287,7 @@ def check_groups(examples: Sequence[Method]) -> None:
     matter = []
     for method in examples:
         (one,), (another,) = (train(method, [each], [RecordingMechanism(3)]) for each in (data, other))
-        matter.append(_tell(one) != _tell(another))
+        matter.append(_list_results(one) != _list_results(another))
     said = examples[0].info.uses_groups
     does = "change" if any(matter) else "do not change"
     ask(any(matter) == said, f"info.uses_groups is {said}, and other groups {does} what is trained.")
@@ -388,7 +391,7 @@ def _must_refuse(method: Method, data: Dataset, expected: str) -> None:
         ask(False, f"a fit must end in BadInput '{expected}', and it trained.")
 
 
-def _tell(fitted: Fitted) -> tuple[object, ...]:
+def _list_results(fitted: Fitted) -> tuple[object, ...]:
     """Return all that leaves a fit."""
     return fitted.parameters.tobytes(), fitted.network, fitted.notes, fitted.events, fitted.steps
 

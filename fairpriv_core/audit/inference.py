@@ -76,7 +76,7 @@ def attackers(seed: int) -> dict[str, Any]:
     }
 
 
-def describe_answers(probability: np.ndarray, y: np.ndarray) -> np.ndarray:
+def stack_answers(probability: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return what the attacker sees of each record (n, 4): probability, its logit, the label, the loss.
 
     With the probabilities (n, l) of more than two labels: all of these, their logits, 1 for the label, and the loss.

@@ -117,7 +117,7 @@ class Board:
             return False
         return abs(one.rank - other.rank) > self.critical
 
-    def say_first(self) -> str:
+    def format_first(self) -> str:
         """Return who ranks first, and who does not surely rank behind: never one alone where ranks do not differ."""
         ranked = self.ranked
         if not ranked:

@@ -117,7 +117,7 @@ def _pool(losses: list[tuple[float, ...]]) -> Mean:
     return Mean(mean, mean - half, mean + half, free + len(losses))
 
 
-def say_papers(lines: pd.DataFrame, suite: Suite | None = None) -> list[str]:
+def format_paper_costs(lines: pd.DataFrame, suite: Suite | None = None) -> list[str]:
     """Return one sentence for each method of the four papers: what it came to over the suite, among our entries."""
     whole, ours = suite or read_suite(), lines[lines.author == OURS]
     boards = [
@@ -126,10 +126,10 @@ def say_papers(lines: pd.DataFrame, suite: Suite | None = None) -> list[str]:
         for board in build_boards(ours, notion, epsilon, suite=whole)
     ]
     papers = [name for name, kind in methods().items() if kind.info.source == "paper" and kind.info.threat_model]
-    return [said for name in papers if (said := _say_paper(name, boards))]
+    return [said for name in papers if (said := _format_paper(name, boards))]
 
 
-def _say_paper(name: str, boards: list[Board]) -> str:
+def _format_paper(name: str, boards: list[Board]) -> str:
     found = [(board, each) for board in boards for each in board.ranked if each.name == name]
     if not found:
         return ""

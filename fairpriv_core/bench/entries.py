@@ -77,7 +77,7 @@ def score_file(path: Path, claim: Claim, suite: Suite) -> pd.DataFrame:
     with TemporaryDirectory() as folder:
         counted = [_count(own, suite, task, seed, Path(folder)) for task, seed, own in parts]
         lines = [
-            {**_describe(claim), **line}
+            {**_build_line(claim), **line}
             for (task, seed, _), budgets in zip(parts, counted, strict=True)
             for line in _score(Bench(suite, {}, Path(folder)), task, seed, budgets)
         ]
@@ -131,7 +131,7 @@ def _check(column: pd.Series, right: pd.Series, asked: str) -> None:
         raise BadInput(f"{column.name} must be {asked} in every row, got '{got}' in line {at + 2}.", field="file")
 
 
-def _describe(claim: Claim) -> Line:
+def _build_line(claim: Claim) -> Line:
     named = {"method": claim.name, "author": OUTSIDE, "kind": "claimed", "trials": claim.trials}
     return {**named, "threat_model": claim.threat_model, "by_group": claim.by_group, "audit_date": "", "failed": ""}
 

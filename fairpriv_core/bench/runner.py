@@ -64,7 +64,7 @@ class Bench:
         lines = []
         for (epsilon, seed), config, made in zip(asked, configs, train_fits(configs, self.datasets), strict=True):
             known = {"suite": self.suite.version, "task": task.name, "notion": notion, "seed": seed}
-            own = {**known, "epsilon_asked": epsilon, **self._describe(entry, config)}
+            own = {**known, "epsilon_asked": epsilon, **self._build_line(entry, config)}
             train, test = (part.without_nulls() for part in self.datasets.parts(config))
             split = seal_rows(test)
             self.suite.check_split(task, seed, split)
@@ -88,13 +88,13 @@ class Bench:
     def _build(self, task: Task, notion: str, entry: Entry, epsilon: float | None, seed: int) -> RunConfig:
         settings = {"name": entry.method, **entry.settings}
         asked: dict[str, Any] = {"notion": notion, "epsilon": epsilon, "delta": self.suite.delta, "method": settings}
-        data = self.suite.say_data(task, seed, self.folder)
+        data = self.suite.build_task_data(task, seed, self.folder)
         config = build_config({**asked, "data": data, "seed": self.suite.draw_seed(task.name, seed)})
         if task.made_up:
             config = replace(config, file_id=f"{task.name}-{seed}")
         return fit_batch(config, settings, self.datasets)
 
-    def _describe(self, entry: Entry, config: RunConfig) -> Line:
+    def _build_line(self, entry: Entry, config: RunConfig) -> Line:
         plugin = find_plugin(entry.method)
         bound, epsilon, day = self.audits.get(entry.method, (None, None, ""))
         return {

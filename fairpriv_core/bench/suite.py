@@ -81,7 +81,7 @@ class Suite:
         """Return the seed of a run, which nobody chose: a digest of the suite's version, the task and its seed."""
         return int.from_bytes(hashlib.sha256(f"{self.version}/{task}/{seed}".encode()).digest()[:3], "big")
 
-    def say_data(self, task: Task, seed: int, folder: Path) -> dict[str, Any]:
+    def build_task_data(self, task: Task, seed: int, folder: Path) -> dict[str, Any]:
         """Return the data of a config; a made-up table is written into `folder` first."""
         if not task.made_up:
             return {**task.data, "encoding": self.encoding}
@@ -116,7 +116,7 @@ def read_smoke() -> Mapping[str, Any]:
 
 def split_task(suite: Suite, task: Task, seed: int, folder: Path) -> tuple[Dataset, Dataset]:
     """Return the (train, test) rows of a task, each with its number in the table."""
-    whole = load_dataset(read_data(suite.say_data(task, seed, folder))).without_nulls()
+    whole = load_dataset(read_data(suite.build_task_data(task, seed, folder))).without_nulls()
     if whole.row is None:
         whole = replace(whole, row=np.arange(whole.n), rows_read=whole.n)
     split = default_split(task.data.get("dataset"))

@@ -163,4 +163,4 @@ def _list_boards(lines: pd.DataFrame, suite: Suite, tasks: list[str]) -> list[Bo
 
 def _format_board(board: Board) -> str:
     question = f"{notions()[board.notion].title}, ε = {board.epsilon:g}. {board.title}."
-    return f"{question}\n{board.say_first()}\n\n{show_board(board).format()}"
+    return f"{question}\n{board.format_first()}\n\n{show_board(board).format()}"

@@ -28,7 +28,7 @@ def check_plugin_command(name: str, runs: int, as_json: bool) -> None:
     """
     plugin = find_plugin(name)
     say(f"{plugin.title}, {plugin.reference}")
-    found = check_plugin(plugin, runs=runs, report=_tell)
+    found = check_plugin(plugin, runs=runs, report=_print_finding)
     failed = [each for each in found if not each.passed]
     summary = f"{count_text(len(found), 'part')} tried, {len(failed)} failed."
     text = f"{summary} {NOT_CHECKED}" if plugin.group == METHODS else summary
@@ -39,5 +39,5 @@ def check_plugin_command(name: str, runs: int, as_json: bool) -> None:
         raise Failed
 
 
-def _tell(found: Finding) -> None:
+def _print_finding(found: Finding) -> None:
     say(f"{'ok  ' if found.passed else 'FAIL'} {found.title}{'' if found.passed else f': {found.says}'}")

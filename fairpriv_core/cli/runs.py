@@ -246,7 +246,7 @@ def answer_runs(tags: Sequence[str] = (), *, archived: bool = False) -> Answer:
         labels = store.labels()
     if damaged:
         say(f"Left out because damaged: {', '.join(damaged)} ('fairpriv check' says what is).")
-    documents = [describe_run(row, record) | labels.get(row.key, Label()).to_json() for row, record in whole]
+    documents = [run_to_json(row, record) | labels.get(row.key, Label()).to_json() for row, record in whole]
     tagged = [document for document in documents if set(tags) <= set(document["tags"])]
     shown = [document for document in tagged if archived or not document["archived"]]
     if len(shown) < len(tagged):
@@ -315,7 +315,7 @@ def answer_certificate(key: str) -> Answer:
     return Answer(certificates, align(format_certificates(record)))
 
 
-def describe_run(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
+def run_to_json(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
     """Return a run's row with data set, method, notion, accuracy and gap; `steps` are those made."""
     config = row.config
     metrics = record.metrics if record is not None else None

@@ -102,7 +102,7 @@ def _guess_numbers(name: str, column: Numbers, present: int, distinct: int) -> C
     if (keys := _guess_keys(name, present, distinct)) is not None:
         return keys
     if distinct > MOST_CODES and guess_order([show_number(float(value)) for value in values]) is not None:
-        return _tell_dates(name, column, "ymd")
+        return _build_dates(name, column, "ymd")
     if distinct == present > _ROWS_FOR_BINS:
         return _leave_out(name, "code", f"column '{name}' has another whole number in each row and is not used.")
     named = bool(split_words(name) & _CODE_WORDS)
@@ -114,7 +114,7 @@ def _guess_numbers(name: str, column: Numbers, present: int, distinct: int) -> C
 
 def _guess_texts(name: str, coded: Codes, present: int, distinct: int) -> Column:
     if (order := guess_order(coded.values)) is not None:
-        return _tell_dates(name, coded, order)
+        return _build_dates(name, coded, order)
     if (keys := _guess_keys(name, present, distinct)) is not None:
         return keys
     if distinct > 0.9 * present and present > _ROWS_FOR_KEYS:
@@ -131,7 +131,7 @@ def _guess_texts(name: str, coded: Codes, present: int, distinct: int) -> Column
     return Column(name, type="code" if mixed else "category", reason=reason, public=public)
 
 
-def _tell_dates(name: str, column: Cells, order: str) -> Column:
+def _build_dates(name: str, column: Cells, order: str) -> Column:
     years = take_part(column, DatePart("year", order))
     part = "year" if count_values(years) > 1 else "month"
     said = f"column '{name}' holds dates; their {part} is used."

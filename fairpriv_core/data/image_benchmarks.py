@@ -112,13 +112,13 @@ def read_small(_: Problem, skip: bool) -> Pictures:
     folder = find_folder()
     prepared = None if folder is not None else find_local(_PREPARED)
     if prepared is not None:
-        return _describe(_read_prepared(prepared))
-    return _describe(read_folder(_need(folder), Target((48, 48), colour=False), skip=skip))
+        return _build_pictures(_read_prepared(prepared))
+    return _build_pictures(read_folder(_need(folder), Target((48, 48), colour=False), skip=skip))
 
 
 def read_large(_: Problem, skip: bool) -> Pictures:
     """Return the faces in colour, 128 × 128; errors alike."""
-    return _describe(read_folder(_need(find_folder()), Target((128, 128), colour=True), skip=skip))
+    return _build_pictures(read_folder(_need(find_folder()), Target((128, 128), colour=True), skip=skip))
 
 
 def find_folder() -> Path | None:
@@ -196,7 +196,7 @@ def _read_prepared(path: Path) -> Faces:
     return Faces(pixels, age, gender, race, _PREPARED.sha256, (note,))
 
 
-def _describe(faces: Faces) -> Pictures:
+def _build_pictures(faces: Faces) -> Pictures:
     """Return faces with the classes of their labels; equal ones are of one person, and are counted."""
     age = np.searchsorted(AGE_EDGES, faces.age, side="right")
     table = {

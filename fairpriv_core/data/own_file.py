@@ -77,7 +77,7 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
         {**features, **compared},
         tuple(features.values()),
         assumed=(_ASSUMED[source],),
-        assumed_by_all=(_WRITTEN.format(form=reading.form.describe() or _USUAL),),
+        assumed_by_all=(_WRITTEN.format(form=reading.form.format() or _USUAL),),
         learned=learned,
     )
     rows = RawTable(
@@ -88,8 +88,8 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
         (*reading.odd, *(_warn(reading, said) if is_guessed(schema) else ())),
         unit=None if spec.person is None else _number_people(spec.person, reading.table, find_randomized(schema)),
         unit_name=spec.person or "",
-        left_out={**_tell_left_out(said, schema, table), **reading.unused},
-        remarks=(*reading.tell([*features, *compared], lacking=compared), *_suggest(compared)),
+        left_out={**_list_left_out(said, schema, table), **reading.unused},
+        remarks=(*reading.list_remarks([*features, *compared], lacking=compared), *_suggest(compared)),
     )
     if spec.image is None:
         return rows
@@ -228,7 +228,7 @@ def _warn(reading: Reading, said: Mapping[str, Column]) -> tuple[str, ...]:
     return (*read_as, *reading.unused.values())
 
 
-def _tell_left_out(said: Mapping[str, Column], schema: TableSchema | None, table: Table) -> dict[str, str]:
+def _list_left_out(said: Mapping[str, Column], schema: TableSchema | None, table: Table) -> dict[str, str]:
     """Return the columns that are no feature, label or sensitive attribute, each with its reason."""
     named = {} if schema is None else {column.name: column for column in schema.columns}
     found = {name: column.reason for name, column in said.items() if column.role != "feature" and name not in named}

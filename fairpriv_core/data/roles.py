@@ -298,7 +298,7 @@ class Groups:
         found = assign_groups(table, self.groupings, {column.name: column for column in self.columns})
         lost = np.flatnonzero(found < 0)
         if len(lost):
-            asked = "; ".join(_say(grouping) for grouping in self.groupings)
+            asked = "; ".join(_format_grouping(grouping) for grouping in self.groupings)
             raise BadInput(
                 f"row {lost[0] + 1} of the file is in no group that the model knows, so it cannot decide: {asked}.",
                 field="file",
@@ -328,7 +328,7 @@ class Groups:
             raise BadInput(f"the model does not say which rows are in which group ({type(error).__name__}).") from error
 
 
-def _say(grouping: Grouping) -> str:
+def _format_grouping(grouping: Grouping) -> str:
     if grouping.edges:
         return f"{grouping.column} must be a number"
     return f"{grouping.column} must be one of {_list(name_groups(grouping))}"

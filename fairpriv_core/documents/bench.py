@@ -11,7 +11,7 @@ from itertools import product
 import pandas as pd
 
 from fairpriv_core.bench.board import Board, Cell, Standing, build_boards
-from fairpriv_core.bench.costs import fold_costs, measure_costs, say_papers
+from fairpriv_core.bench.costs import fold_costs, format_paper_costs, measure_costs
 from fairpriv_core.bench.lines import OURS
 from fairpriv_core.bench.suite import Task, read_suite
 from fairpriv_core.errors import BadInput
@@ -96,7 +96,7 @@ def write_bench_page(lines: pd.DataFrame) -> str:
             title = f"{notions()[notion].title}, ε = {short_epsilon_text(epsilon)}"
             parts += [f"<h2>{html.escape(title)}</h2>", *(_write_board(board) for board in boards)]
     parts += _write_costs(lines)
-    said = "".join(f"<li>{html.escape(each)}</li>" for each in say_papers(lines))
+    said = "".join(f"<li>{html.escape(each)}</li>" for each in format_paper_costs(lines))
     parts.append(f"<h2>The four papers' methods</h2>\n<ul>{said}</ul>")
     return write_document("Leaderboard", "\n".join(parts), theme="light", style=".wide { overflow-x: auto; }\n")
 
@@ -106,7 +106,7 @@ def _write_board(board: Board) -> str:
         f"<h4>{html.escape(task.title)}</h4>{_write_shown(show_task(board, task), task.title)}" for task in board.tasks
     )
     over = _write_shown(show_board(board), board.title)
-    first = f"<p><strong>{html.escape(board.say_first())}</strong></p>"
+    first = f"<p><strong>{html.escape(board.format_first())}</strong></p>"
     more = f"<details><summary>By task</summary>{tasks}</details>"
     return f"<h3>{html.escape(board.title)}</h3>\n{first}\n{over}\n{more}"
 

@@ -265,7 +265,7 @@ def build_checks(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
     sections = []
     for each in chosen:
         if each.first.bounds:
-            bounds = _tell_of_seed(each, each.first.bounds, head=("estimated", "what was told"))
+            bounds = _build_seed_table(each, each.first.bounds, head=("estimated", "what was told"))
             sections.append(Section(f"Estimated bound of {each.name}", (bounds,)))
         parts = [*_build_certificates(each), *_build_audit(each)]
         if parts:
@@ -340,10 +340,10 @@ def _build_certificates(each: Chosen[Kind]) -> list[Part]:
         return []
     if len(found) == 1:  # why there is none
         return [Text(found[0][1])]
-    return [_tell_of_seed(each, found, head=("certified", "what holds"))]
+    return [_build_seed_table(each, found, head=("certified", "what holds"))]
 
 
-def _tell_of_seed(each: Chosen[Kind], found: Sequence[tuple[str, str]], *, head: tuple[str, str]) -> Table:
+def _build_seed_table(each: Chosen[Kind], found: Sequence[tuple[str, str]], *, head: tuple[str, str]) -> Table:
     covered = each.first.epsilon.is_covered
     made = "Made from noisy releases, which ε covers." if covered else ""
     own = "" if len(each.row.seeds) == 1 else f"It is of the model of seed {each.first.seed} alone."

@@ -30,7 +30,7 @@ model.predict_file("rows.csv", "predictions.csv")
 
 def write_hub(chosen: Chosen[Kind], audience: Audience, files: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of a model repository by name; `chosen` holds what `audience` may see, `files` the model."""
-    head = "".join(f"{name}: {_write(value)}\n" for name, value in _describe(chosen).items())
+    head = "".join(f"{name}: {_write(value)}\n" for name, value in _build_metadata(chosen).items())
     readme = f"---\n{head}---\n\n{write_cards((chosen,), audience)}\n{_LOAD}"
     return {README: readme.encode(), CONFIG: chosen.first.toml.encode(), **files}
 
@@ -55,7 +55,7 @@ def _find_kind(chosen: Chosen[Kind], name: str) -> Kind:
     return "raw" if fact is None else fact.kind
 
 
-def _describe(chosen: Chosen[Kind]) -> dict[str, Any]:
+def _build_metadata(chosen: Chosen[Kind]) -> dict[str, Any]:
     run = chosen.first
     stated, covered = run.epsilon, run.epsilon.is_covered
     task = "image-classification" if run.data.is_image else "tabular-classification"

@@ -41,15 +41,15 @@ class Claim:
     def title(self) -> str:
         """The claim in words, for a list."""
         what = {"attribute": "Protects the attribute", "record": "Protects the whole record", None: "Not private"}
-        return self._describe(what[self.threat_model])
+        return self._format_text(what[self.threat_model])
 
     @property
     def short(self) -> str:
         """The claim as a panel's title, which fits a phone and a paper's column."""
         what = {"attribute": "Attribute", "record": "Record", None: "Not private"}
-        return self._describe(what[self.threat_model], published="not proved")
+        return self._format_text(what[self.threat_model], published="not proved")
 
-    def _describe(self, what: str, *, published: str = "published, not proved") -> str:
+    def _format_text(self, what: str, *, published: str = "published, not proved") -> str:
         if self.threat_model is None:
             return what
         how = published if self.variant == "published" else "proved"
@@ -173,7 +173,7 @@ def frontier(
         series=tuple(series),
         caption=f"{caption} {_format_seeds(claims, series)}",
         own=caption,
-        alt=_describe(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
+        alt=_format_text(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
         origin=find_origin_of_rows(row for rows in claims.values() for row in rows),
         regions=() if wanted is None else tuple(wanted.shade(panel) for panel in range(len(shown))),
         shaded="" if wanted is None else wanted.said,
@@ -326,7 +326,7 @@ def _format_seeds(claims: Claims, series: Sequence[Series]) -> str:
     return f"{drawn}{of} over {n} seeds.{small}"
 
 
-def _describe(claims: Claims, what: str) -> str:
+def _format_text(claims: Claims, what: str) -> str:
     parts = []
     for claim, rows in claims.items():
         best = sorted(find_best(rows), key=lambda row: (row.epsilon or 0.0, row.gap.mean or 0.0))

@@ -70,7 +70,9 @@ def trade_off(
         series=tuple(series),
         caption=caption,
         own=caption,
-        alt=_describe([one for one in series if not one.faint], f"Accuracy and {notion.lower()} gap over ε: {dataset}"),
+        alt=_format_text(
+            [one for one in series if not one.faint], f"Accuracy and {notion.lower()} gap over ε: {dataset}"
+        ),
         references=() if epsilon is None else (Reference(epsilon, f"ε = {epsilon_text(epsilon)}"),),
         origin=find_origin_of_rows(rows),
         regions=() if wanted is None else _shade(wanted),
@@ -154,6 +156,6 @@ def _format_threats(rows: Sequence[TableRow]) -> str:
     return "Values of ε of methods that protect different things cannot be compared. " if len(kinds) > 1 else ""
 
 
-def _describe(series: Sequence[Series], what: str) -> str:
+def _format_text(series: Sequence[Series], what: str) -> str:
     parts = [f"{one.name}, panel {one.panel + 1}: {list_values(one.x, one.y, '')}" for one in series]
     return f"{what}. " + ". ".join(parts) + "."

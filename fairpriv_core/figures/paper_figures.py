@@ -320,7 +320,7 @@ def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
         panels=rows,
         series=tuple(series),
         caption=" ".join([format_sentences(preset, here), *[f"Outside the plot: {one.label}." for one in far]]),
-        alt=_describe(f"{preset.title}. {part}", plot.rows, series),
+        alt=_format_text(f"{preset.title}. {part}", plot.rows, series),
         references=tuple(one for one in levels if one not in far),
         origin=ALL_RAW if is_raw(preset, here) else PUBLIC,
     )
@@ -424,7 +424,7 @@ def _bar_figure(preset: Preset, plot: Plot, value: Value, runs: Runs) -> FigureD
         panels=(Panel(Axis("")),),
         series=tuple(series),
         caption=format_sentences(preset, runs),
-        alt=_describe(f"{preset.title}. {value.title}", (value,), series),
+        alt=_format_text(f"{preset.title}. {value.title}", (value,), series),
         references=_references((value,), runs, bars=True),
         horizontal=True,
         origin=ALL_RAW if is_raw(preset, runs) else PUBLIC,
@@ -452,7 +452,7 @@ def _span(runs: Runs, x: Value) -> tuple[float, float]:
     return (min(known), max(known)) if known else (0.1, 10.0)
 
 
-def _describe(what: str, values: Sequence[Value], series: Iterable[Series]) -> str:
+def _format_text(what: str, values: Sequence[Value], series: Iterable[Series]) -> str:
     parts = []
     for each in series:
         pairs = zip(each.x, each.y, strict=True)

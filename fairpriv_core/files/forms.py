@@ -134,7 +134,7 @@ class Form:
         """What stands between values in the stream of rows."""
         return "\t" if self.separator == BLANKS else self.separator
 
-    def describe(self) -> str:
+    def format(self) -> str:
         """Return what is unusual, such as "as Latin-1, with decimal commas"; "" for nothing."""
         between = SEPARATORS.get(self.separator, f"'{self.separator}'")
         said = [] if self.separator == "," else [f"{between} between values"]
@@ -152,7 +152,7 @@ class Form:
     @property
     def sentences(self) -> tuple[str, ...]:
         """All that the file's owner should know of what was found; () where nothing is unusual."""
-        described = self.describe()
+        described = self.format()
         return (*([f"The file is read {described}."] if described else []), *self.remarks)
 
     @property

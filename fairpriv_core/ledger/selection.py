@@ -24,7 +24,7 @@ from fairpriv_core.data.problem import DataJson
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import count_decisions
-from fairpriv_core.notions.notion import Notion, say_undefined
+from fairpriv_core.notions.notion import Notion, format_undefined
 from fairpriv_core.notions.rates import rates_of, sum_rate
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, Parallel, RandomizedResponse, to_json
@@ -427,7 +427,7 @@ def choose_noisily(
         )
     exact = candidates[0].sum(axis=2)
     if not notion.conditions_among(exact.shape[1]):
-        raise BadInput(say_undefined(notion, exact.shape[1]), field="by")
+        raise BadInput(format_undefined(notion, exact.shape[1]), field="by")
     noisy = mechanism.gaussian(
         exact.ravel().astype(np.float64),
         sensitivity=_SENSITIVITIES[threat_model],

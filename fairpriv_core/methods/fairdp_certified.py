@@ -384,7 +384,11 @@ def bound_worst_case(setting: Setting[FairDpCertified], k: int, *, sizes: np.nda
     """
     deviation = _deviation(setting, k, sizes)
     bound = worst_case_bound(float(np.linalg.norm(scoring.astype(np.float64))), deviation)
-    return {"about": _say_about(setting.methods[k]), "spread": deviation, "theorem_2": bound if bound < 1.0 else None}
+    return {
+        "about": _format_subject(setting.methods[k]),
+        "spread": deviation,
+        "theorem_2": bound if bound < 1.0 else None,
+    }
 
 
 def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Kernel, feed: Feed) -> Json:
@@ -403,14 +407,14 @@ def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Ker
     worst = worst_case_bound(method.weight_bound + method.last_rate(setting.n) * method.clip_primal, deviation)
     return {
         "of": OF_PAPER,
-        "about": _say_about(method),
+        "about": _format_subject(method),
         "bounds": dict(zip(method.info.notions, noisy.clip(0.0, 1.0).tolist(), strict=True)),
         "failure": method.failure * train.groups,
         "theorem_2": min(worst + monte_carlo_error(method.ensemble), 1.0),
     }
 
 
-def _say_about(method: FairDpCertified) -> str:
+def _format_subject(method: FairDpCertified) -> str:
     """Return what the paper's certificates are about; of Adam's steps, that the last one was plain."""
     return RANDOMISED if method.optimizer == "sgd" else f"{RANDOMISED}; all steps were Adam's but for a plain last one"
 

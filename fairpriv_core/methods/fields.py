@@ -249,7 +249,7 @@ def penalty_gap_target() -> Any:
     )
 
 
-def say_idle(multipliers: Mapping[str, float], epochs: int | None = None, before: int = 0) -> str | None:
+def format_idle(multipliers: Mapping[str, float], epochs: int | None = None, before: int = 0) -> str | None:
     """Return why multipliers with these largest values, which move after each of some `epochs`, pursue nothing.
 
     None where one of them does. Without `epochs` they have their values from the start; so many `before` pass at 0.

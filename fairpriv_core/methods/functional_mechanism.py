@@ -108,7 +108,7 @@ class FunctionalMechanism(Private, FitsAlone):
 
     def idle_reason(self) -> str | None:
         """Why covariances are not held down; None where they are."""
-        return fields.say_idle({"multiplier": self.multiplier})
+        return fields.format_idle({"multiplier": self.multiplier})
 
     def steps(self, n_train: int) -> int:
         """Return 1: the coefficients."""

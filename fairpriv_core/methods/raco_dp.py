@@ -104,9 +104,9 @@ class RacoDp(AveragedSums, TrainsByRule):
     def idle_reason(self) -> str | None:
         """Why multipliers stay 0, or follow no gap; None where they do."""
         if self.constraint == "false_negatives":
-            still = fields.say_idle({"multiplier_max": self.multiplier_max})
+            still = fields.format_idle({"multiplier_max": self.multiplier_max})
             return still or "False negatives are held down in every group; the gap of the chosen notion is not pursued."
-        return fields.say_idle({"multiplier_max": self.multiplier_max})
+        return fields.format_idle({"multiplier_max": self.multiplier_max})
 
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
         """A step's gradients and histogram together: a record adds at most C to one, in L2 at most 1 to the other."""

@@ -27,9 +27,9 @@ import numpy as np
 from fairpriv_core.notions import rates
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import GROUP_RATES
-from fairpriv_core.notions.notion import Notion, say_undefined
+from fairpriv_core.notions.notion import Notion, format_undefined
 from fairpriv_core.notions.rates import TWO, Floats, Rate
-from fairpriv_core.notions.scores import say_unscored
+from fairpriv_core.notions.scores import format_unscored
 
 LEVEL = 0.95
 LEAST_ROWS = 30
@@ -109,14 +109,14 @@ def measure_noisy(
         if notion.is_rate:
             found |= _compare(notion, table, reasons)
         else:
-            found |= _state(notion.metric, None, reasons, say_unscored(notion, table.labels))
+            found |= _state(notion.metric, None, reasons, format_unscored(notion, table.labels))
     groups = range(len(table.names))
     if table.labels == TWO:
-        found["groups"] = [_describe(table, index, reasons) for index in groups]
+        found["groups"] = [_measure_group(table, index, reasons) for index in groups]
     else:
         classes = tuple(map(str, label_names or range(table.labels)))
-        found["groups"] = [_describe_many(table, index, classes, reasons) for index in groups]
-        found["classes"] = [_describe_class(table, index, name, reasons) for index, name in enumerate(classes)]
+        found["groups"] = [_measure_many(table, index, classes, reasons) for index in groups]
+        found["classes"] = [_measure_class(table, index, name, reasons) for index, name in enumerate(classes)]
     flips = isinstance(noise, Flips)
     doubt = {"misreport": noise.misreport} if isinstance(noise, Flips) else {"noise": float(noise)}
     shown = {"level": LEVEL, **doubt, "counts": table.counts.tolist(), "statement": _ANSWERED if flips else STATEMENT}
@@ -235,7 +235,7 @@ def _compare(notion: Notion, table: _Table, reasons: dict[str, str]) -> dict[str
         known = [shares for shares in known if any(share.value > 0 for share in shares)]
     ratio = None if small is not None or not known else _fold_ratios(known)
     if not conditions:
-        gap, why = None, say_undefined(notion, table.labels)
+        gap, why = None, format_undefined(notion, table.labels)
     return {**_state(f"{notion.name}_gap", gap, reasons, why), **_state(f"{notion.name}_ratio", ratio, reasons, why)}
 
 
@@ -266,7 +266,7 @@ def _fold_ratios(conditions: Iterable[Sequence[Share]]) -> Share | None:
     return Share(value, min(low, value), max(high, value))
 
 
-def _describe(table: _Table, group: int, reasons: dict[str, str]) -> dict[str, Any]:
+def _measure_group(table: _Table, group: int, reasons: dict[str, str]) -> dict[str, Any]:
     name = table.names[group]
     described: dict[str, Any] = {"name": name, "size": float(table.counts[group].sum())}
     for rate_name, rate in GROUP_RATES.items():
@@ -277,7 +277,7 @@ def _describe(table: _Table, group: int, reasons: dict[str, str]) -> dict[str, A
     return described
 
 
-def _describe_many(table: _Table, group: int, classes: Sequence[str], reasons: dict[str, str]) -> dict[str, Any]:
+def _measure_many(table: _Table, group: int, classes: Sequence[str], reasons: dict[str, str]) -> dict[str, Any]:
     """Return one group where there are more than two labels."""
     name = table.names[group]
     right = table.share(GROUP_RATES["accuracy"], group)
@@ -293,7 +293,7 @@ def _describe_many(table: _Table, group: int, classes: Sequence[str], reasons: d
     }
 
 
-def _describe_class(table: _Table, label: int, name: str, reasons: dict[str, str]) -> dict[str, Any]:
+def _measure_class(table: _Table, label: int, name: str, reasons: dict[str, str]) -> dict[str, Any]:
     """Return how one class fares: its accuracy, and the share of all rows that is decided for it."""
     right = table.share(rates.among(rates.correct, label), None)
     if right is None:

@@ -88,13 +88,13 @@ def _set_beside(one: Printed, runs: Runs) -> Beside:
     if status and unlearned:
         status = "not_tested"
     needed = count_seeds_needed(found, low, high) if status == "open" else None
-    verdict = _tell(one, found, status, needed, unlearned)
+    verdict = _format_one(one, found, status, needed, unlearned)
     keys = tuple(run.key for run in used)
     numbers = (amount(one.number), with_half(found))
     return Beside(one.label, one.reading, *numbers, status, verdict, found.n, needed, unit, one.source, keys)
 
 
-def _tell(one: Printed, found: Mean, status: Status | None, needed: int | None, unlearned: str) -> str:
+def _format_one(one: Printed, found: Mean, status: Status | None, needed: int | None, unlearned: str) -> str:
     """Return how a printed number and ours stand, in words."""
     if status is None or found.mean is None:
         return "no runs"

@@ -126,18 +126,18 @@ class Model:
         binary = len(names) == TWO
         probability = score[:, 1] if binary else score.max(axis=1)
 
-        def tell(most: int | None = None) -> Iterator[tuple[str, str]]:
+        def list_answers(most: int | None = None) -> Iterator[tuple[str, str]]:
             told = zip(probability[:most].tolist(), decided[:most].tolist(), strict=True)
             return ((f"{share:.6g}", names[label]) for share, label in told)
 
-        _write_lines(target, tell())
+        _write_lines(target, list_answers())
         counts = dict(zip(names, np.bincount(decided, minlength=len(names)).tolist(), strict=True))
         found = {"rows": len(decided), "positive": counts[names[1]] if binary else None, "out": target}
         found |= {"remarks": list(read.remarks)}
         if shown:
             cells = read.show(shown)
             rows = zip(*cells.values(), strict=True) if cells else repeat(())
-            shown_rows = [[*row, *each] for row, each in zip(rows, tell(shown), strict=False)]
+            shown_rows = [[*row, *each] for row, each in zip(rows, list_answers(shown), strict=False)]
             found["first"] = {"columns": list(cells), "rows": shown_rows}
             found["form"] = None if read.form is None else asdict(read.form)
         return found if binary else {**found, "decided": counts}

@@ -48,7 +48,7 @@ def read_method(raw: Any) -> Method:
     return build_method(kind, _read_variant(kind, given))
 
 
-def say_group_needed(asked: Mapping[str, Any]) -> str | None:
+def format_group_needed(asked: Mapping[str, Any]) -> str | None:
     """Return that the model of a config, in its JSON form, decides by group.
 
     None where it does not, and of a method whose package is not installed: nothing is known of it.

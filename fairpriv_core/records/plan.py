@@ -16,7 +16,7 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.cell_counts import Counts, count_needed
 from fairpriv_core.methods.fields import TrainsNetwork, count_batch, fit_batch_size
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.notion import say_undefined
+from fairpriv_core.notions.notion import format_undefined
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.config import RunConfig, build_shape
@@ -208,7 +208,7 @@ def check_notion(name: str, info: MethodInfo, labels: int) -> None:
     if not notions()[name].conditions_among(labels):
         able = [each for each in info.notions if notions()[each].conditions_among(labels)]
         raise BadInput(
-            f"notion '{name}': {say_undefined(notions()[name], labels)[:-1]}; choose from {', '.join(able)}.",
+            f"notion '{name}': {format_undefined(notions()[name], labels)[:-1]}; choose from {', '.join(able)}.",
             field="notion",
         )
 

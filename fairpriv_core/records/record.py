@@ -246,7 +246,7 @@ def draft_record(
         released=[],
         assumptions=(*assumed, *method.assumptions(), *((SPLIT_ASSUMED,) if evaluation else ())),
         calibrated=method_to_json(method),
-        data=_describe(config, train, test),
+        data=_summarise_data(config, train, test),
         left_out=dict(train.left_out),
         versions={**library_versions(), **name_plugin(method), **name_sources(network_of(method)), **_name_device()},
         warnings=tuple(map(str, list_warnings(config, method, train))),
@@ -334,7 +334,7 @@ def _state(record: RunRecord, method: Method, events: Events) -> RunRecord:
     return replace(record, event=events_of.to_json(events), **asdict(said))
 
 
-def _describe(config: RunConfig, train: Dataset, test: Dataset) -> dict[str, Any]:
+def _summarise_data(config: RunConfig, train: Dataset, test: Dataset) -> dict[str, Any]:
     return {
         "name": train.name,
         "sensitive": train.sensitive,

@@ -23,10 +23,10 @@ from fairpriv_core.audit.canary import choose_pair, list_pairs, make_data, plant
 from fairpriv_core.audit.inference import (
     MembershipInference,
     advantage_limit,
-    describe_answers,
     draw_judged,
     infer_attribute,
     infer_membership,
+    stack_answers,
 )
 from fairpriv_core.audit.lower_bound import Test, build_tests, lower_bound, noise_bound, one_run_bound, with_noise
 from fairpriv_core.audit.one_run import guess_coins
@@ -383,4 +383,4 @@ def attack_attribute(model: Model, train: Dataset, *, seed: int) -> Attribute:
 def _see(model: Model, part: Dataset) -> np.ndarray:
     """Return what an attacker sees of each row (n, f): the model's scores of the labels, and what follows from them."""
     score = model.score(part)
-    return describe_answers(score[:, 1] if part.labels == TWO else score, part.y)
+    return stack_answers(score[:, 1] if part.labels == TWO else score, part.y)

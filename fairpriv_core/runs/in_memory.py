@@ -75,7 +75,7 @@ def run_in_memory(
     draft = draft_record(key=UNSTORED, config=config, method=method, train=train, test=nobody)
     told = [*list_warnings(config, method, train), *doubt_network(method, train)]
     draft = replace(draft, warnings=tuple(map(str, told)))
-    risk = None if counts is None else counts.say_risk(draft.epsilon)
+    risk = None if counts is None else counts.format_risk(draft.epsilon)
     warn_once([*doubts, *told, *([] if risk is None else [PrivacyWarning(f"{risk} {RAW}")])])
     if ledger is not None:
         _count(draft, ledger)

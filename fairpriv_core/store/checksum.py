@@ -39,7 +39,7 @@ def open_document(stored: Mapping[str, Any] | str, what: str, *beside: bytes) ->
     document = dict(stored)
     found = document.pop(_OWN, None)
     if found != _digest(document, beside):
-        raise say_damaged(what)
+        raise build_damaged(what)
     return document
 
 
@@ -54,11 +54,11 @@ def _read(text: str) -> dict[str, Any]:
 def check_content(content: bytes, sha256: str, what: str) -> bytes:
     """Return `content`; Damaged, naming `what`, where its SHA-256 is another one."""
     if hashlib.sha256(content).hexdigest() != sha256:
-        raise say_damaged(what)
+        raise build_damaged(what)
     return content
 
 
-def say_damaged(what: str) -> Damaged:
+def build_damaged(what: str) -> Damaged:
     """Return the error that says that `what` is damaged."""
     return Damaged(f"{what} is damaged in the run store; take it from a backup ('fairpriv check' lists all damage).")
 

@@ -31,7 +31,7 @@ from fairpriv_core.records.ledger_entry import (
 )
 from fairpriv_core.records.plan import plan_posting
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.store.checksum import Unreadable, say_damaged
+from fairpriv_core.store.checksum import Unreadable, build_damaged
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import find_same
 from fairpriv_core.store.rows import (
@@ -383,7 +383,7 @@ def _naming(stored: RowMapping) -> Iterator[None]:
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise say_damaged(f"what the ledger keeps of {stored['key']}") from error
+        raise build_damaged(f"what the ledger keeps of {stored['key']}") from error
 
 
 def _hold_to_plan(connection: Connection, lines: Sequence[LedgerLine]) -> None:
@@ -421,7 +421,7 @@ def _line_of_run(stored: RowMapping, posting: Posting, committed: Mapping[str, A
     if status not in ENDED:
         released = committed.get(stored["key"], [])
         if isinstance(released, Unreadable):
-            raise say_damaged(f"the checkpoint of run {stored['key']}")
+            raise build_damaged(f"the checkpoint of run {stored['key']}")
         spent = replace(posting.entry, events=from_json(released)) if stored["begun"] else None
     asked = stored["reserved"] if stored["begun"] else None
     asked = None if asked is None else Posting.from_json(asked).entry
@@ -436,7 +436,7 @@ def _read_charge(stored: RowMapping) -> Posting:
 
 def _read_result(stored: RowMapping) -> dict[str, Any]:
     if isinstance(stored["result"], Unreadable):
-        raise say_damaged(f"what the ledger keeps of {stored['key']}")
+        raise build_damaged(f"what the ledger keeps of {stored['key']}")
     return dict(stored["result"])
 
 

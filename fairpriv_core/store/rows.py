@@ -13,7 +13,7 @@ from fairpriv_core.records.ledger_entry import Posting, name_question, record_po
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.shown import read_shown
 from fairpriv_core.records.source import ConfigJson
-from fairpriv_core.store.checksum import open_document, say_damaged, seal_document
+from fairpriv_core.store.checksum import build_damaged, open_document, seal_document
 from fairpriv_core.store.claim import is_dead
 from fairpriv_core.store.dialects import now
 from fairpriv_core.store.tables import run
@@ -86,7 +86,7 @@ def read_row(stored: Mapping[Any, Any]) -> RunRow:
     """
     check_config(stored)
     if not all(isinstance(stored[name], int | float) for name in _NUMBERS):
-        raise say_damaged(f"run {stored['key']}")
+        raise build_damaged(f"run {stored['key']}")
     values = {name: stored[name] for name in RunRow.__dataclass_fields__} | {"status": read_status(stored)}
     if stored["error"]:
         values["error"] = drop_folders(stored["error"], stored["config"]["data"].get("file"))
@@ -97,7 +97,7 @@ def read_status(stored: Mapping[Any, Any]) -> str:
     """Return the status as of now; Damaged where it is none."""
     status = str(stored["status"])
     if status not in STATUSES:
-        raise say_damaged(f"run {stored['key']}")
+        raise build_damaged(f"run {stored['key']}")
     if status != "running":
         return status
     return "lost" if is_lost(stored) else "stopping" if stored["request"] == "stop" else "running"
@@ -110,7 +110,7 @@ def check_config(stored: Mapping[Any, Any]) -> None:
     except (AttributeError, KeyError, TypeError, ValueError):
         whole = False
     if not whole:
-        raise say_damaged(f"run {stored['key']}")
+        raise build_damaged(f"run {stored['key']}")
 
 
 def read_document(stored: Mapping[Any, Any]) -> dict[str, Any] | None:
@@ -125,7 +125,7 @@ def read_brief(stored: Mapping[Any, Any]) -> dict[str, Any]:
     what = f"the brief of run {stored['key']}"
     brief = open_document(stored["brief"], what)
     if brief.get("key") != stored["key"]:
-        raise say_damaged(what)
+        raise build_damaged(what)
     return brief
 
 
@@ -169,9 +169,9 @@ def read_posting(stored: Mapping[Any, Any]) -> Posting | None:
     try:
         posting = Posting.from_json(open_document(stored["posting"], what))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise say_damaged(what) from error
+        raise build_damaged(what) from error
     if posting.entry.key != stored["key"]:
-        raise say_damaged(what)
+        raise build_damaged(what)
     return posting
 
 

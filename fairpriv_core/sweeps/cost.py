@@ -30,7 +30,7 @@ _STEPS, _KIND_SECONDS = 40, 1.0  # of one kind of chunk, whichever is over first
 _ALL_SECONDS = 15.0
 
 
-def tell_cost(store: RunStore, plan: SweepPlan, missing: Sequence[str], *, sweep: Sweep, workers: int) -> SweepCost:
+def estimate_cost(store: RunStore, plan: SweepPlan, missing: Sequence[str], *, sweep: Sweep, workers: int) -> SweepCost:
     """Return what running the `missing` runs (keys) of a sweep costs."""
     found, left = SweepStore(store).find(plan.keys), set(missing)
     chunks = [chunk for chunk in plan.chunks if left & {config.key for config in chunk.configs}]

@@ -37,7 +37,7 @@ def list_results(store: RunStore, plan: SweepPlan) -> list[Json]:
     """
     rows = SweepStore(store).find(plan.keys)
     records = store.records([row.key for row in rows.values()])
-    return [_describe(cell, rows, records) for cell in plan.cells]
+    return [_cell_to_json(cell, rows, records) for cell in plan.cells]
 
 
 def average_results(cells: Sequence[Cell], results: Sequence[Json]) -> list[Json]:
@@ -49,7 +49,7 @@ def average_results(cells: Sequence[Cell], results: Sequence[Json]) -> list[Json
     return [_average(lines) for lines in groups.values()]
 
 
-def _describe(cell: Cell, rows: Mapping[str, RunRow], records: Mapping[str, RunRecord]) -> Json:
+def _cell_to_json(cell: Cell, rows: Mapping[str, RunRow], records: Mapping[str, RunRecord]) -> Json:
     line: Json = {"cell": dict(cell.values), "key": None, "status": "left out", "reason": cell.reason}
     if cell.config is None:
         return {**line, "epsilon": None, **dict.fromkeys(("gap", *METRICS))}

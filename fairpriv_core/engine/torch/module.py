@@ -40,7 +40,7 @@ def open_module(shape: ModuleShape, device: str) -> OpenModule:
     cache = OPENED if held is None else held.opened
     if (bare, device) not in cache:
         if shape.trained is not None and hash_sources(shape.reference) != shape.trained.code:
-            raise BadInput(_say_changed(shape.reference, _TOLD_BY[0]), field="network")
+            raise BadInput(_format_changed(shape.reference, _TOLD_BY[0]), field="network")
         cache[bare, device] = OpenModule(bare, device)
     opened: OpenModule = cache[bare, device]
     opened.require(shape.trained)
@@ -74,7 +74,7 @@ class OpenModule:
         same = own.code == other.code, own.fixed == other.fixed, own == other
         for held, what in zip(same, _TOLD_BY, strict=True):
             if not held:
-                raise BadInput(_say_changed(self.shape.reference, what), field="network")
+                raise BadInput(_format_changed(self.shape.reference, what), field="network")
 
     def initial(self, seed: int) -> np.ndarray:
         """Return the trainable parameters (P,) float32 that the module is built with; BadInput if others change too."""
@@ -262,7 +262,7 @@ def as_outputs(found: Any, shape: ModuleShape, count: int) -> Tensor:
     )
 
 
-def _say_changed(reference: str, what: str) -> str:
+def _format_changed(reference: str, what: str) -> str:
     return (
         f"network '{reference}' is not the one that this model was trained with: {what} others; install the version "
         "that it was trained with."

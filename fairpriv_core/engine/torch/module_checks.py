@@ -72,7 +72,7 @@ def _check_layer(reference: str, name: str, part: nn.Module) -> None:
         return
     why = "mixes the records of a batch" if mixes else "gives Opacus no gradient of a record's own"
     fix = ModuleValidator.FIXERS.get(type(part))
-    instead = f"take {_describe(fix(part))}, as Opacus' ModuleValidator.fix does" if fix else "take another layer"
+    instead = f"take {_format_part(fix(part))}, as Opacus' ModuleValidator.fix does" if fix else "take another layer"
     raise BadInput(
         f"network '{reference}' has {type(part).__name__} ('{name}'), which {why}: no record's part can be bounded; "
         f"{instead}.",
@@ -80,7 +80,7 @@ def _check_layer(reference: str, name: str, part: nn.Module) -> None:
     )
 
 
-def _describe(part: nn.Module) -> str:
+def _format_part(part: nn.Module) -> str:
     return type(part).__name__ if any(True for _ in part.children()) else repr(part)
 
 

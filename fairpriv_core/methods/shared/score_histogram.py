@@ -50,7 +50,7 @@ def count_groups(method: Releases, train: Dataset, training: Training, score: np
         statistic = release_statistic(method, train, training, features=features)
     noise = method.noise() * statistic_sensitivity(train.groups)
     sums = statistic.reshape(LABELS, -1, method.score_bins)
-    told = [_tell(train, bins, label, sums[label]) for label in range(LABELS)]
+    told = [_read_sums(train, bins, label, sums[label]) for label in range(LABELS)]
     probabilities = np.empty((train.n, train.groups))
     for each in told:
         probabilities[each.rows] = each.shares[:, bins[each.rows]].T
@@ -59,7 +59,7 @@ def count_groups(method: Releases, train: Dataset, training: Training, score: np
     return estimate
 
 
-def _tell(train: Dataset, bins: np.ndarray, label: int, sums: np.ndarray) -> _Told:
+def _read_sums(train: Dataset, bins: np.ndarray, label: int, sums: np.ndarray) -> _Told:
     """Return the shares that noisy counts (k or 1, B) of a label give; what is below 0 is 0."""
     rows = np.flatnonzero(train.y == label)
     sizes = np.bincount(bins[rows], minlength=sums.shape[1]).astype(np.float64)

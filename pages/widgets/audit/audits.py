@@ -149,7 +149,7 @@ def _show_code(code: CodeAudit, made: str) -> None:
         hint = "The ε that the paper's accounting gives for the same noise. It need not hold."
         st.metric("The paper's formula", _claim(first["epsilon_published"]), width=200, help=hint)
     _judge(found)
-    _say_odds(best_lower_bound(code), first["epsilon"])
+    _show_odds(best_lower_bound(code), first["epsilon"])
     left, right = st.columns(2, gap="medium")
     with left:
         show_figure(bound_bars(code), "audit_bounds")
@@ -167,7 +167,7 @@ def _claim(epsilon: float | None) -> str:
     return "none" if epsilon is None else f"ε = {epsilon_text(epsilon)}"
 
 
-def _say_odds(shown: float, proved: float | None) -> None:
+def _show_odds(shown: float, proved: float | None) -> None:
     """Say both ends as odds."""
     certain = proved is None or odds(proved) > 99
     limit = "near certainty" if certain else f"more than {odds(proved or 0.0)} %"

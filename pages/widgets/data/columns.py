@@ -132,7 +132,7 @@ def leave_out(name: str) -> None:
 
 def read_row(row: Mapping[str, Any], before: Column) -> Column:
     """Return what a row of the grid says of a column that was `before`; BadInput where it makes no sense."""
-    if {key: row[key] for key in _SAID} == _say(before):
+    if {key: row[key] for key in _SAID} == _column_to_json(before):
         return before
     kind = row["type"]
     said: dict[str, Any] = {"role": "feature" if row["use"] else "left out", "type": kind}
@@ -157,7 +157,7 @@ def read_row(row: Mapping[str, Any], before: Column) -> Column:
 _SAID = ("use", "type", "from", "to", "values", "empty", "part", "at")
 
 
-def _say(column: Column) -> dict[str, Any]:
+def _column_to_json(column: Column) -> dict[str, Any]:
     """Return what can be corrected of a column."""
     low, high = column.range or (None, None)
     use, empty = column.role == "feature", bool(column.missing)
@@ -168,7 +168,7 @@ def _say(column: Column) -> dict[str, Any]:
 def _as_row(column: Column, found: ColumnReport) -> dict[str, Any]:
     return {
         "column": column.name,
-        **_say(column),
+        **_column_to_json(column),
         "different": found.distinct,
         "missing": found.missing,
         "some": ", ".join(found.values[:5]),

@@ -49,7 +49,7 @@ def find_stored_story() -> Report:
     return open_report(data, "policy", choice=1 + budgets.index(_USUAL))
 
 
-def say_where_stored() -> None:
+def show_where_stored() -> None:
     """Say that what is shown comes with this software, and how to have a run of one's own here."""
     with st.container(horizontal=True, vertical_alignment="center", key="report_stored"):
         st.caption("No run of yours is chosen. This is a stored one on Adult, which is public.")

@@ -142,11 +142,11 @@ def show_figure(
     if small:
         return
     with st.container(horizontal=True, vertical_alignment="top"):
-        st.caption(plain(figure.own if in_set else _describe(figure)))
+        st.caption(plain(figure.own if in_set else _format_text(figure)))
         offer_downloads(figure, key, cited=cited)
 
 
-def _describe(figure: FigureData) -> str:
+def _format_text(figure: FigureData) -> str:
     """Return what stands below a figure; where its rows are public, what holds of a person's own is said too."""
     return f"{figure.text}{OF_OWN * bool(figure.origin.published)}"
 

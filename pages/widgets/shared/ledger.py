@@ -114,7 +114,7 @@ def list_effects(effects: Sequence[Effect], *, launched: bool) -> None:
 
 def _list_lines(effects: Sequence[Effect], *, launched: bool) -> None:
     st.markdown(
-        "\n".join(f"- :small[**{name_column(each)}**: {_describe(each, launched=launched)}]" for each in effects)
+        "\n".join(f"- :small[**{name_column(each)}**: {_format_effect(each, launched=launched)}]" for each in effects)
     )
 
 
@@ -124,7 +124,7 @@ def _list_reasons(effects: Sequence[Effect]) -> None:
             st.markdown(f"**{name_column(effect)}**: {plain(effect.reason)}")
 
 
-def _describe(effect: Effect, *, launched: bool) -> str:
+def _format_effect(effect: Effect, *, launched: bool) -> str:
     """Return one line: what is spent, what waits, what a launch makes of it, what a cap leaves."""
     parts = [f"{_show(effect.spent)}, {count_text(effect.runs, 'run')}" if effect.runs else "nothing spent"]
     if effect.planned != effect.spent:

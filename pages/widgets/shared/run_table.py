@@ -20,7 +20,7 @@ from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.labels import choose_tags, list_tags
 from pages.widgets.shared.names import name_budget, name_data_of, name_method, name_notion, name_settings
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import ahead, choose, keep, mount_several, tell_apart, value
+from pages.widgets.shared.state import ahead, choose, keep, label_apart, mount_several, value
 
 FILTERS = ("only.data", "only.notion", "only.method", "only.protects")
 _TITLES = {"only.data": "Data", "only.notion": "Notion", "only.method": "Method", "only.protects": "Protects"}
@@ -56,7 +56,7 @@ def choose_rows(rows: Sequence[TableRow]) -> list[TableRow]:
 def _choose(name: str, rows: Sequence[TableRow]) -> list[str]:
     """Draw a filter; what it lets pass stands in the address, and in the list in words."""
     alike = group_by(rows, lambda row: _read(row, name))
-    titles = tell_apart(
+    titles = label_apart(
         {one: " or ".join(dict.fromkeys(_show(row, name) for row in own)) for one, own in alike.items()}
     )
     options = sorted(titles, key=place_method) if name == "only.method" else list(titles)
@@ -100,7 +100,7 @@ def name_rows(rows: Sequence[TableRow]) -> dict[str, str]:
     """
     called = group_by(rows, name_row)
     varied = {key: settings for same in called.values() for key, settings in varied_settings(same).items()}
-    return tell_apart({row.keys[0]: name_row(row, varied[row.keys[0]]) for row in rows})
+    return label_apart({row.keys[0]: name_row(row, varied[row.keys[0]]) for row in rows})
 
 
 def name_short(row: TableRow, varied: Mapping[str, Any]) -> str:
@@ -127,7 +127,7 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
         selection_mode="multi-row",
         alt="Finished runs, seeds folded: method, notion, data, budget, accuracy and gap with the half of their "
         "95 % interval.",
-        column_config=_describe_columns(),
+        column_config=_build_columns(),
     )
     thinned = any(row.group_ratio for row in rows)
     given = f" An ε with a group ratio has an assumption. {wording.THINNED}" if thinned else ""
@@ -152,7 +152,7 @@ def _take(keys: Sequence[str]) -> None:
     choose("runs", (*selected, *(key for key in clicked if key not in selected)))
 
 
-def _describe_columns() -> dict[str, Any]:
+def _build_columns() -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     half = "Half the 95 % interval of the mean over seeds, in percentage points; empty for one seed"
     return {

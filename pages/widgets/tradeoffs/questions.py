@@ -23,7 +23,7 @@ from pages.widgets.shared.finished import find_rows
 from pages.widgets.shared.labels import leave_out_archived
 from pages.widgets.shared.names import name_settings
 from pages.widgets.shared.reference import call_files
-from pages.widgets.shared.state import draw_list, keep, mount, mount_several, tell_apart
+from pages.widgets.shared.state import draw_list, keep, label_apart, mount, mount_several
 
 _OWN_TITLES = {"epsilon": "Privacy budget ε", "delta": "δ"}
 Claims = Mapping[Claim, Sequence[TableRow]]
@@ -114,7 +114,7 @@ def choose_question(found: Mapping[str, Mapping[str, Answers]]) -> tuple[Topic, 
     Return them with what answers, and of that the rows that pass the filters.
     """
     places = st.columns([4, 3, 2], vertical_alignment="bottom")
-    titles = tell_apart({name: call_files(next(iter(own.values())).title) for name, own in found.items()})
+    titles = label_apart({name: call_files(next(iter(own.values())).title) for name, own in found.items()})
     with places[0]:
         data = draw_list("of_data", "Data", found, titles.__getitem__)
     names = {name: notions()[name].title for name in found[data]}

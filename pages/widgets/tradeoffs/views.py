@@ -15,7 +15,7 @@ from fairpriv_core.figures.origin import format_origin
 from fairpriv_core.figures.over_epsilon import trade_off
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.fields import GROUP_NEEDED
-from fairpriv_core.records.parameters import say_group_needed
+from fairpriv_core.records.parameters import format_group_needed
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.run_table import MOST_CHOSEN
 from pages.widgets.shared.saving import offer_set
@@ -93,7 +93,7 @@ def show_list(claims: Claims, best: Sequence[TableRow], answers: Answers) -> Non
     )
     if len(listed) == _MOST_ROWS:
         st.caption(f"The newest {_MOST_ROWS} are listed; Compare lists all.")
-    deciding = {row.method for _, row in listed if say_group_needed(json.loads(row.setting)) is not None}
+    deciding = {row.method for _, row in listed if format_group_needed(json.loads(row.setting)) is not None}
     if deciding:
         titles = ", ".join(sorted(method_style(name).title for name in deciding))
         st.caption(plain(f"{titles}: {GROUP_NEEDED}"))

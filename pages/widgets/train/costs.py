@@ -100,7 +100,7 @@ def accept_risk(config: RunConfig, plan: Plan) -> bool:
     It ends the run after its ε was spent. Which sizes the rows have is raw.
     """
     epsilon = plan.epsilon[-1] if plan.epsilon else config.epsilon
-    risk = None if plan.counts is None else plan.counts.say_risk(epsilon)
+    risk = None if plan.counts is None else plan.counts.format_risk(epsilon)
     if risk is None:
         return True
     raw = "" if is_published(config.data.to_json()) else f" {RAW}"
