@@ -52,7 +52,7 @@ def _follow_reference(reference: str) -> bool:
         offer_default(reference)
         return False
     st.session_state["data_shown"] = reference
-    asked = guess_attributes(spec.sensitive)
+    attributes = guess_attributes(spec.sensitive)
     if value("source") != "file" or spec.file is not None:
         choose("source", "benchmark" if spec.file is None else "file")
     name = "dataset" if spec.file is None else "file"
@@ -74,8 +74,8 @@ def _follow_reference(reference: str) -> bool:
     choose("encoding", spec.encoding)
     choose("group_ratio", "" if spec.group_ratio is None else str(spec.group_ratio))
     choose("rows", "" if spec.rows is None else str(spec.rows))
-    choose("attributes", tuple(one.column for one in asked))
-    for one in asked:
+    choose("attributes", tuple(one.column for one in attributes))
+    for one in attributes:
         if one.edges:
             choose(f"edges.{one.column}", ",".join(map(show_number, one.edges)))
         choose(f"groups.{one.column}", one.values)

@@ -45,8 +45,8 @@ def show() -> None:
         for cost in costs:
             st.markdown(plain(f"{cost.threat_model.capitalize()}: {cost.format()}"))
     with st.expander("The four papers' methods on equal terms"):
-        for said in _list_sentences(files, is_open()):
-            st.markdown(plain(said))
+        for sentence in _list_sentences(files, is_open()):
+            st.markdown(plain(sentence))
     with st.expander("Enter your own method"):
         st.markdown("A method of an installed package runs by one command. Results of your own data are refused.")
         st.code("fairpriv bench --method NAME\nfairpriv bench enter decisions.csv --name NAME --protects record")
@@ -91,7 +91,7 @@ def _choose_board(lines: pd.DataFrame, notion: str) -> Board | None:
         mounted = mount_default("bench_epsilon", budgets, "1")
         picked = st.segmented_control("Privacy budget ε", list(budgets), **mounted, required=True)
         epsilon = budgets[str(keep("bench_epsilon", picked or "1"))]
-    boards = {each.name: each for each in build_boards(lines, notion, epsilon)}
+    boards = {board.name: board for board in build_boards(lines, notion, epsilon)}
     if not boards:
         st.info("Nothing was run at this budget yet. Choose another one.")
         return None

@@ -343,7 +343,7 @@ def check_rounding(method: Method, *, rows: int, models: int = 1, nulled: bool =
     def sum_first(changed: Dataset) -> Release | None:
         mechanisms = [RecordingMechanism(seed) for seed in range(models)]
         train(method, [changed] * models, mechanisms)
-        return next((each for each in mechanisms[-1].releases if each.kind == SUM), None)
+        return next((release for release in mechanisms[-1].releases if release.kind == SUM), None)
 
     whole = sum_first(data)
     if whole is None:
@@ -369,7 +369,11 @@ def check_noise(train: Train, data: Dataset, *, runs: int, seed: int) -> Noise |
 
 def list_noise(method: Method) -> Iterator[str]:
     """Yield the fields that calibration may set."""
-    yield from (each for each in parameters(method) if each.startswith("noise_") or each == method.info.calibrates)
+    yield from (
+        parameter
+        for parameter in parameters(method)
+        if parameter.startswith("noise_") or parameter == method.info.calibrates
+    )
 
 
 def _repeat(method: Method, make: Make, notion: str | None) -> tuple[Method, int]:
@@ -399,7 +403,7 @@ def _list_results(fitted: Fitted) -> tuple[object, ...]:
 def _list_added(mechanism: RecordingMechanism) -> np.ndarray:
     """Return what was added to each release, over its bound; what is answered or chosen at random adds nothing."""
     adds = [release for release in mechanism.releases if release.bound and release.kind != CHOICE]
-    added = [(each.out.ravel() - each.value) / each.bound for each in adds]
+    added = [(add.out.ravel() - add.value) / add.bound for add in adds]
     return np.concatenate(added) if added else np.empty(0)
 
 

@@ -226,7 +226,7 @@ def _rank(
 ) -> tuple[tuple[Standing, ...], float | None]:
     """Return the entries by their mean ranks, those without one last, and Nemenyi's critical difference."""
     names = [task.name for task in tasks]
-    whole = [each for each in standings if names and all(_has(each, name, seeds) for name in names)]
+    whole = [standing for standing in standings if names and all(_has(standing, name, seeds) for name in names)]
     if not whole:
         return tuple(standings), None
     scores = [
@@ -236,7 +236,7 @@ def _rank(
 
     means = rankdata(-np.array(scores), axis=1).mean(axis=0)
     ranked = sorted((replace(each, rank=float(mean)) for each, mean in zip(whole, means, strict=True)), key=_order)
-    rest = [each for each in standings if each not in whole]
+    rest = [standing for standing in standings if standing not in whole]
     return (*ranked, *rest), find_critical(len(whole), len(names))
 
 

@@ -110,9 +110,9 @@ def fold_costs(costs: list[Cost]) -> list[Cost]:
 
 def _pool(losses: list[tuple[float, ...]]) -> Mean:
     """Return the mean over cells with its 95 % t interval from how seeds differ within each: cells are not drawn."""
-    mean = float(np.mean([np.mean(each) for each in losses]))
-    free = sum(len(each) - 1 for each in losses)
-    error = float(np.sqrt(sum(np.var(each, ddof=1) / len(each) for each in losses))) / len(losses)
+    mean = float(np.mean([np.mean(loss) for loss in losses]))
+    free = sum(len(loss) - 1 for loss in losses)
+    error = float(np.sqrt(sum(np.var(loss, ddof=1) / len(loss) for loss in losses))) / len(losses)
     half = float(stdtrit(free, 0.975)) * error
     return Mean(mean, mean - half, mean + half, free + len(losses))
 

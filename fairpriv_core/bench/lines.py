@@ -198,7 +198,7 @@ def _is_whole(column: pd.Series) -> bool:
     """Return whether a column of categories has a text in every line; others have gaps where they may."""
     if column.dtype != "category":
         return True
-    return not column.hasnans and all(isinstance(each, str) for each in column.cat.categories)
+    return not column.hasnans and all(isinstance(category, str) for category in column.cat.categories)
 
 
 def _list_faults(table: pd.DataFrame, suite: Suite) -> Iterator[tuple[pd.Series, str]]:

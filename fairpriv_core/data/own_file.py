@@ -65,12 +65,12 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
             raise BadInput(reading.unused[name], field=field)
     asked = _find_compared(spec, table)
     _check_schema(schema, asked, reading)
-    said = state_columns(table, schema, without={one.column for one in asked})
-    said = {name: keep_sign(column, reading) for name, column in said.items()}
+    columns = state_columns(table, schema, without={one.column for one in asked})
+    columns = {name: keep_sign(column, reading) for name, column in columns.items()}
     source = "rows" if schema is None else schema.values_from
     learned = source == "rows"
     settle = measure if learned or (schema and schema.is_open) else (lambda column, values: declare(column))
-    features = {name: settle(column, table[name]) for name, column in said.items() if column.role == "feature"}
+    features = {name: settle(column, table[name]) for name, column in columns.items() if column.role == "feature"}
     known = {} if schema is None else {column.name: column for column in schema.columns}
     compared = {one.column: _list_compared(one, table[one.column], known.get(one.column), learned) for one in asked}
     declared = Declared(
@@ -85,10 +85,10 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
         table,
         declared,
         hash_file(path),
-        (*reading.odd, *(_warn(reading, said) if is_guessed(schema) else ())),
+        (*reading.odd, *(_warn(reading, columns) if is_guessed(schema) else ())),
         unit=None if spec.person is None else _number_people(spec.person, reading.table, find_randomized(schema)),
         unit_name=spec.person or "",
-        left_out={**_list_left_out(said, schema, table), **reading.unused},
+        left_out={**_list_left_out(columns, schema, table), **reading.unused},
         remarks=(*reading.list_remarks([*features, *compared], lacking=compared), *_suggest(compared)),
     )
     if spec.image is None:
@@ -182,10 +182,10 @@ def _list_compared(one: Attribute, column: Cells, said: Column | None, learned: 
     if not one.edges and said is not None and said.categories:
         return replace(category(one.column, said.categories).spelled_as(said), randomized=said.randomized)
     if learned:
-        found = list_values(one.column, column, cut=bool(one.edges))
-        if said is None or found.is_quantity:
-            return found
-        return found.spelled_as(said)
+        values = list_values(one.column, column, cut=bool(one.edges))
+        if said is None or values.is_quantity:
+            return values
+        return values.spelled_as(said)
     return Column(one.column)
 
 

@@ -283,7 +283,7 @@ class Groups:
     @property
     def read(self) -> tuple[Column, ...]:
         """The columns of the groups, as a file's are read: one that is cut holds numbers."""
-        cut = (each.column for each in self.groupings if each.edges)
+        cut = (grouping.column for grouping in self.groupings if grouping.edges)
         return (*self.columns, *(Column(name) for name in cut))
 
     def assign(self, table: Table) -> np.ndarray:

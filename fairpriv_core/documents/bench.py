@@ -46,7 +46,7 @@ class Shown:
 def show_board(board: Board) -> Shown:
     """Return a board over tasks: the best mean rank first."""
     head = ("Entry", "Mean rank", "Tasks within the gap", "ε", "Trials", "Audit showed", "Seconds a fit")
-    return Shown(head, tuple(_show_standing(each, board.tasks) for each in board.standings))
+    return Shown(head, tuple(_show_standing(standing, board.tasks) for standing in board.standings))
 
 
 def _show_standing(standing: Standing, tasks: Sequence[Task]) -> tuple[str, ...]:
@@ -62,13 +62,13 @@ def show_task(board: Board, task: Task) -> Shown:
     """Return a board on one task: entries within the gap first, the most accurate first, then those without privacy."""
     measured = ("Accuracy, %", "Balanced, %", "Gap, points", "Within the gap", "Above the mixing line, points")
     head = ("Entry", *measured, "Surely behind")
-    told = [(each, each.cells[task.name]) for each in board.standings if task.name in each.cells]
+    told = [(standing, standing.cells[task.name]) for standing in board.standings if task.name in standing.cells]
     told.sort(key=lambda pair: (not pair[1].reached, -(pair[1].accuracy.mean or 0.0)))
     rows = [_show_cell(each.title, cell) for each, cell in told]
     rows += [
-        (*_show_cell(f"{each.title} (not private)", each.cells[task.name])[:-1], "")
-        for each in board.references
-        if task.name in each.cells
+        (*_show_cell(f"{reference.title} (not private)", reference.cells[task.name])[:-1], "")
+        for reference in board.references
+        if task.name in reference.cells
     ]
     constant = board.constants.get(task.name)
     if constant is not None:
@@ -96,7 +96,7 @@ def write_bench_page(lines: pd.DataFrame) -> str:
             title = f"{notions()[notion].title}, ε = {short_epsilon_text(epsilon)}"
             parts += [f"<h2>{html.escape(title)}</h2>", *(_write_board(board) for board in boards)]
     parts += _write_costs(lines)
-    said = "".join(f"<li>{html.escape(each)}</li>" for each in format_paper_costs(lines))
+    said = "".join(f"<li>{html.escape(cost)}</li>" for cost in format_paper_costs(lines))
     parts.append(f"<h2>The four papers' methods</h2>\n<ul>{said}</ul>")
     return write_document("Leaderboard", "\n".join(parts), theme="light", style=".wide { overflow-x: auto; }\n")
 

@@ -457,9 +457,9 @@ def _build_policy(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[S
 def _build_costs(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> Section:
     """Return accuracy and gap as they may be published, what they are held against, and why a gap is missing."""
     table = paid_rows(chosen)
-    shown = [each for each in beside.references if each.accuracy is not None]
+    shown = [reference for reference in beside.references if reference.accuracy is not None]
     parts: list[Part] = [replace(table, rows=(*table.rows, *constant_rows(chosen), *reference_rows(shown)))]
-    if hidden := [each for each in beside.references if each.accuracy is None]:
+    if hidden := [reference for reference in beside.references if reference.accuracy is None]:
         keys = ", ".join(each.key for each in hidden)
         parts.append(Text(f"{_NOT_SHOWN} The store holds one, which an analyst can read: {keys}."))
     unpaid = [each.mark for each in chosen if each.first.missing and each.first.epsilon.is_covered]

@@ -93,7 +93,8 @@ def constant_rows(chosen: Sequence[Chosen[Kind]]) -> tuple[tuple[Cell, ...], ...
 def reference_rows(references: Sequence[RunFacts[Kind]]) -> tuple[tuple[Cell, ...], ...]:
     """Return runs without privacy and fairness on the same question, raw."""
     named = (
-        (f"for reference: no privacy, no fairness (key {each.key}, seed {each.seed})", each) for each in references
+        (f"for reference: no privacy, no fairness (key {reference.key}, seed {reference.seed})", reference)
+        for reference in references
     )
     return tuple((name, _show_fact(each.accuracy), None, _show_fact(each.gap), None, 1) for name, each in named)
 

@@ -169,7 +169,7 @@ def _build_people(run: Chosen[Open], about: About, told: Measured) -> Step:
         f"{data.n_train + data.n_test:,}",
         unit,
         f"A model decides {decided}{label}. Does it treat {about.people} alike?",
-        tuple(Crowd(f"{each.filled} of 100: {each.label}", each.filled) for each in crowds) or _list_groups(about),
+        tuple(Crowd(f"{crowd.filled} of 100: {crowd.label}", crowd.filled) for crowd in crowds) or _list_groups(about),
         (
             f"Data: {data.title}. {data.summary}",
             f"The model learned from {data.n_train:,} {unit} and was measured on {data.n_test:,} others.",
@@ -204,8 +204,8 @@ def _build_gap(run: Chosen[Open], about: About, told: Measured, before: Measured
 def _draw_gap(shown: Measured, about: About) -> Bars:
     """Return the share of each group that the notion compares, of the first seed; without any, the gap itself."""
     bars = tuple(
-        Bar(call_people(each.name, about), _OF * each.share, each.interval and _in_hundred(each.interval))
-        for each in shown.groups
+        Bar(call_people(group.name, about), _OF * group.share, group.interval and _in_hundred(group.interval))
+        for group in shown.groups
     )
     if not bars:
         ends = (shown.among_large.low, shown.among_large.high)
@@ -250,7 +250,7 @@ def _format_missing(run: Chosen[Open]) -> str:
 
 def _build_costs(run: Chosen[Open], told: Measured, settings: Sequence[Measured], before: Measured | None) -> Step:
     """Return what was chosen costs in right answers; each setting as a line from where it began."""
-    lines = tuple(line for each in settings if (line := _draw(each, before)) is not None)
+    lines = tuple(line for setting in settings if (line := _draw(setting, before)) is not None)
     notes: tuple[str, ...] = (
         "Each arrow lights one setting.",
         "Up and to the left is better. Whiskers: 95 % intervals.",
@@ -259,7 +259,7 @@ def _build_costs(run: Chosen[Open], told: Measured, settings: Sequence[Measured]
     known = [one for one in moved if one.mean is not None]
     shown, unit, said = _format_cost(known, before) if known else _format_accuracy(told)
     said = f"With {told.name}, {said[0].lower()}{said[1:]}" if said and told in settings and len(settings) > 1 else said
-    if any(each.gap.mean is None for each in settings):
+    if any(setting.gap.mean is None for setting in settings):
         notes = (*notes, _AMONG_LARGE)
     if not lines:
         return Step("What it costs", shown, unit, said or _format_missing(run), Lists((_TO_HAVE_ONE,)), notes)

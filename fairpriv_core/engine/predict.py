@@ -78,7 +78,7 @@ class Described:
 
     def to_json(self) -> dict[str, Any]:
         own: Any = self
-        return {"kind": self.kind, **{each.name: _write(getattr(self, each.name)) for each in fields(own)}}
+        return {"kind": self.kind, **{field.name: _write(getattr(self, field.name)) for field in fields(own)}}
 
     @classmethod
     def from_json(cls, network: Mapping[str, Any]) -> Self:

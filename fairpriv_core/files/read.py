@@ -136,7 +136,11 @@ def read_table(
         reading = read_csv(path, form, read_as=read_as, alone=alone, stated=stated)
     return replace(
         reading,
-        odd=(*(each for each in form.sentences if each not in form.remarks), *_find_nameless(form), *reading.odd),
+        odd=(
+            *(sentence for sentence in form.sentences if sentence not in form.remarks),
+            *_find_nameless(form),
+            *reading.odd,
+        ),
         form=form,
     )
 

@@ -74,10 +74,10 @@ def settle_schema(store: RunStore, config: RunConfig) -> RunConfig:
         "noise": paid.noise,
         "delta": paid.delta,
     }
-    found = store.ledger.find_charge(request)
-    if found is None:
-        found = _measure(store, config, asked, paid, request)
-    return replace(config, data=replace(spec, schema=found["schema"]))
+    charge = store.ledger.find_charge(request)
+    if charge is None:
+        charge = _measure(store, config, asked, paid, request)
+    return replace(config, data=replace(spec, schema=charge["schema"]))
 
 
 def _measure(

@@ -138,7 +138,7 @@ def measure_shifted(store: RunStore, key: str, _datasets: DatasetCache) -> dict[
     assert record is not None and record.metrics is not None  # it is finished
     counts = count_decisions(record.metrics)
     shifts = {"worst": worst_parity_gap, "even": even_parity_gap}
-    return {name: {str(each): gap(counts, each / 100.0) for each in SHIFTS} for name, gap in shifts.items()}
+    return {name: {str(shift): gap(counts, shift / 100.0) for shift in SHIFTS} for name, gap in shifts.items()}
 
 
 _LIPSCHITZ = 1.0  # the paper's L

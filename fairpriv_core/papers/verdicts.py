@@ -364,7 +364,7 @@ def _look_at_level(
 def _count_for_level(settings: Iterable[tuple[Runs, float]], level: Value) -> int | None:
     """Return with how many seeds it would be settled which of the settings reach their levels; None for too many."""
     waits = [count_seeds_needed(fold(own, level), least, math.inf) for own, least in settings]
-    return None if None in waits else max(each for each in waits if each is not None)
+    return None if None in waits else max(wait for wait in waits if wait is not None)
 
 
 def _look_at_settings(check: Reach, case: str, one: Runs, other: Runs) -> Finding:
@@ -411,11 +411,11 @@ def _look_at_gains(check: MeanGain, case: str, cells: Sequence[CellGain]) -> Fin
         lacking = "; ".join(cell.name for cell in cells if cell.gain.mean is None)
         words = f"no mean, as no setting of a side gets there ({lacking})"
         return Finding(case, "open", words=words, seeds=_count_seeds(used), runs=used)
-    found = find_mean([cell.gain for cell in cells])
-    status = stand(found, check.low, math.inf)
-    words = f"{with_half(found)}, over {len(cells)} gains whose median is {amount(median(gains))}"
-    holds, needed = (found.mean or 0.0) >= check.low, count_seeds_needed(found, check.low, math.inf)
-    known = Finding(case, status, holds, words, found.n, needed, used)
+    mean = find_mean([cell.gain for cell in cells])
+    status = stand(mean, check.low, math.inf)
+    words = f"{with_half(mean)}, over {len(cells)} gains whose median is {amount(median(gains))}"
+    holds, needed = (mean.mean or 0.0) >= check.low, count_seeds_needed(mean, check.low, math.inf)
+    known = Finding(case, status, holds, words, mean.n, needed, used)
     if status == "open":
         return known
     opposite = sum(cell.worst if status == "agrees" else cell.best for cell in cells) / len(cells)

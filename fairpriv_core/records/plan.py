@@ -206,7 +206,7 @@ def check_method(info: MethodInfo, data: Dataset) -> None:
 def check_notion(name: str, info: MethodInfo, labels: int) -> None:
     """Raise BadInput where a notion is undefined on data with so many `labels`."""
     if not notions()[name].conditions_among(labels):
-        able = [each for each in info.notions if notions()[each].conditions_among(labels)]
+        able = [notion for notion in info.notions if notions()[notion].conditions_among(labels)]
         raise BadInput(
             f"notion '{name}': {format_undefined(notions()[name], labels)[:-1]}; choose from {', '.join(able)}.",
             field="notion",

@@ -353,7 +353,7 @@ def _summarise_data(config: RunConfig, train: Dataset, test: Dataset) -> dict[st
 
 def list_sensitive_columns(train: Dataset) -> list[str]:
     """Return the columns that the groups are made of, as they were found in the data; [] where they are in memory."""
-    return [each.column for each in Groups.from_json(train.grouping).groupings] if train.grouping else []
+    return [grouping.column for grouping in Groups.from_json(train.grouping).groupings] if train.grouping else []
 
 
 def list_columns(train: Dataset) -> list[str] | None:

@@ -202,11 +202,11 @@ def _guess(method: Method, notion: str, delta: float, plan: AuditPlan, report: R
     short = shorten(method, rows, delta)
     train = make_trainer(short, notion=notion, seed=plan.seed)
     data = plant_canaries(make_data(rows=rows, isolated=canaries, groups=2, seed=plan.seed), canaries)
-    found = guess_coins(train, data, canaries, nulled=_nulls(method), seed=plan.seed, together=plan.together)
+    coins = guess_coins(train, data, canaries, nulled=_nulls(method), seed=plan.seed, together=plan.together)
     alone = 1.0 - (1.0 - plan.confidence) / plan.among
-    bound = one_run_bound(**asdict(found), delta=delta, confidence=alone)
+    bound = one_run_bound(**asdict(coins), delta=delta, confidence=alone)
     stated = {"lower_bound": bound, "epsilon": proved(short, rows, delta), "confidence": plan.confidence}
-    return cast(OneRun, {"rows": rows, **asdict(found), **stated})
+    return cast(OneRun, {"rows": rows, **asdict(coins), **stated})
 
 
 def _distinguish(method: Method, notion: str, delta: float, plan: AuditPlan, report: Report) -> Distinguishing:

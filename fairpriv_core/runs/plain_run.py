@@ -42,9 +42,9 @@ def find_plain_runs(store: RunStore, configs: Sequence[ConfigJson]) -> list[RunR
 
 def find_stored_plain_run(config: ConfigJson) -> RunRecord | None:
     """Return the run of the reference method on the test rows of `config` that comes with this software."""
-    wanted = name_rows(config)
+    rows = name_rows(config)
     stored = (record for record in read_stored_runs().records if _is_plain(record.config))
-    return next((record for record in stored if name_rows(record.config) == wanted), None)
+    return next((record for record in stored if name_rows(record.config) == rows), None)
 
 
 def train_plain_beside(store: RunStore, config: RunConfig) -> RunRow | None:

@@ -92,8 +92,8 @@ def _among(table: Table, alike: Sequence[str], owners: set[str] | None) -> Colum
 def _find_held(connection: Connection, candidates: frozenset[str]) -> Choice | None:
     """Return the choice that holds: the first one that was made among the most candidates."""
     held: Choice | None = None
-    for found in list_choices(connection):
-        among = set(found["candidates"])
+    for choice in list_choices(connection):
+        among = set(choice["candidates"])
         if among & candidates and (held is None or among > set(held["candidates"])):
-            held = found
+            held = choice
     return held

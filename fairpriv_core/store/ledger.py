@@ -221,7 +221,7 @@ class LedgerStore:
         """Return the latest result of a paid release whose `request` is this one; None where there is none."""
         with self._database.read() as connection:
             results = connection.scalars(select(charge.c.result).order_by(charge.c.created.desc()))
-            return next((dict(found) for found in results if found.get("request") == request), None)
+            return next((dict(result) for result in results if result.get("request") == request), None)
 
     def pay(self, posting: Posting, result: Mapping[str, Any], owner: str) -> None:
         """Store a paid release that is no run, with what came out; BadInput, and nothing stored, beyond a cap.
@@ -284,7 +284,7 @@ def leave_tombstone(connection: Connection, stored: RowMapping) -> None:
 
 def find_withdrawn(connection: Connection) -> dict[str, str]:
     """Return the runs that were chosen by raw numbers, with why no epsilon is proved for them."""
-    raw = [found for found in _list_results(connection) if found.get("withdrawn")]
+    raw = [result for result in _list_results(connection) if result.get("withdrawn")]
     return {key: found["epsilon_reason"] for found in raw for key in found["withdrawn"]}
 
 
@@ -298,7 +298,7 @@ def find_chosen(connection: Connection) -> dict[str, str]:
 def list_choices(connection: Connection) -> list[Choice]:
     """Return the choices that took no epsilon away, oldest first."""
     results = _list_results(connection)
-    return [cast(Choice, made) for made in results if made.get("selected") and not made.get("withdrawn")]
+    return [cast(Choice, result) for result in results if result.get("selected") and not result.get("withdrawn")]
 
 
 def _list_results(connection: Connection) -> list[dict[str, Any]]:
@@ -317,7 +317,7 @@ def _format_choice(made: Choice) -> str:
 def find_evaluated(connection: Connection) -> dict[str, dict[str, Any]]:
     """Return the runs that were privately evaluated after they had finished, with what their records say since."""
     results = _list_results(connection)
-    return {found[EVALUATED]: {name: found[name] for name in _SINCE} for found in results if EVALUATED in found}
+    return {result[EVALUATED]: {name: result[name] for name in _SINCE} for result in results if EVALUATED in result}
 
 
 def list_evaluated(record: RunRecord) -> dict[str, Any]:

@@ -151,8 +151,8 @@ class FileStore:
     def _find_read(self, sealed: str) -> str | None:
         """Return what the content is called of a file with these bytes, where its rows have been digested."""
         with self._database.read() as connection:
-            found = find_ids(connection, {BYTES: name_bytes(sealed)})
-            return next((name for name in found[:1] if is_read(connection, name)), None)
+            ids = find_ids(connection, {BYTES: name_bytes(sealed)})
+            return next((name for name in ids[:1] if is_read(connection, name)), None)
 
     def _knows(self, file_id: str) -> bool:
         if is_published(file_id):

@@ -146,8 +146,8 @@ def check_room(database: Database, runs: int) -> None:
 def request_cost(raw: Mapping[str, Any], *, owner: str) -> dict[str, Any]:
     """Return the request for what the sweep `raw` (as for `build_sweep`) costs `owner`, as a preview.
 
-    Its result has `cost` as `estimate_cost`, the `keys` of all its configs, `max_runs` as the sweep says, and `refusal`,
-    the sentence with which a launch would be refused now, or None. BadInput where `raw` is no sweep.
+    Its result has `cost` as `estimate_cost`, the `keys` of all its configs, `max_runs` as the sweep says, and
+    `refusal`, the sentence with which a launch would be refused now, or None. BadInput where `raw` is no sweep.
     """
     build_sweep(raw)
     try:

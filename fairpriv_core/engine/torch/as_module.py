@@ -119,7 +119,7 @@ class _Outputs(nn.Module):
         super().__init__()
         self.module, self.shape = module, shape
         flat = torch.from_numpy(np.array(parameters, dtype=np.float32))
-        vector_to_parameters(flat, [each for each in module.parameters() if each.requires_grad])
+        vector_to_parameters(flat, [parameter for parameter in module.parameters() if parameter.requires_grad])
 
     def forward(self, rows: Tensor, group: Tensor | None = None) -> Tensor:
         found = self.module(rows.view(-1, *self.shape.size_in))

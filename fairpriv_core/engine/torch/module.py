@@ -85,7 +85,7 @@ class OpenModule:
                 "another; load them from a file, or train them.",
                 field="network",
             )
-        parts = [each.detach().numpy().ravel() for each in module.parameters() if each.requires_grad]
+        parts = [parameter.detach().numpy().ravel() for parameter in module.parameters() if parameter.requires_grad]
         return np.concatenate(parts).astype(np.float32)
 
     def load(self, flat: Tensor, owner: object) -> None:
@@ -225,7 +225,7 @@ def build_module(shape: ModuleShape, seed: int) -> nn.Module:
         )
     module = deepcopy(module).float()  # whoever builds it may hold on to it
     for part in module.modules():
-        part.training = any(each.requires_grad for each in part.parameters())
+        part.training = any(parameter.requires_grad for parameter in part.parameters())
     check_layers(shape.reference, module)
     return module
 

@@ -57,7 +57,7 @@ def check_layers(reference: str, module: nn.Module) -> None:
     """Raise BadInput for a module that has nothing to train, or a layer that Opacus refuses, with what to take."""
     if any(is_lazy(each) for each in (*module.parameters(), *module.buffers())):
         raise BadInput(f"network '{reference}' has a lazy layer; give its number of inputs.", field="network")
-    if not any(each.requires_grad for each in module.parameters()):
+    if not any(parameter.requires_grad for parameter in module.parameters()):
         raise BadInput(f"network '{reference}' has no parameter that requires a gradient.", field="network")
     for name, part in module.named_modules():
         own = list(part.parameters(recurse=False))

@@ -140,7 +140,7 @@ def _beats_points(says: str, source: str, points: Sequence[Released], epsilons: 
     """
     for case in _budgets(epsilons):
         ((violation, error),) = next(
-            each.points for each in points if (each.column, each.style) == (case.name, "pf_ld")
+            point.points for point in points if (point.column, point.style) == (case.name, "pf_ld")
         )
         level = math.floor(round(100.0 * (100.0 - error), 6)) / 100.0
         check = Reach(_quantity(FERMI), violation, ACCURACY, (level,), high=0.0)

@@ -50,7 +50,7 @@ def compared(name: str, *, whole: bool) -> list[Method]:
     case, chosen = CASES[name], CHOSEN[name]
     penalties = [*(_LAMBDAS if whole else _FEW), *case.beyond]  # beyond in search of where the violation ends
     values = {**_VALUES, "dp_fermi": penalties, "pf_ld": case.multipliers}
-    ours, *rivals = (build(each, chosen[each], values[each]) for each in list_methods(case))
+    ours, *rivals = (build(method, chosen[method], values[method]) for method in list_methods(case))
     plain = {"name": "none", **case.plain}
     return [*ours, *fermi_proved([1.0, 3.0, 6.0]), *rivals[0], *rivals[1], plain]
 

@@ -106,13 +106,13 @@ def in_each(
         Claim(
             says,
             source,
-            check(each),
-            tuple(replace(case, name=f"{case.name}, {each.name}") for case in cases) or (Part(each.name),),
+            check(reading),
+            tuple(replace(case, name=f"{case.name}, {reading.name}") for case in cases) or (Part(reading.name),),
             words,
-            ours() if each is READINGS[-1] else None,
+            ours() if reading is READINGS[-1] else None,
             lost,
         )
-        for each in readings
+        for reading in readings
     )
 
 
@@ -172,7 +172,7 @@ def print_indices(source: str, indices: Mapping[str, Sequence[float]]) -> tuple[
 
 def _list_cells(numbers: Sequence[float]) -> Iterator[tuple[str, Part, float]]:
     """Yield each printed number with its line, and with its reading where the readings have other lines there."""
-    for number, lines in zip(numbers, zip(*(each.rows for each in READINGS), strict=True), strict=True):
+    for number, lines in zip(numbers, zip(*(reading.rows for reading in READINGS), strict=True), strict=True):
         if len(set(map(id, lines))) == 1:
             yield "", lines[0], number
         else:
@@ -291,8 +291,8 @@ def varied(data: Mapping[str, Any], parameter: str, values: list[float], seeds: 
     settings: list[Method] = [{**own, parameter: value} for value in values]
     methods = [
         method
-        for each in settings
-        for method in (*rivals(**each), *fairdp("class", **each), with_noise_at_c(**each)[1])
+        for setting in settings
+        for method in (*rivals(**setting), *fairdp("class", **setting), with_noise_at_c(**setting)[1])
     ]
     return _sweep(data, methods, seeds)
 

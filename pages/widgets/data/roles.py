@@ -152,7 +152,7 @@ def choose_file() -> DataSpec | None:
     gridded = spec is not None and spec.image is None
     said = {column.said.reason for column in report.columns} if gridded else set()
     found = () if report.form is None else report.form.sentences
-    told = [each for each in report.warnings if each not in said.union(found)]
+    told = [warning for warning in report.warnings if warning not in said.union(found)]
     if told:
         above.warning("\n".join(f"- {plain(sentence(each))}" for each in told), icon=":material/info:")
     for error in report.errors:

@@ -82,8 +82,8 @@ def name_runs(rows: Sequence[RunRow]) -> dict[str, str]:
         differing = parameter_diff([row.config for row in same])
         for place, row in enumerate(same):
             own = {one: values[place] for one, values in differing.items() if values[place] is not None}
-            told = name_settings(row.config["method"]["name"], own)
-            names[row.key] = f"{name} · {told}" if told else name
+            settings = name_settings(row.config["method"]["name"], own)
+            names[row.key] = f"{name} · {settings}" if settings else name
     return label_apart({row.key: names[row.key] for row in rows})
 
 
