@@ -28,15 +28,15 @@ def show() -> None:
     """Draw the page."""
     enter("data")
     st.title("Data", anchor=False)
-    asked = value("data")
-    is_new = asked != st.session_state.get("data_shown")
-    if is_new and not _follow_reference(asked):
+    data = value("data")
+    is_new = data != st.session_state.get("data_shown")
+    if is_new and not _follow_reference(data):
         return
     source = draw_buttons("source", "Where from", _SOURCES)
     spec = choose_file() if source == "file" else choose_benchmark()
     spec = None if spec is None else choose_fewer(spec)
     if spec is not None:
-        if is_new and asked.partition("?")[0] != write_reference(spec).partition("?")[0]:
+        if is_new and data.partition("?")[0] != write_reference(spec).partition("?")[0]:
             refuse("data")  # it names columns that are not there
         _show_description(spec)
     publish(("data", "source"))

@@ -96,8 +96,8 @@ def check_releases(method: Method, recorded: Recorded) -> None:
     ask(bool(np.isfinite(fitted.parameters).all()), "a parameter of the trained model is not finite.")
     allowed = method.info.needs_group_at_prediction or not fitted.network.needs_group
     ask(allowed, "predictions need the group, and info.needs_group_at_prediction does not say so.")
-    told, needed = method.decides_by_group(), fitted.network.needs_group
-    ask(told == needed, f"decides_by_group() is {told}, and whether predictions need the group is {needed}.")
+    by_group, needed = method.decides_by_group(), fitted.network.needs_group
+    ask(by_group == needed, f"decides_by_group() is {by_group}, and whether predictions need the group is {needed}.")
     chances = predict_proba(fitted.network, fitted.parameters, data.X, data.group)
     ask(
         chances.shape == (data.n, data.labels) and np.allclose(chances.sum(axis=1), 1.0),
@@ -247,8 +247,8 @@ def check_replay(method: Method, make: Make, notion: str, recorded: Recorded) ->
     mechanism = RecordingMechanism(1, along=recorded.releases)
     (replayed,) = train(method, [garbage], [mechanism], notion=notion)
     what = "records" if whole else "the sensitive column"
-    told = [[(one.bound, one.scale) for one in run] for run in (recorded.releases, mechanism.releases)]
-    ask(told[0] == told[1], f"what bounds a release follows from {what}.")
+    bounds = [[(one.bound, one.scale) for one in run] for run in (recorded.releases, mechanism.releases)]
+    ask(bounds[0] == bounds[1], f"what bounds a release follows from {what}.")
     same = _list_results(recorded.fitted) == _list_results(replayed)
     ask(same, f"something of {what} leaves beside the releases: with garbage in place the model or its notes differ.")
 
@@ -323,8 +323,8 @@ def check_bounds(method: Method, data: Dataset, notion: str) -> dict[str, float]
         )
         shares[name] = max(share, shares.get(name, 0.0))
     ask(bool(shares), "nothing was released through the mechanism.")
-    told, *others = found.list_told()
-    ask(all(other == told for other in others), "what bounds a release follows from what is protected.")
+    reference, *others = found.list_told()
+    ask(all(other == reference for other in others), "what bounds a release follows from what is protected.")
     for nobody, together, apart in found.list_sums():
         ask(not nobody.value.any(), f"'{nobody.name or nobody.kind}' is not 0 where nobody is in the sample.")
         same = np.allclose(together.value, apart, atol=1e-5 * together.bound)

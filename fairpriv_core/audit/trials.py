@@ -156,9 +156,9 @@ def with_everybody(method: Method, rows: int) -> Method:
 def strain(method: Method) -> Method:
     """Return `method` so that what bounds contributions acts: clipped close, multipliers at their largest."""
     known = parameters(method)
-    asked = {name: value for name, value in _STRAINED.items() if name in known and getattr(method, name)}
+    settings = {name: value for name, value in _STRAINED.items() if name in known and getattr(method, name)}
     changed: Any = method
-    return cast(Method, dataclasses.replace(changed, **asked))
+    return cast(Method, dataclasses.replace(changed, **settings))
 
 
 def train(
@@ -183,13 +183,13 @@ def list_examples(kind: type[Method]) -> tuple[Method, ...]:
     found: dict[Any, None] = {}
     for variant in kind.info.variants or (None,):
         for layers in ({}, _DEEP):
-            asked: dict[str, Any] = {**_SHORT, **layers, **({} if variant is None else {"variant": variant})}
+            settings: dict[str, Any] = {**_SHORT, **layers, **({} if variant is None else {"variant": variant})}
             if variant == "published":  # papers pursue equality
-                asked["gap_target"] = None
+                settings["gap_target"] = None
             blank: Any = kind()
             known = {
                 name: value
-                for name, value in asked.items()
+                for name, value in settings.items()
                 if name in parameters(kind) and (name == "batch_size" or getattr(blank, name) is not None)
             }
             short = dataclasses.replace(blank, **known)

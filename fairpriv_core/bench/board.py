@@ -143,11 +143,11 @@ def build_boards(
     """
     whole = suite or read_suite()
     wanted = [task for task in whole.tasks if task.name in tasks or (not tasks and not task.more)]
-    asked = lines[(lines.notion == notion) & lines.seed.isin(whole.seeds)]
-    rows = asked.drop_duplicates(["task", "seed"])  # as the first file has them: others' lines move no reference
+    matching = lines[(lines.notion == notion) & lines.seed.isin(whole.seeds)]
+    rows = matching.drop_duplicates(["task", "seed"])  # as the first file has them: others' lines move no reference
     constants = {str(task): float(found) for task, found in rows.groupby("task").constant.mean().items()}
-    references = _stand(asked[(asked.threat_model == "") & (asked.kind == "run")], whole)
-    own = asked[asked.epsilon_asked == epsilon]
+    references = _stand(matching[(matching.threat_model == "") & (matching.kind == "run")], whole)
+    own = matching[matching.epsilon_asked == epsilon]
     boards = []
     for threat_model, by_group in product(THREAT_MODELS, (False, True)):
         part = own[(own.threat_model == threat_model) & (own.by_group == by_group)]

@@ -48,20 +48,20 @@ class Cost:
     def format(self) -> str:
         """Return the sentence."""
         lost = spread(self.loss)
-        told = f"{lost} points of accuracy" if self.measurable else f"no measurable cost ({lost} points)"
+        amount = f"{lost} points of accuracy" if self.measurable else f"no measurable cost ({lost} points)"
         if self.loss.high is not None and self.loss.high < 0:
-            told = f"{lost} points: the entry without privacy was no ceiling there"
+            amount = f"{lost} points: the entry without privacy was no ceiling there"
         points, way = number(abs(self.wider)), "larger" if self.wider > 0 else "smaller"
         gaps = "" if points == "0.0" else f"; its gap was {points} points {way}"
-        return f"Rows × ε about {self.amount:,.0f}, {count_text(self.cells, 'cell')}: {told}{gaps}."
+        return f"Rows × ε about {self.amount:,.0f}, {count_text(self.cells, 'cell')}: {amount}{gaps}."
 
 
 def measure_costs(lines: pd.DataFrame, notion: str, suite: Suite | None = None) -> list[Cost]:
     """Return the accuracy lost on each task at each budget, where an entry of both sides reached the bound."""
     whole = suite or read_suite()
     proved = (lines.author == OURS) & ~lines.by_group
-    asked = lines[(lines.notion == notion) & proved & lines.seed.isin(whole.seeds)]
-    return [cost for model in THREAT_MODELS for cost in _list_costs(asked, model, whole)]
+    matching = lines[(lines.notion == notion) & proved & lines.seed.isin(whole.seeds)]
+    return [cost for model in THREAT_MODELS for cost in _list_costs(matching, model, whole)]
 
 
 def _list_costs(lines: pd.DataFrame, threat_model: str, suite: Suite) -> Iterator[Cost]:

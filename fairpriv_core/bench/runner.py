@@ -87,9 +87,9 @@ class Bench:
 
     def _build(self, task: Task, notion: str, entry: Entry, epsilon: float | None, seed: int) -> RunConfig:
         settings = {"name": entry.method, **entry.settings}
-        asked: dict[str, Any] = {"notion": notion, "epsilon": epsilon, "delta": self.suite.delta, "method": settings}
+        raw: dict[str, Any] = {"notion": notion, "epsilon": epsilon, "delta": self.suite.delta, "method": settings}
         data = self.suite.build_task_data(task, seed, self.folder)
-        config = build_config({**asked, "data": data, "seed": self.suite.draw_seed(task.name, seed)})
+        config = build_config({**raw, "data": data, "seed": self.suite.draw_seed(task.name, seed)})
         if task.made_up:
             config = replace(config, file_id=f"{task.name}-{seed}")
         return fit_batch(config, settings, self.datasets)
@@ -166,9 +166,9 @@ def _list_missing(suite: Suite, there: pd.DataFrame) -> Iterator[Part]:
         name = (entry.method, OURS if plugin is None else plugin.package, task.name, notion)
         budgets: Sequence[float | None] = suite.epsilons if info.threat_model else (None,)
         pairs = product(budgets, suite.seeds)
-        asked = [(epsilon, seed) for epsilon, seed in pairs if (*name, epsilon or 0.0, seed) not in known]
-        if asked:
-            yield task, notion, entry, asked
+        missing = [(epsilon, seed) for epsilon, seed in pairs if (*name, epsilon or 0.0, seed) not in known]
+        if missing:
+            yield task, notion, entry, missing
 
 
 def train_fits(configs: Sequence[RunConfig], datasets: DatasetCache) -> list[RunRecord | str]:

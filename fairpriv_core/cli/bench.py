@@ -62,10 +62,10 @@ def bench(context: click.Context, /, scheduler: str | None, out: str | None, as_
     tasks = [task.name for task in suite.tasks if task.name not in left_out]
     document = {"out": str(place), "suite": suite.version, "left_out": left_out, "lines": len(lines)}
     failed = int((lines.failed != "").sum())
-    told = [f"{len(lines)} lines in {place}; {failed} fits gave no model."]
-    told += [f"{task} is left out: {why}" for task, why in left_out.items()]
-    told += [_format_board(board) for board in _list_boards(lines, suite, tasks)]
-    print_answer(Answer(document, "\n\n".join(told)), as_json)
+    sentences = [f"{len(lines)} lines in {place}; {failed} fits gave no model."]
+    sentences += [f"{task} is left out: {why}" for task, why in left_out.items()]
+    sentences += [_format_board(board) for board in _list_boards(lines, suite, tasks)]
+    print_answer(Answer(document, "\n\n".join(sentences)), as_json)
 
 
 @bench.command()
@@ -155,9 +155,11 @@ def _read_audits() -> Audits:
 
 
 def _list_boards(lines: pd.DataFrame, suite: Suite, tasks: list[str]) -> list[Board]:
-    asked = product(suite.notions, suite.epsilons)
+    questions = product(suite.notions, suite.epsilons)
     return [
-        board for notion, epsilon in asked for board in build_boards(lines, notion, epsilon, suite=suite, tasks=tasks)
+        board
+        for notion, epsilon in questions
+        for board in build_boards(lines, notion, epsilon, suite=suite, tasks=tasks)
     ]
 
 

@@ -154,8 +154,8 @@ def _configure(method: type[Method], data: DataSpec) -> RunConfig:
     few = {name: value for name, value in _FEW.items() if name in known}
     notion = DEFAULT_NOTION if DEFAULT_NOTION in info.notions else info.notions[0]
     spent = EPSILON if info.threat_model else None
-    asked = {"notion": notion, "epsilon": spent, "delta": DELTA, "method": {"name": info.name, **few}}
-    return build_config(asked, data=data)
+    config = {"notion": notion, "epsilon": spent, "delta": DELTA, "method": {"name": info.name, **few}}
+    return build_config(config, data=data)
 
 
 @contextmanager

@@ -63,16 +63,18 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
         meant = () if text.strip() in table else list_meant(text)
         for name in set(meant).intersection(reading.unused):
             raise BadInput(reading.unused[name], field=field)
-    asked = _find_compared(spec, table)
-    _check_schema(schema, asked, reading)
-    columns = state_columns(table, schema, without={one.column for one in asked})
+    attributes = _find_compared(spec, table)
+    _check_schema(schema, attributes, reading)
+    columns = state_columns(table, schema, without={one.column for one in attributes})
     columns = {name: keep_sign(column, reading) for name, column in columns.items()}
     source = "rows" if schema is None else schema.values_from
     learned = source == "rows"
     settle = measure if learned or (schema and schema.is_open) else (lambda column, values: declare(column))
     features = {name: settle(column, table[name]) for name, column in columns.items() if column.role == "feature"}
     known = {} if schema is None else {column.name: column for column in schema.columns}
-    compared = {one.column: _list_compared(one, table[one.column], known.get(one.column), learned) for one in asked}
+    compared = {
+        one.column: _list_compared(one, table[one.column], known.get(one.column), learned) for one in attributes
+    }
     declared = Declared(
         {**features, **compared},
         tuple(features.values()),
@@ -99,11 +101,11 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
 
 def _find_compared(spec: DataSpec, table: Table) -> tuple[Attribute, ...]:
     """Return the sensitive columns and the label, which stands last; BadInput where one is unknown or has no value."""
-    asked = (*parse_sensitive(spec.sensitive, table), parse_label(spec.label or "", table))
-    for one in asked:
+    attributes = (*parse_sensitive(spec.sensitive, table), parse_label(spec.label or "", table))
+    for one in attributes:
         if find_missing(table[one.column]).all():
             raise BadInput(f"every value of '{one.column}' is missing; choose another column.", field="file")
-    return asked
+    return attributes
 
 
 def read_columns(
@@ -157,14 +159,14 @@ def settle_type(column: Column, table: Table) -> Column:
     return replace(guessed, role=role).spelled_as(column)
 
 
-def _check_schema(schema: TableSchema | None, asked: Sequence[Attribute], reading: Reading) -> None:
+def _check_schema(schema: TableSchema | None, attributes: Sequence[Attribute], reading: Reading) -> None:
     """Raise BadInput where a schema names a column that the file lacks, or does not say all that it must.
 
     So it does where answers that it states would be taken for anything else.
     """
     if schema is None:
         return
-    check_asked(schema, label=asked[-1].column, sensitive=asked[:-1])
+    check_asked(schema, label=attributes[-1].column, sensitive=attributes[:-1])
     lacking = [column.name for column in schema.columns if column.name not in reading.table]
     if lacking:
         raise BadInput(
@@ -173,8 +175,8 @@ def _check_schema(schema: TableSchema | None, asked: Sequence[Attribute], readin
             field="schema",
         )
     if schema.values_from != "rows":
-        *sensitive, label = (one.column for one in asked)
-        check_declared(schema, label=label, sensitive=sensitive, cut={one.column for one in asked if one.edges})
+        *sensitive, label = (one.column for one in attributes)
+        check_declared(schema, label=label, sensitive=sensitive, cut={one.column for one in attributes if one.edges})
 
 
 def _list_compared(one: Attribute, column: Cells, said: Column | None, learned: bool) -> Column:

@@ -112,17 +112,17 @@ def from_text(text: str) -> TableSchema:
 
 def name_as(schema: TableSchema, *, label: Attribute, positive: str, sensitive: Sequence[Attribute]) -> TableSchema:
     """Return the schema with these columns as its label and sensitive ones, without a range; none other is one."""
-    asked = {one.column: ("sensitive", one) for one in sensitive} | {label.column: ("label", label)}
+    roles = {one.column: ("sensitive", one) for one in sensitive} | {label.column: ("label", label)}
     columns = [
         replace(
-            Column(column.name, asked[column.name][0], column.type),
-            categories=() if asked[column.name][1].edges else column.categories,
-            cut=asked[column.name][1].edges,
-            groups=asked[column.name][1].values,
+            Column(column.name, roles[column.name][0], column.type),
+            categories=() if roles[column.name][1].edges else column.categories,
+            cut=roles[column.name][1].edges,
+            groups=roles[column.name][1].values,
             randomized=column.randomized,
             positive=positive if column.name == label.column and not label.edges else "",
         )
-        if column.name in asked
+        if column.name in roles
         else column
         for column in schema.columns
     ]

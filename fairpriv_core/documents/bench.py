@@ -53,18 +53,18 @@ def _show_standing(standing: Standing, tasks: Sequence[Task]) -> tuple[str, ...]
     rank = "tasks or seeds lack" if standing.rank is None else f"{standing.rank:.1f}"
     spent = "–" if standing.claimed else f"{standing.seconds:.1f}"
     within = sum(standing.cells[task.name].reached for task in tasks if task.name in standing.cells)
-    told = (standing.title, rank, f"{within} of {len(tasks)}", standing.stated)
+    texts = (standing.title, rank, f"{within} of {len(tasks)}", standing.stated)
     trials = "as shipped" if standing.author == OURS and standing.trials == 1 else str(standing.trials)
-    return *told, trials, standing.audit, spent
+    return *texts, trials, standing.audit, spent
 
 
 def show_task(board: Board, task: Task) -> Shown:
     """Return a board on one task: entries within the gap first, the most accurate first, then those without privacy."""
     measured = ("Accuracy, %", "Balanced, %", "Gap, points", "Within the gap", "Above the mixing line, points")
     head = ("Entry", *measured, "Surely behind")
-    told = [(standing, standing.cells[task.name]) for standing in board.standings if task.name in standing.cells]
-    told.sort(key=lambda pair: (not pair[1].reached, -(pair[1].accuracy.mean or 0.0)))
-    rows = [_show_cell(each.title, cell) for each, cell in told]
+    cells = [(standing, standing.cells[task.name]) for standing in board.standings if task.name in standing.cells]
+    cells.sort(key=lambda pair: (not pair[1].reached, -(pair[1].accuracy.mean or 0.0)))
+    rows = [_show_cell(each.title, cell) for each, cell in cells]
     rows += [
         (*_show_cell(f"{reference.title} (not private)", reference.cells[task.name])[:-1], "")
         for reference in board.references

@@ -160,8 +160,8 @@ def mark_runs(
     chosen: Sequence[Chosen[Kind]], list_sentences: Callable[[Chosen[Kind]], Iterable[str]]
 ) -> tuple[str, ...]:
     """Return what is to be told of each run, each sentence once, with its runs where it is not about all of them."""
-    told = ((each.mark, sentence) for each in chosen for sentence in dict.fromkeys(list_sentences(each)))
-    marks_by_sentence = group_by(told, lambda one: one[1])
+    pairs = ((each.mark, sentence) for each in chosen for sentence in dict.fromkeys(list_sentences(each)))
+    marks_by_sentence = group_by(pairs, lambda one: one[1])
     return tuple(
         sentence if len(own) == len(chosen) else f"{', '.join(mark for mark, _ in own)}: {sentence}"
         for sentence, own in marks_by_sentence.items()
@@ -275,8 +275,8 @@ def build_checks(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
 
 def build_caveats(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return what must be said with the numbers, each sentence once."""
-    told = mark_runs(chosen, _list_caveats)
-    return Section("Caveats", (Bullets(told) if told else Text("Nothing more."),))
+    caveats = mark_runs(chosen, _list_caveats)
+    return Section("Caveats", (Bullets(caveats) if caveats else Text("Nothing more."),))
 
 
 def _list_caveats(each: Chosen[Kind]) -> list[str]:

@@ -96,10 +96,10 @@ class Document:
     def notice(self) -> str:
         """What stands at the top: for whom the report is."""
         if self.origin.kind == "public" and self.audience == "analyst":
-            told = (
+            sentence = (
                 f"{self.origin.text}{OF_OWN}" if self.origin.published else "Gaps are told by randomised answers alone."
             )
-            return f"For the analyst. {told}"
+            return f"For the analyst. {sentence}"
         return NOTICES[self.audience]
 
     @property

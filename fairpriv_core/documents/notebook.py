@@ -69,9 +69,11 @@ def write_notebook(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
 
 def _list_numbers(run: RunFacts[Kind], audience: Audience) -> dict[str, Any]:
     """Return a run's accuracy and own gap; `noisy` names those with noise, `exact` says whether they repeat."""
-    told = run.without_released() if audience == "analyst" else run  # an analyst holds exact numbers against new ones
-    facts = {name: told.read(name) for name in ("accuracy", run.notion.metric)}
-    known = {name: None if fact is None else fact.value for name, fact in facts.items() if fact or told is not run}
+    numbers = (
+        run.without_released() if audience == "analyst" else run
+    )  # an analyst holds exact numbers against new ones
+    facts = {name: numbers.read(name) for name in ("accuracy", run.notion.metric)}
+    known = {name: None if fact is None else fact.value for name, fact in facts.items() if fact or numbers is not run}
     noisy = [name for name, fact in facts.items() if fact and fact.kind == "released"]
     repeats = run.epsilon.threat_model is None or run.epsilon.replayed
     return {"numbers": known, "noisy": noisy, "exact": repeats and not run.data.own_file}

@@ -149,9 +149,9 @@ def _format_seeds(seeds: Sequence[int]) -> str:
 
 def format_document(document: Mapping[str, Any]) -> str:
     """Return what `to_document` gives as text for a terminal."""
-    asked = f", with {' '.join(document['asked'])}" if document["asked"] else ""
+    options = f", with {' '.join(document['asked'])}" if document["asked"] else ""
     lines = [document["title"], document["sentence"]]
-    lines += [f"{document['version']} version: {document['size']}{asked}"]
+    lines += [f"{document['version']} version: {document['size']}{options}"]
     seeds = document["seeds"]
     lines += [f"seeds {', '.join(map(str, seeds))}" if len(seeds) <= _MOST_SEEDS else _format_seeds(seeds)]
     lines += ["  " + ", ".join(text for text in line.values() if text) for line in document["lines"]]

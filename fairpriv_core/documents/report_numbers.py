@@ -130,15 +130,15 @@ def _list_rates(measures: Measures[Kind]) -> dict[str, str]:
 
 def group_figures(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> list[Part]:
     """Return the groups' rates that the runs' notions compare, as bars."""
-    told = [(each, measures) for each in chosen if (measures := _select(each, paid=paid)) and measures.groups]
-    drawn = dict.fromkeys(rate for each, measures in told for rate in _compared_rates(each, measures))
-    origin = Origin(find_worst([measures.kind for _, measures in told]))
-    return [group_bars(_read_bars(told, rate), rate=rate, origin=origin) for rate in drawn]
+    pairs = [(each, measures) for each in chosen if (measures := _select(each, paid=paid)) and measures.groups]
+    drawn = dict.fromkeys(rate for each, measures in pairs for rate in _compared_rates(each, measures))
+    origin = Origin(find_worst([measures.kind for _, measures in pairs]))
+    return [group_bars(_read_bars(pairs, rate), rate=rate, origin=origin) for rate in drawn]
 
 
-def _read_bars(told: Sequence[tuple[Chosen[Kind], Measures[Kind]]], rate: str) -> list[GroupRates]:
+def _read_bars(pairs: Sequence[tuple[Chosen[Kind], Measures[Kind]]], rate: str) -> list[GroupRates]:
     """Return the groups of those runs that have the share `rate` of them."""
-    known = [(each, one.found) for each, one in told if rate in (classes.list_shares(one.found) or _COMPARED)]
+    known = [(each, one.found) for each, one in pairs if rate in (classes.list_shares(one.found) or _COMPARED)]
     return [GroupRates(each.name, each.row.method, classes.read_groups(found, rate)) for each, found in known]
 
 

@@ -140,15 +140,15 @@ def build_story(chosen: Sequence[Chosen[Open]], beside: ReportData, chosen_numbe
         if one and one.among_large.mean is not None
     ]
     before = known[0] if known else None
-    about, told = read_about(run.first), measured[run.number]
+    about, measured_run = read_about(run.first), measured[run.number]
     others = [one for one in measured.values() if one is not before]
-    headline = write_headline([told], about, before=None if told is before else before)
+    headline = write_headline([measured_run], about, before=None if measured_run is before else before)
     steps = (
-        _build_people(run, about, told),
-        _build_gap(run, about, told, before),
+        _build_people(run, about, measured_run),
+        _build_gap(run, about, measured_run, before),
         _build_privacy(run),
-        _build_costs(run, told, others or [told], before if others else None),
-        _build_choice(run, about, told, None if told is before else before, beside.ledger),
+        _build_costs(run, measured_run, others or [measured_run], before if others else None),
+        _build_choice(run, about, measured_run, None if measured_run is before else before, beside.ledger),
     )
     said = f"{headline.outcome} {headline.sentence}".strip()
     return Story(
@@ -156,11 +156,13 @@ def build_story(chosen: Sequence[Chosen[Open]], beside: ReportData, chosen_numbe
     )
 
 
-def _build_people(run: Chosen[Open], about: About, told: Measured) -> Step:
+def _build_people(run: Chosen[Open], about: About, setting: Measured) -> Step:
     """Return who is decided about, and how; the groups as people out of 100."""
     data = run.first.data
-    total = sum(told.sizes.values())
-    crowds = [Crowd(about.call(name), round(_OF * size / total)) for name, size in told.sizes.items()] if total else []
+    total = sum(setting.sizes.values())
+    crowds = (
+        [Crowd(about.call(name), round(_OF * size / total)) for name, size in setting.sizes.items()] if total else []
+    )
     unit = f"{data.unit}s".replace("persons", "people")
     decided = f"who is {about.predicted}" if about.predicted else f"which {data.label} is theirs"
     label = f" ({data.label})" if data.own_file and about.predicted else ""
@@ -184,9 +186,9 @@ def _list_groups(about: About) -> Lists:
     return Lists(((f"Groups of {about.attribute}", tuple(map(about.call, about.groups))),))
 
 
-def _build_gap(run: Chosen[Open], about: About, told: Measured, before: Measured | None) -> Step:
+def _build_gap(run: Chosen[Open], about: About, setting: Measured, before: Measured | None) -> Step:
     """Return the gap without fairness where it is known, else that of what was chosen."""
-    shown, known = before or told, before is not None
+    shown, known = before or setting, before is not None
     notes = [run.first.asks, f"When it misleads: {run.first.notion.misleads}"]
     if not known:
         notes.insert(0, "Without fairness the gap may not be shown: no ε covers it. This is the gap of what we chose.")
@@ -248,23 +250,29 @@ def _format_missing(run: Chosen[Open]) -> str:
     return _UNPAID if run.first.released is None else _TOO_FEW
 
 
-def _build_costs(run: Chosen[Open], told: Measured, settings: Sequence[Measured], before: Measured | None) -> Step:
+def _build_costs(run: Chosen[Open], measured: Measured, settings: Sequence[Measured], before: Measured | None) -> Step:
     """Return what was chosen costs in right answers; each setting as a line from where it began."""
     lines = tuple(line for setting in settings if (line := _draw(setting, before)) is not None)
     notes: tuple[str, ...] = (
         "Each arrow lights one setting.",
         "Up and to the left is better. Whiskers: 95 % intervals.",
     )
-    moved = [difference(each, before, "accuracy") for each in ([told] if told in settings else settings) if before]
+    moved = [
+        difference(each, before, "accuracy") for each in ([measured] if measured in settings else settings) if before
+    ]
     known = [one for one in moved if one.mean is not None]
-    shown, unit, said = _format_cost(known, before) if known else _format_accuracy(told)
-    said = f"With {told.name}, {said[0].lower()}{said[1:]}" if said and told in settings and len(settings) > 1 else said
+    shown, unit, said = _format_cost(known, before) if known else _format_accuracy(measured)
+    said = (
+        f"With {measured.name}, {said[0].lower()}{said[1:]}"
+        if said and measured in settings and len(settings) > 1
+        else said
+    )
     if any(setting.gap.mean is None for setting in settings):
         notes = (*notes, _AMONG_LARGE)
     if not lines:
         return Step("What it costs", shown, unit, said or _format_missing(run), Lists((_TO_HAVE_ONE,)), notes)
     start = None if before is None else _draw(before, None)
-    constant = None if start is not None or told.constant is None else _OF * told.constant
+    constant = None if start is not None or measured.constant is None else _OF * measured.constant
     return Step("What it costs", shown, unit, said, Curve(start, lines, constant), notes)
 
 
@@ -281,16 +289,16 @@ def _format_cost(moved: Sequence[Mean], before: Measured | None) -> tuple[str, s
     return shown, f"{'more' if gained else 'fewer'} right answers in 100 than without {without}", said
 
 
-def _format_accuracy(told: Measured) -> tuple[str, str, str]:
+def _format_accuracy(setting: Measured) -> tuple[str, str, str]:
     """Return the accuracy, its unit, and what it is held against, where nothing without protection may be shown."""
-    if told.accuracy.mean is None:
+    if setting.accuracy.mean is None:
         return "", "", ""
     said = "What that costs is not known: no number without protection may be shown."
-    if told.method == REFERENCE_METHOD:
+    if setting.method == REFERENCE_METHOD:
         said = "Nothing is protected, so nothing is given up."
-    if told.constant is not None:
-        said += f" One answer for everybody is right in {number(told.constant)}."
-    return number(told.accuracy.mean), "right answers in 100", said
+    if setting.constant is not None:
+        said += f" One answer for everybody is right in {number(setting.constant)}."
+    return number(setting.accuracy.mean), "right answers in 100", said
 
 
 def _draw(each: Measured, before: Measured | None) -> Line | None:
@@ -319,29 +327,29 @@ def _three(ends: tuple[float, ...]) -> tuple[float, float, float]:
 
 
 def _build_choice(
-    run: Chosen[Open], about: About, told: Measured, before: Measured | None, ledger: Sequence[Spent]
+    run: Chosen[Open], about: About, setting: Measured, before: Measured | None, ledger: Sequence[Spent]
 ) -> Step:
     """Return what was chosen, what it gives up, and what is not covered."""
-    headline = write_headline([told], about, before=before)
+    headline = write_headline([setting], about, before=before)
     gives = []
-    moved = None if before is None else difference(told, before, "accuracy")
+    moved = None if before is None else difference(setting, before, "accuracy")
     if moved is not None and moved.mean is not None:
         unsure = ", no clear change" if _may_be_none(moved) else ""
         way = "lost" if moved.mean < 0 else "gained"
         gives.append(f"{number(abs(moved.mean))} points of accuracy are {way}{unsure}.")
-    remains = told.among_large
+    remains = setting.among_large
     if remains.mean is not None:
         gives.append(f"A gap of {spread(remains)} points remains.")
-    if told.gap.mean is None:
+    if setting.gap.mean is None:
         gives.append(_format_missing(run) if remains.mean is None else _AMONG_LARGE)
     lists = (("What it gives up", tuple(gives)), ("What is not covered", _list_uncovered(run)))
     privacy = format_privacy(run.first)
     notes = (*(() if privacy is None else (privacy,)), headline.note, *map(_format_spent, ledger))
     shown, unit = ("", "") if remains.mean is None else (number(remains.mean), "points of gap")
-    if not shown and told.accuracy.mean is not None:
-        shown, unit = number(told.accuracy.mean), "right answers in 100"
+    if not shown and setting.accuracy.mean is not None:
+        shown, unit = number(setting.accuracy.mean), "right answers in 100"
     said = f"{headline.outcome} {headline.sentence}".strip()
-    return Step(f"What we chose: {told.name}", shown, unit, said, Lists(lists), notes)
+    return Step(f"What we chose: {setting.name}", shown, unit, said, Lists(lists), notes)
 
 
 def _list_uncovered(run: Chosen[Open]) -> tuple[str, ...]:

@@ -50,9 +50,9 @@ def log_run(chosen: Chosen[Kind], audience: Audience, files: Mapping[str, bytes]
 def list_params(chosen: Chosen[Kind]) -> dict[str, Any]:
     """Return what was asked for and how the method ran: settings, data, notion, seed."""
     run = chosen.first
-    asked = {"dataset": run.data.title, "sensitive": run.data.sensitive, "notion": run.config["notion"]}
+    params = {"dataset": run.data.title, "sensitive": run.data.sensitive, "notion": run.config["notion"]}
     own = {f"method.{name}": value for name, value in run.calibrated.items()}
-    return {**asked, "seed": run.seed, **own}
+    return {**params, "seed": run.seed, **own}
 
 
 def list_numbers(chosen: Chosen[Kind]) -> dict[str, float]:

@@ -235,8 +235,13 @@ class ModuleShape:
     def to_json(self) -> dict[str, Any]:
         """Return a reference and hashes, never code."""
         known = asdict(self.trained or self._opened.trained)
-        told = {"kind": self.kind, "reference": self.reference, "code": known.pop("code"), "fixed": known.pop("fixed")}
-        return {**told, "size": list(self.size_in), "labels": self.labels, **known}
+        document = {
+            "kind": self.kind,
+            "reference": self.reference,
+            "code": known.pop("code"),
+            "fixed": known.pop("fixed"),
+        }
+        return {**document, "size": list(self.size_in), "labels": self.labels, **known}
 
     @staticmethod
     def from_json(network: Mapping[str, Any]) -> ModuleShape:

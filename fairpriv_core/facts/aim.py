@@ -134,8 +134,8 @@ def format_least_gap(method: Method, notion: Notion, data: Dataset, n_train: int
 
     Enough is what is asked for, with few groups. It reads how many groups are declared, and no group's size.
     """
-    least, asked = method.least_gap(notion, data, n_train), getattr(method, "gap_target", None)
-    if least is None or (data.groups < _MANY_GROUPS and (asked is None or least.even <= asked)):
+    least, target = method.least_gap(notion, data, n_train), getattr(method, "gap_target", None)
+    if least is None or (data.groups < _MANY_GROUPS and (target is None or least.even <= target)):
         return None
     rows = f"with {n_train:,} rows in {data.groups} equal groups"
     if least.even >= 1.0:
@@ -145,8 +145,8 @@ def format_least_gap(method: Method, notion: Notion, data: Dataset, n_train: int
         f"What is released can show a gap of about {number(least.even)} points: {rows}. Where one is a quarter as "
         f"large, {uneven}."
     )
-    if asked is not None and least.even > asked:
-        said += f" You ask for {100 * asked:.4g}: ask for more, take a larger ε, or merge groups."
+    if target is not None and least.even > target:
+        said += f" You ask for {100 * target:.4g}: ask for more, take a larger ε, or merge groups."
     return f"{said} With aim = bound and learner = automatic that is what it aims at." if _may_aim(method) else said
 
 

@@ -72,9 +72,9 @@ def expect(config: ConfigJson) -> Expected | None:
     grid = _read_grid(name_setting(config))
     if grid is None:
         return None
-    asked: dict[str, Any] = {"epsilon": config["epsilon"], **{name: config["method"].get(name) for name in MOVED}}
-    place = [asked[name] for name in grid.axes]
-    if None in place or any(value is not None for name, value in asked.items() if name not in grid.axes):
+    settings: dict[str, Any] = {"epsilon": config["epsilon"], **{name: config["method"].get(name) for name in MOVED}}
+    place = [settings[name] for name in grid.axes]
+    if None in place or any(value is not None for name, value in settings.items() if name not in grid.axes):
         return None
     found = grid.read(place)
     if found is None:

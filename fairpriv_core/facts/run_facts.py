@@ -104,8 +104,8 @@ class RunFacts(Generic[K]):
     @property
     def gap_target(self) -> float | None:
         """The gap that it was asked for; None where it was asked for none."""
-        asked = self.config["method"]
-        target: float | None = None if asked.get("constraint") == "false_negatives" else asked.get("gap_target")
+        method = self.config["method"]
+        target: float | None = None if method.get("constraint") == "false_negatives" else method.get("gap_target")
         return target
 
     @property

@@ -53,11 +53,11 @@ def draw_task(boards: Sequence[Board], task: Task) -> FigureData:
 def _join(points: Sequence[tuple[float, Standing]], task: Task, panel: int) -> Series:
     """Return an entry's accuracy or gap over ε."""
     first = points[0][1]
-    told = [(at, each.cells[task.name]) for at, each in points]
-    means = [cell.accuracy if panel == 0 else cell.gap for _, cell in told]
+    cells = [(at, each.cells[task.name]) for at, each in points]
+    means = [cell.accuracy if panel == 0 else cell.gap for _, cell in cells]
     return line(
         first.title,
-        [at for at, _ in told],
+        [at for at, _ in cells],
         [mean.mean for mean in means],
         scale=100,
         low=_ends(means, "low"),

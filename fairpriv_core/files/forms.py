@@ -339,9 +339,9 @@ class _Joined(io.RawIOBase):
 
 def _find_lines(path: Path, form: Form, sample: str, stated: Stated) -> Form:
     """Return the form of a text of lines: what parts their values, and which of them names the columns."""
-    told = _SEPARATOR_LINE.match(sample)
-    text = sample if told is None else "\n" + sample[told.end() :]
-    separator = stated.separator or (told[1] if told else "")
+    separator_line = _SEPARATOR_LINE.match(sample)
+    text = sample if separator_line is None else "\n" + sample[separator_line.end() :]
+    separator = stated.separator or (separator_line[1] if separator_line else "")
     if separator:
         lines = list_lines(text, separator)
         parted = min((part_lines(lines, below=below) for below in (False, True)), key=lambda each: not each.fits)

@@ -66,8 +66,8 @@ class Reading:
     @property
     def remarks(self) -> tuple[str, ...]:
         """One sentence for each thing that the file's owner should know."""
-        told = self.list_remarks([*self.table])
-        return (*self.odd, *self.form.remarks, *self.retyped.values(), *told, *self.unused.values())
+        remarks = self.list_remarks([*self.table])
+        return (*self.odd, *self.form.remarks, *self.retyped.values(), *remarks, *self.unused.values())
 
     def list_remarks(self, names: Collection[str], *, lacking: Collection[str] = ()) -> tuple[str, ...]:
         """Return how the cells of these columns are read, a sentence each; of those `lacking` also which are none."""

@@ -155,12 +155,12 @@ def read_members(packed: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo]) ->
         with packed.open(each) as member:
             lines = iter(partial(member.readline, _BLOCK), b"")
             line = next((line for line in lines if line.strip()), b"")
-            told = line if _SEPARATOR_LINE.fullmatch(line.removeprefix(codecs.BOM_UTF8)) else b""
-            line = next((line for line in lines if line.strip()), b"") if told else line
+            head = line if _SEPARATOR_LINE.fullmatch(line.removeprefix(codecs.BOM_UTF8)) else b""
+            line = next((line for line in lines if line.strip()), b"") if head else line
             header = _read_header(each.filename, line)
             if first is None:
                 first = header
-                yield told + line
+                yield head + line
             elif header != first:
                 raise fault(_format_difference(members[0].filename, first, each.filename, header))
             last = line

@@ -400,10 +400,12 @@ def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Ker
     sizes = train.group_sizes.clip(1.0)
     deviation = _deviation(setting, k, sizes)
     cells = _cell_sums(setting, k, deviation=deviation, kernel=kernel, feed=feed)
-    asked = [notions()[name] for name in method.info.notions]
-    bounds = [empirical_bound(cells, notion, failure=method.failure, samples=method.ensemble) for notion in asked]
-    told = np.array([1.0 if bound is None else bound for bound in bounds])
-    noisy = setting.release(k, "certificate", told, sensitivity=float(len(bounds) / sizes.min()))
+    wanted_notions = [notions()[name] for name in method.info.notions]
+    bounds = [
+        empirical_bound(cells, notion, failure=method.failure, samples=method.ensemble) for notion in wanted_notions
+    ]
+    finite = np.array([1.0 if bound is None else bound for bound in bounds])
+    noisy = setting.release(k, "certificate", finite, sensitivity=float(len(bounds) / sizes.min()))
     worst = worst_case_bound(method.weight_bound + method.last_rate(setting.n) * method.clip_primal, deviation)
     return {
         "of": OF_PAPER,

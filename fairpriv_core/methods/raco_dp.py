@@ -185,8 +185,8 @@ class RacoDpRule(AveragedSumsRule):
         return self._cells.name_curves(multiplier=arrays["multipliers"][model], violation=arrays["violations"][model])
 
     def notes(self, model: int) -> dict[str, object]:
-        told = {"multipliers": self.arrays["multipliers"][model], "noisy_counts": self._sizes(model)}
-        return {name: dict(zip(self._cells.names, values.tolist(), strict=True)) for name, values in told.items()}
+        notes = {"multipliers": self.arrays["multipliers"][model], "noisy_counts": self._sizes(model)}
+        return {name: dict(zip(self._cells.names, values.tolist(), strict=True)) for name, values in notes.items()}
 
     def prepare(self) -> None:
         self._set_factors()

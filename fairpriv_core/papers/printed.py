@@ -58,8 +58,10 @@ def count_beside(beside: Sequence[Beside]) -> str:
     """Return the sentences on how many printed numbers ours agree with; "" without any."""
     if not any(one.status for one in beside):
         return ""
-    told = [f"{name[:1].upper()}{name[1:]}: " * bool(name) + _count(own) for name, own in part_readings(beside).items()]
-    return f"{' '.join(told)} A number agrees where our whole 95 % interval lies within its tolerance."
+    counts = [
+        f"{name[:1].upper()}{name[1:]}: " * bool(name) + _count(own) for name, own in part_readings(beside).items()
+    ]
+    return f"{' '.join(counts)} A number agrees where our whole 95 % interval lies within its tolerance."
 
 
 def _count(beside: Sequence[Beside]) -> str:

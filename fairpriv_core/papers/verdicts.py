@@ -327,13 +327,13 @@ def _join_levels(case: str, found: Sequence[Finding], words: str) -> Finding:
 def _format_levels(found: Mapping[float, Finding]) -> str:
     """Return how a case stands along the levels: "agrees up to 82.5 %, differs from 83 %"."""
     parts = [(status, [x for x, _ in own]) for status, own in groupby(found.items(), key=lambda item: item[1].status)]
-    told = []
+    texts = []
     for place, (status, xs) in enumerate(parts):
         span = f"at {xs[0]:g}" if len(xs) == 1 else f"{xs[0]:g} to {xs[-1]:g}"
         if len(parts) > 1 and place in (0, len(parts) - 1):
             span = f"from {xs[0]:g}" if place else f"up to {xs[-1]:g}"
-        told.append(f"{TITLES[status]} {span} %")
-    return ", ".join(told)
+        texts.append(f"{TITLES[status]} {span} %")
+    return ", ".join(texts)
 
 
 def _look_at_level(

@@ -166,12 +166,12 @@ def _check_beside(answers: Column, given: Mapping[str, Any]) -> None:
 
     A private evaluation is made of the answers: none is drawn beside, whether or not it is asked for.
     """
-    asked = [name for name in ("replay_noise", "reuse", "group_ratio") if given.get(name) is not None]
-    if asked:
+    names = [name for name in ("replay_noise", "reuse", "group_ratio") if given.get(name) is not None]
+    if names:
         raise BadInput(
-            f"{asked[0]} does not go with randomised answers: '{answers.name}' was answered before the run, which "
+            f"{names[0]} does not go with randomised answers: '{answers.name}' was answered before the run, which "
             "releases nothing more and measures gaps by the answers.",
-            field=asked[0],
+            field=names[0],
         )
 
 

@@ -127,8 +127,8 @@ class Model:
         probability = score[:, 1] if binary else score.max(axis=1)
 
         def list_answers(most: int | None = None) -> Iterator[tuple[str, str]]:
-            told = zip(probability[:most].tolist(), decided[:most].tolist(), strict=True)
-            return ((f"{share:.6g}", names[label]) for share, label in told)
+            answers = zip(probability[:most].tolist(), decided[:most].tolist(), strict=True)
+            return ((f"{share:.6g}", names[label]) for share, label in answers)
 
         _write_lines(target, list_answers())
         counts = dict(zip(names, np.bincount(decided, minlength=len(names)).tolist(), strict=True))
@@ -155,11 +155,11 @@ class Model:
         return encoder.transform(read.table), None if groups is None else groups.assign(read.table), read
 
 
-def _write_lines(target: str, told: Iterable[tuple[str, str]]) -> None:
+def _write_lines(target: str, lines: Iterable[tuple[str, str]]) -> None:
     """Write each row's number, probability and prediction."""
     try:
         with read_path(target, field="out").open("w", newline="", encoding="utf-8") as stream:
-            numbered = ((row, *each) for row, each in enumerate(told, start=1))
+            numbered = ((row, *each) for row, each in enumerate(lines, start=1))
             write_lines(stream, ("row", "probability", "prediction"), numbered)
     except OSError as error:
         raise BadInput(f"out cannot be written: {target} ({error.strerror}).", field="out") from error
@@ -168,11 +168,11 @@ def _write_lines(target: str, told: Iterable[tuple[str, str]]) -> None:
 def _write_parameters(network: Network, parameters: np.ndarray) -> bytes:
     """Return the content of the file that holds the parameters (P,)."""
     flat = np.ascontiguousarray(parameters, dtype="<f4")
-    told, tensors = {}, {"parameters": [len(flat)]}
+    metadata, tensors = {}, {"parameters": [len(flat)]}
     if isinstance(network, ModuleShape):
         described = network.to_json()
-        told, tensors = {name: described[name] for name in ("reference", "code", "fixed")}, described["tensors"]
-    header: dict[str, Any] = {"__metadata__": {"format": "pt", **told}}
+        metadata, tensors = {name: described[name] for name in ("reference", "code", "fixed")}, described["tensors"]
+    header: dict[str, Any] = {"__metadata__": {"format": "pt", **metadata}}
     end = 0
     for name, shape in tensors.items():
         start, end = end, end + flat.itemsize * math.prod(shape)

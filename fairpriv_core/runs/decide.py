@@ -28,18 +28,18 @@ def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
     """
     with RunStore(Database(place), request["owner"]) as store:
         files = store.decisions
-        asked = files.asked()
-        if asked is None or asked.request != request:
+        request_file = files.asked()
+        if request_file is None or request_file.request != request:
             raise BadInput("the file is gone; give it again.", field="file")
-        path = files.file(asked)
+        path = files.file(request_file)
         with limited_memory():
             try:
-                found = _decide(store, asked, path, files.target(asked))
+                found = _decide(store, request_file, path, files.target(request_file))
             except FairprivError as error:
-                form = find_basis(path, limit_bytes=asked.limit_bytes)
+                form = find_basis(path, limit_bytes=request_file.limit_bytes)
                 found = {"refused": str(error), "form": None if form is None else asdict(form)}
-        files.note(asked, found)
-    return {"decided": asked.decide}
+        files.note(request_file, found)
+    return {"decided": request_file.decide}
 
 
 def _decide(store: RunStore, asked: Asked, path: Path, target: Path) -> dict[str, Any]:

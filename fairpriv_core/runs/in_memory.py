@@ -73,10 +73,10 @@ def run_in_memory(
     journal = MemoryJournal()
     nobody = train.take(train.y[:0])
     draft = draft_record(key=UNSTORED, config=config, method=method, train=train, test=nobody)
-    told = [*list_warnings(config, method, train), *doubt_network(method, train)]
-    draft = replace(draft, warnings=tuple(map(str, told)))
+    warnings = [*list_warnings(config, method, train), *doubt_network(method, train)]
+    draft = replace(draft, warnings=tuple(map(str, warnings)))
     risk = None if counts is None else counts.format_risk(draft.epsilon)
-    warn_once([*doubts, *told, *([] if risk is None else [PrivacyWarning(f"{risk} {RAW}")])])
+    warn_once([*doubts, *warnings, *([] if risk is None else [PrivacyWarning(f"{risk} {RAW}")])])
     if ledger is not None:
         _count(draft, ledger)
     mechanism = Mechanism(Randomness.fresh())

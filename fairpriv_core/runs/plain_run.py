@@ -52,11 +52,11 @@ def train_plain_beside(store: RunStore, config: RunConfig) -> RunRow | None:
 
     Of a person's own rows it would be one more run that protects nothing, which nobody asked for.
     """
-    asked = config.to_json()
-    if not is_published(asked["data"]) or not lacks_plain_run(store, asked):
+    config_json = config.to_json()
+    if not is_published(config_json["data"]) or not lacks_plain_run(store, config_json):
         return None
     with suppress(BadInput):  # a quota, say: nobody has asked for this run
-        return store.submit(make_plain(asked))
+        return store.submit(make_plain(config_json))
     return None
 
 

@@ -344,7 +344,7 @@ class StoreJournal:
             for session in self.sessions
         ]
         try:
-            asked = self._work.commit(self.claims, progress, saved)
+            requests = self._work.commit(self.claims, progress, saved)
         except StoreError:
             if now - self._committed > LEASE_SECONDS:
                 raise
@@ -352,7 +352,7 @@ class StoreJournal:
         self._note_commit(now)
         if self._on_commit is not None:
             self._on_commit(progress[0])
-        if asked:
+        if requests:
             raise Interrupted
 
     def leftover(self, session: RunSession, record: RunRecord) -> Progress:

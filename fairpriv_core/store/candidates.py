@@ -52,9 +52,9 @@ def find_candidates(connection: Connection, keys: Sequence[str], owner: str | No
 
     Candidates are runs of `owner` and of those whose runs `keys` are; of everybody where `owner` is None, who sees all.
     """
-    asked = connection.execute(select(run.c.question, run.c.owner).where(run.c.key.in_(keys))).all()
-    questions = dict.fromkeys(question for question, _ in asked if question is not None)
-    owners = None if owner is None else {owner, *(whose for _, whose in asked)}
+    matches = connection.execute(select(run.c.question, run.c.owner).where(run.c.key.in_(keys))).all()
+    questions = dict.fromkeys(question for question, _ in matches if question is not None)
+    owners = None if owner is None else {owner, *(whose for _, whose in matches)}
     seen: set[str] = set()
     found = []
     for question in questions:

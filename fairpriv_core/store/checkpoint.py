@@ -72,10 +72,10 @@ def bind(
     `method` describes one of another package and `network` one of a person's own, with the hashes of their sources and
     of what the network does not train. On another `device` sums have other bits.
     """
-    asked = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+    settings_seal = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
     theirs = {"method": dict(method) if method else None, "network": None if network is None else dict(network)}
     where = {**theirs, "device": None if device == CPU else device}
-    return {"settings": asked, "data": data, **where, "code": hash_code(), "libraries": library_versions()}
+    return {"settings": settings_seal, "data": data, **where, "code": hash_code(), "libraries": library_versions()}
 
 
 def check_binding(checkpoint: Checkpoint, now: Mapping[str, Any], key: str) -> None:

@@ -423,9 +423,9 @@ def _line_of_run(stored: RowMapping, posting: Posting, committed: Mapping[str, A
         if isinstance(released, Unreadable):
             raise build_damaged(f"the checkpoint of run {stored['key']}")
         spent = replace(posting.entry, events=from_json(released)) if stored["begun"] else None
-    asked = stored["reserved"] if stored["begun"] else None
-    asked = None if asked is None else Posting.from_json(asked).entry
-    return LedgerLine(posting.what, status, spent, posting.entry, stored["owner"], asked)
+    reserved = stored["reserved"] if stored["begun"] else None
+    reserved = None if reserved is None else Posting.from_json(reserved).entry
+    return LedgerLine(posting.what, status, spent, posting.entry, stored["owner"], reserved)
 
 
 def _read_charge(stored: RowMapping) -> Posting:
@@ -442,9 +442,9 @@ def _read_result(stored: RowMapping) -> dict[str, Any]:
 
 def _read_tombstone(stored: RowMapping) -> tuple[Posting, LedgerLine]:
     """Return what a deleted run left, and its line."""
-    posting, asked = Posting.from_json(stored["post"]), stored["post"].get("asked")
-    asked = None if asked is None else LedgerEntry.from_json(asked)
-    return posting, LedgerLine(posting.what, "deleted", posting.entry, posting.entry, stored["owner"], asked)
+    posting, entry = Posting.from_json(stored["post"]), stored["post"].get("asked")
+    entry = None if entry is None else LedgerEntry.from_json(entry)
+    return posting, LedgerLine(posting.what, "deleted", posting.entry, posting.entry, stored["owner"], entry)
 
 
 def show_epsilon(epsilon: float) -> str:

@@ -158,8 +158,8 @@ class SweepStore:
         query = select(preview.c.request).where(mine).order_by(preview.c.created.desc())
         with self._database.read() as connection:
             found = [request for request in connection.scalars(query) if "launch" in request]
-        asked = [request for request in found if all(map(self._store.shows, _list_data(request["sweep"])))][:limit]
-        costs = [{name: value for name, value in request.items() if name != "launch"} for request in asked]
+        requests = [request for request in found if all(map(self._store.shows, _list_data(request["sweep"])))][:limit]
+        costs = [{name: value for name, value in request.items() if name != "launch"} for request in requests]
         return {name_request(request): request for request in costs}
 
     def go_on(self, keys: Sequence[str]) -> None:
@@ -172,9 +172,9 @@ class SweepStore:
             idle = [
                 row["key"] for row in rows if row["status"] == "paused" or (is_lost(row) and row["request"] != "stop")
             ]
-            asked = [row["key"] for row in rows if row["request"] == "pause" and row["key"] not in idle]
+            pausing = [row["key"] for row in rows if row["request"] == "pause" and row["key"] not in idle]
             connection.execute(update(run).where(run.c.key.in_(idle)).values(status="queued", **FREE))
-            connection.execute(update(run).where(run.c.key.in_(asked)).values(request=None))
+            connection.execute(update(run).where(run.c.key.in_(pausing)).values(request=None))
 
     def pause(self, keys: Sequence[str], *, also_working: bool = False) -> None:
         """Pause those runs that nobody works on; `also_working`: ask the others to pause, which takes seconds.

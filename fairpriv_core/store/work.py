@@ -123,9 +123,9 @@ class WorkStore:
 
     def is_superseded(self) -> bool:
         """Return whether a run that is explored is at work although it was told to stop."""
-        told = _EXPLORED & (run.c.status == "running") & (run.c.request == "stop")
+        is_stopped = _EXPLORED & (run.c.status == "running") & (run.c.request == "stop")
         with self._database.read() as connection:
-            return bool(connection.scalar(select(exists().where(told))))
+            return bool(connection.scalar(select(exists().where(is_stopped))))
 
     def recover(self, reason: str | None = None) -> int:
         """Hand back runs whose process or lease is gone; return how many there were.
@@ -169,11 +169,11 @@ class WorkStore:
     def commit(self, claims: Claims, progress: Sequence[Progress], saved: Sequence[Checkpoint]) -> dict[str, str]:
         """Store metrics, checkpoints, heartbeat and what was released; return what a person asked for, by key."""
         with self._database.write(durable=True) as connection:
-            asked = _extend(connection, claims)
+            requests = _extend(connection, claims)
             _forget_crashes(connection, claims, progress)
             _store_progress(connection, claims, progress)
             _store_checkpoints(connection, claims, saved)
-            return asked
+            return requests
 
     def finish(self, claims: Claims, endings: Sequence[Ending]) -> None:
         """Store records that have come to their end (finished or failed), and drop the checkpoints."""
@@ -217,10 +217,10 @@ class WorkStore:
         they have released is released once, with one noise.
         """
         with self._database.write(durable=True, scrub=True) as connection:
-            asked = _extend(connection, claims)
+            requests = _extend(connection, claims)
             new = [(claim, saved) for claim, saved in zip(claims, starts, strict=True) if saved is not None]
             _store_checkpoints(connection, [claim for claim, _ in new], [saved for _, saved in new])
-            _leave(connection, claims, asked, status="queued")
+            _leave(connection, claims, requests, status="queued")
             halve(connection, [claim.key for claim in claims])
 
     def crash(self, claims: Claims, reason: str) -> None:
@@ -288,11 +288,11 @@ def _end_damaged(connection: Connection, stored: RowMapping) -> bool:
 def _extend(connection: Connection, claims: Claims, **values: Any) -> dict[str, str]:
     """Extend the leases and set `values`; return what was asked, by key. LeaseLost where one run is held no more."""
     changed = update(run).where(_is_held(claims)).values(**{**hold(), "heartbeat": now(), **values})
-    asked: dict[str, str | None] = dict(connection.execute(changed.returning(run.c.key, run.c.request)).all())
-    gone = [claim.key for claim in claims if claim.key not in asked]
+    requests: dict[str, str | None] = dict(connection.execute(changed.returning(run.c.key, run.c.request)).all())
+    gone = [claim.key for claim in claims if claim.key not in requests]
     if gone:
         raise LeaseLost(f"run {gone[0]} was taken over or ended by another process; this one stops.")
-    return {key: what for key, what in asked.items() if what is not None}
+    return {key: what for key, what in requests.items() if what is not None}
 
 
 def _is_held(claims: Claims) -> ColumnElement[bool]:
@@ -305,12 +305,12 @@ def _is_held(claims: Claims) -> ColumnElement[bool]:
     return or_(false(), *attempts) & same & (run.c.status == "running")
 
 
-def _leave(connection: Connection, claims: Claims, asked: Mapping[str, str], **values: Any) -> None:
-    """Leave runs with `values`, or as a person `asked` of them by key: paused, or ended as cancelled."""
+def _leave(connection: Connection, claims: Claims, requests: Mapping[str, str], **values: Any) -> None:
+    """Leave runs with `values`, or as a person `requests` of them by key: paused, or ended as cancelled."""
     _extend(connection, claims, **FREE, **values)
-    paused = [key for key, what in asked.items() if what == "pause"]
+    paused = [key for key, what in requests.items() if what == "pause"]
     connection.execute(update(run).where(run.c.key.in_(paused)).values(status="paused"))
-    for key in [key for key, what in asked.items() if what == "stop"]:
+    for key in [key for key, what in requests.items() if what == "stop"]:
         connection.execute(update(run).where(run.c.key == key).values(**end_cancelled(connection, key)))
 
 

@@ -118,11 +118,11 @@ class Launch:
 
     def _watch(self) -> None:
         """Show how far it is, now and then."""
-        asked = time.monotonic()
-        if asked > self._next:
+        began = time.monotonic()
+        if began > self._next:
             self._reporter.show(self._format_progress())
             shown = time.monotonic()
-            self._next = shown + max(_SHOW_SECONDS, (shown - asked) / _SHOW_SHARE)
+            self._next = shown + max(_SHOW_SECONDS, (shown - began) / _SHOW_SHARE)
 
     def _format_progress(self) -> str:
         counts, made = self._sweeps.progress(self.plan.keys)

@@ -288,13 +288,13 @@ def write_sweep(configs: Sequence[ConfigJson]) -> str | None:
     if len(configs) < 2 or any(config["data"].get("file") for config in configs):
         return None
     try:
-        asked = [build_config(config) for config in configs]
-        text = write_toml(_arrange(_flatten_configs(asked)))
+        built = [build_config(config) for config in configs]
+        text = write_toml(_arrange(_flatten_configs(built)))
         cells = expand(build_sweep(read_toml(text)))
     except BadInput:
         return None
     found = sorted(cell.config.key if cell.config else "" for cell in cells)
-    return text if found == sorted(config.key for config in asked) else None
+    return text if found == sorted(config.key for config in built) else None
 
 
 def _flatten_configs(configs: Sequence[RunConfig]) -> list[dict[tuple[str, str], Any]]:

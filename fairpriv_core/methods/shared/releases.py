@@ -122,12 +122,12 @@ class Private(ABC):
 
         Those that are made most often come first, those that are never made are left out.
         """
-        told: dict[str, float] = {}
+        sensitivities: dict[str, float] = {}
         made = [release for release in self.releases(n_train, groups) if release.made]
         for each in sorted(made, key=lambda each: _OFTEN.index(each.often)):
-            told |= {} if each.sensitivity is None else {each.name: each.sensitivity}
-            told |= each.beside
-        return told
+            sensitivities |= {} if each.sensitivity is None else {each.name: each.sensitivity}
+            sensitivities |= each.beside
+        return sensitivities
 
     def published_event(self, n_train: int) -> Events:
         """Return what the accounting counts that noise is set by where no epsilon is proved."""

@@ -98,8 +98,8 @@ def _offer(store: RunStore, row: RunRow, *, again: bool) -> None:
         clicked = st.button(label, key="do_audit", type="primary", icon=":material/policy:", disabled=idle)
     if clicked:
         attempt(lambda: store.previews.ask(_request(row, runs)))
-    asked = [runs, *(effort for effort in _EFFORTS if effort != runs)]
-    for key in (name_request(_request(row, effort)) for effort in asked):
+    efforts = [runs, *(effort for effort in _EFFORTS if effort != runs)]
+    for key in (name_request(_request(row, effort)) for effort in efforts):
         if _look(store, key).waits:
             poll(_wait, store, key, every=_POLL_SECONDS)
             return

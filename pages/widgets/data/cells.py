@@ -42,8 +42,8 @@ def _read() -> dict[str, dict[str, Any]]:
 
 
 def _write(said: Mapping[str, Mapping[str, Any]]) -> None:
-    told = {name: each for name, each in said.items() if any(value != {} for value in each.values())}
-    choose(_STATE, json.dumps(told, ensure_ascii=False) if told else "")
+    changes = {name: each for name, each in said.items() if any(value != {} for value in each.values())}
+    choose(_STATE, json.dumps(changes, ensure_ascii=False) if changes else "")
 
 
 def offer_merges(report: FileReport, compared: Collection[str]) -> None:

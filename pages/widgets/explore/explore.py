@@ -132,8 +132,8 @@ def _choose_move(store: RunStore) -> Move | None:
         if reuse is None and kind.info.threat_model is not None:
             budget = {"epsilon": choose_epsilon()}
         chosen, _ = choose_sliders(kind, notion, lines=False)
-        asked = raw | budget | {"method": {"name": name, **chosen, **fit_batch(kind, dataset)}}
-    config = attempt(lambda: _build(asked, store))
+        settings = raw | budget | {"method": {"name": name, **chosen, **fit_batch(kind, dataset)}}
+    config = attempt(lambda: _build(settings, store))
     if config is None:
         return None
     found = expect(config.to_json())
@@ -209,16 +209,16 @@ def _show_price(store: RunStore, move: Move) -> bool:
 
 def _rest(config: RunConfig, *, automatic: bool) -> None:
     """Remember since when the sliders rest, and whether what they say is to be trained."""
-    asked = st.session_state.get(_ASKED) or {}
-    if asked.get("key") != config.key:
+    request = st.session_state.get(_ASKED) or {}
+    if request.get("key") != config.key:
         st.session_state[_ASKED] = {"key": config.key, "since": time.monotonic(), "wanted": automatic, "run": None}
     elif automatic:
-        asked["wanted"] = True
+        request["wanted"] = True
 
 
 def _is_asked(config: RunConfig) -> bool:
-    asked = st.session_state.get(_ASKED) or {}
-    return bool(asked.get("key") == config.key and asked.get("wanted"))
+    request = st.session_state.get(_ASKED) or {}
+    return bool(request.get("key") == config.key and request.get("wanted"))
 
 
 def _ask(store: RunStore, config: RunConfig) -> None:
@@ -233,16 +233,16 @@ def _ask(store: RunStore, config: RunConfig) -> None:
 
 def _follow(store: RunStore, move: Move) -> None:
     """Draw the point; ask for a new one once the sliders have rested, and draw the page anew when it is there."""
-    asked = st.session_state.get(_ASKED) or {}
+    request = st.session_state.get(_ASKED) or {}
     row = attempt(lambda: store.find(move.config.key))
     known = row is not None and row.status in ("finished", "failed")
-    if asked.get("drawn"):  # what stands beside the chart follows, once the point itself has moved
-        st.session_state[_ASKED] = {**asked, "wanted": False, "run": None, "drawn": False}
+    if request.get("drawn"):  # what stands beside the chart follows, once the point itself has moved
+        st.session_state[_ASKED] = {**request, "wanted": False, "run": None, "drawn": False}
         st.rerun()
     waits = _is_asked(move.config) and not known
-    if waits and asked["run"] is None and time.monotonic() - asked["since"] >= _REST_SECONDS:
+    if waits and request["run"] is None and time.monotonic() - request["since"] >= _REST_SECONDS:
         _ask(store, move.config)
-    asked["drawn"] = row is not None and row.ended and row.key == asked.get("run")
+    request["drawn"] = row is not None and row.ended and row.key == request.get("run")
     _draw(store, move, row if known else None, waiting=waits)
 
 
@@ -294,18 +294,21 @@ def _find_trail(store: RunStore, move: Move, row: RunRow | None) -> list[Explore
     expected = None if finished else move.expected
     shown = row.key if row is not None and finished else "" if expected else st.session_state.get(_SHOWN, "")
     st.session_state[_SHOWN] = shown
-    asked = config.to_json()
-    told = without_folders(asked)
+    config_json = config.to_json()
+    without = without_folders(config_json)
     same = [
         each
         for each in attempt(lambda: store.explored(4 * _TRAIL)) or []
-        if each.status == "finished" and _is_alike(each.config, asked)
+        if each.status == "finished" and _is_alike(each.config, config_json)
     ]
     keys = [each.key for each in reversed(same[:_TRAIL]) if each.key != shown]
     keys += [shown] if shown else []
     charged = store.stamp()[2]  # a choice by raw numbers takes an epsilon back
     found = [attempt(partial(_read, str(store.database.url), key, charged, store)) for key in keys]
-    trail = [*_pass(expected, asked), *(each for each in found if each is not None and _is_alike(each.config, told))]
+    trail = [
+        *_pass(expected, config_json),
+        *(each for each in found if each is not None and _is_alike(each.config, without)),
+    ]
     trail += [expected] if expected is not None else []
     return [each for each in trail if trail[-1].is_raw or not each.is_raw]  # no raw gap beside released ones
 
@@ -346,9 +349,9 @@ def _offer_ways(store: RunStore, move: Move, row: RunRow | None) -> None:
         _offer_keeping(store, row if finished else None)
         if st.button("Open in Train", key="explore_to_train", icon=":material/tune:"):
             go_to("train")
-    told = st.session_state.pop(_KEPT, "")
-    if told:
-        st.info(plain(told), icon=":material/bookmark_added:")
+    sentence = st.session_state.pop(_KEPT, "")
+    if sentence:
+        st.info(plain(sentence), icon=":material/bookmark_added:")
 
 
 def _offer_keeping(store: RunStore, row: RunRow | None) -> None:

@@ -88,9 +88,9 @@ def name_row(row: TableRow, varied: Mapping[str, Any] | None = None) -> str:
     budget = {REPLAYED: ", replayed noise", UNPROVED: ", no ε proved"}.get(row.variant or "", budget)
     seeds = f"{len(row.seeds)} seeds" if len(row.seeds) > 1 else "1 seed"
     settings = f", {name_settings(row.method, varied)}" if varied else ""
-    asked = f"{name_data_of(row)} · {name_notion(row.notion)}"
+    question = f"{name_data_of(row)} · {name_notion(row.notion)}"
     called = f"{row.name} · " if row.name else ""
-    return f"{called}{method_style(row.method).title}{budget}{settings} · {asked} · {seeds}"
+    return f"{called}{method_style(row.method).title}{budget}{settings} · {question} · {seeds}"
 
 
 def name_rows(rows: Sequence[TableRow]) -> dict[str, str]:
@@ -105,8 +105,8 @@ def name_rows(rows: Sequence[TableRow]) -> dict[str, str]:
 
 def name_short(row: TableRow, varied: Mapping[str, Any]) -> str:
     """Return a row as a legend names it."""
-    told = name_settings(row.method, varied)
-    settings = f", {textwrap.shorten(told, _LONGEST, placeholder=' …')}" if varied else ""
+    words = name_settings(row.method, varied)
+    settings = f", {textwrap.shorten(words, _LONGEST, placeholder=' …')}" if varied else ""
     return f"{method_style(row.method).title}{name_budget(row.epsilon, row.variant)}{settings}"
 
 
