@@ -396,13 +396,13 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Where rows are protected nothing of theirs may go into the model for free, and a module of one's own may know
         its rows' scale: columns on another scale are among `doubts`.
         """
-        found, self.scaling_ = find_scaling(rows), None
-        if found is not None and config.method.info.threat_model != "record" and self._network is None:
-            self.scaling_ = found
-        elif found is not None:
+        scaling, self.scaling_ = find_scaling(rows), None
+        if scaling is not None and config.method.info.threat_model != "record" and self._network is None:
+            self.scaling_ = scaling
+        elif scaling is not None:
             names = self._name_features(rows.shape[1])
-            few = ", ".join(f"'{names[column]}'" for column in found.columns[:_NAMED])
-            more = f" and {len(found.columns) - _NAMED} more" if len(found.columns) > _NAMED else ""
+            few = ", ".join(f"'{names[column]}'" for column in scaling.columns[:_NAMED])
+            more = f" and {len(scaling.columns) - _NAMED} more" if len(scaling.columns) > _NAMED else ""
             why = (
                 "the module takes rows as they are"
                 if self._network is not None
@@ -555,8 +555,8 @@ def _read_weights(given: Any, rows: np.ndarray, info: MethodInfo) -> np.ndarray:
 
 def _weigh(train: Dataset, weight: np.ndarray) -> Dataset:
     """Return the rows with their weights, and what epsilon takes as given of these."""
-    said = {name: (*sentences, _WEIGHTS[name]) for name, sentences in train.assumptions.items()}
-    return replace(train, weight=weight, assumptions=said)
+    assumptions = {name: (*sentences, _WEIGHTS[name]) for name, sentences in train.assumptions.items()}
+    return replace(train, weight=weight, assumptions=assumptions)
 
 
 def _refuse_two(settings: Mapping[str, Any]) -> None:

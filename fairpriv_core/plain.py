@@ -29,15 +29,15 @@ def read_json(text: str, *, what: str = "the config") -> dict[str, Any]:
 
 def _read(form: str, loads: Callable[[str], Any], text: str, what: str) -> dict[str, Any]:
     try:
-        found = loads(text)
+        document = loads(text)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         raise BadInput(f"{what} is not valid {form}: {error}.", field="config") from error
     except ValueError as error:
         raise BadInput(f"{what} cannot be read: it has a number with too many digits.", field="config") from error
     except RecursionError as error:
         raise BadInput(f"{what} cannot be read: it has too many brackets within each other.", field="config") from error
-    check_plain(found)
-    return dict(found)
+    check_plain(document)
+    return dict(document)
 
 
 def check_plain(value: Any, where: str = "the config") -> None:

@@ -129,8 +129,11 @@ def check_settings(method: Method) -> None:
         try:
             dataclasses.replace(changed, learning_rate=bad)
         except BadInput as error:
-            said = str(error)
-            ask("learning_rate must be" in said and f"got {bad}" in said, f"of learning_rate {bad} it says: {said}")
+            sentence = str(error)
+            ask(
+                "learning_rate must be" in sentence and f"got {bad}" in sentence,
+                f"of learning_rate {bad} it says: {sentence}",
+            )
         else:
             ask(False, f"learning_rate = {bad} is taken, and must be refused by BadInput.")
 
@@ -288,9 +291,9 @@ def check_groups(examples: Sequence[Method]) -> None:
     for method in examples:
         (one,), (another,) = (train(method, [each], [RecordingMechanism(3)]) for each in (data, other))
         matter.append(_list_results(one) != _list_results(another))
-    said = examples[0].info.uses_groups
+    uses_groups = examples[0].info.uses_groups
     does = "change" if any(matter) else "do not change"
-    ask(any(matter) == said, f"info.uses_groups is {said}, and other groups {does} what is trained.")
+    ask(any(matter) == uses_groups, f"info.uses_groups is {uses_groups}, and other groups {does} what is trained.")
 
 
 def check_style(info: MethodInfo, others: Sequence[MethodInfo]) -> None:
@@ -362,8 +365,8 @@ def check_noise(train: Train, data: Dataset, *, runs: int, seed: int) -> Noise |
     """The noise in what is released is as large as what is counted; return it, None where none is added."""
     noise = measure_noise(record_runs(train, data, runs=runs, seed=seed))
     if noise is not None:
-        said = f"the noise is {noise.deviation:.3f} times what is counted ({noise.low:.3f} to {noise.high:.3f})."
-        ask(noise.low <= 1.0 <= noise.high, said)
+        sentence = f"the noise is {noise.deviation:.3f} times what is counted ({noise.low:.3f} to {noise.high:.3f})."
+        ask(noise.low <= 1.0 <= noise.high, sentence)
     return noise
 
 

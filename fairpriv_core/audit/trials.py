@@ -180,7 +180,7 @@ def list_examples(kind: type[Method]) -> tuple[Method, ...]:
 
     What is empty stays so, but for a batch size: that which fits so few rows is a single row.
     """
-    found: dict[Any, None] = {}
+    examples: dict[Any, None] = {}
     for variant in kind.info.variants or (None,):
         for layers in ({}, _DEEP):
             settings: dict[str, Any] = {**_SHORT, **layers, **({} if variant is None else {"variant": variant})}
@@ -193,8 +193,8 @@ def list_examples(kind: type[Method]) -> tuple[Method, ...]:
                 if name in parameters(kind) and (name == "batch_size" or getattr(blank, name) is not None)
             }
             short = dataclasses.replace(blank, **known)
-            found[short.calibrated(epsilon=EPSILON, delta=DELTA, n_train=ROWS)] = None
-    return tuple(found)
+            examples[short.calibrated(epsilon=EPSILON, delta=DELTA, n_train=ROWS)] = None
+    return tuple(examples)
 
 
 def list_trials(name: str, examples: Sequence[Any]) -> Iterator[Trial]:

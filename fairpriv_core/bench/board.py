@@ -163,7 +163,7 @@ def build_boards(
 
 def _stand(lines: pd.DataFrame, suite: Suite) -> list[Standing]:
     """Return what each entry came to on each task."""
-    found = []
+    standings = []
     for (name, author), own in lines.groupby(["method", "author"], sort=False):
         first = own.iloc[0]
         shown = at_least_text(first.audit_bound) if not math.isnan(first.audit_bound) else ""
@@ -178,8 +178,8 @@ def _stand(lines: pd.DataFrame, suite: Suite) -> list[Standing]:
             audit=f"{shown} of {epsilon_text(first.audit_epsilon)}, {first.audit_date}" if shown else "none stored",
             seconds=float(own.seconds.mean()),
         )
-        found.append(standing)
-    return found
+        standings.append(standing)
+    return standings
 
 
 def _fold(lines: pd.DataFrame, suite: Suite) -> Cell:

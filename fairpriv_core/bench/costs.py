@@ -80,7 +80,7 @@ def _list_costs(lines: pd.DataFrame, threat_model: str, suite: Suite) -> Iterato
 
 def _choose(lines: pd.DataFrame, most: float) -> dict[int, tuple[float, float]]:
     """Return for each seed accuracy and gap of the entry that the other seeds choose."""
-    found = {}
+    best = {}
     for seed in lines.seed.unique():
         others = lines[lines.seed != seed] if lines.seed.nunique() > 1 else lines
         by_name = others.groupby("method")
@@ -90,8 +90,8 @@ def _choose(lines: pd.DataFrame, most: float) -> dict[int, tuple[float, float]]:
             name = str(means.idxmax())
             chosen = lines[(lines.seed == seed) & (lines.method == name)]
             if len(chosen) and chosen.accuracy.notna().all():
-                found[int(seed)] = float(chosen.accuracy.iloc[0]), float(chosen.gap.iloc[0])
-    return found
+                best[int(seed)] = float(chosen.accuracy.iloc[0]), float(chosen.gap.iloc[0])
+    return best
 
 
 def fold_costs(costs: list[Cost]) -> list[Cost]:
@@ -130,20 +130,20 @@ def format_paper_costs(lines: pd.DataFrame, suite: Suite | None = None) -> list[
 
 
 def _format_paper(name: str, boards: list[Board]) -> str:
-    found = [(board, each) for board in boards for each in board.ranked if each.name == name]
-    if not found:
+    places = [(board, each) for board in boards for each in board.ranked if each.name == name]
+    if not places:
         return ""
-    board, first = found[0]
-    cells = [each.cells[task.name] for own, each in found for task in own.tasks]
+    board, first = places[0]
+    cells = [each.cells[task.name] for own, each in places for task in own.tasks]
     heights = mean_interval([cell.height.mean for cell in cells if cell.reached])
-    ahead = len(found) - sum(
-        not any(own.differ(other, each) and _is_ahead(other, each) for other in own.ranked) for own, each in found
+    ahead = len(places) - sum(
+        not any(own.differ(other, each) and _is_ahead(other, each) for other in own.ranked) for own, each in places
     )
     over = "no mixing line" if heights.mean is None else f"{spread(heights)} points above the mixing line"
     reached = sum(cell.reached for cell in cells)
     return (
         f"{first.title} ({board.threat_model}) reached the gap in {reached} of {count_text(len(cells), 'cell')}, with "
-        f"{over} there; another entry was surely ahead on {ahead} of {count_text(len(found), 'board')}."
+        f"{over} there; another entry was surely ahead on {ahead} of {count_text(len(places), 'board')}."
     )
 
 

@@ -28,12 +28,12 @@ def check_plugin_command(name: str, runs: int, as_json: bool) -> None:
     """
     plugin = find_plugin(name)
     say(f"{plugin.title}, {plugin.reference}")
-    found = check_plugin(plugin, runs=runs, report=_print_finding)
-    failed = [each for each in found if not each.passed]
-    summary = f"{count_text(len(found), 'part')} tried, {len(failed)} failed."
+    findings = check_plugin(plugin, runs=runs, report=_print_finding)
+    failed = [each for each in findings if not each.passed]
+    summary = f"{count_text(len(findings), 'part')} tried, {len(failed)} failed."
     text = f"{summary} {NOT_CHECKED}" if plugin.group == METHODS else summary
     plain = {"name": plugin.name, "kind": plugin.kind, "package": plugin.package, "reference": plugin.reference}
-    parts = [asdict(each) for each in found]
+    parts = [asdict(each) for each in findings]
     print_answer(Answer({**plain, "passed": not failed, "parts": parts, "says": text}, text), as_json)
     if failed:
         raise Failed

@@ -186,8 +186,8 @@ def _state_answers(answers: Column, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_named(data: Any) -> Any:
     """Return what a config's file says of the data; a schema that it names by its file is read, as `--schema` is."""
-    said = data.get("schema") if isinstance(data, Mapping) else None
-    is_named = isinstance(said, str) and not said.lstrip().startswith("{")
+    schema = data.get("schema") if isinstance(data, Mapping) else None
+    is_named = isinstance(schema, str) and not schema.lstrip().startswith("{")
     return _read_schema(data, None) if is_named else data
 
 

@@ -145,8 +145,8 @@ def read_folder(folder: Path, target: Target, *, skip: bool) -> Faces:
     listed = list(known)
     pixels, selected, lost = decode_images(listed, lambda at: read_image_file(folder / listed[at]), target, skip=skip)
     age, gender, race = np.array([known[listed[at]] for at in selected]).T
-    said = tuple(note for note in (*notes, lost) if note)
-    return Faces(pixels, age, gender, race, "", said)
+    remarks = tuple(note for note in (*notes, lost) if note)
+    return Faces(pixels, age, gender, race, "", remarks)
 
 
 def _need(folder: Path | None) -> Path:
@@ -161,8 +161,8 @@ def _need(folder: Path | None) -> Path:
 
 def _read_name(name: str) -> tuple[int, int, int] | None:
     """Return (age, gender, race) as a file's name gives them; None where it gives none, or others than there are."""
-    found = _NAME.fullmatch(name)
-    age, gender, race = (int(part) for part in found.groups()) if found else (-1, -1, -1)
+    match = _NAME.fullmatch(name)
+    age, gender, race = (int(part) for part in match.groups()) if match else (-1, -1, -1)
     return (age, gender, race) if 0 <= age <= _OLDEST and 0 <= gender <= 1 and 0 <= race <= 4 else None
 
 

@@ -145,9 +145,9 @@ def state_columns(table: Table, schema: TableSchema | None, *, without: Collecti
 
 def keep_sign(column: Column, reading: Reading) -> Column:
     """Return a column with the sign before its decimals, where it is found to be another than its file's."""
-    found = reading.amounts.get(column.name)
-    other = found is not None and found.decimal != reading.form.decimal and not column.decimal
-    return replace(column, decimal=found.decimal) if found is not None and other else column
+    amounts = reading.amounts.get(column.name)
+    other = amounts is not None and amounts.decimal != reading.form.decimal and not column.decimal
+    return replace(column, decimal=amounts.decimal) if amounts is not None and other else column
 
 
 def settle_type(column: Column, table: Table) -> Column:
@@ -193,13 +193,15 @@ def _list_compared(one: Attribute, column: Cells, said: Column | None, learned: 
 
 def _suggest(compared: Mapping[str, Column]) -> tuple[str, ...]:
     """Return which values of label and sensitive columns are likely one, or none, for the owner to decide."""
-    said = []
+    sentences = []
     for name, column in compared.items():
         values = () if column.is_quantity else column.categories
         pairs, lacking = suggest_merges(values).items(), suggest_missing(values)
-        said += [f"column '{name}': '{text}' may be '{value}'; --map makes them one value." for text, value in pairs]
-        said += [f"column '{name}': '{word}' may stand for no value; --missing makes it so." for word in lacking]
-    return tuple(said)
+        sentences += [
+            f"column '{name}': '{text}' may be '{value}'; --map makes them one value." for text, value in pairs
+        ]
+        sentences += [f"column '{name}': '{word}' may stand for no value; --missing makes it so." for word in lacking]
+    return tuple(sentences)
 
 
 def _number_people(person: str, table: Table, answers: Column | None) -> np.ndarray:
@@ -233,7 +235,7 @@ def _warn(reading: Reading, said: Mapping[str, Column]) -> tuple[str, ...]:
 def _list_left_out(said: Mapping[str, Column], schema: TableSchema | None, table: Table) -> dict[str, str]:
     """Return the columns that are no feature, label or sensitive attribute, each with its reason."""
     named = {} if schema is None else {column.name: column for column in schema.columns}
-    found = {name: column.reason for name, column in said.items() if column.role != "feature" and name not in named}
+    reasons = {name: column.reason for name, column in said.items() if column.role != "feature" and name not in named}
     by_schema = {name for name, column in named.items() if column.role == "left out"}
     by_schema |= set() if is_guessed(schema) else set(table).difference(named)
-    return {**found, **{name: f"column '{name}' is left out by the schema." for name in table if name in by_schema}}
+    return {**reasons, **{name: f"column '{name}' is left out by the schema." for name in table if name in by_schema}}

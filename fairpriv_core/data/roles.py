@@ -200,8 +200,8 @@ def _assign(table: Table, grouping: Grouping, column: Column | None) -> np.ndarr
     values = table[grouping.column]
     if grouping.edges:
         numbers = to_numbers(values)
-        found = np.searchsorted(_round_edges(grouping.edges, values), numbers, side="right").astype(np.int64)
-        return np.where(np.isfinite(numbers), found, -1)
+        places = np.searchsorted(_round_edges(grouping.edges, values), numbers, side="right").astype(np.int64)
+        return np.where(np.isfinite(numbers), places, -1)
     assert column is not None
     listed = match_values(values, column.categories, dict(column.recode))
     position = {canonical(value): number for number, value in enumerate(grouping.values)}

@@ -225,13 +225,13 @@ def forget_values(column: Column) -> Column:
 
 def _state_source(schema: TableSchema) -> dict[str, Any]:
     """Return what is said of the whole table: where values come from, how they are paid for, how it is written."""
-    said: dict[str, Any] = {"values_from": schema.values_from}
-    said |= {"others": schema.others} if schema.others != OTHERS[0] else {}
-    said |= {"file": schema.file.to_json()} if schema.file else {}
+    document: dict[str, Any] = {"values_from": schema.values_from}
+    document |= {"others": schema.others} if schema.others != OTHERS[0] else {}
+    document |= {"file": schema.file.to_json()} if schema.file else {}
     if schema.paid is None:
-        return said
+        return document
     paid = {"share": schema.paid.share} if schema.paid.share is not None else _drop_empty({**vars(schema.paid)})
-    return {**said, "paid": paid}
+    return {**document, "paid": paid}
 
 
 def state_file(schema: TableSchema, stated: Stated) -> TableSchema:
@@ -244,12 +244,12 @@ def state_cells(schema: TableSchema, cells: Sequence[Column]) -> TableSchema:
 
     BadInput for a column that it leaves out.
     """
-    said = {column.name: column for column in cells}
-    unknown = [name for name in said if name not in {column.name for column in schema.columns}]
+    by_name = {column.name: column for column in cells}
+    unknown = [name for name in by_name if name not in {column.name for column in schema.columns}]
     if unknown and schema.others != "guessed":
         raise BadInput(f"the schema leaves out '{unknown[0]}', so nothing can be said of its cells.", field="schema")
-    columns = [_over(column, said[column.name]) if column.name in said else column for column in schema.columns]
-    return replace(schema, columns=(*columns, *(said[name] for name in unknown)))
+    columns = [_over(column, by_name[column.name]) if column.name in by_name else column for column in schema.columns]
+    return replace(schema, columns=(*columns, *(by_name[name] for name in unknown)))
 
 
 def _over(column: Column, said: Column) -> Column:
@@ -263,8 +263,8 @@ UNSAID = TableSchema((), others="guessed")
 
 def take_statement(schema: TableSchema) -> TableSchema:
     """Return of a schema what is stated of the file's form and cells, whatever columns are for and hold."""
-    said = (Column(one.name, type=SEEMING).spelled_as(one) for one in schema.columns)
-    return replace(UNSAID, columns=tuple(one for one in said if one.says_cells), file=schema.file)
+    columns = (Column(one.name, type=SEEMING).spelled_as(one) for one in schema.columns)
+    return replace(UNSAID, columns=tuple(one for one in columns if one.says_cells), file=schema.file)
 
 
 def write_statement(said: TableSchema) -> str | None:
@@ -474,12 +474,12 @@ def _read_spellings(name: str, value: Any) -> tuple[tuple[str, tuple[str, ...]],
     """Return further texts of values; BadInput where a text is said to be two of them."""
     if not isinstance(value, Mapping):
         raise _refuse(name, "spellings", 'a table of values, such as { female = ["F", "w"] }', value)
-    found = tuple((str(each), _read_categories(name, "spellings", texts)) for each, texts in value.items())
-    texts = [canonical(text) for _, listed in found for text in listed]
+    spellings = tuple((str(each), _read_categories(name, "spellings", texts)) for each, texts in value.items())
+    texts = [canonical(text) for _, listed in spellings for text in listed]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
         raise _refuse(name, "spellings", "texts of one value each", twice)
-    return found
+    return spellings
 
 
 def _read_words(name: str, value: Any) -> tuple[str, ...] | None:

@@ -96,8 +96,8 @@ def write_bench_page(lines: pd.DataFrame) -> str:
             title = f"{notions()[notion].title}, ε = {short_epsilon_text(epsilon)}"
             parts += [f"<h2>{html.escape(title)}</h2>", *(_write_board(board) for board in boards)]
     parts += _write_costs(lines)
-    said = "".join(f"<li>{html.escape(cost)}</li>" for cost in format_paper_costs(lines))
-    parts.append(f"<h2>The four papers' methods</h2>\n<ul>{said}</ul>")
+    items = "".join(f"<li>{html.escape(cost)}</li>" for cost in format_paper_costs(lines))
+    parts.append(f"<h2>The four papers' methods</h2>\n<ul>{items}</ul>")
     return write_document("Leaderboard", "\n".join(parts), theme="light", style=".wide { overflow-x: auto; }\n")
 
 
@@ -135,5 +135,5 @@ def _draw(figure: FigureData) -> str:
 
 def list_curves(lines: pd.DataFrame, board: Board) -> Sequence[Board]:
     """Return a board's question at every budget that has entries."""
-    found = [each for epsilon in read_suite().epsilons for each in build_boards(lines, board.notion, epsilon)]
-    return [each for each in found if each.name == board.name]
+    boards = [each for epsilon in read_suite().epsilons for each in build_boards(lines, board.notion, epsilon)]
+    return [each for each in boards if each.name == board.name]

@@ -169,10 +169,10 @@ def mark_runs(
 
 
 def _once(named: Iterable[tuple[str, Chosen[Kind]]]) -> dict[str, Chosen[Kind]]:
-    found: dict[str, Chosen[Kind]] = {}
+    first_of: dict[str, Chosen[Kind]] = {}
     for name, each in named:
-        found.setdefault(name, each)
-    return found
+        first_of.setdefault(name, each)
+    return first_of
 
 
 def _name_data(each: Chosen[Kind]) -> str:
@@ -335,12 +335,12 @@ def _format_sameness(chosen: Sequence[Chosen[Kind]]) -> str:
 
 
 def _build_certificates(each: Chosen[Kind]) -> list[Part]:
-    found: Sequence[tuple[str, str]] = each.first.certificates
-    if not found:
+    certificates: Sequence[tuple[str, str]] = each.first.certificates
+    if not certificates:
         return []
-    if len(found) == 1:  # why there is none
-        return [Text(found[0][1])]
-    return [_build_seed_table(each, found, head=("certified", "what holds"))]
+    if len(certificates) == 1:  # why there is none
+        return [Text(certificates[0][1])]
+    return [_build_seed_table(each, certificates, head=("certified", "what holds"))]
 
 
 def _build_seed_table(each: Chosen[Kind], found: Sequence[tuple[str, str]], *, head: tuple[str, str]) -> Table:
@@ -368,16 +368,16 @@ def _build_audit(each: Chosen[Kind]) -> list[Part]:
 
 
 def _format_audit(code: CodeAudit, made: str) -> str:
-    found, first = code["distinguishing"], at_own_delta(code["distinguishing"])
+    attack, first = code["distinguishing"], at_own_delta(code["distinguishing"])
     lines = [
         f"Audit of {made}: attacks on this method with its noise, on {code['rows']:,} made-up rows, show "
         f"at least ε = {at_least_text(best_lower_bound(code))}"
     ]
     proved = first["epsilon"]
     lines.append("; nothing is proved." if proved is None else f"; proved is at most {epsilon_text(proved)}.")
-    for refuted, claim in ((found["refuted"], "what is proved"), (found["refuted_published"], "the paper's formula")):
+    for refuted, claim in ((attack["refuted"], "what is proved"), (attack["refuted_published"], "the paper's formula")):
         if refuted:
-            lines.append(f" Refuted: the attacks exceed {claim}, with {100 * found['confidence']:g} % confidence.")
+            lines.append(f" Refuted: the attacks exceed {claim}, with {100 * attack['confidence']:g} % confidence.")
     return "".join(lines) + " A small lower bound means that these attacks found little."
 
 

@@ -105,8 +105,10 @@ class Document:
     @property
     def figures(self) -> tuple[FigureData, ...]:
         """Every figure once, in order."""
-        found = {part.name: part for section in self.sections for part in section.parts if isinstance(part, FigureData)}
-        return tuple(found.values())
+        by_name = {
+            part.name: part for section in self.sections for part in section.parts if isinstance(part, FigureData)
+        }
+        return tuple(by_name.values())
 
 
 def show_cell(cell: Cell) -> str:

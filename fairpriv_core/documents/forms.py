@@ -117,8 +117,8 @@ def print_pdf(page: str) -> bytes:
 
 
 def _read_title(page: str) -> str:
-    found = re.search("<title>(.*?)</title>", page, re.S)
-    return "" if found is None else html.unescape(found[1])
+    match = re.search("<title>(.*?)</title>", page, re.S)
+    return "" if match is None else html.unescape(match[1])
 
 
 def _command(browser: str, source: Path, target: Path) -> list[str]:

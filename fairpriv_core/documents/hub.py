@@ -40,11 +40,11 @@ def list_metrics(chosen: Chosen[Kind]) -> dict[str, tuple[float, str]]:
 
     Of runs that were cut down for policy they are public or paid for.
     """
-    found, notion = chosen.measure(), chosen.first.notion
+    measures, notion = chosen.measure(), chosen.first.notion
     gap = notion.title.lower()
-    known = {"accuracy": ("accuracy", found.accuracy.mean), notion.metric: (f"gap, {gap}", found.gap.mean)}
+    known = {"accuracy": ("accuracy", measures.accuracy.mean), notion.metric: (f"gap, {gap}", measures.gap.mean)}
     return {
-        name: (value, f"{title}, {_KINDS[found.kind if found.kind == 'raw' else _find_kind(chosen, name)]}")
+        name: (value, f"{title}, {_KINDS[measures.kind if measures.kind == 'raw' else _find_kind(chosen, name)]}")
         for name, (title, value) in known.items()
         if value is not None
     }

@@ -63,8 +63,8 @@ def write_notebook(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
     numbered = [{**cell, "id": f"cell-{index}"} for index, cell in enumerate(cells)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
-    found = {"cells": numbered, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    notebook = {"cells": numbered, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
 def _list_numbers(run: RunFacts[Kind], audience: Audience) -> dict[str, Any]:

@@ -134,9 +134,9 @@ def _find_references(records: Sequence[RunRecord], plain: Sequence[RunRecord | N
     needed.
     """
     rows = {name_rows(record.config) for record in records if record.config["method"]["name"] == REFERENCE_METHOD}
-    found: dict[tuple[str, str], RunRecord] = {}
+    references: dict[tuple[str, str], RunRecord] = {}
     for record, other in zip(records, plain, strict=True):
         alike = other is not None and other.config["data"] == record.config["data"]
         if other is not None and alike and name_rows(record.config) not in rows:
-            found.setdefault((record.config["notion"], other.key), other)
-    return [(notion, other) for (notion, _), other in found.items()]
+            references.setdefault((record.config["notion"], other.key), other)
+    return [(notion, other) for (notion, _), other in references.items()]

@@ -195,7 +195,7 @@ def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen[Kind]], *
         point = point if low is None or high is None else replace(point, low=(low,), high=(min(high, 100.0),))
         point = point if left is None else replace(point, x_low=(left,), x_high=(right,))
         series.append(replace(point, text=(each.mark,)))
-    said = "; ".join(f"{s.name}: accuracy {number_text(s.y[0])} % at {number_text(float(s.x[0]))}" for s in series)
+    sentence = "; ".join(f"{s.name}: accuracy {number_text(s.y[0])} % at {number_text(float(s.x[0]))}" for s in series)
     better = "" if x.log else "Up and to the left is better. "
     return FigureData(
         name="chosen_trade_off",
@@ -204,7 +204,7 @@ def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen[Kind]], *
         panels=(Panel(ACCURACY),),
         series=tuple(series),
         caption=f"{better}{_format_absent(points, chosen)}{_format_whiskers(points, paid=paid)}",
-        alt=f"Accuracy over {x.label}. {said}.",
+        alt=f"Accuracy over {x.label}. {sentence}.",
         references=_mark_constants(chosen),
         origin=_find_origin([each for each, _, _ in points], paid=paid),
     )
@@ -224,10 +224,10 @@ def _add_before(figure: FigureData, before: Measured | None, *, paid: bool) -> F
         point = replace(point, x_low=(100 * gap.low,), x_high=(100 * gap.high,))
     if whiskers and accuracy.low is not None and accuracy.high is not None:
         point = replace(point, low=(100 * accuracy.low,), high=(100 * accuracy.high,))
-    said = f" {name}: accuracy {number_text(point.y[0])} % at {number_text(float(point.x[0]))}."
+    sentence = f" {name}: accuracy {number_text(point.y[0])} % at {number_text(float(point.x[0]))}."
     worst = find_worst([figure.origin.kind, before.kind])
     origin = figure.origin if worst == figure.origin.kind else Origin(worst)
-    return replace(figure, series=(*figure.series, point), alt=f"{figure.alt}{said}", origin=origin)
+    return replace(figure, series=(*figure.series, point), alt=f"{figure.alt}{sentence}", origin=origin)
 
 
 def _mark_constants(chosen: Sequence[Chosen[Kind]]) -> tuple[Mark, ...]:

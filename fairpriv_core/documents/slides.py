@@ -151,8 +151,8 @@ def _draw_curve(slide: Any, curve: Curve) -> None:
     chart.value_axis.minimum_scale = max(0, int(lowest) - 1)
     for series, line in zip(chart.plots[0].series, curve.lines, strict=True):
         _style(series, line)
-    said = [line.sentence for line in curve.lines]
-    _write(slide, "\n".join(said), (_MIDDLE, _TOP + 3.9, _WIDTH - _MIDDLE - _MARGIN), 12, _THEME.text)
+    sentences = [line.sentence for line in curve.lines]
+    _write(slide, "\n".join(sentences), (_MIDDLE, _TOP + 3.9, _WIDTH - _MIDDLE - _MARGIN), 12, _THEME.text)
 
 
 def _style(series: Any, line: Line) -> None:

@@ -150,9 +150,9 @@ def build_story(chosen: Sequence[Chosen[Open]], beside: ReportData, chosen_numbe
         _build_costs(run, measured_run, others or [measured_run], before if others else None),
         _build_choice(run, about, measured_run, None if measured_run is before else before, beside.ledger),
     )
-    said = f"{headline.outcome} {headline.sentence}".strip()
+    sentence = f"{headline.outcome} {headline.sentence}".strip()
     return Story(
-        run.first.data.title.removeprefix("an own file, "), said, " ".join((headline.note, *beside.origins)), steps
+        run.first.data.title.removeprefix("an own file, "), sentence, " ".join((headline.note, *beside.origins)), steps
     )
 
 
@@ -196,11 +196,11 @@ def _build_gap(run: Chosen[Open], about: About, setting: Measured, before: Measu
         return Step("The gap", "", "", _format_missing(run), Lists((_TO_HAVE_ONE,)), tuple(notes))
     plain = shown.method == REFERENCE_METHOD
     without = "Without privacy and fairness" if plain else f"Without fairness ({shown.name})"
-    said = f"{without if known else 'With what we chose'}, {about.gap} is {spread(shown.among_large)} points."
+    sentence = f"{without if known else 'With what we chose'}, {about.gap} is {spread(shown.among_large)} points."
     if shown.gap.mean is None:
-        said += f" {_AMONG_LARGE}"
+        sentence += f" {_AMONG_LARGE}"
     title = ("The gap today" if plain else "The gap without fairness") if known else "The gap"
-    return Step(title, number(shown.among_large.mean), "points", said, _draw_gap(shown, about), tuple(notes))
+    return Step(title, number(shown.among_large.mean), "points", sentence, _draw_gap(shown, about), tuple(notes))
 
 
 def _draw_gap(shown: Measured, about: About) -> Bars:
@@ -261,19 +261,19 @@ def _build_costs(run: Chosen[Open], measured: Measured, settings: Sequence[Measu
         difference(each, before, "accuracy") for each in ([measured] if measured in settings else settings) if before
     ]
     known = [one for one in moved if one.mean is not None]
-    shown, unit, said = _format_cost(known, before) if known else _format_accuracy(measured)
-    said = (
-        f"With {measured.name}, {said[0].lower()}{said[1:]}"
-        if said and measured in settings and len(settings) > 1
-        else said
+    shown, unit, sentence = _format_cost(known, before) if known else _format_accuracy(measured)
+    sentence = (
+        f"With {measured.name}, {sentence[0].lower()}{sentence[1:]}"
+        if sentence and measured in settings and len(settings) > 1
+        else sentence
     )
     if any(setting.gap.mean is None for setting in settings):
         notes = (*notes, _AMONG_LARGE)
     if not lines:
-        return Step("What it costs", shown, unit, said or _format_missing(run), Lists((_TO_HAVE_ONE,)), notes)
+        return Step("What it costs", shown, unit, sentence or _format_missing(run), Lists((_TO_HAVE_ONE,)), notes)
     start = None if before is None else _draw(before, None)
     constant = None if start is not None or measured.constant is None else _OF * measured.constant
-    return Step("What it costs", shown, unit, said, Curve(start, lines, constant), notes)
+    return Step("What it costs", shown, unit, sentence, Curve(start, lines, constant), notes)
 
 
 def _format_cost(moved: Sequence[Mean], before: Measured | None) -> tuple[str, str, str]:
@@ -282,38 +282,40 @@ def _format_cost(moved: Sequence[Mean], before: Measured | None) -> tuple[str, s
     gained = min(means) > 0
     low, high = (min(means), max(means)) if gained else (-max(means), -min(means))
     shown = number(low) if number(low) == number(high) else f"{number(low)} to {number(high)}"
-    said = "Nothing is given up." if gained else "So much accuracy is given up to close the gap and to add noise."
+    sentence = "Nothing is given up." if gained else "So much accuracy is given up to close the gap and to add noise."
     if all(map(_may_be_none, moved)):
-        said += " No change is clear: each interval includes none."
+        sentence += " No change is clear: each interval includes none."
     without = "protection" if before is not None and before.method == REFERENCE_METHOD else "fairness"
-    return shown, f"{'more' if gained else 'fewer'} right answers in 100 than without {without}", said
+    return shown, f"{'more' if gained else 'fewer'} right answers in 100 than without {without}", sentence
 
 
 def _format_accuracy(setting: Measured) -> tuple[str, str, str]:
     """Return the accuracy, its unit, and what it is held against, where nothing without protection may be shown."""
     if setting.accuracy.mean is None:
         return "", "", ""
-    said = "What that costs is not known: no number without protection may be shown."
+    sentence = "What that costs is not known: no number without protection may be shown."
     if setting.method == REFERENCE_METHOD:
-        said = "Nothing is protected, so nothing is given up."
+        sentence = "Nothing is protected, so nothing is given up."
     if setting.constant is not None:
-        said += f" One answer for everybody is right in {number(setting.constant)}."
-    return number(setting.accuracy.mean), "right answers in 100", said
+        sentence += f" One answer for everybody is right in {number(setting.constant)}."
+    return number(setting.accuracy.mean), "right answers in 100", sentence
 
 
 def _draw(each: Measured, before: Measured | None) -> Line | None:
     gap, accuracy = each.among_large, each.accuracy
     if gap.mean is None or accuracy.mean is None:
         return None
-    said = f"{each.name}: gap {spread(gap)} points, accuracy {spread(accuracy)} %"
+    sentence = f"{each.name}: gap {spread(gap)} points, accuracy {spread(accuracy)} %"
     moved = None if before is None else difference(each, before, "accuracy")
     if moved is not None and _may_be_none(moved):
-        said += ", no clear loss of accuracy"
+        sentence += ", no clear loss of accuracy"
     ends = [
         tuple(100 * (one if one is not None else mean.mean or 0.0) for one in (mean.mean, mean.low, mean.high))
         for mean in (gap, accuracy)
     ]
-    return Line(each.name or "without privacy and fairness", each.method, _three(ends[0]), _three(ends[1]), f"{said}.")
+    return Line(
+        each.name or "without privacy and fairness", each.method, _three(ends[0]), _three(ends[1]), f"{sentence}."
+    )
 
 
 def _may_be_none(moved: Mean) -> bool:
@@ -348,8 +350,8 @@ def _build_choice(
     shown, unit = ("", "") if remains.mean is None else (number(remains.mean), "points of gap")
     if not shown and setting.accuracy.mean is not None:
         shown, unit = number(setting.accuracy.mean), "right answers in 100"
-    said = f"{headline.outcome} {headline.sentence}".strip()
-    return Step(f"What we chose: {setting.name}", shown, unit, said, Lists(lists), notes)
+    sentence = f"{headline.outcome} {headline.sentence}".strip()
+    return Step(f"What we chose: {setting.name}", shown, unit, sentence, Lists(lists), notes)
 
 
 def _list_uncovered(run: Chosen[Open]) -> tuple[str, ...]:

@@ -23,8 +23,8 @@ def find_headlines(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts
 
 def find_before(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts[Kind]]) -> Measured | None:
     """Return runs without privacy and fairness on the question of `chosen`, from beside them; None without."""
-    found = [reference for reference in references if reference.question == chosen[0].first.question]
-    return measure(found) if found else None
+    matching = [reference for reference in references if reference.question == chosen[0].first.question]
+    return measure(matching) if matching else None
 
 
 def build_summary(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, paid: bool) -> Section:

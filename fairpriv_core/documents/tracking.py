@@ -65,11 +65,11 @@ def list_numbers(chosen: Chosen[Kind]) -> dict[str, float]:
 def list_tags(chosen: Chosen[Kind]) -> dict[str, str]:
     """Return what must be said with the numbers: what ε protects, what it takes as given, how each was measured."""
     run = chosen.first
-    said = {
+    tags = {
         "privacy": run.epsilon.line,
         "protects": run.epsilon.protects,
         **{f"measured {name}": title for name, (_, title) in list_metrics(chosen).items()},
         **{f"assumption {place}": each for place, each in enumerate(run.assumptions, start=1)},
         **{f"missing {place}": each for place, each in enumerate(run.missing, start=1)},
     }
-    return {f"fairpriv.{name}": each for name, each in {"key": run.key, **said}.items()}
+    return {f"fairpriv.{name}": each for name, each in {"key": run.key, **tags}.items()}

@@ -160,8 +160,8 @@ class Relu(_Fixed):
         return size
 
     def apply(self, below: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
-        found: np.ndarray = np.maximum(below, 0.0)
-        return found
+        above: np.ndarray = np.maximum(below, 0.0)
+        return above
 
 
 @dataclass(frozen=True)

@@ -52,8 +52,8 @@ def list_installed() -> dict[str, str]:
 
     Read from the packages' metadata: nothing of theirs is imported.
     """
-    found = {point.name: point.value for point in metadata.entry_points(group=ENTRY_POINTS)}
-    return {name: found[name] for name in sorted(found) if is_module(found[name])}
+    references = {point.name: point.value for point in metadata.entry_points(group=ENTRY_POINTS)}
+    return {name: references[name] for name in sorted(references) if is_module(references[name])}
 
 
 @dataclass
@@ -252,8 +252,8 @@ class ModuleShape:
     @property
     def doubt(self) -> str | None:
         """What is likely wrong with the module's outputs; None where nothing is."""
-        found: str | None = self._opened.doubt
-        return found
+        doubt: str | None = self._opened.doubt
+        return doubt
 
     @property
     def _opened(self) -> Any:

@@ -141,13 +141,17 @@ def format_least_gap(method: Method, notion: Notion, data: Dataset, n_train: int
     if least.even >= 1.0:
         return f"What is released can show no gap: {rows} its noise may hide any. Take a larger ε, or merge groups."
     uneven = f"it is {number(least.uneven)}" if least.uneven < 1.0 else "it can show none"
-    said = (
+    sentence = (
         f"What is released can show a gap of about {number(least.even)} points: {rows}. Where one is a quarter as "
         f"large, {uneven}."
     )
     if target is not None and least.even > target:
-        said += f" You ask for {100 * target:.4g}: ask for more, take a larger ε, or merge groups."
-    return f"{said} With aim = bound and learner = automatic that is what it aims at." if _may_aim(method) else said
+        sentence += f" You ask for {100 * target:.4g}: ask for more, take a larger ε, or merge groups."
+    return (
+        f"{sentence} With aim = bound and learner = automatic that is what it aims at."
+        if _may_aim(method)
+        else sentence
+    )
 
 
 def _may_aim(method: Method) -> bool:

@@ -107,7 +107,7 @@ def draw_explored(
     are titles.
     """
     newest, shown = trail[-1], trail[-1].shown
-    said = _format_kind(newest)
+    kind = _format_kind(newest)
     if not (newest.is_raw or newest.published):
         plain = None
     return FigureData(
@@ -116,7 +116,7 @@ def draw_explored(
         x=Axis(f"{notion} gap", "percentage points", with_zero=True),
         panels=(Panel(ACCURACY),),
         series=(*_draw_ends(newest, plain), _draw_path(trail), _draw_newest(newest, waiting=waiting)),
-        caption=said,
+        caption=kind,
         alt=f"{name_point(newest)}: accuracy {percent_text(shown.accuracy)}, gap {points_text(shown.gap)}.",
         origin=ALL_RAW if newest.is_raw else PUBLIC,
         regions=(wanted.shade(),),

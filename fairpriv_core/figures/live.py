@@ -312,7 +312,7 @@ def clipping_histogram(
         shares = tuple(100 * count / size for count in counts)
         series.append(Series(name, "histogram", tuple(histogram.edges), shares, style="part", panel=index))
         panels.append(Panel(Axis("Rows", "%"), _clipped_words(name, clipped.get(name), size)))
-    said = "; ".join(panel.title for panel in panels)
+    sentence = "; ".join(panel.title for panel in panels)
     less = "are not shown" if histogram.bound is None else "are clipped less and not shown"
     more = f" {hidden} more groups {less}." if hidden > 0 else ""
     cut = "" if histogram.bound is None else f"; what lies right of {symbol} is clipped"
@@ -323,7 +323,7 @@ def clipping_histogram(
         panels=tuple(panels),
         series=tuple(series),
         caption=f"Share of each group's rows by {words}{cut}. The last bar holds all beyond.{more}",
-        alt=f"{title} by group. {said}.{more}",
+        alt=f"{title} by group. {sentence}.{more}",
         references=tuple(_mark_bounds(histogram, shown, symbol)),
         origin=origin,
     )

@@ -227,8 +227,8 @@ class _Objects:
 
 
 def _skip_blanks(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return place if found is None else found.end()
+    match = _SPACE.match(text, place)
+    return place if match is None else match.end()
 
 
 def _spell(name: str, row: int, key: str, value: Any) -> str:

@@ -165,9 +165,9 @@ def choose_threshold(store: RunStore, key: str, threshold: float) -> str | None:
 def _charge_nothing(
     store: RunStore, candidates: Sequence[_Candidate], index: int, request: ChoiceRequest, shown: Values | None = None
 ) -> Choice:
-    found = _state(candidates, index, request, None, shown)
-    store.ledger.pay(_posting(candidates, (), None), found, store.payer)
-    return found
+    choice = _state(candidates, index, request, None, shown)
+    store.ledger.pay(_posting(candidates, (), None), choice, store.payer)
+    return choice
 
 
 def why_not(store: RunStore, key: str, by: str) -> str | None:
@@ -233,11 +233,11 @@ def _charge_raw(
         "released or noisy numbers for a proved epsilon."
     )
     posting = _posting(candidates, (), reason)
-    found = _state(candidates, candidates.index(taken[0]), request, posting.entry, shown)
+    choice = _state(candidates, candidates.index(taken[0]), request, posting.entry, shown)
     withdrawn = [each.record.key for each in taken]
-    found = {**found, "epsilon": None, "epsilon_reason": reason, "withdrawn": withdrawn}
-    store.ledger.pay(posting, found, store.payer)
-    return found
+    choice = {**choice, "epsilon": None, "epsilon_reason": reason, "withdrawn": withdrawn}
+    store.ledger.pay(posting, choice, store.payer)
+    return choice
 
 
 @dataclass(frozen=True)
@@ -337,9 +337,9 @@ def _choose_noisily(
         raise RunFailed(
             "a group has fewer than 30 noisy rows, too few to choose by; what its noisy size costs is spent."
         )
-    found = _state(candidates, index, request, posting.entry)
-    store.ledger.pay(posting, found, store.payer)
-    return found
+    choice = _state(candidates, index, request, posting.entry)
+    store.ledger.pay(posting, choice, store.payer)
+    return choice
 
 
 def _check_noisy(candidates: Sequence[_Candidate]) -> None:

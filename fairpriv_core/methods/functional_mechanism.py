@@ -267,17 +267,17 @@ class Adfc(FunctionalMechanism):
 
 def read_shares(declared: Sequence[str]) -> dict[str, float]:
     """Return the shares by column of texts such as age=0.5; BadInput for any other, or a share outside (0, 1]."""
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for text in declared:
         column, equals, share = text.rpartition("=")
         try:
-            found[column.strip()] = float(share)
+            shares[column.strip()] = float(share)
         except ValueError:
             equals = ""
         if not equals:
             raise BadInput(f"declared_shares must be such as age=0.5, got {text}.", field="declared_shares")
-    checks.rate(**{f"declared_shares of {column}": share for column, share in found.items()})
-    return found
+    checks.rate(**{f"declared_shares of {column}": share for column, share in shares.items()})
+    return shares
 
 
 def deviations(shares: np.ndarray) -> np.ndarray:
@@ -365,16 +365,16 @@ class Rows:
 
 def read_ranges(train: Dataset) -> np.ndarray:
     """Return the largest size in each feature's declared range (d,); 1 for 0/1 features and where none is declared."""
-    found = np.ones(train.d)
+    ranges = np.ones(train.d)
     if train.encoder:
         place = 0
         for column in Encoder.from_json(train.encoder).schema:
             ends = np.array([column.low, column.high])
             if column.is_quantity and np.isfinite(ends).all():
                 largest = np.abs((shape_numbers(ends, log=bool(column.log)) - column.center) / column.scale).max()
-                found[place] = largest if largest > 0 else 1.0
+                ranges[place] = largest if largest > 0 else 1.0
             place += len(name_features(column))
-    return found
+    return ranges
 
 
 def release_and_solve(method: FunctionalMechanism, train: Dataset, training: Training) -> Fitted:

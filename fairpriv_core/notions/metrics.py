@@ -349,13 +349,13 @@ def _compare(notion: Notion, table: _Table, reasons: dict[str, str]) -> dict[str
         if table.binary or by_group.max() != 0:  # a class that nobody is decided for has no ratio
             ratios.append(by_group.min() / by_group.max() if by_group.max() > 0 else math.nan)
     kinds = {"gap": max, "population": max, "ratio": min}
-    found = {"gap": gaps, "population": populations, "ratio": ratios}
+    numbers = {"gap": gaps, "population": populations, "ratio": ratios}
     for kind in kinds:
         if empty:
             reasons[f"{notion.name}_{kind}"] = empty
-        elif not found[kind] or any(math.isnan(value) for value in found[kind]):
+        elif not numbers[kind] or any(math.isnan(value) for value in numbers[kind]):
             reasons[f"{notion.name}_{kind}"] = "the rate is 0 in every group, so the ratio is 0 over 0."
-    return {f"{notion.name}_{kind}": _fold(pick, found[kind]) for kind, pick in kinds.items()}
+    return {f"{notion.name}_{kind}": _fold(pick, numbers[kind]) for kind, pick in kinds.items()}
 
 
 def _fold(pick: Callable[[list[float]], float], values: list[float]) -> float:
@@ -384,11 +384,11 @@ def _inequality(counts: Counts, reasons: dict[str, str], names: Sequence[str]) -
                 reasons[name] = f"group '{names[index]}' has no rows."
             elif value == 0.0:
                 reasons.setdefault(name, f"group '{names[index]}' has an accuracy of 0.")
-    found = {name: index(accuracy) for name, index in _INDICES.items()}
-    for name, value in found.items():
+    indices = {name: index(accuracy) for name, index in _INDICES.items()}
+    for name, value in indices.items():
         if not math.isnan(value):
             reasons.pop(name, None)
-    return found
+    return indices
 
 
 def _measure_cell(name: str, cell: Counts, reasons: dict[str, str]) -> dict[str, Any]:

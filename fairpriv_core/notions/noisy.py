@@ -102,25 +102,25 @@ def measure_noisy(
     """
     table = _Table(np.asarray(counts, dtype=np.float64), noise, tuple(map(str, group_names)))
     reasons: dict[str, str] = {}
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for name in ("accuracy", "positive_rate") if table.labels == TWO else ("accuracy",):
-        found |= _state(name, table.share(GROUP_RATES[name], None), reasons, "there are too few rows.")
+        numbers |= _state(name, table.share(GROUP_RATES[name], None), reasons, "there are too few rows.")
     for notion in notions().values():
         if notion.is_rate:
-            found |= _compare(notion, table, reasons)
+            numbers |= _compare(notion, table, reasons)
         else:
-            found |= _state(notion.metric, None, reasons, format_unscored(notion, table.labels))
+            numbers |= _state(notion.metric, None, reasons, format_unscored(notion, table.labels))
     groups = range(len(table.names))
     if table.labels == TWO:
-        found["groups"] = [_measure_group(table, index, reasons) for index in groups]
+        numbers["groups"] = [_measure_group(table, index, reasons) for index in groups]
     else:
         classes = tuple(map(str, label_names or range(table.labels)))
-        found["groups"] = [_measure_many(table, index, classes, reasons) for index in groups]
-        found["classes"] = [_measure_class(table, index, name, reasons) for index, name in enumerate(classes)]
+        numbers["groups"] = [_measure_many(table, index, classes, reasons) for index in groups]
+        numbers["classes"] = [_measure_class(table, index, name, reasons) for index, name in enumerate(classes)]
     flips = isinstance(noise, Flips)
     doubt = {"misreport": noise.misreport} if isinstance(noise, Flips) else {"noise": float(noise)}
     shown = {"level": LEVEL, **doubt, "counts": table.counts.tolist(), "statement": _ANSWERED if flips else STATEMENT}
-    return {**found, "reasons": reasons, **shown}
+    return {**numbers, "reasons": reasons, **shown}
 
 
 @dataclass(frozen=True)
@@ -198,8 +198,8 @@ def gap_interval(counts: np.ndarray, notion: Notion) -> Share | None:
 
     None where a group has fewer than 30 rows of those that are compared, and where the notion is undefined.
     """
-    found = find_apart(counts, notion)
-    return None if found is None or found.small else found.gap
+    apart = find_apart(counts, notion)
+    return None if apart is None or apart.small else apart.gap
 
 
 def noisy_interval(

@@ -160,8 +160,8 @@ def format_undefined(notion: Notion, labels: int) -> str:
 
 def _explain_classes(notion: Notion, group_names: Sequence[str], label_names: Sequence[str]) -> str:
     if notion.needs_positive:
-        said = format_undefined(notion, len(label_names))
-        return said[0].upper() + said[1:]
+        sentence = format_undefined(notion, len(label_names))
+        return sentence[0].upper() + sentence[1:]
     ask = f"{notion.ask_of_classes.format(groups=list_names(group_names))} {notion.number}"
     if notion.compares != "decisions" or tuple(group_names) != tuple(label_names):
         return ask

@@ -366,8 +366,8 @@ class Preset:
     @property
     def versions(self) -> dict[str, Version]:
         """The sizes at which it runs, by name: "small" and "full"."""
-        found = {"small": self.small, "full": self.full}
-        return {name: version for name, version in found.items() if version is not None}
+        versions = {"small": self.small, "full": self.full}
+        return {name: version for name, version in versions.items() if version is not None}
 
     def pick(self, size: str) -> Version:
         """Return the version called "small" or "full"; BadInput where it waits for something."""

@@ -104,8 +104,8 @@ def name_config(asked: ConfigJson) -> str:
 
 def find_config(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the config that a record's JSON has; None of another document, such as a config's own."""
-    found = document.get("config")
-    return found if isinstance(found, Mapping) else None
+    config = document.get("config")
+    return config if isinstance(config, Mapping) else None
 
 
 def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> RunConfig:

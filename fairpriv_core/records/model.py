@@ -132,15 +132,15 @@ class Model:
 
         _write_lines(target, list_answers())
         counts = dict(zip(names, np.bincount(decided, minlength=len(names)).tolist(), strict=True))
-        found = {"rows": len(decided), "positive": counts[names[1]] if binary else None, "out": target}
-        found |= {"remarks": list(read.remarks)}
+        document = {"rows": len(decided), "positive": counts[names[1]] if binary else None, "out": target}
+        document |= {"remarks": list(read.remarks)}
         if shown:
             cells = read.show(shown)
             rows = zip(*cells.values(), strict=True) if cells else repeat(())
             shown_rows = [[*row, *each] for row, each in zip(rows, list_answers(shown), strict=False)]
-            found["first"] = {"columns": list(cells), "rows": shown_rows}
-            found["form"] = None if read.form is None else asdict(read.form)
-        return found if binary else {**found, "decided": counts}
+            document["first"] = {"columns": list(cells), "rows": shown_rows}
+            document["form"] = None if read.form is None else asdict(read.form)
+        return document if binary else {**document, "decided": counts}
 
     def _read_rows(
         self, path: Path, stated: Stated, limit_bytes: int | None

@@ -153,13 +153,13 @@ class DatasetCache:
         source = (config.data, config.file_id)
         if source not in self._read:
             self._read[source] = self._try(*source)
-        found = self._read[source]
-        if isinstance(found, FairprivError):
-            raise found
+        dataset = self._read[source]
+        if isinstance(dataset, FairprivError):
+            raise dataset
         if config.method.info.threat_model == "record":
-            return found
+            return dataset
         if source not in self._present:
-            self._present[source] = drop_unprotected(found, config.method.info.threat_model)
+            self._present[source] = drop_unprotected(dataset, config.method.info.threat_model)
         return self._present[source]
 
     def _try(self, data: DataSpec, file_id: str | None) -> Dataset | FairprivError:

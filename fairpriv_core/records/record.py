@@ -264,8 +264,8 @@ def finished_record(
     answered = find_answers(stated.config["data"]) is not None
     note = ANSWERED if answered else RAW_BUT_ACCURACY if public else RAW
     counted = events_of.to_json(events)
-    found = replace(stated, metrics=metrics, metrics_are_raw=not answered, metrics_note=note)
-    return replace(found, status="finished", released=counted, **rest)
+    record = replace(stated, metrics=metrics, metrics_are_raw=not answered, metrics_note=note)
+    return replace(record, status="finished", released=counted, **rest)
 
 
 def failed_record(draft: RunRecord, *, released: Events, error: str, **spent: Any) -> RunRecord:
@@ -316,10 +316,10 @@ def accuracy_is_public(threat_model: str | None, epsilon: float | None, *, uses_
 
 def _withdraw_certificates(notes: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a record's notes with its certificates withdrawn, once; what they stated is kept."""
-    found = notes.get("certificates")
-    if not found or "withdrawn" in found:
+    certificates = notes.get("certificates")
+    if not certificates or "withdrawn" in certificates:
         return notes
-    return {**notes, "certificates": {"withdrawn": CERTIFICATE_OF_CHOSEN, "stated": found}}
+    return {**notes, "certificates": {"withdrawn": CERTIFICATE_OF_CHOSEN, "stated": certificates}}
 
 
 def method_of(record: RunRecord) -> Method:
@@ -330,8 +330,8 @@ def method_of(record: RunRecord) -> Method:
 def _state(record: RunRecord, method: Method, events: Events) -> RunRecord:
     """Return `record` with `events`, and what its schema cost, as its event; and what may be said about its epsilon."""
     events = (*price_schema(record.config, record.threat_model), *events)
-    said = state_epsilon(method, events, delta=record.delta, replay_noise=record.config["replay_noise"])
-    return replace(record, event=events_of.to_json(events), **asdict(said))
+    statement = state_epsilon(method, events, delta=record.delta, replay_noise=record.config["replay_noise"])
+    return replace(record, event=events_of.to_json(events), **asdict(statement))
 
 
 def _summarise_data(config: RunConfig, train: Dataset, test: Dataset) -> dict[str, Any]:
@@ -395,12 +395,12 @@ def _name_device() -> dict[str, str]:
 def list_warnings(config: RunConfig, method: Method, train: Dataset) -> list[FairprivWarning]:
     """Return what settings and the number of rows alone warn of before a run of `method` (calibrated)."""
     private, size = method.info.threat_model is not None, count_known(build_shape(method, train))
-    said = [
+    sentences = [
         (TrainingWarning, method.idle_reason()),
         (PrivacyWarning, warn_of_delta(config.delta, train.n) if private else None),
         (TrainingWarning, forecast(config, method, n_train=train.n, parameters=size) if private else None),
     ]
-    return [kind(sentence) for kind, sentence in said if sentence is not None]
+    return [kind(sentence) for kind, sentence in sentences if sentence is not None]
 
 
 def doubt_network(method: Method, train: Dataset) -> list[FairprivWarning]:

@@ -46,5 +46,5 @@ def read_shown(record: RunRecord) -> Shown | None:
 
 def _find(notes: Mapping[str, Any], numbers: str, errors: str, name: str) -> tuple[float | None, float | None]:
     """Return a released number with its error; None twice where either is not there."""
-    found = tuple(notes.get(part, {}).get(name) for part in (numbers, errors))
-    return found if None not in found else (None, None)
+    pair = tuple(notes.get(part, {}).get(name) for part in (numbers, errors))
+    return pair if None not in pair else (None, None)

@@ -245,7 +245,7 @@ def attack_pair(
         }
         for each in deltas
     ]
-    found: Distinguishing = {
+    attack: Distinguishing = {
         "runs": plan.runs,
         "confidence": plan.confidence,
         "among": among,
@@ -254,7 +254,7 @@ def attack_pair(
         "refuted": _refuted([(at["lower_bound"], at["epsilon"]) for at in profile]),
         "refuted_published": _refuted([(at["lower_bound"], at["epsilon_published"]) for at in profile]),
     }
-    return found if profile[0]["epsilon"] is None else add_curve(found, method.event(rows))
+    return attack if profile[0]["epsilon"] is None else add_curve(attack, method.event(rows))
 
 
 def add_curve(found: Distinguishing, events: Events) -> Distinguishing:

@@ -34,11 +34,11 @@ def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
         path = files.file(request_file)
         with limited_memory():
             try:
-                found = _decide(store, request_file, path, files.target(request_file))
+                document = _decide(store, request_file, path, files.target(request_file))
             except FairprivError as error:
                 form = find_basis(path, limit_bytes=request_file.limit_bytes)
-                found = {"refused": str(error), "form": None if form is None else asdict(form)}
-        files.note(request_file, found)
+                document = {"refused": str(error), "form": None if form is None else asdict(form)}
+        files.note(request_file, document)
     return {"decided": request_file.decide}
 
 

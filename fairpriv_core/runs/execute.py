@@ -57,8 +57,8 @@ def evaluate_privately(
         index=0,
     )
     deviation = sensitivity * release.noise_multiplier
-    found = measure_noisy(np.reshape(noisy, counts.shape), deviation, test.group_names, test.label_names)
-    return subtract(mechanism.events, before), found
+    numbers = measure_noisy(np.reshape(noisy, counts.shape), deviation, test.group_names, test.label_names)
+    return subtract(mechanism.events, before), numbers
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ def execute(config: RunConfig, journal: Journal) -> Outcome:
 def train_together(plans: Sequence[Plan], trainings: Sequence[Training], journal: Journal) -> list[Outcome]:
     """Train runs of one method in one loop, measure each, and return their outcomes in order; errors as `execute`."""
     fitted = fit_together(plans, trainings)
-    found = [_measure(*one) for one in zip(plans, trainings, fitted, strict=True)]
+    measured = [_measure(*one) for one in zip(plans, trainings, fitted, strict=True)]
     spent = [journal.spent(place) for place in range(len(plans))]
-    return [_conclude(*one) for one in zip(plans, fitted, found, spent, strict=True)]
+    return [_conclude(*one) for one in zip(plans, fitted, measured, spent, strict=True)]
 
 
 def fit_together(plans: Sequence[Plan], trainings: Sequence[Training]) -> list[Fitted]:

@@ -86,12 +86,12 @@ def train(config: RunConfig, reporter: Reporter, *, again: bool = False, said: C
             _report_without_gap(config, said, reporter)
             _report_how_read(config, datasets, reporter)
             _report_too_fine(config, datasets, reporter)
-        found = None if again else store.find(config.key)
-        if found is not None and found.status == "finished":
-            reporter.say(f"run {found.key} is finished in this store, so nothing ran; --again makes a new attempt.")
-            return found, store.record(found.key)
-        if found is not None and found.status in ("paused", "lost"):
-            return _go_on(store, found, reporter)
+        row = None if again else store.find(config.key)
+        if row is not None and row.status == "finished":
+            reporter.say(f"run {row.key} is finished in this store, so nothing ran; --again makes a new attempt.")
+            return row, store.record(row.key)
+        if row is not None and row.status in ("paused", "lost"):
+            return _go_on(store, row, reporter)
         _accept_risk(config, datasets, reporter)
         return _work(store, store.submit(config, again=again).key, reporter, datasets)
 

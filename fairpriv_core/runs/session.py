@@ -67,10 +67,10 @@ def open_mechanisms(plans: Sequence[Plan], checkpoints: Sequence[Arrays | None])
     """
     restored = iter(Mechanism.from_states([held for held in checkpoints if held is not None]))
     opened: dict[int | None, Randomness] = {}
-    found = []
+    mechanisms = []
     for model, (plan, held) in enumerate(zip(plans, checkpoints, strict=True)):
-        found.append(next(restored) if held is not None else _open(plan, model, opened))
-    return found
+        mechanisms.append(next(restored) if held is not None else _open(plan, model, opened))
+    return mechanisms
 
 
 def note_stream(plan: Plan, mechanism: Mechanism) -> Plan:
@@ -130,11 +130,11 @@ class FitObserver:
     def show(self, snapshot: Snapshot) -> None:
         """Take the end of an epoch: scalars, clipped shares, and all that is measured on the test split."""
         self.epoch = snapshot.epoch
-        found = snapshot_values(snapshot, self.plan.test)
+        values = snapshot_values(snapshot, self.plan.test)
         if not self._alone:
-            self.values += [value for value in found if _SWEPT.fullmatch(value[1])]
+            self.values += [value for value in values if _SWEPT.fullmatch(value[1])]
             return
-        self.values += found
+        self.values += values
         self.values += [(snapshot.step, name, value) for name, value in self._spent()]
         self.histograms = snapshot.histograms
 

@@ -56,15 +56,15 @@ def find_candidates(connection: Connection, keys: Sequence[str], owner: str | No
     questions = dict.fromkeys(question for question, _ in matches if question is not None)
     owners = None if owner is None else {owner, *(whose for _, whose in matches)}
     seen: set[str] = set()
-    found = []
+    candidates = []
     for question in questions:
         if question in seen:
             continue
         data, _, about = question.partition("/")
         alike = [f"{same}/{about}" for same in sorted(find_same(connection, data))]
         seen.update(alike)
-        found.append(_read(connection, alike, owners))
-    return found
+        candidates.append(_read(connection, alike, owners))
+    return candidates
 
 
 def _read(connection: Connection, alike: Sequence[str], owners: set[str] | None) -> Candidates:

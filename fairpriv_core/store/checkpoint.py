@@ -44,12 +44,12 @@ class Checkpoint:
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays."""
         size = int.from_bytes(self.content[:_HEAD], "little")
-        at, found = _HEAD + size, {}
+        at, arrays = _HEAD + size, {}
         for name, (kind, shape) in json.loads(self.content[_HEAD:at]).items():
             count = math.prod(shape)
-            found[name] = np.frombuffer(self.content, dtype=kind, count=count, offset=at).reshape(shape).copy()
-            at += found[name].nbytes
-        return found
+            arrays[name] = np.frombuffer(self.content, dtype=kind, count=count, offset=at).reshape(shape).copy()
+            at += arrays[name].nbytes
+        return arrays
 
 
 def pack(arrays: Mapping[str, np.ndarray]) -> bytes:

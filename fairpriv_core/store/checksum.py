@@ -37,8 +37,8 @@ def open_document(stored: Mapping[str, Any] | str, what: str, *beside: bytes) ->
             return dict(json.loads(whole))
         stored = _read(stored)
     document = dict(stored)
-    found = document.pop(_OWN, None)
-    if found != _digest(document, beside):
+    seal = document.pop(_OWN, None)
+    if seal != _digest(document, beside):
         raise build_damaged(what)
     return document
 

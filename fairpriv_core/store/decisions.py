@@ -81,8 +81,8 @@ class DecisionStore:
 
     def asked(self) -> Asked | None:
         """Return what is decided on; None where nothing is."""
-        found = [_read(path) for path in self._folder.glob(f"*/{_ASKED}")]
-        return next((Asked(**each) for each in found if each is not None), None)
+        requests = [_read(path) for path in self._folder.glob(f"*/{_ASKED}")]
+        return next((Asked(**each) for each in requests if each is not None), None)
 
     def restate(self, asked: Asked, stated: Stated, form: Mapping[str, Any]) -> Asked:
         """Have the file read as `stated`, in place of as `form`; what was decided goes. BadInput where it is gone."""
@@ -96,10 +96,10 @@ class DecisionStore:
 
     def file(self, asked: Asked) -> Path:
         """Return where the file lies; BadInput where it is gone."""
-        found = list((self._folder / asked.upload).glob(f"{asked.upload}*"))
-        if not found:
+        paths = list((self._folder / asked.upload).glob(f"{asked.upload}*"))
+        if not paths:
             raise BadInput("the file is gone; give it again.", field="file")
-        return found[0]
+        return paths[0]
 
     def target(self, asked: Asked) -> Path:
         """Return the file, mode 0600 and empty, that the decisions go to; BadInput where its folder is gone."""
@@ -145,7 +145,7 @@ def _write(path: Path, content: Mapping[str, Any]) -> None:
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):  # gone, or half written in this moment
         return None
-    return found
+    return document

@@ -69,10 +69,10 @@ def note_change(connection: Connection) -> None:
 
 
 def _check_tags(tags: Iterable[str]) -> list[str]:
-    found = list(dict.fromkeys(text for tag in tags if (text := _check_text("tag", tag, MOST_OF_TAG))))
-    if len(found) > MOST_TAGS:
-        raise BadInput(f"a run has at most {MOST_TAGS} tags, got {len(found):,}.", field="tags")
-    return found
+    texts = list(dict.fromkeys(text for tag in tags if (text := _check_text("tag", tag, MOST_OF_TAG))))
+    if len(texts) > MOST_TAGS:
+        raise BadInput(f"a run has at most {MOST_TAGS} tags, got {len(texts):,}.", field="tags")
+    return texts
 
 
 def _check_text(name: str, text: str, most: int) -> str:

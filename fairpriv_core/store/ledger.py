@@ -145,23 +145,23 @@ class LedgerStore:
                 check_config(stored)
             known = [(stored["config"], stored["owner"]) for stored in stored_runs]
             mine = [config for config, owner in known if config["data"]["file"] is None or self._may_name(owner)]
-            found = {
+            titles = {
                 identify_data(each["data"]["dataset"], each.get("file_id")): call_data(each["data"]) for each in mine
             }
             for stored in connection.execute(select(tombstone)).mappings():
                 with _naming(stored):
                     posting = Posting.from_json(stored["post"])
                 if posting.name in problems() or self._may_name(stored["owner"]):
-                    found.setdefault(posting.data, posting.name)
+                    titles.setdefault(posting.data, posting.name)
             for stored in connection.execute(select(charge)).mappings():
                 with _naming(stored):
                     posting = _read_charge(stored)
                 if posting.name in problems() or self._may_name(stored["owner"]):
-                    found.setdefault(posting.data, posting.name)
+                    titles.setdefault(posting.data, posting.name)
             for data in connection.scalars(select(cap.c.data)) if self._owner is None else ():
-                found.setdefault(data, data)
+                titles.setdefault(data, data)
             first: dict[str, str] = {}
-            for data, name in found.items():
+            for data, name in titles.items():
                 first.setdefault(min(find_same(connection, data)), name)
         return first
 
@@ -170,7 +170,7 @@ class LedgerStore:
 
     def list_damage(self) -> list[str]:
         """Return a sentence for each deleted run, and each paid release, of which what is kept is damaged."""
-        found = []
+        damage = []
         with self._database.read() as connection:
             tombstones = connection.execute(select(tombstone)).mappings().all()
             charges = connection.execute(select(charge)).mappings().all()
@@ -180,8 +180,8 @@ class LedgerStore:
                 with _naming(stored):
                     read(stored)
             except Damaged as error:
-                found.append(str(error))
-        return found
+                damage.append(str(error))
+        return damage
 
     def caps(self, data: str) -> dict[str | None, Cap]:
         """Return the caps of a data set by sensitive column; None for whole records."""
@@ -352,29 +352,29 @@ def _lift(connection: Connection, data: str, column: str | None) -> None:
 def _read_caps(connection: Connection, data: str) -> dict[str | None, Cap]:
     """Return the caps on a data set; of several on one column, from before its files were known as one, the least."""
     mine = cap.c.data.in_(find_same(connection, data))
-    found = connection.execute(select(cap).where(mine).order_by(cap.c.column, cap.c.epsilon.desc())).mappings()
-    return {row["column"] or None: Cap(row["epsilon"], row["delta"]) for row in found}
+    rows = connection.execute(select(cap).where(mine).order_by(cap.c.column, cap.c.epsilon.desc())).mappings()
+    return {row["column"] or None: Cap(row["epsilon"], row["delta"]) for row in rows}
 
 
 def _read_lines(connection: Connection, data: str) -> list[LedgerLine]:
     committed = dict(connection.execute(select(checkpoint.c.key, checkpoint.c.released)).all())
     same = find_same(connection, data)
-    found: list[tuple[float, LedgerLine]] = []
+    lines: list[tuple[float, LedgerLine]] = []
     for stored in connection.execute(_OF_RUNS).mappings():
         with _naming(stored):
             posting = _find_posting(connection, stored)
             if posting is not None and follow_catalog(posting.data) in same:
-                found.append((stored["created"], _line_of_run(stored, posting, committed)))
+                lines.append((stored["created"], _line_of_run(stored, posting, committed)))
     for stored in connection.execute(select(tombstone)).mappings():
         with _naming(stored):
             posting, line = _read_tombstone(stored)
-        found += [(stored["deleted"], line)] if follow_catalog(posting.data) in same else []
+        lines += [(stored["deleted"], line)] if follow_catalog(posting.data) in same else []
     for stored in connection.execute(select(charge)).mappings():
         with _naming(stored):
             posting = _read_charge(stored)
         line = LedgerLine(posting.what, "charged", posting.entry, posting.entry, stored["owner"])
-        found += [(stored["created"], line)] if follow_catalog(posting.data) in same else []
-    return [line for _, line in sorted(found, key=lambda item: item[0])]
+        lines += [(stored["created"], line)] if follow_catalog(posting.data) in same else []
+    return [line for _, line in sorted(lines, key=lambda item: item[0])]
 
 
 @contextmanager
@@ -401,18 +401,18 @@ def _find_posting(connection: Connection, stored: RowMapping) -> Posting | None:
 
     None where it neither released anything nor holds anything back.
     """
-    found = None
+    posting = None
     with suppress(Damaged):
-        found = read_posting(stored)
-    if found is None and stored["begun"]:
+        posting = read_posting(stored)
+    if posting is None and stored["begun"]:
         whole = select(run.c.key, run.c.config_key, run.c.config, run.c.error_kind, RECORD)
         row = connection.execute(whole.where(run.c.key == stored["key"])).mappings().one()
         check_config(row)
         record = read_cost(row)
-        found = None if record is None else record_posting(record)
-    if found is None and stored["reserved"] is not None and stored["status"] not in ENDED:
-        found = Posting.from_json(stored["reserved"])
-    return found
+        posting = None if record is None else record_posting(record)
+    if posting is None and stored["reserved"] is not None and stored["status"] not in ENDED:
+        posting = Posting.from_json(stored["reserved"])
+    return posting
 
 
 def _line_of_run(stored: RowMapping, posting: Posting, committed: Mapping[str, Any]) -> LedgerLine:

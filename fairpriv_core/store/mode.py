@@ -43,9 +43,9 @@ def check_trial(config: RunConfig) -> None:
     """Raise BadInput for a run that takes more than one may on trial; elsewhere for none."""
     if not is_trial():
         return
-    said = config.to_json()
-    method = said["method"]
-    if said["data"]["file"] is not None or said["data"]["dataset"] not in DATA:
+    document = config.to_json()
+    method = document["method"]
+    if document["data"]["file"] is not None or document["data"]["dataset"] not in DATA:
         raise BadInput(f"only {' and '.join(DATA)} can be tried here.", field="data")
     for name, most in _MOST.items():
         if method.get(name, 0) > most:

@@ -230,8 +230,8 @@ class UploadStore:
         rows = self.rows()
         mine = [item for item in rows if item.owner == person]
         shared = [item for item in rows if item.owner.startswith(SHARED)]
-        found = {item.id: item for item in (*reversed(shared), *mine)}
-        return sorted(found.values(), key=lambda item: (item.owner != person, -item.created))
+        uploads = {item.id: item for item in (*reversed(shared), *mine)}
+        return sorted(uploads.values(), key=lambda item: (item.owner != person, -item.created))
 
     def find(self, digits: str, person: str) -> Upload:
         """Return the upload whose id starts with `digits` (12 or more), if `person` may use it; else BadInput."""

@@ -110,10 +110,10 @@ class WorkStore:
             waiting &= whole_chunk().in_(chunks)
         query = select(run.c.key, run.c.chunk).where(waiting).order_by(run.c.created, run.c.key)
         with self._database.read() as connection:
-            found = connection.execute(query).all()
+            rows = connection.execute(query).all()
         return {
             row.chunk or row.key: {"chunk": row.chunk.partition(".")[0]} if row.chunk else {"key": row.key}
-            for row in found
+            for row in rows
         }
 
     def explores(self) -> bool:
@@ -140,8 +140,8 @@ class WorkStore:
             query = select(run, lease_over(run)).where(run.c.key.in_(lost)).order_by(run.c.key)
             with self._database.write(scrub=True) as connection:
                 rows = connection.execute(query.with_for_update(skip_locked=True)).mappings().all()
-                found = [stored for stored in rows if is_lost(stored)]
-                _settle_deaths(connection, found, reason)
+                lost_rows = [stored for stored in rows if is_lost(stored)]
+                _settle_deaths(connection, lost_rows, reason)
         return len(lost)
 
     def adopt(self, claims: Claims) -> dict[str, str]:
@@ -265,10 +265,10 @@ def _is_ready() -> Any:
 def _take(connection: Connection, together: Any) -> tuple[Claim, ...]:
     """Make the runs that `together` selects this process's own, and return the claims on them by key."""
     query = select(run).where(together).order_by(run.c.key).with_for_update()
-    found = connection.execute(query).mappings().all()
+    rows = connection.execute(query).mappings().all()
     values: dict[str, Any] = {"status": "running", "attempt": run.c.attempt + 1, "resumed_from_step": run.c.step}
     values |= {"started": func.coalesce(run.c.started, now()), "heartbeat": now(), "error": None}
-    whole = [stored for stored in found if not _end_damaged(connection, stored)]
+    whole = [stored for stored in rows if not _end_damaged(connection, stored)]
     mine = run.c.key.in_([stored["key"] for stored in whole])
     connection.execute(update(run).where(mine).values(**values, **hold()))
     return tuple(Claim(attempt=row["attempt"] + 1, **{name: row[name] for name in _CLAIMED}) for row in whole)
@@ -364,13 +364,13 @@ def _store_checkpoints(connection: Connection, claims: Claims, saved: Sequence[C
 
 def read_checkpoint(connection: Connection, key: str) -> Checkpoint | None:
     """Return a run's last checkpoint, None where it has none; Damaged where it is not what was committed."""
-    found = connection.execute(select(checkpoint).where(checkpoint.c.key == key)).mappings().first()
-    if found is None:
+    row = connection.execute(select(checkpoint).where(checkpoint.c.key == key)).mappings().first()
+    if row is None:
         return None
-    content = bytes(found["content"])
-    beside = _list_beside(found["step"], content, found["released"])
-    binding = open_document(found["binding"], f"the checkpoint of run {key}", *beside)
-    return Checkpoint(found["step"], content, from_json(found["released"]), binding)
+    content = bytes(row["content"])
+    beside = _list_beside(row["step"], content, row["released"])
+    binding = open_document(row["binding"], f"the checkpoint of run {key}", *beside)
+    return Checkpoint(row["step"], content, from_json(row["released"]), binding)
 
 
 def _list_beside(step: int, content: bytes, released: Any) -> tuple[bytes, ...]:

@@ -56,9 +56,9 @@ class Launch:
 
     def prepare(self, path: str, sweep: Sweep) -> SweepCost:
         """Say what the sweep costs and return it; BadInput where it is not to start, StoreError for want of room."""
-        found = self._sweeps.find(self.plan.keys)
-        missing = [key for key in self.plan.keys if key not in found or not found[key].ended]
-        begun, new = [key for key in missing if key in found], [key for key in missing if key not in found]
+        rows = self._sweeps.find(self.plan.keys)
+        missing = [key for key in self.plan.keys if key not in rows or not rows[key].ended]
+        begun, new = [key for key in missing if key in rows], [key for key in missing if key not in rows]
         cost = estimate_cost(self._store, self.plan, missing, sweep=sweep, workers=self._order.workers)
         self._reporter.say(format_cost(cost))
         if begun and not self._order.resume:

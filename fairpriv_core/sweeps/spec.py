@@ -103,9 +103,9 @@ def build_sweep(raw: Mapping[str, Any]) -> Sweep:
     if not tables or not all(tables):
         raise BadInput("the sweep has no [axes]: name at least one, such as seed = [0, 1, 2].", field="axes")
     checks.known_names("setting of [sweep]", tuple(options), _OPTIONS)
-    found = Sweep(base, tuple(_read_axes(base, axes) for axes in tables), **options)
-    check_count(found, MOST_COMBINATIONS, "make several sweeps of it")
-    return found
+    sweep = Sweep(base, tuple(_read_axes(base, axes) for axes in tables), **options)
+    check_count(sweep, MOST_COMBINATIONS, "make several sweeps of it")
+    return sweep
 
 
 def _read_axes(base: Mapping[str, Any], axes: Mapping[str, Any]) -> Axes:
@@ -293,8 +293,8 @@ def write_sweep(configs: Sequence[ConfigJson]) -> str | None:
         cells = expand(build_sweep(read_toml(text)))
     except BadInput:
         return None
-    found = sorted(cell.config.key if cell.config else "" for cell in cells)
-    return text if found == sorted(config.key for config in built) else None
+    keys = sorted(cell.config.key if cell.config else "" for cell in cells)
+    return text if keys == sorted(config.key for config in built) else None
 
 
 def _flatten_configs(configs: Sequence[RunConfig]) -> list[dict[tuple[str, str], Any]]:

@@ -122,8 +122,8 @@ class _Outputs(nn.Module):
         vector_to_parameters(flat, [parameter for parameter in module.parameters() if parameter.requires_grad])
 
     def forward(self, rows: Tensor, group: Tensor | None = None) -> Tensor:
-        found = self.module(rows.view(-1, *self.shape.size_in))
-        outputs = (found.flatten(1) if found.dim() > 1 else found.unsqueeze(1)).double()
+        out = self.module(rows.view(-1, *self.shape.size_in))
+        outputs = (out.flatten(1) if out.dim() > 1 else out.unsqueeze(1)).double()
         if self.shape.outputs == 1 and outputs.shape[1] == self.shape.labels:
             outputs = outputs[:, 1:] - outputs[:, :1]
         return outputs.softmax(dim=1) if self.shape.outputs > 1 else _both(outputs.sigmoid())

@@ -122,17 +122,17 @@ class OpenModule:
     def give(self, rows: Tensor) -> Tensor:
         """Return what the module itself gives for `rows` (b, d), as (b, …)."""
         with torch.no_grad():
-            found: Tensor = self._module(rows.view(-1, *self.shape.size_in)).reshape(len(rows), -1)
+            out: Tensor = self._module(rows.view(-1, *self.shape.size_in)).reshape(len(rows), -1)
         self._require_unchanged()
-        return found
+        return out
 
     def differentiate(self, row: Tensor, delta: Tensor) -> Tensor:
         """Return the gradient (P,) of sum(delta * outputs) of one row (1, d), by autograd alone."""
         with torch.inference_mode(False), torch.enable_grad():
             total = (delta * self.road.forward(row.clone())).sum()
             wanted = [each for _, each in self.road.weights]
-            found = torch.autograd.grad(total, wanted, allow_unused=True, materialize_grads=True)
-        return torch.cat([each.reshape(-1) for each in found])
+            gradients = torch.autograd.grad(total, wanted, allow_unused=True, materialize_grads=True)
+        return torch.cat([each.reshape(-1) for each in gradients])
 
     def learn(self, rows: Tensor, seed: Seed) -> Learnt:
         """Return what `rows` (b, d) give when `seed` of their outputs is propagated back."""
@@ -142,8 +142,8 @@ class OpenModule:
 
     def _require_unchanged(self) -> None:
         """Stop where forward left anything in the module: what one record left there, others would see."""
-        found = read_kept(self._module)
-        changed = [name for name in found.keys() | self._kept.keys() if found.get(name) != self._kept.get(name)]
+        state = read_kept(self._module)
+        changed = [name for name in state.keys() | self._kept.keys() if state.get(name) != self._kept.get(name)]
         changed = changed or [
             name for name, each in self._list_tensors() if not have_same_bits(each, self._values[name])
         ]

@@ -132,14 +132,14 @@ def _explain(opened: Opened, error: Exception) -> str:
             f"network '{reference}' has {inplace[0]}, which overwrites what a record's gradient is made of; "
             "set inplace=False."
         )
-    said = f"{type(error).__name__}: {error}"
+    sentence = f"{type(error).__name__}: {error}"
     unknown = list_unknown(opened.road.module)
     if unknown:
         return (
             f"network '{reference}' trains parameters outside the layers that Opacus knows ({unknown[0]}), so that its "
-            f"code runs on one record at a time, and cannot: {said}"
+            f"code runs on one record at a time, and cannot: {sentence}"
         )
-    return f"network '{reference}' does not take rows of size {size} with values from 0 to 1: {said}"
+    return f"network '{reference}' does not take rows of size {size} with values from 0 to 1: {sentence}"
 
 
 _OTHER = "gives a row another output alone than among others"
@@ -247,16 +247,16 @@ def find_doubt(opened: Opened) -> str | None:
     rows = draw.normal(size=(_ROWS // 2, opened.shape.inputs)) * np.geomspace(0.1, 100.0, _ROWS // 2)[:, None]
     signed = torch.from_numpy(np.concatenate([rows, -rows]).astype(np.float32)).to(opened.place)
     moved = draw.uniform(-_FAR, _FAR, (_ROWS, opened.size)).astype(np.float32)
-    found = []
+    doubts = []
     try:
         for flat in (built, *torch.from_numpy(moved).to(opened.place)):
             opened.load(flat, flat)
-            found.append(opened.give(signed))
+            doubts.append(opened.give(signed))
     except Exception:  # its own code, on rows it may not know: a number that is no word of its vocabulary
         return None
     finally:
         opened.load(built, built)
-    outputs = torch.cat(found)
+    outputs = torch.cat(doubts)
     low, high, name = float(outputs.min()), float(outputs.max()), opened.shape.reference
     if low >= 0 and high <= 1:
         return (

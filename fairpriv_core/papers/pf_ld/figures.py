@@ -369,7 +369,7 @@ FIGURE_4 = Preset(
 
 def _theorem(number: int, what: str, release: str, along: Value, bounds: tuple[float, ...]) -> Preset:
     """Return what Theorem 4 or 5 bounds, beside its bound, over the clipping bound `along`."""
-    found = Value(f"errors/{what}", f"Error of the {what}", log=True)
+    error = Value(f"errors/{what}", f"Error of the {what}", log=True)
     bound = Value(f"errors/{what}_bound", f"Bound of Theorem {number}", log=True)
     limit = replace(quantity(PUBLISHED, bound), name="its bound")
     table, setting = list_pf_ld(_DP, ("logit",))[0], along.path.rpartition("/")[2]
@@ -383,13 +383,13 @@ def _theorem(number: int, what: str, release: str, along: Value, bounds: tuple[f
         "the root mean square over the noise, which is at least its mean, over 10 batches; of the violation the mean.",
         full=version,
         small=version,
-        drawing=Plot("line", along, (found, bound), (published("PF-LD, ε = 1", "pf_ld"),), across=True),
+        drawing=Plot("line", along, (error, bound), (published("PF-LD, ε = 1", "pf_ld"),), across=True),
         not_printed="The paper prints no numbers for its theorem: what is compared is the error with the bound.",
         claims=(
             Claim(
                 f"the expected error of the {what} is at most the bound",
                 f"Theorem {number}",
-                Compare(quantity(PUBLISHED, found), limit, high=0.0, failing=0.0),
+                Compare(quantity(PUBLISHED, error), limit, high=0.0, failing=0.0),
                 (Part("Demographic parity, h the logit", {"config/notion": _DP}),),
                 "at every run",
             ),

@@ -137,18 +137,18 @@ def _wait(store: RunStore, key: str) -> None:
 
 
 def _show_code(code: CodeAudit, made: str) -> None:
-    found = code["distinguishing"]
-    first = at_own_delta(found)
+    attack = code["distinguishing"]
+    first = at_own_delta(attack)
     st.header("What do attacks on the method show?", anchor=False)
     with st.container(horizontal=True, gap="medium", key="audit_numbers"):
         st.metric("Attacks show at least", f"ε = {at_least_text(best_lower_bound(code))}", width=200)
-        if (curve := curve_bound(found)) is not None:
+        if (curve := curve_bound(attack)) is not None:
             st.metric(CURVE, f"ε = {at_least_text(curve)}", width=220, help=ASSUMED)
         of_these = "This is the ε of the attacked releases, on a few made-up rows. The run has its own."
         st.metric("Proved: at most", _claim(first["epsilon"]), width=200, help=of_these)
         hint = "The ε that the paper's accounting gives for the same noise. It need not hold."
         st.metric("The paper's formula", _claim(first["epsilon_published"]), width=200, help=hint)
-    _judge(found)
+    _judge(attack)
     _show_odds(best_lower_bound(code), first["epsilon"])
     left, right = st.columns(2, gap="medium")
     with left:

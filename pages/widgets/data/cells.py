@@ -55,9 +55,9 @@ def offer_merges(report: FileReport, compared: Collection[str]) -> None:
     for name in sorted(columns, key=lambda each: each not in compared):
         pairs = suggest_merges(columns[name].values)
         if pairs:
-            said = ", ".join(f"{text} → {value}" for text, value in islice(pairs.items(), _MOST_NAMED))
-            said += ", …" * (len(pairs) > _MOST_NAMED)
-            label = plain(f"Merge in {name}: {said}")
+            pairs_text = ", ".join(f"{text} → {value}" for text, value in islice(pairs.items(), _MOST_NAMED))
+            pairs_text += ", …" * (len(pairs) > _MOST_NAMED)
+            label = plain(f"Merge in {name}: {pairs_text}")
             st.button(label, key=f"merge.{name}", icon=":material/merge:", on_click=_merge, args=(name, pairs))
         lacking = suggest_missing(columns[name].values) if name in compared else ()
         if lacking:

@@ -150,9 +150,9 @@ def choose_file() -> DataSpec | None:
         offer_merges(report, () if spec is None else list_meant(f"{spec.label}+{spec.sensitive}"))
         show_first(report)
     gridded = spec is not None and spec.image is None
-    said = {column.said.reason for column in report.columns} if gridded else set()
-    found = () if report.form is None else report.form.sentences
-    warnings = [warning for warning in report.warnings if warning not in said.union(found)]
+    reasons = {column.said.reason for column in report.columns} if gridded else set()
+    sentences = () if report.form is None else report.form.sentences
+    warnings = [warning for warning in report.warnings if warning not in reasons.union(sentences)]
     if warnings:
         above.warning("\n".join(f"- {plain(sentence(each))}" for each in warnings), icon=":material/info:")
     for error in report.errors:

@@ -136,9 +136,9 @@ def _choose_move(store: RunStore) -> Move | None:
     config = attempt(lambda: _build(settings, store))
     if config is None:
         return None
-    found = expect(config.to_json())
-    if found is not None:
-        return Move(config, None, dataset, True, place_expected(config.to_json(), found, dataset.label_names))
+    expected_point = expect(config.to_json())
+    if expected_point is not None:
+        return Move(config, None, dataset, True, place_expected(config.to_json(), expected_point, dataset.label_names))
     source = None if reuse is None else attempt(lambda: store.source(reuse))
     plan = attempt(lambda: make_plan(config, dataset, source))
     if plan is None:
@@ -304,10 +304,10 @@ def _find_trail(store: RunStore, move: Move, row: RunRow | None) -> list[Explore
     keys = [each.key for each in reversed(same[:_TRAIL]) if each.key != shown]
     keys += [shown] if shown else []
     charged = store.stamp()[2]  # a choice by raw numbers takes an epsilon back
-    found = [attempt(partial(_read, str(store.database.url), key, charged, store)) for key in keys]
+    points = [attempt(partial(_read, str(store.database.url), key, charged, store)) for key in keys]
     trail = [
         *_pass(expected, config_json),
-        *(each for each in found if each is not None and _is_alike(each.config, without)),
+        *(each for each in points if each is not None and _is_alike(each.config, without)),
     ]
     trail += [expected] if expected is not None else []
     return [each for each in trail if trail[-1].is_raw or not each.is_raw]  # no raw gap beside released ones

@@ -102,8 +102,8 @@ def _sign_in() -> None:
 
 
 def _read_allowed() -> list[str]:
-    found = st.secrets.get("people", {}).get("allowed", ()) if st.secrets.load_if_toml_exists() else ()
-    return [found] if isinstance(found, str) else [str(item) for item in found]
+    names = st.secrets.get("people", {}).get("allowed", ()) if st.secrets.load_if_toml_exists() else ()
+    return [names] if isinstance(names, str) else [str(item) for item in names]
 
 
 def _has_unreadable_secrets() -> bool:

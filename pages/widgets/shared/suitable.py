@@ -115,9 +115,9 @@ def choose_notion(method: str, reference: str, dataset: Dataset | None) -> str:
 def explain_notion(name: str, dataset: Dataset) -> None:
     """Say what the notion asks for on this data: which groups, which direction, the ideal value."""
     notion = notions()[name]
-    said = explain(notion, dataset.group_names, dataset.label_names)
-    misleads = f"{notion.number} {notion.misleads}" if notion.number in said else notion.misleads
-    st.markdown(plain(said.replace(notion.number, "").strip()), help=plain(misleads))
+    sentences = explain(notion, dataset.group_names, dataset.label_names)
+    misleads = f"{notion.number} {notion.misleads}" if notion.number in sentences else notion.misleads
+    st.markdown(plain(sentences.replace(notion.number, "").strip()), help=plain(misleads))
 
 
 def _format_unsuited(infos: Sequence[MethodInfo], dataset: Dataset) -> str:

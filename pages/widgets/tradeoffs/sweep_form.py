@@ -211,8 +211,8 @@ def _choose_launched(store: RunStore, launched: Mapping[str, Mapping[str, Any]])
     chosen = st.selectbox("Newest first", list(labels), **mounted, format_func=labels.__getitem__)
     for name in [name for name in labels if name != chosen]:
         _show_under_way(store, name, labels[name])
-    found: Mapping[str, Any] = launched[chosen]["sweep"]
-    return found
+    sweep: Mapping[str, Any] = launched[chosen]["sweep"]
+    return sweep
 
 
 def _show_under_way(store: RunStore, name: str, label: str) -> None:
