@@ -67,12 +67,12 @@ def _check(value: Any, where: str, depth: int) -> None:
         raise BadInput(f"{where} must be a number, text, list or table, got {value}; quote it as text.", field=where)
 
 
-def write_toml(plain: Mapping[str, Any]) -> str:
+def write_toml(plain: Mapping[str, object]) -> str:
     """Return `plain` as TOML; None, which TOML does not have, is left out."""
     return "\n".join(_write_table(plain, ())) + "\n"
 
 
-def _write_table(table: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
+def _write_table(table: Mapping[str, object], path: tuple[str, ...]) -> list[str]:
     own = {name: value for name, value in table.items() if not isinstance(value, Mapping)}
     lines = [f"{_key(name)} = {_value(value)}" for name, value in own.items() if value is not None]
     if path and (lines or len(own) == len(table)):

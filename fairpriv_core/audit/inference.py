@@ -59,7 +59,7 @@ class AttributeInference:
     majority: float
 
 
-def attackers(seed: int) -> dict[str, Any]:
+def attackers(seed: int) -> dict[str, object]:
     """Return the unfitted attack models of FairDP-A's Figure 3 by name."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression

@@ -183,7 +183,7 @@ def list_examples(kind: type[Method]) -> tuple[Method, ...]:
     examples: dict[Any, None] = {}
     for variant in kind.info.variants or (None,):
         for layers in ({}, _DEEP):
-            settings: dict[str, Any] = {**_SHORT, **layers, **({} if variant is None else {"variant": variant})}
+            settings: dict[str, object] = {**_SHORT, **layers, **({} if variant is None else {"variant": variant})}
             if variant == "published":  # papers pursue equality
                 settings["gap_target"] = None
             blank: Any = kind()
@@ -230,7 +230,7 @@ def on_images(method: Any) -> Any:
     return dataclasses.replace(with_large_batches(method), network=FOR_IMAGES, **list_layers(method))
 
 
-def list_layers(method: Method) -> dict[str, Any]:
+def list_layers(method: Method) -> dict[str, object]:
     """Return the defaults of those fields that only the project's own tables' networks have."""
     return {
         name: parameters(method)[name][1].default for name in ("hidden_layers", "width") if name in parameters(method)

@@ -28,7 +28,7 @@ from fairpriv_core.notions.noisy import find_apart
 from fairpriv_core.plugins import NAME
 
 KEPT = Path(__file__).with_name("results.parquet")
-Line = dict[str, Any]
+Line = dict[str, object]
 #: who runs the methods that ship, and whose decisions were made elsewhere
 OURS, OUTSIDE = "fairpriv", "outside"
 #: the type of each column

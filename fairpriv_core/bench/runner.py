@@ -12,7 +12,6 @@ from functools import partial
 from itertools import groupby, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -87,7 +86,7 @@ class Bench:
 
     def _build(self, task: Task, notion: str, entry: Entry, epsilon: float | None, seed: int) -> RunConfig:
         settings = {"name": entry.method, **entry.settings}
-        raw: dict[str, Any] = {"notion": notion, "epsilon": epsilon, "delta": self.suite.delta, "method": settings}
+        raw: dict[str, object] = {"notion": notion, "epsilon": epsilon, "delta": self.suite.delta, "method": settings}
         data = self.suite.build_task_data(task, seed, self.folder)
         config = build_config({**raw, "data": data, "seed": self.suite.draw_seed(task.name, seed)})
         if task.made_up:

@@ -81,7 +81,7 @@ class Suite:
         """Return the seed of a run, which nobody chose: a digest of the suite's version, the task and its seed."""
         return int.from_bytes(hashlib.sha256(f"{self.version}/{task}/{seed}".encode()).digest()[:3], "big")
 
-    def build_task_data(self, task: Task, seed: int, folder: Path) -> dict[str, Any]:
+    def build_task_data(self, task: Task, seed: int, folder: Path) -> dict[str, object]:
         """Return the data of a config; a made-up table is written into `folder` first."""
         if not task.made_up:
             return {**task.data, "encoding": self.encoding}

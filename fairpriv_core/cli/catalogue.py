@@ -82,22 +82,22 @@ def answer_catalogue(name: str) -> Answer:
     return Answer({name: entries}, format_catalogue(entries))
 
 
-def list_datasets() -> list[dict[str, Any]]:
+def list_datasets() -> list[dict[str, object]]:
     """Return each data set's name, title, summary, source, licence, labels, sensitive attributes and caveats."""
     return [_problem_to_json(problem) for problem in problems().values()]
 
 
-def list_methods() -> list[dict[str, Any]]:
+def list_methods() -> list[dict[str, object]]:
     """Return what each method declares, and its parameters with help, default, range and the paper's value."""
     return [_method_to_json(method) for method in methods().values()]
 
 
-def list_notions() -> list[dict[str, Any]]:
+def list_notions() -> list[dict[str, object]]:
     """Return each notion's name, title, citation, sentence, when it misleads, and the methods that support it."""
     return [_notion_to_json(notion) for notion in notions().values()]
 
 
-def _problem_to_json(problem: Problem) -> dict[str, Any]:
+def _problem_to_json(problem: Problem) -> dict[str, object]:
     return {
         "name": problem.name,
         "title": problem.title,
@@ -112,7 +112,7 @@ def _problem_to_json(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _method_to_json(method: type[Method]) -> dict[str, Any]:
+def _method_to_json(method: type[Method]) -> dict[str, object]:
     info = method.info
     return {
         "name": info.name,
@@ -137,7 +137,7 @@ def _method_to_json(method: type[Method]) -> dict[str, Any]:
     }
 
 
-def _parameter_to_json(name: str, shown: Parameter, item: Field[Any]) -> dict[str, Any]:
+def _parameter_to_json(name: str, shown: Parameter, item: Field[Any]) -> dict[str, object]:
     default = None if item.default is MISSING else item.default
     return {
         "name": name,
@@ -153,7 +153,7 @@ def _parameter_to_json(name: str, shown: Parameter, item: Field[Any]) -> dict[st
     }
 
 
-def _notion_to_json(notion: Notion) -> dict[str, Any]:
+def _notion_to_json(notion: Notion) -> dict[str, object]:
     return {
         "name": notion.name,
         "title": notion.title,

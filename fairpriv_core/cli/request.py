@@ -82,7 +82,7 @@ def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
     return config, raw["method"].keys()
 
 
-def settle_data(data: Mapping[str, Any], axes: Collection[str] = ()) -> dict[str, Any]:
+def settle_data(data: Mapping[str, object], axes: Collection[str] = ()) -> dict[str, object]:
     """Return what is asked of the data, of the default ones where none are named, which standard error says then.
 
     A sweep may name data, or groups, along its `axes`. BadInput where something is said of data that are not named.
@@ -198,5 +198,5 @@ def _read_share(text: str) -> float:
         raise BadInput(f"private_schema must be a share of epsilon, such as 0.1, got '{text}'.") from None
 
 
-def _over(base: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def _over(base: Any, given: Mapping[str, object]) -> dict[str, object]:
     return {**(base if isinstance(base, Mapping) else {}), **{k: v for k, v in given.items() if v is not None}}

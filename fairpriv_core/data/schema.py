@@ -94,7 +94,7 @@ def read_schema(text: str) -> Schema:
         raise BadInput(f"the stored encoder cannot be read ({type(error).__name__}: {error}).") from error
 
 
-def _read_column(stored: dict[str, Any]) -> Column:
+def _read_column(stored: dict[str, object]) -> Column:
     given = {name: _freeze(value) for name, value in stored.items()}
     kind, date = given.pop("kind"), given.pop("date", None)
     given |= {"type": "date", **vars(DatePart(**date))} if date else {}

@@ -28,7 +28,7 @@ SOURCES = ("rows", "declared", "paid")
 #: what columns are that a schema does not name: guessed ones are as they seem
 OTHERS = ("left out", "guessed")
 MOST_COLUMNS = 5_000
-_DEFAULTS: dict[str, Any] = {"role": "feature", "type": "number"}
+_DEFAULTS: dict[str, object] = {"role": "feature", "type": "number"}
 _OF_ENCODING = {"center", "scale", "special"}
 _OF_VALUES = {"range", "edges", "log", "categories", "cut", "groups", "positive", "randomized"}
 _OF_TYPES = {"type", "part", "order", "at", *_OF_VALUES}
@@ -281,7 +281,7 @@ def _name_cut(column: Column) -> str:
     return str(Attribute(column.name, column.cut, column.groups))
 
 
-def write_column(column: Column) -> dict[str, Any]:
+def write_column(column: Column) -> dict[str, object]:
     """Return what is said of a column beside its name, role and type, as plain values; `read_column` reads it."""
     unstated = {"name", "role", "type", "reason", "public", *_OF_ENCODING}
     names = [item.name for item in fields(column) if item.name not in unstated]
@@ -298,7 +298,7 @@ def _list(values: tuple[Any, ...]) -> list[Any]:
     return [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
 
 
-def _drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_empty(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if value is not None and value not in ("", [], {})}
 
 

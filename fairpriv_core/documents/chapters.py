@@ -381,7 +381,7 @@ def _format_audit(code: CodeAudit, made: str) -> str:
     return "".join(lines) + " A small lower bound means that these attacks found little."
 
 
-def _flatten_config(each: Chosen[Kind]) -> dict[str, Any]:
+def _flatten_config(each: Chosen[Kind]) -> dict[str, object]:
     """Return the settings of a run as the method ran, noise included, with a file by its name alone."""
     run = each.first
     config = {name: value for name, value in run.config.items() if name not in ("data", "method", *_SEEDS)}

@@ -55,7 +55,7 @@ def _find_kind(chosen: Chosen[Kind], name: str) -> Kind:
     return "raw" if fact is None else fact.kind
 
 
-def _build_metadata(chosen: Chosen[Kind]) -> dict[str, Any]:
+def _build_metadata(chosen: Chosen[Kind]) -> dict[str, object]:
     run = chosen.first
     stated, covered = run.epsilon, run.epsilon.is_covered
     task = "image-classification" if run.data.is_image else "tabular-classification"

@@ -67,7 +67,7 @@ def write_notebook(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-def _list_numbers(run: RunFacts[Kind], audience: Audience) -> dict[str, Any]:
+def _list_numbers(run: RunFacts[Kind], audience: Audience) -> dict[str, object]:
     """Return a run's accuracy and own gap; `noisy` names those with noise, `exact` says whether they repeat."""
     numbers = (
         run.without_released() if audience == "analyst" else run
@@ -84,10 +84,10 @@ def _literal(value: Any) -> str:
     return f"json.loads({json.dumps(value)!r})"
 
 
-def _markdown(text: str) -> dict[str, Any]:
+def _markdown(text: str) -> dict[str, object]:
     return {"cell_type": "markdown", "metadata": {}, "source": text.splitlines(keepends=True)}
 
 
-def _code(text: str) -> dict[str, Any]:
-    cell: dict[str, Any] = {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": []}
+def _code(text: str) -> dict[str, object]:
+    cell: dict[str, object] = {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": []}
     return {**cell, "source": text.splitlines(keepends=True)}

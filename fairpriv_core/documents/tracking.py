@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from fairpriv_core.documents.chosen import Chosen
 from fairpriv_core.documents.hub import list_metrics, write_hub
@@ -47,7 +46,7 @@ def log_run(chosen: Chosen[Kind], audience: Audience, files: Mapping[str, bytes]
         raise BadInput(f"MLflow cannot be written to: {error}.", field="format") from error
 
 
-def list_params(chosen: Chosen[Kind]) -> dict[str, Any]:
+def list_params(chosen: Chosen[Kind]) -> dict[str, object]:
     """Return what was asked for and how the method ran: settings, data, notion, seed."""
     run = chosen.first
     params = {"dataset": run.data.title, "sensitive": run.data.sensitive, "notion": run.config["notion"]}

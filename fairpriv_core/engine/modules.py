@@ -63,7 +63,7 @@ class Held:
     build: Callable[[tuple[int, ...], int], Any]
     opened: dict[Any, Any] = field(default_factory=dict)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what a copy in another process needs: what is open stays here."""
         return {"build": self.build, "opened": {}}
 

@@ -394,7 +394,7 @@ def release_and_solve(method: FunctionalMechanism, train: Dataset, training: Tra
     polynomial = Polynomial.unpack(vector, len(shares), method.order, deviation)
     point = polynomial.minimise()
     parameters = (point * shares / rows.ranges).astype(np.float32)
-    notes: dict[str, Any] = {
+    notes: dict[str, object] = {
         "group_shares": dict(zip(train.group_names, given.shares.tolist(), strict=True)),
         "covariances": (polynomial.penalty @ point / (max(method.multiplier, 1e-300) * train.n)).tolist(),
         "feature_shares": dict(zip(train.feature_names, shares.tolist(), strict=False)),

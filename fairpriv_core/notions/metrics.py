@@ -147,7 +147,7 @@ def format_no_positive(labels: int) -> str:
     return f"it is about the positive label, and of {labels} labels none is positive."
 
 
-def measure_classes(counts: Counts, names: Sequence[str], reasons: dict[str, str]) -> list[dict[str, Any]]:
+def measure_classes(counts: Counts, names: Sequence[str], reasons: dict[str, str]) -> list[dict[str, object]]:
     """Return each class of counts (k, l, l): its size, its accuracy, and how often it is decided."""
     table = counts.sum(axis=0)
     return [
@@ -159,7 +159,7 @@ def measure_classes(counts: Counts, names: Sequence[str], reasons: dict[str, str
     ]
 
 
-def measure_group(name: str, table: Counts, names: Sequence[str], reasons: dict[str, str]) -> dict[str, Any]:
+def measure_group(name: str, table: Counts, names: Sequence[str], reasons: dict[str, str]) -> dict[str, object]:
     """Return one group of counts (l, l): its accuracy, `decided`, the share of it that is decided for each class, and
     `confusion`, its rows by label and decision (l, l)."""
     size = int(table.sum())
@@ -172,13 +172,13 @@ def measure_group(name: str, table: Counts, names: Sequence[str], reasons: dict[
     }
 
 
-def _measure_accuracy(path: str, name: str, size: int, correct: int, reasons: dict[str, str]) -> dict[str, Any]:
+def _measure_accuracy(path: str, name: str, size: int, correct: int, reasons: dict[str, str]) -> dict[str, object]:
     if size == 0:
         reasons[f"{path}/accuracy"] = f"{'class' if path.startswith('classes') else 'group'} '{name}' has no rows."
     return {"name": name, "size": size, "correct": correct, **_measure_share("accuracy", correct, size)}
 
 
-def _measure_share(name: str, part: int, whole: int) -> dict[str, Any]:
+def _measure_share(name: str, part: int, whole: int) -> dict[str, object]:
     """Return a share with its 95 % interval, as a pair and by its ends alone; all None of nothing."""
     ends = wilson_interval(part, whole) if whole else (None, None)
     interval = list(ends) if whole else None
@@ -391,8 +391,8 @@ def _inequality(counts: Counts, reasons: dict[str, str], names: Sequence[str]) -
     return indices
 
 
-def _measure_cell(name: str, cell: Counts, reasons: dict[str, str]) -> dict[str, Any]:
-    described: dict[str, Any] = {"name": name, "size": int(cell.sum())}
+def _measure_cell(name: str, cell: Counts, reasons: dict[str, str]) -> dict[str, object]:
+    described: dict[str, object] = {"name": name, "size": int(cell.sum())}
     described["selected"] = int(cell[0, :, 1].sum())
     described["positives"] = int(cell[0, 1].sum())
     described["correct"] = int(cell[0, 0, 0] + cell[0, 1, 1])

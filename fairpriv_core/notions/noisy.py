@@ -89,7 +89,7 @@ class Share:
 
 def measure_noisy(
     counts: np.ndarray, noise: Noise, group_names: Sequence[str], label_names: Sequence[str] = ()
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return a record's `metrics_private` out of noisy counts (k, l, l) over group, label and decision; JSON.
 
     `noise` is the standard deviation of each count's noise, > 0, or the flips that counts were undone of. `accuracy`
@@ -102,7 +102,7 @@ def measure_noisy(
     """
     table = _Table(np.asarray(counts, dtype=np.float64), noise, tuple(map(str, group_names)))
     reasons: dict[str, str] = {}
-    numbers: dict[str, Any] = {}
+    numbers: dict[str, object] = {}
     for name in ("accuracy", "positive_rate") if table.labels == TWO else ("accuracy",):
         numbers |= _state(name, table.share(GROUP_RATES[name], None), reasons, "there are too few rows.")
     for notion in notions().values():
@@ -266,9 +266,9 @@ def _fold_ratios(conditions: Iterable[Sequence[Share]]) -> Share | None:
     return Share(value, min(low, value), max(high, value))
 
 
-def _measure_group(table: _Table, group: int, reasons: dict[str, str]) -> dict[str, Any]:
+def _measure_group(table: _Table, group: int, reasons: dict[str, str]) -> dict[str, object]:
     name = table.names[group]
-    described: dict[str, Any] = {"name": name, "size": float(table.counts[group].sum())}
+    described: dict[str, object] = {"name": name, "size": float(table.counts[group].sum())}
     for rate_name, rate in GROUP_RATES.items():
         share = table.share(rate, group)
         described |= _pair(rate_name, share)
@@ -277,7 +277,7 @@ def _measure_group(table: _Table, group: int, reasons: dict[str, str]) -> dict[s
     return described
 
 
-def _measure_many(table: _Table, group: int, classes: Sequence[str], reasons: dict[str, str]) -> dict[str, Any]:
+def _measure_many(table: _Table, group: int, classes: Sequence[str], reasons: dict[str, str]) -> dict[str, object]:
     """Return one group where there are more than two labels."""
     name = table.names[group]
     right = table.share(GROUP_RATES["accuracy"], group)
@@ -293,7 +293,7 @@ def _measure_many(table: _Table, group: int, classes: Sequence[str], reasons: di
     }
 
 
-def _measure_class(table: _Table, label: int, name: str, reasons: dict[str, str]) -> dict[str, Any]:
+def _measure_class(table: _Table, label: int, name: str, reasons: dict[str, str]) -> dict[str, object]:
     """Return how one class fares: its accuracy, and the share of all rows that is decided for it."""
     right = table.share(rates.among(rates.correct, label), None)
     if right is None:
@@ -307,7 +307,7 @@ def _measure_class(table: _Table, label: int, name: str, reasons: dict[str, str]
     }
 
 
-def _pair(name: str, share: Share | None) -> dict[str, Any]:
+def _pair(name: str, share: Share | None) -> dict[str, object]:
     value, interval = (None, None) if share is None else (share.value, [share.low, share.high])
     return {name: value, f"{name}_interval": interval}
 

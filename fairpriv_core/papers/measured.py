@@ -38,7 +38,7 @@ from fairpriv_core.records.plan import DatasetCache, calibrate_method
 from fairpriv_core.runs.audit import attack_membership
 from fairpriv_core.store.runs import RunStore, open_store
 
-Numbers = Mapping[str, Any]
+Numbers = Mapping[str, object]
 
 
 def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:

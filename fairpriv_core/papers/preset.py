@@ -14,7 +14,7 @@ from typing import Any, Literal, Required, TypedDict
 
 from fairpriv_core.errors import BadInput
 
-Where = Mapping[str, Any]  # path -> the value that a record has there, or a tuple of those that it may have
+Where = Mapping[str, object]  # path -> the value that a record has there, or a tuple of those that it may have
 Method = dict[str, Any]  # a method of a sweep: its name, and hyper-parameters by name
 Measure = Literal["", "bias_variance", "clipped", "errors", "excess_risk", "membership", "shifted", "training"]
 #: what a worker finds out of finished runs beside their metrics, in words

@@ -56,7 +56,7 @@ class Made:
         )
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
+def read_rows(path: Path) -> list[dict[str, object]]:
     """Return the rows of a paper's table, a figure's after each other; what is null is left out."""
     from pyarrow.parquet import read_table
 

@@ -102,7 +102,7 @@ def name_config(asked: ConfigJson) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def find_config(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def find_config(document: Mapping[str, object]) -> Mapping[str, object] | None:
     """Return the config that a record's JSON has; None of another document, such as a config's own."""
     config = document.get("config")
     return config if isinstance(config, Mapping) else None
@@ -161,7 +161,7 @@ def _read_notion(name: Any, method: Method) -> str:
     return str(name)
 
 
-def _check_beside(answers: Column, given: Mapping[str, Any]) -> None:
+def _check_beside(answers: Column, given: Mapping[str, object]) -> None:
     """Raise BadInput for a setting that would draw noise, or take groups as true, beside randomised answers.
 
     A private evaluation is made of the answers: none is drawn beside, whether or not it is asked for.

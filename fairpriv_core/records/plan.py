@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 from fairpriv_core.data.dataset import Dataset, drop_unprotected, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
@@ -53,7 +53,7 @@ def plan_run(config: RunConfig, key: str, *, datasets: DatasetCache, find_record
     """Return the plan of the run `key`; reads the data, from `datasets` where it is there. Errors as `execute`."""
     train, test = datasets.parts(config)
     source = None if config.reuse is None else find_record(config.reuse)
-    notes: dict[str, Any] = {}
+    notes: dict[str, object] = {}
     if source is None:
         method = calibrate_method(config, train.n)
         find_counts(config, method, train)

@@ -195,7 +195,7 @@ class RunRecord:
         error = None if self.error is None else drop_folders(self.error, self.config["data"].get("file"))
         return {**self.to_json(), "config": without_folders(self.config), "error": error}
 
-    def to_brief(self) -> dict[str, Any] | None:
+    def to_brief(self) -> dict[str, object] | None:
         """Return what tables and charts over thousands of runs need, as JSON; None unless finished.
 
         `metrics` keeps the single numbers of the whole test split: accuracies, rates, gaps, inequality indices. Key
@@ -285,7 +285,7 @@ def cancelled_record(draft: RunRecord, *, released: Events, steps: int, seconds:
     return replace(draft, status="cancelled", released=counted, steps=steps, seconds=seconds, warnings=warnings)
 
 
-def evaluated_record(record: RunRecord, evaluation: Events, found: Mapping[str, Any]) -> RunRecord:
+def evaluated_record(record: RunRecord, evaluation: Events, found: Mapping[str, object]) -> RunRecord:
     """Return the record of a finished run with the private evaluation that was made later; it released `evaluation`."""
     released = with_evaluation(events_of.from_json(record.released), evaluation)
     stated = _state(record, method_of(record), released)
@@ -334,7 +334,7 @@ def _state(record: RunRecord, method: Method, events: Events) -> RunRecord:
     return replace(record, event=events_of.to_json(events), **asdict(statement))
 
 
-def _summarise_data(config: RunConfig, train: Dataset, test: Dataset) -> dict[str, Any]:
+def _summarise_data(config: RunConfig, train: Dataset, test: Dataset) -> dict[str, object]:
     return {
         "name": train.name,
         "sensitive": train.sensitive,

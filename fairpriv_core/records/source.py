@@ -170,7 +170,7 @@ def read_rows(value: Any) -> int | None:
     raise BadInput(f"rows must be a whole number from 2 on, got '{value}'.", field="rows")
 
 
-def _mapping(raw: Any) -> Mapping[str, Any]:
+def _mapping(raw: Any) -> Mapping[str, object]:
     if raw is not None and not isinstance(raw, Mapping):
         raise BadInput(f"data must be a table such as dataset = \"adult\", got '{raw}'.", field="data")
     return raw or {}

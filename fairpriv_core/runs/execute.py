@@ -38,7 +38,7 @@ UNSTORED = "unstored"  # the key of a run that no store keeps
 
 def evaluate_privately(
     fitted: Fitted, test: Dataset, *, planned: Events, mechanism: Mechanism, threat_model: str | None
-) -> tuple[Events, dict[str, Any] | None]:
+) -> tuple[Events, dict[str, object] | None]:
     """Return what was released and the record's `metrics_private`; ((), None) where nothing is planned."""
     if not planned:
         return (), None
@@ -107,7 +107,7 @@ def fit_together(plans: Sequence[Plan], trainings: Sequence[Training]) -> list[F
     return type(methods[0]).fit_many(methods, trains, given)
 
 
-def _measure(plan: Plan, training: Training, fitted: Fitted) -> dict[str, Any]:
+def _measure(plan: Plan, training: Training, fitted: Fitted) -> dict[str, object]:
     """Return what is found of a trained model, in the record's terms, and what finding it released."""
     test, mechanism = plan.test, training.mechanism
     metrics = evaluate(fitted.network, fitted.parameters, test)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
@@ -32,7 +31,7 @@ IN_MEMORY = DataSpec(dataset="in memory", sensitive="sensitive_features")
 #: takes the end of an epoch: "epoch", "step", "loss" (None of a method that has none), "epsilon" spent by then (None
 #: where none is proved), and every single number of `measure`, such as "accuracy" and "demographic_parity_gap", on the
 #: rows that it trains on
-Watch = Callable[[Mapping[str, Any]], None]
+Watch = Callable[[Mapping[str, object]], None]
 
 
 class _Watched(Unwatched):

@@ -209,7 +209,7 @@ class RunSession:
         self.taken: Checkpoint | None = None
         self._journal = journal
         self.begun = False
-        self._binding: Mapping[str, Any] = {}
+        self._binding: Mapping[str, object] = {}
         self._start: Arrays = {}
 
     def bind(self, plan: Plan, seal: Callable[[str], str]) -> None:

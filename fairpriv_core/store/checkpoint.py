@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ class Checkpoint:
     step: int
     content: bytes
     released: Events
-    binding: Mapping[str, Any]
+    binding: Mapping[str, object]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays."""
@@ -64,9 +63,9 @@ def bind(
     settings: ConfigJson,
     data: str,
     method: Mapping[str, str] | None = None,
-    network: Mapping[str, Any] | None = None,
+    network: Mapping[str, object] | None = None,
     device: str = CPU,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return what a checkpoint made now is bound to: settings, data (a keyed digest), code and library versions.
 
     `method` describes one of another package and `network` one of a person's own, with the hashes of their sources and
@@ -78,7 +77,7 @@ def bind(
     return {"settings": settings_seal, "data": data, **where, "code": hash_code(), "libraries": library_versions()}
 
 
-def check_binding(checkpoint: Checkpoint, now: Mapping[str, Any], key: str) -> None:
+def check_binding(checkpoint: Checkpoint, now: Mapping[str, object], key: str) -> None:
     """Raise RunFailed where a checkpoint was made from other data or settings, OtherVersion for all that runs them.
 
     Going on would draw the same noise for another computation, and the difference of the two would show what the

@@ -8,23 +8,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from fairpriv_core.errors import Damaged
 
 _OWN = "sha256"
 
 
-class Unreadable(dict[str, Any]):
+class Unreadable(dict[str, object]):
     """What stands for a stored document that is no JSON: empty, so that nothing takes it for whole."""
 
 
-def seal_document(document: Mapping[str, Any], *beside: bytes) -> dict[str, Any]:
+def seal_document(document: Mapping[str, object], *beside: bytes) -> dict[str, object]:
     """Return a document with its checksum, which covers what is stored `beside` it too."""
     return {**document, _OWN: _digest(document, beside)}
 
 
-def open_document(stored: Mapping[str, Any] | str, what: str, *beside: bytes) -> dict[str, Any]:
+def open_document(stored: Mapping[str, object] | str, what: str, *beside: bytes) -> dict[str, object]:
     """Return what `seal_document` was given; Damaged, naming `what`, where that is not what was stored.
 
     As text it is verified without being written anew, which counts where there are thousands: the checksum is the last
@@ -43,7 +42,7 @@ def open_document(stored: Mapping[str, Any] | str, what: str, *beside: bytes) ->
     return document
 
 
-def _read(text: str) -> dict[str, Any]:
+def _read(text: str) -> dict[str, object]:
     """Return a document's text as a document; an empty one where it is none."""
     try:
         return dict(json.loads(text))
@@ -63,7 +62,7 @@ def build_damaged(what: str) -> Damaged:
     return Damaged(f"{what} is damaged in the run store; take it from a backup ('fairpriv check' lists all damage).")
 
 
-def _digest(document: Mapping[str, Any], beside: tuple[bytes, ...]) -> str:
+def _digest(document: Mapping[str, object], beside: tuple[bytes, ...]) -> str:
     digest = hashlib.sha256(json.dumps(document).encode())
     for part in beside:
         digest.update(len(part).to_bytes(8, "little") + part)

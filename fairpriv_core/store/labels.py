@@ -47,7 +47,7 @@ def check_label(given: Mapping[str, Any]) -> dict[str, Any]:
     return found | ({"tags": _check_tags(given["tags"])} if "tags" in given else {})
 
 
-def write_label(connection: Connection, key: str, columns: Mapping[str, Any]) -> Label:
+def write_label(connection: Connection, key: str, columns: Mapping[str, object]) -> Label:
     """Store `columns` (of `check_label`) of the label of run `key`, the others as they are; return the whole label."""
     if columns:
         upsert(connection, label, [{"key": key, **columns}])

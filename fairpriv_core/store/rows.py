@@ -113,12 +113,12 @@ def check_config(stored: Mapping[Any, Any]) -> None:
         raise build_damaged(f"run {stored['key']}")
 
 
-def read_document(stored: Mapping[Any, Any]) -> dict[str, Any] | None:
+def read_document(stored: Mapping[Any, Any]) -> dict[str, object] | None:
     """Return the JSON of a row's record; None where it has none, Damaged where it is not what was written."""
     return None if stored["record"] is None else open_document(stored["record"], f"the record of run {stored['key']}")
 
 
-def read_brief(stored: Mapping[Any, Any]) -> dict[str, Any]:
+def read_brief(stored: Mapping[Any, Any]) -> dict[str, object]:
     """Return a row's record in brief; {} where it has none, Damaged where it is not what was written."""
     if stored["brief"] is None:
         return {}
@@ -135,12 +135,12 @@ def read_record(stored: Mapping[Any, Any]) -> RunRecord | None:
     return None if document is None else RunRecord.from_json(document)
 
 
-def write_record(record: RunRecord, error_kind: str | None = None) -> dict[str, Any]:
+def write_record(record: RunRecord, error_kind: str | None = None) -> dict[str, object]:
     """Return the columns that hold a record: whole, in brief, as the ledger needs it. `error_kind`: its row's."""
     return {"record": seal_document(record.to_json()), **summarise(record, error_kind)}
 
 
-def summarise(record: RunRecord, error_kind: str | None) -> dict[str, Any]:
+def summarise(record: RunRecord, error_kind: str | None) -> dict[str, object]:
     """Return the columns that hold what is read of thousands of runs: a record without the rest.
 
     A brief has its run's key and config under the same checksum, so that it is verified by one.

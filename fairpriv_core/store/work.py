@@ -266,7 +266,7 @@ def _take(connection: Connection, together: Any) -> tuple[Claim, ...]:
     """Make the runs that `together` selects this process's own, and return the claims on them by key."""
     query = select(run).where(together).order_by(run.c.key).with_for_update()
     rows = connection.execute(query).mappings().all()
-    values: dict[str, Any] = {"status": "running", "attempt": run.c.attempt + 1, "resumed_from_step": run.c.step}
+    values: dict[str, object] = {"status": "running", "attempt": run.c.attempt + 1, "resumed_from_step": run.c.step}
     values |= {"started": func.coalesce(run.c.started, now()), "heartbeat": now(), "error": None}
     whole = [stored for stored in rows if not _end_damaged(connection, stored)]
     mine = run.c.key.in_([stored["key"] for stored in whole])
@@ -314,14 +314,14 @@ def _leave(connection: Connection, claims: Claims, requests: Mapping[str, str], 
         connection.execute(update(run).where(run.c.key == key).values(**end_cancelled(connection, key)))
 
 
-def _set_each(connection: Connection, claims: Claims, values: Sequence[Mapping[str, Any]]) -> None:
+def _set_each(connection: Connection, claims: Claims, values: Sequence[Mapping[str, object]]) -> None:
     """Set columns of each run, the same columns for all; the caller has extended the leases."""
     if claims:
         rows = [{"own": claim.key, **each} for claim, each in zip(claims, values, strict=True)]
         connection.execute(update(run).where(run.c.key == bindparam("own")), rows)
 
 
-def _ended(end: Ending) -> dict[str, Any]:
+def _ended(end: Ending) -> dict[str, object]:
     record = end.record
     ended = {"status": record.status, "error": record.error, "error_kind": end.error_kind}
     return {**write_record(record, end.error_kind), **ended, "finished": time.time()}
@@ -405,7 +405,7 @@ def _settle_together(connection: Connection, rows: Sequence[RowMapping], reason:
     separate = len(going_on) > 1 and any(row[counter] + 1 >= most for row in going_on)
     for row in rows:
         count = row[counter] + 1
-        change: dict[str, Any] = {counter: count, **FREE, "status": "queued"}
+        change: dict[str, object] = {counter: count, **FREE, "status": "queued"}
         if row["request"] == "stop":
             change = {counter: count, **end_cancelled(connection, row["key"])}
         elif row["request"] == "pause":
@@ -422,7 +422,7 @@ def _settle_together(connection: Connection, rows: Sequence[RowMapping], reason:
         halve(connection, [row["key"] for row in going_on])
 
 
-def _failed(connection: Connection, stored: RowMapping, error: str, kind: str) -> dict[str, Any]:
+def _failed(connection: Connection, stored: RowMapping, error: str, kind: str) -> dict[str, object]:
     """Return the columns of a run that failed without a word of its own; it has paid for what it released."""
     change = {"status": "failed", "error": error, "error_kind": kind, "finished": time.time()}
     draft = None

@@ -143,7 +143,7 @@ def check_room(database: Database, runs: int) -> None:
         )
 
 
-def request_cost(raw: Mapping[str, Any], *, owner: str) -> dict[str, Any]:
+def request_cost(raw: Mapping[str, object], *, owner: str) -> dict[str, object]:
     """Return the request for what the sweep `raw` (as for `build_sweep`) costs `owner`, as a preview.
 
     Its result has `cost` as `estimate_cost`, the `keys` of all its configs, `max_runs` as the sweep says, and
@@ -156,7 +156,7 @@ def request_cost(raw: Mapping[str, Any], *, owner: str) -> dict[str, Any]:
         raise BadInput(f"a sweep's values are finite numbers, words and tables: {error}.", field="axes") from error
 
 
-def request_launch(raw: Mapping[str, Any], *, owner: str, confirmed: bool) -> dict[str, Any]:
+def request_launch(raw: Mapping[str, object], *, owner: str, confirmed: bool) -> dict[str, object]:
     """Return the request that launches the sweep `raw` for `owner`; `confirmed`: even with more runs than its max_runs.
 
     Its result is the number of runs that are `launched`; asked for twice, it launches what is missing, so nothing.
@@ -164,7 +164,7 @@ def request_launch(raw: Mapping[str, Any], *, owner: str, confirmed: bool) -> di
     return {**request_cost(raw, owner=owner), "launch": {"confirmed": confirmed}}
 
 
-def list_launched(store: RunStore, raw: Mapping[str, Any], cost: SweepCost, keys: Sequence[str]) -> None:
+def list_launched(store: RunStore, raw: Mapping[str, object], cost: SweepCost, keys: Sequence[str]) -> None:
     """Let pages list a sweep that a command launches: with what it told of its `cost`, its progress and its brakes."""
     most, owner = build_sweep(raw).max_runs, store.payer
     preview: SweepPreview = {"cost": cost, "keys": list(keys), "max_runs": most, "refusal": None}

@@ -199,7 +199,7 @@ def plan_sweep(
     """
     datasets = DatasetCache(splits=1)
 
-    def settle(raw: Mapping[str, Any]) -> dict[str, Any]:
+    def settle(raw: Mapping[str, object]) -> dict[str, object]:
         return settle_method(raw, lambda usual: Size.of(datasets.whole(usual)))[0]
 
     cells = expand(sweep, identify, partial(fit_batch, datasets=datasets), settle)

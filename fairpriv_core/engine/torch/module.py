@@ -172,10 +172,10 @@ class _Same:
     __hash__ = object.__hash__
 
 
-def read_kept(module: nn.Module) -> dict[str, Any]:
+def read_kept(module: nn.Module) -> dict[str, object]:
     """Return what a module and its parts hold, by name: tensors by identity and version, other values as they are."""
     tensors = chain(module.named_parameters(), module.named_buffers())
-    kept: dict[str, Any] = {name: _Same(each, each._version) for name, each in tensors}
+    kept: dict[str, object] = {name: _Same(each, each._version) for name, each in tensors}
     for place, part in module.named_modules():
         own = ((name, value) for name, value in vars(part).items() if name not in _OTHERS)
         kept |= {f"{place}.{name}".lstrip("."): _mark(value, _DEEP) for name, value in own}

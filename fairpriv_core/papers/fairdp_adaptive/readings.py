@@ -285,7 +285,7 @@ def attacked(seeds: int) -> PaperSweep:
     return _sweep(ADULT, [{"name": "none", **_TABLE}, *rivals(), *fairdp("class"), with_noise_at_c()[1]], seeds)
 
 
-def varied(data: Mapping[str, Any], parameter: str, values: list[float], seeds: int) -> PaperSweep:
+def varied(data: Mapping[str, object], parameter: str, values: list[float], seeds: int) -> PaperSweep:
     """Return the sweep of Figures 4 to 6 on a table: every private method at each value of one hyper-parameter."""
     own = {"learning_rate": _DUTCH_RATE} if data is DUTCH else {}
     settings: list[Method] = [{**own, parameter: value} for value in values]
@@ -297,7 +297,7 @@ def varied(data: Mapping[str, Any], parameter: str, values: list[float], seeds: 
     return _sweep(data, methods, seeds)
 
 
-def _sweep(data: Mapping[str, Any], methods: list[Method], seeds: int) -> PaperSweep:
+def _sweep(data: Mapping[str, object], methods: list[Method], seeds: int) -> PaperSweep:
     split = "stratified" if data is DUTCH else "official"
     axes: SweepAxes = {"method": methods, "seed": list(range(seeds))}
     return {"data": data, "notion": "accuracy_parity", "split": split, "axes": axes, "sweep": {"max_runs": 5000}}

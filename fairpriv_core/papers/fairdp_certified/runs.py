@@ -106,6 +106,8 @@ def on_faces(methods: list[Method], epsilons: list[float], seeds: int, *, rows: 
     return ({"data": data, "notion": "demographic_parity", "axes": axes, "sweep": {"max_runs": 5000}},)
 
 
-def _sweep(data: Sequence[Mapping[str, Any]], methods: list[Method], epsilons: list[float], seeds: range) -> PaperSweep:
+def _sweep(
+    data: Sequence[Mapping[str, object]], methods: list[Method], epsilons: list[float], seeds: range
+) -> PaperSweep:
     axes: SweepAxes = {"data": [*data], "method": methods, "epsilon": epsilons, "seed": list(seeds)}
     return {"notion": "demographic_parity", "split": "stratified", "axes": axes, "sweep": {"max_runs": 5000}}

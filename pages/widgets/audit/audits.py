@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from fairpriv_core.data.problem import DataJson
@@ -108,7 +106,7 @@ def _offer(store: RunStore, row: RunRow, *, again: bool) -> None:
         st.error(plain(f"The audit could not be made: {made.error}"), icon=":material/error:")
 
 
-def _request(row: RunRow, runs: int) -> dict[str, Any]:
+def _request(row: RunRow, runs: int) -> dict[str, object]:
     return {"audit": row.key, "runs": runs, "seed": 0}
 
 

@@ -157,7 +157,7 @@ def read_row(row: Mapping[str, Any], before: Column) -> Column:
 _SAID = ("use", "type", "from", "to", "values", "empty", "part", "at")
 
 
-def _column_to_json(column: Column) -> dict[str, Any]:
+def _column_to_json(column: Column) -> dict[str, object]:
     """Return what can be corrected of a column."""
     low, high = column.range or (None, None)
     use, empty = column.role == "feature", bool(column.missing)
@@ -165,7 +165,7 @@ def _column_to_json(column: Column) -> dict[str, Any]:
     return dict(zip(_SAID, values, strict=True))
 
 
-def _as_row(column: Column, found: ColumnReport) -> dict[str, Any]:
+def _as_row(column: Column, found: ColumnReport) -> dict[str, object]:
     return {
         "column": column.name,
         **_column_to_json(column),
@@ -213,7 +213,7 @@ def _overlay(guessed: TableSchema, said: TableSchema | None, compared: Collectio
     return TableSchema(tuple(columns), said.values_from, said.paid)
 
 
-def _edit(rows: Sequence[Mapping[str, Any]], *, key: str) -> list[dict[str, Any]]:
+def _edit(rows: Sequence[Mapping[str, object]], *, key: str) -> list[dict[str, object]]:
     """Draw the grid and return its rows as they are corrected."""
     column = st.column_config
     dated = any(row["type"] == "date" for row in rows)

@@ -13,7 +13,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -128,7 +127,7 @@ def _choose_move(store: RunStore) -> Move | None:
     with below:
         reuse = choose_release(kind.info, data, value("seed"))
     with sliders:
-        budget: dict[str, Any] = {"reuse": reuse}
+        budget: dict[str, object] = {"reuse": reuse}
         if reuse is None and kind.info.threat_model is not None:
             budget = {"epsilon": choose_epsilon()}
         chosen, _ = choose_sliders(kind, notion, lines=False)
@@ -163,7 +162,7 @@ def _choose_what() -> tuple[DataSpec | None, Dataset | None, str, str]:
     return spec, dataset, str(keep("method", method)), str(keep("notion", notion))
 
 
-def _build(raw: Mapping[str, Any], store: RunStore) -> RunConfig:
+def _build(raw: Mapping[str, object], store: RunStore) -> RunConfig:
     config = build_config(raw)
     return replace(config, file_id=identify_file(config.data.file, store))
 

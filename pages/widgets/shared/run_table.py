@@ -28,7 +28,7 @@ MOST_CHOSEN = 6
 _KEY = "run_table"
 _HEIGHT = 422
 _LONGEST = 40
-Varied = Mapping[str, Mapping[str, Any]]
+Varied = Mapping[str, Mapping[str, object]]
 
 
 def key_data(row: TableRow) -> str:
@@ -82,7 +82,7 @@ def _show(row: TableRow, name: str) -> str:
     return {"only.notion": name_notion, "only.method": name_method}.get(name, str)(one)
 
 
-def name_row(row: TableRow, varied: Mapping[str, Any] | None = None) -> str:
+def name_row(row: TableRow, varied: Mapping[str, object] | None = None) -> str:
     """Return a row as a list names it; `varied` are the settings that tell it from others of its method."""
     budget = name_budget(row.epsilon, row.variant)
     budget = {REPLAYED: ", replayed noise", UNPROVED: ", no ε proved"}.get(row.variant or "", budget)
@@ -103,7 +103,7 @@ def name_rows(rows: Sequence[TableRow]) -> dict[str, str]:
     return label_apart({row.keys[0]: name_row(row, varied[row.keys[0]]) for row in rows})
 
 
-def name_short(row: TableRow, varied: Mapping[str, Any]) -> str:
+def name_short(row: TableRow, varied: Mapping[str, object]) -> str:
     """Return a row as a legend names it."""
     words = name_settings(row.method, varied)
     settings = f", {textwrap.shorten(words, _LONGEST, placeholder=' …')}" if varied else ""
@@ -172,12 +172,12 @@ def _build_columns() -> dict[str, Any]:
     }
 
 
-def _call(row: TableRow, words: Sequence[str]) -> dict[str, Any]:
+def _call(row: TableRow, words: Sequence[str]) -> dict[str, object]:
     """Return the columns of a person's own words, of those that are used."""
     return {name: {"name": row.name, "tags": ", ".join(row.tags)}[name] for name in words}
 
 
-def _as_row(row: TableRow, varied: Mapping[str, Any]) -> dict[str, Any]:
+def _as_row(row: TableRow, varied: Mapping[str, object]) -> dict[str, object]:
     return {
         "method": method_style(row.method).title,
         "ε": row.epsilon,

@@ -154,7 +154,7 @@ class _State:
         return len(self.estimate["keys"] if self.estimate else ()) - sum(self.counts.values())
 
 
-def offer_sweep(store: RunStore, raw: Mapping[str, Any], *, key: str) -> str | None:
+def offer_sweep(store: RunStore, raw: Mapping[str, object], *, key: str) -> str | None:
     """Draw the sweep `raw` (as for `build_sweep`) under `key`: its cost on demand, then Launch, then its progress.
 
     What is wrong with it is said in a sentence. Nothing starts before its cost was shown. Another `raw` under the same

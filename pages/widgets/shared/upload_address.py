@@ -32,7 +32,7 @@ def send_empty(address: Address, manager: MemoryUploadedFileManager, session: st
     scope |= {"path": place.upload_url, "root_path": "", "query_string": b"", "headers": [*headers.items()]}
     statuses: list[int] = []
 
-    async def receive() -> dict[str, Any]:
+    async def receive() -> dict[str, object]:
         return {"type": "http.request", "body": _EMPTY_FILE, "more_body": False}
 
     async def answer(message: Mapping[str, Any]) -> None:

@@ -99,7 +99,7 @@ def show_list(claims: Claims, best: Sequence[TableRow], answers: Answers) -> Non
         st.caption(plain(f"{titles}: {GROUP_NEEDED}"))
 
 
-def _as_row(claim: Claim, row: TableRow, answers: Answers, *, dominated: bool) -> dict[str, Any]:
+def _as_row(claim: Claim, row: TableRow, answers: Answers, *, dominated: bool) -> dict[str, object]:
     return {
         "method": method_style(row.method).title,
         "settings": answers.details.get(row.keys[0], ""),
