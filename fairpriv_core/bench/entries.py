@@ -32,7 +32,7 @@ _MOST_NUMBER = 2**31
 
 
 @dataclass(frozen=True)
-class Claim:
+class OutsideEntry:
     """What outsiders say of their entry: its name, what it protects, whether decisions use the group, and its trials.
 
     More than one trial must be `paid`: the claimed epsilon covers all of them, or none read a private row.
@@ -64,7 +64,7 @@ def check_trials(trials: int, *, paid: bool) -> None:
         )
 
 
-def score_file(path: Path, claim: Claim, suite: Suite) -> pd.DataFrame:
+def score_file(path: Path, claim: OutsideEntry, suite: Suite) -> pd.DataFrame:
     """Return the lines of a file of decisions; BadInput for whatever is wrong with it, in one sentence.
 
     Everything is checked before plain training, which each split needs for its mixing line.
@@ -131,7 +131,7 @@ def _check(column: pd.Series, right: pd.Series, asked: str) -> None:
         raise BadInput(f"{column.name} must be {asked} in every row, got '{got}' in line {at + 2}.", field="file")
 
 
-def _build_line(claim: Claim) -> Line:
+def _build_line(claim: OutsideEntry) -> Line:
     named = {"method": claim.name, "author": OUTSIDE, "kind": "claimed", "trials": claim.trials}
     return {**named, "threat_model": claim.threat_model, "by_group": claim.by_group, "audit_date": "", "failed": ""}
 

@@ -13,7 +13,7 @@ import click
 import pandas as pd
 
 from fairpriv_core.bench.board import Board, build_boards
-from fairpriv_core.bench.entries import Claim, check_trials, list_rows, score_file
+from fairpriv_core.bench.entries import OutsideEntry, check_trials, list_rows, score_file
 from fairpriv_core.bench.lines import add_lines, find_folder
 from fairpriv_core.bench.runner import Audits, run_suite
 from fairpriv_core.bench.suite import Suite, read_smoke, read_suite
@@ -96,7 +96,7 @@ def enter(
     file: str, name: str, protects: Literal["attribute", "record"], out: str | None, as_json: bool, **more: Any
 ) -> None:
     """Score decisions that were made elsewhere, a CSV file of task, seed, row, decision, epsilon, marked as claimed."""
-    lines = score_file(read_path(file), Claim(name, protects, **more), read_suite())
+    lines = score_file(read_path(file), OutsideEntry(name, protects, **more), read_suite())
     place = _find_place(out, f"claimed_{name}")
     there = add_lines(lines, place)
     scored = f"{len(lines)} lines of {name} are in {place}, marked as claimed. It is ranked among those with all tasks."

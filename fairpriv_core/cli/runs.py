@@ -27,7 +27,7 @@ from fairpriv_core.records.source import is_published, without_folders
 from fairpriv_core.runs import account, foreground
 from fairpriv_core.runs.plain_run import find_plain_run
 from fairpriv_core.store.check import check_store
-from fairpriv_core.store.labels import MOST_OF_NAME, MOST_OF_NOTE, Label
+from fairpriv_core.store.labels import MOST_OF_NAME, MOST_OF_NOTE, RunLabel
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.text import count_text
@@ -246,7 +246,7 @@ def answer_runs(tags: Sequence[str] = (), *, archived: bool = False) -> Answer:
         labels = store.labels()
     if damaged:
         say(f"Left out because damaged: {', '.join(damaged)} ('fairpriv check' says what is).")
-    documents = [run_to_json(row, record) | labels.get(row.key, Label()).to_json() for row, record in whole]
+    documents = [run_to_json(row, record) | labels.get(row.key, RunLabel()).to_json() for row, record in whole]
     tagged = [document for document in documents if set(tags) <= set(document["tags"])]
     shown = [document for document in tagged if archived or not document["archived"]]
     if len(shown) < len(tagged):

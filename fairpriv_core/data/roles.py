@@ -339,7 +339,7 @@ def _list(names: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ColumnPlan:
     """The decided roles. `features` holds no sensitive column, and none at all where they are pixels.
 
     `label_names` are the negative and the `positive` label, or, with `positive` "", all of more than two classes.
@@ -356,7 +356,7 @@ class Plan:
     label_edge: float | None = None
 
 
-def make_plan(spec: DataSpec, declared: Declared) -> Plan:
+def make_plan(spec: DataSpec, declared: Declared) -> ColumnPlan:
     """Return the roles of the columns; raises BadInput for every choice that cannot be used, naming those that can."""
     label = _choose_label(spec, declared)
     positive, names = _choose_classes(spec, label, declared)
@@ -384,10 +384,10 @@ def make_plan(spec: DataSpec, declared: Declared) -> Plan:
         raise BadInput(
             "no column is left to predict from once label and sensitive attribute are taken out.", field="label"
         )
-    return Plan(label.column, positive, names, groupings, group_names, features, label.edge)
+    return ColumnPlan(label.column, positive, names, groupings, group_names, features, label.edge)
 
 
-def seal_plan(spec: DataSpec, files: str, plan: Plan) -> str:
+def seal_plan(spec: DataSpec, files: str, plan: ColumnPlan) -> str:
     """Return the SHA-256 of the files' seal, of what was asked of them and of how they are encoded."""
     content = {**spec.to_json(), "file": None, "positive": plan.positive, "label": plan.label.name}
     text = json.dumps([files, content, plan.group_names, write_schema(plan.features)], sort_keys=True)

@@ -21,7 +21,7 @@ from fairpriv_core.documents.document import (
     Document,
     Part,
     Section,
-    Table,
+    TablePart,
     Text,
 )
 from fairpriv_core.documents.report_data import ReportData
@@ -80,11 +80,13 @@ _NO_GAP = (
 def build_question(chosen: Sequence[Chosen[Kind]], *, plainly: bool) -> Section:
     """Return what was asked: each method and the fairness that it was to reach; `plainly`: without its own terms."""
     if plainly:
-        table = Table(("run", "method", "what it does"), tuple((e.mark, _title(e), _format_plainly(e)) for e in chosen))
+        table = TablePart(
+            ("run", "method", "what it does"), tuple((e.mark, _title(e), _format_plainly(e)) for e in chosen)
+        )
     else:
         shown = ((e.mark, e.first.method) for e in chosen)
         rows = tuple((mark, method.title, method.summary, method.citation) for mark, method in shown)
-        table = Table(("run", "method", "what it does", "source"), rows)
+        table = TablePart(("run", "method", "what it does", "source"), rows)
     notions = _once((each.first.notion.title, each) for each in chosen)
     parts: list[Part] = [table]
     for title, each in notions.items():
@@ -98,7 +100,7 @@ def build_data(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return the data in words, once for each data set and sensitive attribute."""
     parts: list[Part] = []
     for each in _once((_name_data(each), each) for each in chosen).values():
-        parts += [Table(("data", each.first.data.title), _list_facts(each))]
+        parts += [TablePart(("data", each.first.data.title), _list_facts(each))]
         parts += [Text(caveat, strong=True) for caveat in each.first.data.caveats]
     return Section("The data", tuple(parts))
 
@@ -109,7 +111,7 @@ def build_privacy(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, plainly
     `plainly`: without table and dots, which stand before; the proved ε alone, with a line on what papers claim.
     """
     rows = tuple(_list_privacy(each) for each in chosen)
-    parts: list[Part] = [] if plainly else [Table(_PRIVACY_HEAD, rows)]
+    parts: list[Part] = [] if plainly else [TablePart(_PRIVACY_HEAD, rows)]
     for each in chosen:
         stated = replace(each.first.epsilon, claimed=None) if plainly else each.first.epsilon
         parts.append(Text(f"{each.mark}, {_title(each)}: {stated.line} {stated.odds}"))
@@ -126,7 +128,7 @@ def build_privacy(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, plainly
 def _build_protected(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return the proved ε of each run in a row, and the largest as dots."""
     head, *rows = ((row[0], row[1], *row[3:5]) for row in (_PRIVACY_HEAD, *map(_list_privacy, chosen)))
-    return Section("What is protected", (Table(tuple(map(str, head)), tuple(rows)), *_draw_dots(chosen)))
+    return Section("What is protected", (TablePart(tuple(map(str, head)), tuple(rows)), *_draw_dots(chosen)))
 
 
 def _draw_dots(chosen: Sequence[Chosen[Kind]]) -> tuple[Part, ...]:
@@ -246,7 +248,7 @@ def _list_totals(said: str, totals: Sequence[Spent]) -> list[Part]:
     """Return a table of totals under a sentence, and why one has no bound; [] where there are none."""
     if not totals:
         return []
-    table = Table(("data", "protects", "runs", "ε together", "δ"), tuple(map(_list_total, totals)))
+    table = TablePart(("data", "protects", "runs", "ε together", "δ"), tuple(map(_list_total, totals)))
     reasons = tuple(f"No bound for {_name_column(one.column)}: {one.reason}" for one in totals if one.reason)
     return [Text(said), table, *((Bullets(reasons),) if reasons else ())]
 
@@ -297,9 +299,9 @@ def build_settings(chosen: Sequence[Chosen[Kind]]) -> Section:
     return Section(
         "Settings",
         (
-            Table(("setting", *flat), shown, "A dash: not set, or not a setting of this method."),
+            TablePart(("setting", *flat), shown, "A dash: not set, or not a setting of this method."),
             Text(f"Made with {'; '.join(dict.fromkeys(words))}."),
-            Table(("run", "record keys", "seeds"), keys),
+            TablePart(("run", "record keys", "seeds"), keys),
         ),
     )
 
@@ -343,11 +345,11 @@ def _build_certificates(each: Chosen[Kind]) -> list[Part]:
     return [_build_seed_table(each, certificates, head=("certified", "what holds"))]
 
 
-def _build_seed_table(each: Chosen[Kind], found: Sequence[tuple[str, str]], *, head: tuple[str, str]) -> Table:
+def _build_seed_table(each: Chosen[Kind], found: Sequence[tuple[str, str]], *, head: tuple[str, str]) -> TablePart:
     covered = each.first.epsilon.is_covered
     made = "Made from noisy releases, which ε covers." if covered else ""
     own = "" if len(each.row.seeds) == 1 else f"It is of the model of seed {each.first.seed} alone."
-    return Table(head, tuple(found), f"{made} {own}".strip(), Origin("released" if covered else "raw"))
+    return TablePart(head, tuple(found), f"{made} {own}".strip(), Origin("released" if covered else "raw"))
 
 
 def _build_audit(each: Chosen[Kind]) -> list[Part]:

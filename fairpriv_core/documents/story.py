@@ -81,7 +81,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Curve:
+class CostCurve:
     """What settings trade: a line from `before` (None where it may not be shown) to each of `lines`.
 
     `constant` is the accuracy of one answer for everybody in %, where there is no `before`.
@@ -99,7 +99,7 @@ class Lists:
     lists: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-Picture = tuple[Crowd, ...] | Bars | Odds | Curve | Lists
+Picture = tuple[Crowd, ...] | Bars | Odds | CostCurve | Lists
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ def _build_costs(run: Chosen[Open], measured: Measured, settings: Sequence[Measu
         return Step("What it costs", shown, unit, sentence or _format_missing(run), Lists((_TO_HAVE_ONE,)), notes)
     start = None if before is None else _draw(before, None)
     constant = None if start is not None or measured.constant is None else _OF * measured.constant
-    return Step("What it costs", shown, unit, sentence, Curve(start, lines, constant), notes)
+    return Step("What it costs", shown, unit, sentence, CostCurve(start, lines, constant), notes)
 
 
 def _format_cost(moved: Sequence[Mean], before: Measured | None) -> tuple[str, str, str]:

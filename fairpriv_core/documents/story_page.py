@@ -9,7 +9,7 @@ import html
 import math
 from importlib.resources import files
 
-from fairpriv_core.documents.story import Bar, Bars, Crowd, Curve, Line, Lists, Odds, Picture, Step, Story
+from fairpriv_core.documents.story import Bar, Bars, CostCurve, Crowd, Line, Lists, Odds, Picture, Step, Story
 from fairpriv_core.figures.styles import THEMES, ThemeName, color_on, style_of
 from fairpriv_core.text import epsilon_text, hold_numbers
 
@@ -104,7 +104,7 @@ def _write_number(step: Step) -> str:
 def _draw(picture: Picture) -> str:
     if isinstance(picture, Odds):
         return _draw_odds(picture)
-    if isinstance(picture, Curve):
+    if isinstance(picture, CostCurve):
         return _draw_curve(picture)
     if isinstance(picture, Lists):
         return "".join(
@@ -158,7 +158,7 @@ def _draw_dots(kinds: list[str]) -> str:
     )
 
 
-def _draw_curve(curve: Curve) -> str:
+def _draw_curve(curve: CostCurve) -> str:
     """Return accuracy over gap: whiskers, a line from where it began, and below it one sentence a setting."""
     everything = [*curve.lines, *([curve.before] if curve.before else [])]
     right = 1.08 * max(each.gap[2] for each in everything)

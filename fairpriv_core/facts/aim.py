@@ -10,7 +10,7 @@ import numpy as np
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.facts.measures import Table
+from fairpriv_core.facts.measures import CountTable
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.fields import USUAL_GAP
@@ -43,7 +43,7 @@ class Reached:
     small: str = ""
 
 
-def judge_aim(runs: Sequence[RunFacts[Kind]], tables: Sequence[Table]) -> Reached | None:
+def judge_aim(runs: Sequence[RunFacts[Kind]], tables: Sequence[CountTable]) -> Reached | None:
     """Return whether finished runs of one setting reached the gap that they aimed at; None where they aimed at none.
 
     `runs` are its seeds, and `tables` what may be told of them, () for nothing. Judged is every pair of groups that is

@@ -30,7 +30,7 @@ END_NAMES = ("one answer for all", "no privacy, no fairness")
 
 
 @dataclass(frozen=True)
-class Claim:
+class EpsilonClaim:
     """What an ε says: what is protected, how it was accounted, at which δ. Only ε of one claim can be compared."""
 
     threat_model: str | None
@@ -56,18 +56,20 @@ class Claim:
         return f"{what} · {how}" + ("" if self.delta is None else f" · δ = {delta_text(self.delta)}")
 
 
-def group_by_claim(rows: Iterable[TableRow]) -> dict[Claim, list[TableRow]]:
+def group_by_claim(rows: Iterable[TableRow]) -> dict[EpsilonClaim, list[TableRow]]:
     """Return the rows of each claim, by first appearance; those that are not private, which claim nothing, last.
 
     Left out are rows without accuracy or gap, those that state no ε though they are private, and those whose noise can
     be repeated, which protect nothing.
     """
-    rows_by_claim: dict[Claim, list[TableRow]] = {}
+    rows_by_claim: dict[EpsilonClaim, list[TableRow]] = {}
     for row in rows:
         known = row.accuracy.mean is not None and row.gap.mean is not None
         if known and row.variant != REPLAYED and (row.epsilon is None) == (row.threat_model is None):
             private = row.threat_model is not None
-            claim = Claim(row.threat_model, row.variant, row.delta) if private else Claim(None, None, None)
+            claim = (
+                EpsilonClaim(row.threat_model, row.variant, row.delta) if private else EpsilonClaim(None, None, None)
+            )
             rows_by_claim.setdefault(claim, []).append(row)
     return dict(sorted(rows_by_claim.items(), key=lambda item: item[0].threat_model is None))
 
@@ -111,7 +113,7 @@ def _best_triples(triples: set[Triple]) -> set[Triple]:
     return best
 
 
-Claims = Mapping[Claim, Sequence[TableRow]]
+Claims = Mapping[EpsilonClaim, Sequence[TableRow]]
 
 
 @dataclass(frozen=True)

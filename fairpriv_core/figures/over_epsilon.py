@@ -21,7 +21,7 @@ _FAINT = "Bold: of each method the setting that meets your gap most often, and o
 
 
 @dataclass(frozen=True)
-class Curve:
+class EpsilonCurve:
     """Rows of one method that are joined, by ε from low to high; `name` is what the figure calls them."""
 
     name: str
@@ -80,7 +80,7 @@ def trade_off(
     )
 
 
-def list_curves(rows: Sequence[TableRow], settings: Mapping[str, str] | None = None) -> list[Curve]:
+def list_curves(rows: Sequence[TableRow], settings: Mapping[str, str] | None = None) -> list[EpsilonCurve]:
     """Return the curves of `trade_off`, by method in the catalogue's order, then by first appearance."""
     rows_by_name: dict[str, list[TableRow]] = {}
     for row in sorted(rows, key=lambda row: place_method(row.method)):
@@ -88,14 +88,14 @@ def list_curves(rows: Sequence[TableRow], settings: Mapping[str, str] | None = N
         own = settings is not None and settings.get(row.keys[0])
         what = f" ({wording.protection_suffix(row.threat_model)})" if settings is None else f", {own}" if own else ""
         rows_by_name.setdefault(f"{method_style(row.method).title}{published}{what}", []).append(row)
-    return [Curve(name, tuple(sorted(own, key=_budget))) for name, own in rows_by_name.items()]
+    return [EpsilonCurve(name, tuple(sorted(own, key=_budget))) for name, own in rows_by_name.items()]
 
 
-def choose_lit(curves: Sequence[Curve], wanted: Wanted | None) -> list[Curve]:
+def choose_lit(curves: Sequence[EpsilonCurve], wanted: Wanted | None) -> list[EpsilonCurve]:
     """Return of each method and accounting the curve that stands out, as the figure's caption says."""
     by_method = group_by(curves, lambda curve: (curve.first.method, curve.first.variant, curve.first.threat_model))
 
-    def rank(curve: Curve) -> tuple[int, float]:
+    def rank(curve: EpsilonCurve) -> tuple[int, float]:
         kept = sum(wanted is not None and (row.gap.mean or 0.0) <= wanted.gap for row in curve.rows)
         return kept, max(row.accuracy.mean or 0.0 for row in curve.rows)
 
@@ -106,7 +106,7 @@ def _budget(row: TableRow) -> float:
     return float("inf") if row.epsilon is None else row.epsilon
 
 
-def _draw(curve: Curve, panel: int, span: tuple[float, float], *, labelled: bool, faint: bool) -> Series:
+def _draw(curve: EpsilonCurve, panel: int, span: tuple[float, float], *, labelled: bool, faint: bool) -> Series:
     means = [row.accuracy if panel == 0 else row.gap for row in curve.rows]
     points = [(row.epsilon, mean, row) for row, mean in zip(curve.rows, means, strict=True) if row.epsilon is not None]
     if not points:
@@ -141,7 +141,7 @@ def _find_span(rows: Sequence[TableRow]) -> tuple[float, float]:
     return (min(values), max(values)) if values else (0.1, 10.0)
 
 
-def _format_seeds(curves: Sequence[Curve]) -> str:
+def _format_seeds(curves: Sequence[EpsilonCurve]) -> str:
     counts = {len(row.seeds) for curve in curves for row in curve.rows}
     if not counts:
         return "No finished run yet."

@@ -101,7 +101,7 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A table's arrangement: a line for each of `rows`, a cell for each of `columns` with the mean of its value."""
 
     rows: tuple[Part, ...]
@@ -115,7 +115,7 @@ class GainTable:
     gains: tuple[MeanGain, ...]
 
 
-Drawing = Plot | Table | GainTable
+Drawing = Plot | PaperTable | GainTable
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ Check = Compare | Trend | Best | Reach | MeanGain | Differ
 
 
 @dataclass(frozen=True)
-class Claim:
+class PaperClaim:
     """What the paper says, where it stands, and the check that we make of it, which must hold in each of the cases.
 
     Attributes:
@@ -347,7 +347,7 @@ class Preset:
     drawing: Drawing | None = None
     printed: tuple[Printed, ...] = ()
     not_printed: str = ""
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[PaperClaim, ...] = ()
     privacy: str = ""
     measured: Measure = ""
     made_from: tuple[str, ...] = ()

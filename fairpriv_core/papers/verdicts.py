@@ -34,10 +34,10 @@ from fairpriv_core.papers.preset import (
     ACCURACY,
     Best,
     Check,
-    Claim,
     Compare,
     Differ,
     MeanGain,
+    PaperClaim,
     Preset,
     Quantity,
     Reach,
@@ -205,7 +205,7 @@ class Verdict:
         cases: of the paper alone. own: those of our proved variant; none where there is none.
     """
 
-    claim: Claim
+    claim: PaperClaim
     subject: str
     cases: tuple[Finding, ...]
     own: tuple[Finding, ...]
@@ -216,7 +216,7 @@ def judge_all(preset: Preset, runs: Runs) -> list[Verdict]:
     return [judge(claim, runs) for claim in preset.claims]
 
 
-def judge(claim: Claim, runs: Runs) -> Verdict:
+def judge(claim: PaperClaim, runs: Runs) -> Verdict:
     """Return the verdict on a claim from run records."""
     findings = _look_at_cases(claim, claim.check, runs)
     own = [] if claim.ours is None else _look_at_cases(claim, claim.ours, runs)
@@ -224,7 +224,7 @@ def judge(claim: Claim, runs: Runs) -> Verdict:
     return Verdict(claim, name_subject(claim.check, known) if known else "", tuple(findings), tuple(own))
 
 
-def _look_at_cases(claim: Claim, check: Check, runs: Runs) -> list[Finding]:
+def _look_at_cases(claim: PaperClaim, check: Check, runs: Runs) -> list[Finding]:
     findings = [_look(check_at(check, case), case.name, choose(runs, case.where)) for case in claim.cases]
     if not claim.lost:
         return findings

@@ -62,7 +62,7 @@ def evaluate_privately(
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FitOutcome:
     """A finished run: its record, its model and the training data that says how rows are encoded."""
 
     record: RunRecord
@@ -83,13 +83,13 @@ class Journal(Protocol):
         """Return the `seconds` and `resumed_from_step` of the record of one of them."""
 
 
-def execute(config: RunConfig, journal: Journal) -> Outcome:
+def execute(config: RunConfig, journal: Journal) -> FitOutcome:
     """Run `config` alone; raises BadInput for what a person gave, RunFailed where training cannot go on."""
     plan = plan_run(config, UNSTORED, datasets=DatasetCache(), find_record=journal.find_record)
     return train_together([plan], journal.begin([plan]), journal)[0]
 
 
-def train_together(plans: Sequence[Plan], trainings: Sequence[Training], journal: Journal) -> list[Outcome]:
+def train_together(plans: Sequence[Plan], trainings: Sequence[Training], journal: Journal) -> list[FitOutcome]:
     """Train runs of one method in one loop, measure each, and return their outcomes in order; errors as `execute`."""
     fitted = fit_together(plans, trainings)
     measured = [_measure(*one) for one in zip(plans, trainings, fitted, strict=True)]
@@ -127,7 +127,7 @@ def _reads_rows(data: DataSpec) -> bool:
     return data.file is not None and (data.schema is None or from_text(data.schema).values_from != "declared")
 
 
-def _conclude(plan: Plan, fitted: Fitted, found: Mapping[str, Any], spent: Mapping[str, Any]) -> Outcome:
+def _conclude(plan: Plan, fitted: Fitted, found: Mapping[str, Any], spent: Mapping[str, Any]) -> FitOutcome:
     """State what a trained model cost."""
     record = finished_record(plan.draft, plan.method, steps=fitted.steps, **found, **spent)
-    return Outcome(record, fitted, plan.train)
+    return FitOutcome(record, fitted, plan.train)

@@ -19,7 +19,7 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import identify_data, record_posting
 from fairpriv_core.records.plan import calibrate_method, find_counts
 from fairpriv_core.records.record import RAW, RunRecord, doubt_network, draft_record, finished_record, list_warnings
-from fairpriv_core.runs.execute import UNSTORED, Outcome
+from fairpriv_core.runs.execute import UNSTORED, FitOutcome
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.identity import draw_id
 from fairpriv_core.store.runs import open_store
@@ -60,7 +60,7 @@ def run_in_memory(
     watch: Watch | None = None,
     ledger: str | None = None,
     doubts: Sequence[FairprivWarning] = (),
-) -> Outcome:
+) -> FitOutcome:
     """Train on all of `train`; errors as `execute`. The record's metrics are None; its noise cannot be repeated.
 
     `watch` is called at the end of each epoch; what it raises ends the fit. The default store's ledger counts what is
@@ -90,7 +90,7 @@ def run_in_memory(
             raise RunFailed(f"{error} It costs epsilon = {stated}, that of its planned length.") from error
         raise
     made = {"metrics": None, "steps": fitted.steps, "notes": dict(fitted.notes), **journal.spent(0)}
-    return Outcome(finished_record(draft, method, events=fitted.events, **made), fitted, train)
+    return FitOutcome(finished_record(draft, method, events=fitted.events, **made), fitted, train)
 
 
 def _count(draft: RunRecord, name: str) -> None:

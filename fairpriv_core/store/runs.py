@@ -28,7 +28,7 @@ from fairpriv_core.store.claim import FREE
 from fairpriv_core.store.curves import Point, read_curves
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.decisions import DecisionStore
-from fairpriv_core.store.labels import Label, check_label, note_change, read_label, write_label
+from fairpriv_core.store.labels import RunLabel, check_label, note_change, read_label, write_label
 from fairpriv_core.store.ledger import LedgerStore, admit, find_chosen, find_evaluated, find_withdrawn, leave_tombstone
 from fairpriv_core.store.mode import EVERYBODY, check_trial
 from fairpriv_core.store.previews import PreviewStore
@@ -199,7 +199,7 @@ class RunStore:
             rows = [row for part in (pinned, ~pinned) for row in connection.execute(query.where(part)).mappings()]
             return _read_whole(rows, read_row)[:limit]
 
-    def labels(self) -> dict[str, Label]:
+    def labels(self) -> dict[str, RunLabel]:
         """Return what the owner calls their runs, by key, of those that have a label; nobody sees what others wrote."""
         query = self._shown(select(label).join(run, run.c.key == label.c.key))
         query = query if self.owner is None else query.where(run.c.owner == self.owner)
@@ -215,7 +215,7 @@ class RunStore:
         note: str | None = None,
         pinned: bool | None = None,
         archived: bool | None = None,
-    ) -> Label:
+    ) -> RunLabel:
         """Change what a run's label says, as far as it is given, and return the whole label.
 
         A person's own words: no part of the run's key, record or files. An archived run counts wherever numbers of

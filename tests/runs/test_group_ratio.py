@@ -25,7 +25,7 @@ from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.runs import audit
-from fairpriv_core.runs.execute import Outcome, execute
+from fairpriv_core.runs.execute import FitOutcome, execute
 from fairpriv_core.runs.foreground import train
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.runs import open_store
@@ -46,7 +46,7 @@ def build(ratio: Any = None, method: str = "dp_sgd", **given: Any) -> RunConfig:
     return build_config({**raw, **given})
 
 
-def run(**given: Any) -> Outcome:
+def run(**given: Any) -> FitOutcome:
     return execute(build(**given), MemoryJournal())
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from fairpriv_core.methods.shared.noisy_sums import NOISE_BOUNDS
 from fairpriv_core.papers.preset import (
     ACCURACY,
-    Claim,
     Compare,
     Method,
+    PaperClaim,
     PaperSweep,
     Part,
     Printed,
@@ -100,10 +100,10 @@ def in_each(
     readings: Sequence[Reading] = READINGS,
     cases: Sequence[Part] = (),
     lost: str = "the paper's epochs, batch size and learning rate, which our text lacks",
-) -> tuple[Claim, ...]:
+) -> tuple[PaperClaim, ...]:
     """Return a claim in each reading; `words` are how we take it, `ours` checks our proved variant."""
     return tuple(
-        Claim(
+        PaperClaim(
             says,
             source,
             check(reading),
@@ -116,7 +116,7 @@ def in_each(
     )
 
 
-def loses_least(place: int, words: str = "") -> tuple[Claim, ...]:
+def loses_least(place: int, words: str = "") -> tuple[PaperClaim, ...]:
     """Return the claim against the rival in that place of `Reading.rivals`."""
     rival = ("DPSGD", "DP-FedAvg", "Opt-Q", "DPSGD-F")[place]
     return in_each(

@@ -58,7 +58,7 @@ from pages.widgets.shared.state import choose, draw_list, keep, mount, mount_ind
 from pages.widgets.shared.suitable import list_methods, title_method
 from pages.widgets.train.costs import find_effects
 from pages.widgets.train.form import fit_batch
-from pages.widgets.train.plan import Plan, make_plan
+from pages.widgets.train.plan import LaunchPlan, make_plan
 from pages.widgets.train.recipe import choose_release
 from pages.widgets.train.sliders import MOST_POINTS, choose_sliders
 
@@ -90,7 +90,7 @@ class Move:
     """
 
     config: RunConfig
-    plan: Plan | None
+    plan: LaunchPlan | None
     dataset: Dataset
     free: bool
     expected: Explored | None

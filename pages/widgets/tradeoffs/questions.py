@@ -11,7 +11,7 @@ import streamlit as st
 from fairpriv_core.data.catalog import default_split
 from fairpriv_core.facts.tables import TableRow, varied_settings
 from fairpriv_core.facts.wording import data_title, rows_suffix
-from fairpriv_core.figures.frontier import Claim, group_by_claim
+from fairpriv_core.figures.frontier import EpsilonClaim, group_by_claim
 from fairpriv_core.figures.heatmap import Setting, read_settings
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.base import parameters
@@ -26,7 +26,7 @@ from pages.widgets.shared.reference import call_files
 from pages.widgets.shared.state import draw_list, keep, label_apart, mount, mount_several
 
 _OWN_TITLES = {"epsilon": "Privacy budget ε", "delta": "δ"}
-Claims = Mapping[Claim, Sequence[TableRow]]
+Claims = Mapping[EpsilonClaim, Sequence[TableRow]]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.facts.tables import TableRow
-from fairpriv_core.figures.frontier import Claim, Wanted, frontier
+from fairpriv_core.figures.frontier import EpsilonClaim, Wanted, frontier
 from fairpriv_core.figures.heatmap import find_varying, heat_map
 from fairpriv_core.figures.origin import format_origin
 from fairpriv_core.figures.over_epsilon import trade_off
@@ -99,7 +99,7 @@ def show_list(claims: Claims, best: Sequence[TableRow], answers: Answers) -> Non
         st.caption(plain(f"{titles}: {GROUP_NEEDED}"))
 
 
-def _as_row(claim: Claim, row: TableRow, answers: Answers, *, dominated: bool) -> dict[str, object]:
+def _as_row(claim: EpsilonClaim, row: TableRow, answers: Answers, *, dominated: bool) -> dict[str, object]:
     return {
         "method": method_style(row.method).title,
         "settings": answers.details.get(row.keys[0], ""),
