@@ -62,7 +62,6 @@ from fairpriv_core.seeds import public_generator
 
 BY_GROUP = "adam_by_group"
 _CHUNK = 4096
-Json = dict[str, Any]
 RANDOMISED = "a classifier whose last layer is drawn anew around the exported one, which is not the one exported"
 
 
@@ -376,7 +375,9 @@ def release_sizes(setting: Setting[FairDpCertified], k: int) -> np.ndarray:
     return noisy
 
 
-def bound_worst_case(setting: Setting[FairDpCertified], k: int, *, sizes: np.ndarray, scoring: np.ndarray) -> Json:
+def bound_worst_case(
+    setting: Setting[FairDpCertified], k: int, *, sizes: np.ndarray, scoring: np.ndarray
+) -> dict[str, object]:
     """Return Theorem 2 of model k, proved: post-processing of noisy `sizes` (groups,) and of the released weights.
 
     `scoring` (inputs + 1,) is the scoring layer that is released, so its norm is the mean weights' own. The bound is
@@ -391,7 +392,7 @@ def bound_worst_case(setting: Setting[FairDpCertified], k: int, *, sizes: np.nda
     }
 
 
-def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Kernel, feed: Feed) -> Json:
+def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Kernel, feed: Feed) -> dict[str, object]:
     """Return model k's certificates as published, JSON: Proposition 3 with Laplace noise, Theorem 2 with M + eta C.
 
     They are the paper's: of the randomised classifier, from the training rows, with noise that no epsilon is proved of.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import violation
+from fairpriv_core.plain import Json
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.stats import mean_interval
 from fairpriv_core.store.rows import RunRow
@@ -24,8 +24,6 @@ METRICS = (
     *(notion.metric for notion in notions().values()),
 )
 _MEANS = ("accuracy", "gap", "epsilon")
-
-Json = dict[str, Any]
 
 
 def list_results(store: RunStore, plan: SweepPlan) -> list[Json]:
@@ -50,7 +48,7 @@ def average_results(cells: Sequence[Cell], results: Sequence[Json]) -> list[Json
 
 
 def _cell_to_json(cell: Cell, rows: Mapping[str, RunRow], records: Mapping[str, RunRecord]) -> Json:
-    line: Json = {"cell": dict(cell.values), "key": None, "status": "left out", "reason": cell.reason}
+    line: dict[str, object] = {"cell": dict(cell.values), "key": None, "status": "left out", "reason": cell.reason}
     if cell.config is None:
         return {**line, "epsilon": None, **dict.fromkeys(("gap", *METRICS))}
     row = rows.get(cell.config.key)
@@ -69,11 +67,11 @@ def _cell_to_json(cell: Cell, rows: Mapping[str, RunRow], records: Mapping[str, 
 
 def _average(lines: Sequence[Json]) -> Json:
     finished = [line for line in lines if line["status"] == "finished"]
-    means: Json = {"cell": _without_seed(lines[0]["cell"]), "runs": len(lines), "finished": len(finished)}
+    means: dict[str, object] = {"cell": _without_seed(lines[0]["cell"]), "runs": len(lines), "finished": len(finished)}
     for name in _MEANS:
         means[name] = mean_interval(line[name] for line in finished).mean
     return means
 
 
-def _without_seed(values: Mapping[str, Any]) -> Json:
+def _without_seed(values: Json) -> Json:
     return {name: value for name, value in values.items() if name != "seed"}
