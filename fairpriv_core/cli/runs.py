@@ -298,11 +298,12 @@ def answer_prediction(key: str, source: str, target: str, stated: Stated = UNSTA
     with open_store() as store:
         key = store.row(key).key
         model = Model.read(partial(store.artifact, key))
-    answer = {"key": key, **model.predict_file(source, target, stated)}
-    for remark in answer["remarks"]:
+    predicted = model.predict_file(source, target, stated)
+    for remark in predicted["remarks"]:
         say(remark)
-    decided = [f"{count:,} {name}" for name, count in answer.get("decided", {"positive": answer["positive"]}).items()]
-    return Answer(answer, f"{answer['rows']:,} rows predicted, {', '.join(decided)}, written to {target}")
+    counts = predicted.get("decided") or {"positive": predicted["positive"] or 0}
+    decided = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    return Answer({"key": key, **predicted}, f"{predicted['rows']:,} rows predicted, {decided}, written to {target}")
 
 
 def answer_certificate(key: str) -> Answer:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -34,6 +34,29 @@ from fairpriv_core.text import write_lines
 PARAMETERS, DESCRIPTION = "model.safetensors", "model.json"
 FORMAT = 2
 _HEAD = 8  # bytes that hold the length of a header of safetensors
+
+
+class FirstRows(TypedDict):
+    """The first rows of a file, as they are used, with what is decided of each."""
+
+    columns: list[str]
+    rows: list[list[str]]
+
+
+class Predicted(TypedDict):
+    """What predicting a file came to; `remarks` say which cells could not be used.
+
+    `positive` counts the rows decided for the positive label, None where there are more than two labels; then `decided`
+    counts each label. `form` says how the file is written.
+    """
+
+    rows: int
+    positive: int | None
+    out: str
+    remarks: list[str]
+    decided: NotRequired[dict[str, int]]
+    first: NotRequired[FirstRows]
+    form: NotRequired[dict[str, object] | None]
 
 
 @dataclass(frozen=True)
@@ -103,15 +126,13 @@ class Model:
         *,
         shown: int = 0,
         limit_bytes: int | None = None,
-    ) -> dict[str, Any]:
+    ) -> Predicted:
         """Predict the rows of the table in the file `source`; write their numbers and predictions to `target`.
 
         What is `stated` of how the file is written wins over what it seems to be. A model of images takes those of the
         file's one column of images. Beside each prediction stands a probability: that of the positive label, or of more
-        than two labels that of the predicted one. Returns {"rows", "positive", "out", "remarks"}, where `positive` is
-        None for more than two labels, and `decided` counts each; `remarks` say which cells could not be used. Of as
-        many rows as are to be `shown` "first" has what is used and decided: "columns", and "rows" of their texts; then
-        "form" says how they are written.
+        than two labels that of the predicted one. Of as many rows as are to be `shown` "first" has what is used and
+        decided, and "form" how they are written.
 
         Raises BadInput for a file that cannot be read or lacks columns (the sensitive one too where the model decides
         by group), for a column no cell of which can be used, for images of another size, and for a target that cannot
@@ -132,15 +153,19 @@ class Model:
 
         _write_lines(target, list_answers())
         counts = dict(zip(names, np.bincount(decided, minlength=len(names)).tolist(), strict=True))
-        document = {"rows": len(decided), "positive": counts[names[1]] if binary else None, "out": target}
-        document |= {"remarks": list(read.remarks)}
+        predicted: Predicted = {
+            "rows": len(decided),
+            "positive": counts[names[1]] if binary else None,
+            "out": target,
+            "remarks": list(read.remarks),
+        }
         if shown:
             cells = read.show(shown)
             rows = zip(*cells.values(), strict=True) if cells else repeat(())
             shown_rows = [[*row, *each] for row, each in zip(rows, list_answers(shown), strict=False)]
-            document["first"] = {"columns": list(cells), "rows": shown_rows}
-            document["form"] = None if read.form is None else asdict(read.form)
-        return document if binary else {**document, "decided": counts}
+            predicted["first"] = {"columns": list(cells), "rows": shown_rows}
+            predicted["form"] = None if read.form is None else asdict(read.form)
+        return predicted if binary else {**predicted, "decided": counts}
 
     def _read_rows(
         self, path: Path, stated: Stated, limit_bytes: int | None
@@ -172,7 +197,7 @@ def _write_parameters(network: Network, parameters: np.ndarray) -> bytes:
     if isinstance(network, ModuleShape):
         described = network.to_json()
         metadata, tensors = {name: described[name] for name in ("reference", "code", "fixed")}, described["tensors"]
-    header: dict[str, Any] = {"__metadata__": {"format": "pt", **metadata}}
+    header: dict[str, object] = {"__metadata__": {"format": "pt", **metadata}}
     end = 0
     for name, shape in tensors.items():
         start, end = end, end + flat.itemsize * math.prod(shape)

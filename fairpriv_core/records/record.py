@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from importlib import metadata
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.roles import Groups
@@ -125,6 +125,23 @@ def with_evaluation(training: Events, evaluation: Events) -> Events:
     return (Parallel((training, evaluation), fixed=True),) if evaluation else training
 
 
+class DataFacts(TypedDict, total=False):
+    """What a record says of the data of its run; one that is planned has its columns alone."""
+
+    name: str
+    sensitive: str
+    sensitive_columns: list[str]
+    digest: str
+    n_train: int
+    n_test: int
+    features: int
+    image: list[int]
+    columns: list[str] | None
+    group_names: list[str]
+    label_names: list[str]
+    caveats: list[str]
+
+
 @dataclass(frozen=True)
 class RunRecord:
     """One run. Shares and gaps are in [0, 1]; what is undefined is None and a reason stands beside it.
@@ -165,7 +182,7 @@ class RunRecord:
     released: list[EventJson]
     assumptions: tuple[str, ...]
     calibrated: Mapping[str, Any]
-    data: Mapping[str, Any]
+    data: DataFacts
     versions: Mapping[str, str]
     steps: int = 0
     seconds: float = 0.0
@@ -334,8 +351,8 @@ def _state(record: RunRecord, method: Method, events: Events) -> RunRecord:
     return replace(record, event=events_of.to_json(events), **asdict(statement))
 
 
-def _summarise_data(config: RunConfig, train: Dataset, test: Dataset) -> dict[str, object]:
-    return {
+def _summarise_data(config: RunConfig, train: Dataset, test: Dataset) -> DataFacts:
+    facts: DataFacts = {
         "name": train.name,
         "sensitive": train.sensitive,
         "sensitive_columns": list_sensitive_columns(train),
@@ -343,12 +360,12 @@ def _summarise_data(config: RunConfig, train: Dataset, test: Dataset) -> dict[st
         "n_train": train.n,
         "n_test": test.n,
         "features": train.d,
-        **({} if train.image is None else {"image": list(train.image)}),
         "columns": list_columns(train),
         "group_names": list(train.group_names),
         "label_names": list(train.label_names),
         "caveats": list(train.caveats),
     }
+    return facts if train.image is None else {**facts, "image": list(train.image)}
 
 
 def list_sensitive_columns(train: Dataset) -> list[str]:

@@ -42,7 +42,7 @@ def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
     return {"decided": request_file.decide}
 
 
-def _decide(store: RunStore, asked: Asked, path: Path, target: Path) -> dict[str, Any]:
+def _decide(store: RunStore, asked: Asked, path: Path, target: Path) -> dict[str, object]:
     """Return the number of rows, how many have each decision, remarks, the first rows, and how they are written."""
     model = Model.read(partial(store.artifact, store.row(asked.decide).key))
     if model.image is not None:
@@ -52,11 +52,15 @@ def _decide(store: RunStore, asked: Asked, path: Path, target: Path) -> dict[str
     counts, positive = found.get("decided"), ""
     if counts is None:
         other, positive = model.label_names
-        counts = {positive: found["positive"], other: found["rows"] - found["positive"]}
+        many = found["positive"] or 0
+        counts = {positive: many, other: found["rows"] - many}
     return {
         "decided": counts,
         "positive": positive,
-        **{name: found[name] for name in ("rows", "remarks", "first", "form")},
+        "rows": found["rows"],
+        "remarks": found["remarks"],
+        "first": found["first"],
+        "form": found["form"],
     }
 
 
