@@ -181,7 +181,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         groups: Any = None,
         pos_label: Any = None,
         sensitive_feature_ids: Any = None,
-        callback: Callable[[Mapping[str, Any]], None] | None = None,
+        callback: Callable[[Mapping[str, object]], None] | None = None,
         ledger: str | None = None,
         random_state: Any = None,
     ) -> None:
@@ -310,9 +310,9 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         loaded.epsilon_, loaded.epsilon_reason_ = loaded.record_["epsilon"], loaded.record_["epsilon_reason"]
         return loaded
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """Return the parameters by name; `deep` has each of `settings` beside them, as `settings__epochs`."""
-        own: dict[str, Any] = super().get_params(deep=deep)
+        own: dict[str, object] = super().get_params(deep=deep)
         each = self.settings if deep and isinstance(self.settings, Mapping) else {}
         return {**own, **{f"{_SETTING}{name}": value for name, value in each.items()}}
 
@@ -324,9 +324,9 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             self.settings = {**(self.settings or {}), **nested}
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what is pickled: not `history_`, which is raw, nor `callback`, which may hold it."""
-        unsaid: dict[str, Any] = {"callback": None, **({"history_": []} if hasattr(self, "history_") else {})}
+        unsaid: dict[str, object] = {"callback": None, **({"history_": []} if hasattr(self, "history_") else {})}
         return {**super().__getstate__(), **unsaid}
 
     def __sklearn_tags__(self) -> Any:
@@ -358,7 +358,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         fitting = fit_batch_size(config.method, n, settings)
         return config if fitting is None else replace(config, method=replace(config.method, batch_size=fitting))
 
-    def _note(self, shown: Mapping[str, Any]) -> None:
+    def _note(self, shown: Mapping[str, object]) -> None:
         self.history_.append(dict(shown))
         if self.callback is not None:
             self.callback(shown)
@@ -559,7 +559,7 @@ def _weigh(train: Dataset, weight: np.ndarray) -> Dataset:
     return replace(train, weight=weight, assumptions=assumptions)
 
 
-def _refuse_two(settings: Mapping[str, Any]) -> None:
+def _refuse_two(settings: Mapping[str, object]) -> None:
     """Raise BadInput where settings describe a network beside a module."""
     for name in ("network", *OF_MLP):
         if name in settings:

@@ -22,12 +22,12 @@ def read_toml(text: str, *, what: str = "the config") -> dict[str, Any]:
     return _read("TOML", tomllib.loads, text, what)
 
 
-def read_json(text: str, *, what: str = "the config") -> dict[str, Any]:
+def read_json(text: str, *, what: str = "the config") -> dict[str, object]:
     """Return the mapping of plain values that `text` holds; BadInput, which calls it `what`, for anything else."""
     return _read("JSON", json.loads, text, what)
 
 
-def _read(form: str, loads: Callable[[str], Any], text: str, what: str) -> dict[str, Any]:
+def _read(form: str, loads: Callable[[str], Any], text: str, what: str) -> dict[str, object]:
     try:
         document = loads(text)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:

@@ -135,7 +135,7 @@ def read_method_options(
     return named if variant is None else {**named, "variant": variant}
 
 
-def _read_config_file(path: str) -> dict[str, Any]:
+def _read_config_file(path: str) -> dict[str, object]:
     """Return the mapping in a TOML or JSON file; of a record its config."""
     text = read_text(path, field="config", what="config")
     if not text.lstrip().startswith("{"):

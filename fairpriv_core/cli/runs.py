@@ -233,7 +233,7 @@ def certificate(key: str, as_json: bool) -> None:
     print_answer(answer_certificate(key), as_json)
 
 
-def answer_account(raw_method: Mapping[str, Any], **sizes: Any) -> Answer:
+def answer_account(raw_method: Mapping[str, object], **sizes: Any) -> Answer:
     """Say what a budget costs."""
     cost = account.account(raw_method, **sizes)
     return Answer(asdict(cost), format_account(cost))

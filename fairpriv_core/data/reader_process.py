@@ -63,7 +63,7 @@ def answer(request: Mapping[str, Any]) -> bytes:
     return archive.getvalue()
 
 
-def _outline(spec: DataSpec) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _outline(spec: DataSpec) -> tuple[dict[str, object], dict[str, np.ndarray]]:
     outline = outline_data(spec)
     known = vars(outline.dataset)
     arrays = {name: value for name, value in known.items() if isinstance(value, np.ndarray) and name != "X"}
@@ -144,7 +144,7 @@ class Reader:
             raise _ERRORS.get(document["kind"], BadInput)(document["error"], field=document["field"])
         return dict(document), arrays
 
-    def _try(self, request: Mapping[str, Any]) -> bytes | None:
+    def _try(self, request: Mapping[str, object]) -> bytes | None:
         """Return the archive; None where the process has ended. RunFailed, and its end, where it takes too long."""
         process = self._process = self._process or subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -71,7 +71,7 @@ def write_schema(schema: Schema) -> str:
     return json.dumps({"format": _FORMAT, "columns": columns}, ensure_ascii=False, sort_keys=True)
 
 
-def _state(column: Column) -> dict[str, Any]:
+def _state(column: Column) -> dict[str, object]:
     named = {"name": column.name, "missing": bool(column.missing)}
     if column.is_quantity:
         numbers = {name: getattr(column, name) for name in ("low", "high", "center", "scale", "edges", "special")}

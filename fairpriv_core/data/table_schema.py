@@ -223,9 +223,9 @@ def forget_values(column: Column) -> Column:
     return replace(column, range=None, edges=(), log=None, categories=())
 
 
-def _state_source(schema: TableSchema) -> dict[str, Any]:
+def _state_source(schema: TableSchema) -> dict[str, object]:
     """Return what is said of the whole table: where values come from, how they are paid for, how it is written."""
-    document: dict[str, Any] = {"values_from": schema.values_from}
+    document: dict[str, object] = {"values_from": schema.values_from}
     document |= {"others": schema.others} if schema.others != OTHERS[0] else {}
     document |= {"file": schema.file.to_json()} if schema.file else {}
     if schema.paid is None:

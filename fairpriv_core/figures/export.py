@@ -88,7 +88,7 @@ class Painter:
         with self._lock:
             self._close()
 
-    def _paint(self, figure: Mapping[str, Any], options: Mapping[str, Any], browser: str) -> bytes:
+    def _paint(self, figure: Mapping[str, object], options: Mapping[str, object], browser: str) -> bytes:
         self._open(browser)
         return bytes(self._wait(self._kaleido.calc_fig(figure, opts=dict(options)), PAINT_SECONDS))
 

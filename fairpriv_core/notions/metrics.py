@@ -275,7 +275,7 @@ class _Table:
         return str(label) if self.binary else f"'{self.labels[label]}'"
 
 
-def _state(table: _Table, values: dict[str, float], scored: Mapping[str, Floats]) -> dict[str, Any]:
+def _state(table: _Table, values: dict[str, float], scored: Mapping[str, Floats]) -> dict[str, object]:
     """Return `metrics`, to which `values` of all rows belong; `scored` has the groups' numbers (k,) by notion."""
     reasons: dict[str, str] = {}
     if not table.binary:
@@ -288,7 +288,7 @@ def _state(table: _Table, values: dict[str, float], scored: Mapping[str, Floats]
             reasons[notion.metric] = empty
         values[notion.metric] = math.nan if empty else float(scored[notion.name].max())
     values.update(_inequality(table.counts, reasons, table.groups))
-    measured: dict[str, Any] = {name: _number(value) for name, value in values.items()}
+    measured: dict[str, object] = {name: _number(value) for name, value in values.items()}
     for name, value in measured.items():
         if value is None:
             reasons.setdefault(name, _missing_label(table))

@@ -219,7 +219,7 @@ def noisy_interval(
     return min(max(middle - spread, 0.0), 1.0), min(max(middle + spread, 0.0), 1.0)
 
 
-def _compare(notion: Notion, table: _Table, reasons: dict[str, str]) -> dict[str, Any]:
+def _compare(notion: Notion, table: _Table, reasons: dict[str, str]) -> dict[str, object]:
     """Return a notion's gap and ratio over all pairs of groups and all conditions."""
     groups, conditions = range(len(table.names)), rates.rates_of(notion, table.labels)
     pairs = len(conditions) * math.comb(len(table.names), 2)
@@ -312,7 +312,7 @@ def _pair(name: str, share: Share | None) -> dict[str, object]:
     return {name: value, f"{name}_interval": interval}
 
 
-def _state(name: str, share: Share | None, reasons: dict[str, str], why: str) -> dict[str, Any]:
+def _state(name: str, share: Share | None, reasons: dict[str, str], why: str) -> dict[str, object]:
     if share is None:
         reasons[name] = why
     return _pair(name, share)

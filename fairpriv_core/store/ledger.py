@@ -223,7 +223,7 @@ class LedgerStore:
             results = connection.scalars(select(charge.c.result).order_by(charge.c.created.desc()))
             return next((dict(result) for result in results if result.get("request") == request), None)
 
-    def pay(self, posting: Posting, result: Mapping[str, Any], owner: str) -> None:
+    def pay(self, posting: Posting, result: Mapping[str, object], owner: str) -> None:
         """Store a paid release that is no run, with what came out; BadInput, and nothing stored, beyond a cap.
 
         So is a later evaluation of a run that has one by now: what came out of the second is seen by nobody.
@@ -320,7 +320,7 @@ def find_evaluated(connection: Connection) -> dict[str, dict[str, Any]]:
     return {result[EVALUATED]: {name: result[name] for name in _SINCE} for result in results if EVALUATED in result}
 
 
-def list_evaluated(record: RunRecord) -> dict[str, Any]:
+def list_evaluated(record: RunRecord) -> dict[str, object]:
     """Return what the charge of a later evaluation keeps of the run's record."""
     document = record.to_json()
     return {name: document[name] for name in _SINCE}
@@ -434,7 +434,7 @@ def _read_charge(stored: RowMapping) -> Posting:
     return Posting.from_json(stored["post"])
 
 
-def _read_result(stored: RowMapping) -> dict[str, Any]:
+def _read_result(stored: RowMapping) -> dict[str, object]:
     if isinstance(stored["result"], Unreadable):
         raise build_damaged(f"what the ledger keeps of {stored['key']}")
     return dict(stored["result"])

@@ -60,7 +60,7 @@ class PreviewStore:
             self._put(request, status="queued", result=None)
         return key
 
-    def note(self, request: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+    def note(self, request: Mapping[str, object], result: Mapping[str, object]) -> None:
         """Store the `result` of what `request` (JSON) describes, which was made elsewhere."""
         self._put(request, status="finished", result=dict(result))
 
@@ -87,7 +87,7 @@ class PreviewStore:
             stored = connection.execute(query).first()
         return Preview() if stored is None else Preview(*stored)
 
-    def request(self, key: str) -> dict[str, Any]:
+    def request(self, key: str) -> dict[str, object]:
         """Return what was asked for."""
         with self._database.read() as connection:
             return dict(connection.scalar(select(preview.c.request).where(preview.c.key == key)) or {})

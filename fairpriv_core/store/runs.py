@@ -485,7 +485,7 @@ def _restate(record: RunRecord, since: _Since) -> RunRecord:
     return chosen_record(record, since.chosen[record.key]) if record.key in since.chosen else record
 
 
-def _read_brief(stored: RowMapping, withdrawn: Mapping[str, str]) -> dict[str, Any]:
+def _read_brief(stored: RowMapping, withdrawn: Mapping[str, str]) -> dict[str, object]:
     brief = {"status": "finished", "created": stored["created"], "finished": stored["finished"], **read_brief(stored)}
     if stored["key"] in withdrawn and brief["epsilon"] is not None:
         brief |= {"epsilon": None, "epsilon_reason": withdrawn[stored["key"]]}
@@ -507,7 +507,7 @@ def name_next(connection: Connection, config_key: str) -> dict[str, Any]:
     return {"key": config_key if repeat == 1 else f"{config_key}-{repeat}", "config_key": config_key, "repeat": repeat}
 
 
-def _transition(stored: RowMapping, what: str) -> dict[str, Any] | None:
+def _transition(stored: RowMapping, what: str) -> dict[str, object] | None:
     """Return the columns that a pause or a resume changes now; None where the state has no such step.
 
     What was told to stop does nothing else any more.
@@ -526,7 +526,7 @@ def _transition(stored: RowMapping, what: str) -> dict[str, Any] | None:
     return None
 
 
-def _stop(connection: Connection, stored: RowMapping) -> dict[str, Any] | None:
+def _stop(connection: Connection, stored: RowMapping) -> dict[str, object] | None:
     if stored["status"] in ENDED:
         return None
     if stored["status"] == "running" and not is_lost(stored):
@@ -534,10 +534,10 @@ def _stop(connection: Connection, stored: RowMapping) -> dict[str, Any] | None:
     return end_cancelled(connection, stored["key"])
 
 
-def end_cancelled(connection: Connection, key: str) -> dict[str, Any]:
+def end_cancelled(connection: Connection, key: str) -> dict[str, object]:
     """Return the columns of a run that a person stopped, its record included; drop its checkpoint."""
     stored = connection.execute(select(run).where(run.c.key == key)).mappings().one()
-    change: dict[str, Any] = {"status": "cancelled", **FREE, "error": None}  # what was in the way of going on
+    change: dict[str, object] = {"status": "cancelled", **FREE, "error": None}  # what was in the way of going on
     with suppress(Damaged):  # such a record stays as it is
         draft = read_record(stored)
         if draft is not None:

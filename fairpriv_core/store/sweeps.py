@@ -28,7 +28,7 @@ Runs = Sequence[tuple[RunConfig, str]]
 class SkippedCell(TypedDict):
     """A combination that no run can have, with the reason."""
 
-    cell: dict[str, Any]
+    cell: dict[str, object]
     reason: str | None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 from fairpriv_core.papers.dp_fermi.settings import CASES, CHOSEN, TRIAL_SEEDS, build, list_methods
 from fairpriv_core.papers.preset import Method, PaperSweep, SweepAxes
@@ -74,7 +73,7 @@ def fermi_on_faces(network: str, multipliers: list[float], epochs: int) -> list[
 
 
 def sweep(
-    data: Mapping[str, Any], notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int, *, split: str
+    data: Mapping[str, object], notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int, *, split: str
 ) -> PaperSweep:
     """Return the sweep of all combinations."""
     axes: SweepAxes = {"method": methods, "epsilon": list(epsilons), "seed": list(range(seeds))}

@@ -232,7 +232,7 @@ def table_methods(**changed: Any) -> list[Method]:
     return [plain, *rivals(**changed), layered, *readings]
 
 
-def table(data: Mapping[str, Any], seeds: int) -> PaperSweep:
+def table(data: Mapping[str, object], seeds: int) -> PaperSweep:
     """Return the sweep of the tables: Adult by its published split, Dutch at the rate that suits it."""
     methods = table_methods() if data is ADULT else table_methods(learning_rate=_DUTCH_RATE)
     return _sweep(data, methods, seeds)

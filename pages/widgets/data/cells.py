@@ -41,7 +41,7 @@ def _read() -> dict[str, dict[str, Any]]:
     return dict(json.loads(str(ahead(_STATE, "") or "{}")))
 
 
-def _write(said: Mapping[str, Mapping[str, Any]]) -> None:
+def _write(said: Mapping[str, Mapping[str, object]]) -> None:
     changes = {name: each for name, each in said.items() if any(value != {} for value in each.values())}
     choose(_STATE, json.dumps(changes, ensure_ascii=False) if changes else "")
 

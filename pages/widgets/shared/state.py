@@ -98,9 +98,9 @@ class _Memory:
     """
 
     choices: dict[str, Any] = field(default_factory=dict)
-    defaults: dict[str, Any] = field(default_factory=dict)
-    linked: dict[str, Any] = field(default_factory=dict)
-    refused: dict[str, Any] = field(default_factory=dict)
+    defaults: dict[str, object] = field(default_factory=dict)
+    linked: dict[str, object] = field(default_factory=dict)
+    refused: dict[str, object] = field(default_factory=dict)
     mounted: set[str] = field(default_factory=set)
     page: str = ""
     shown: tuple[TableRow, ...] = ()
@@ -139,7 +139,7 @@ def refuse(name: str) -> None:
         memory.refused[name] = memory.linked[name]
 
 
-def get_refused() -> Mapping[str, Any]:
+def get_refused() -> Mapping[str, object]:
     """Return what of the address this page cannot take, by its name there."""
     return _memory().refused
 

@@ -224,7 +224,7 @@ def _show_under_way(store: RunStore, name: str, label: str) -> None:
         st.progress(min(1.0, made / len(keys)), text=plain(f"{label}: {ended:,} of {len(keys):,} ended"))
 
 
-def _format_sweep(raw: Mapping[str, Any]) -> str:
+def _format_sweep(raw: Mapping[str, object]) -> str:
     """Return a sweep in a line: "PF-LD · Synthetic: label by group · ε 1, 3 · seeds 0, 1"; of many values the ends."""
     base, data = raw.get("method"), raw.get("data")
     method = str(base.get("name", "") if isinstance(base, Mapping) else base or "")
