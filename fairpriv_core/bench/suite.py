@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -107,10 +107,18 @@ def read_suite() -> Suite:
     return Suite(**{**declared, **lists}, tasks=tasks, entries=entries)
 
 
+class Smoke(TypedDict, total=False):
+    """What the short form of the suite has in place of the suite's own."""
+
+    tasks: list[str]
+    notions: list[str]
+    epsilons: list[float]
+
+
 @cache
-def read_smoke() -> Mapping[str, Any]:
-    """Return what the short form of the suite has in place of the suite's own: tasks, notions and budgets."""
-    declared: Mapping[str, Any] = tomllib.loads(_PATH.read_text(encoding="utf-8"))["smoke"]
+def read_smoke() -> Smoke:
+    """Return the short form of the suite."""
+    declared: Smoke = tomllib.loads(_PATH.read_text(encoding="utf-8"))["smoke"]
     return declared
 
 

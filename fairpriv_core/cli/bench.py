@@ -16,7 +16,7 @@ from fairpriv_core.bench.board import Board, build_boards
 from fairpriv_core.bench.entries import OutsideEntry, check_trials, list_rows, score_file
 from fairpriv_core.bench.lines import add_lines, find_folder
 from fairpriv_core.bench.runner import Audits, run_suite
-from fairpriv_core.bench.suite import Suite, read_smoke, read_suite
+from fairpriv_core.bench.suite import Smoke, Suite, read_smoke, read_suite
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, open_reporter, print_answer, say, write_out
 from fairpriv_core.documents.bench import show_board
@@ -117,7 +117,7 @@ def _choose(
     if trials and len(methods) != 1:
         raise BadInput("trials are of one entry: name its method.", field="trials")
     suite = read_suite()
-    short = read_smoke() if smoke else {}
+    short: Smoke = read_smoke() if smoke else {}
     named = tasks or short.get("tasks") or [task.name for task in suite.tasks if not task.more]
     entries = tuple(suite.find_entry(name) for name in methods) or suite.entries
     chosen = replace(

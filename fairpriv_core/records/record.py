@@ -273,7 +273,7 @@ def draft_record(
 
 
 def finished_record(
-    draft: RunRecord, method: Method, *, events: Events, metrics: Mapping[str, Any], **rest: Any
+    draft: RunRecord, method: Method, *, events: Events, metrics: Mapping[str, Any] | None, **rest: Any
 ) -> RunRecord:
     """Return the record of a run that came to its end; `events` is what the mechanism counted."""
     stated = _state(draft, method, events)

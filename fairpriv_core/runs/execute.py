@@ -31,6 +31,7 @@ from fairpriv_core.records.plan import DatasetCache, Plan, plan_run
 from fairpriv_core.records.record import RunRecord, finished_record, with_evaluation
 from fairpriv_core.records.reuse import name_stream
 from fairpriv_core.runs.certificate import certify_exported
+from fairpriv_core.runs.session import Spent
 
 _SENSITIVITIES = {"attribute": math.sqrt(2.0), "record": 1.0}
 UNSTORED = "unstored"  # the key of a run that no store keeps
@@ -79,7 +80,7 @@ class Journal(Protocol):
     def begin(self, plans: Sequence[Plan]) -> list[Training]:
         """Take what is known before training; return what each fit is given besides its data."""
 
-    def spent(self, place: int) -> dict[str, Any]:
+    def spent(self, place: int) -> Spent:
         """Return the `seconds` and `resumed_from_step` of the record of one of them."""
 
 
@@ -127,7 +128,7 @@ def _reads_rows(data: DataSpec) -> bool:
     return data.file is not None and (data.schema is None or from_text(data.schema).values_from != "declared")
 
 
-def _conclude(plan: Plan, fitted: Fitted, found: Mapping[str, Any], spent: Mapping[str, Any]) -> FitOutcome:
+def _conclude(plan: Plan, fitted: Fitted, found: Mapping[str, Any], spent: Spent) -> FitOutcome:
     """State what a trained model cost."""
     record = finished_record(plan.draft, plan.method, steps=fitted.steps, **found, **spent)
     return FitOutcome(record, fitted, plan.train)

@@ -89,8 +89,11 @@ def run_in_memory(
             stated = epsilon_text(draft.epsilon)
             raise RunFailed(f"{error} It costs epsilon = {stated}, that of its planned length.") from error
         raise
-    made = {"metrics": None, "steps": fitted.steps, "notes": dict(fitted.notes), **journal.spent(0)}
-    return FitOutcome(finished_record(draft, method, events=fitted.events, **made), fitted, train)
+    notes, spent = dict(fitted.notes), journal.spent(0)
+    record = finished_record(
+        draft, method, events=fitted.events, metrics=None, steps=fitted.steps, notes=notes, **spent
+    )
+    return FitOutcome(record, fitted, train)
 
 
 def _count(draft: RunRecord, name: str) -> None:

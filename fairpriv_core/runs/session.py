@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -185,6 +185,13 @@ def _finite(value: float | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
+class Spent(TypedDict, total=False):
+    """What a record says of the time that its run took, all attempts together, and where the last one went on."""
+
+    seconds: float
+    resumed_from_step: int
+
+
 class Interrupted(Exception):
     """A person asked for a pause or a stop of one of the runs; everything up to the last commit is stored."""
 
@@ -314,7 +321,7 @@ class StoreJournal:
             session.begun = True
         return trainings
 
-    def spent(self, place: int) -> dict[str, Any]:
+    def spent(self, place: int) -> Spent:
         """Return the record's `seconds` (all attempts) and `resumed_from_step`."""
         session = self.sessions[place]
         return {"seconds": round(self._seconds(session), 3), "resumed_from_step": session.resumed_from}
@@ -419,6 +426,6 @@ class MemoryJournal:
         each = zip(plans, mechanisms, strict=True)
         return [FitObserver(plan, alone=False).open(Unwatched(), mechanism) for plan, mechanism in each]
 
-    def spent(self, place: int) -> dict[str, Any]:
+    def spent(self, place: int) -> Spent:
         """Return the record's `seconds`: an equal share of what all took."""
         return {"seconds": round((time.monotonic() - self._begun) / self._runs, 3)}
