@@ -7,6 +7,7 @@ budget and seed the later file's stands, but of this project's own entries the e
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 
 from fairpriv_core.bench.suite import Suite, read_suite
+from fairpriv_core.data.croissant import CONTEXT
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.aim import Verdict
 from fairpriv_core.facts.measures import Measures
@@ -28,44 +30,46 @@ from fairpriv_core.notions.noisy import find_apart
 from fairpriv_core.plugins import NAME
 
 KEPT = Path(__file__).with_name("results.parquet")
+#: beside it: what the file is, for whoever loads it
+DESCRIBED = Path(__file__).with_name("results.croissant.json")
 Line = dict[str, object]
 #: who runs the methods that ship, and whose decisions were made elsewhere
 OURS, OUTSIDE = "fairpriv", "outside"
-#: the type of each column
-COLUMNS: Mapping[str, str] = {
-    "suite": "category",  # version of the suite
-    "task": "category",  # task of the suite
-    "notion": "category",  # fairness notion that was pursued, and whose gap is told
-    "method": "category",  # name of the entry: a method of the catalogue, or what outsiders call theirs
-    "author": "category",  # whose entry it is: fairpriv, a package with its version, or outside
-    "kind": "category",  # run: trained by the suite; claimed: decisions that others sent, with what they claim
-    "threat_model": "category",  # attribute, record, or nothing: what is protected
-    "by_group": "bool",  # whether decisions use the group
-    "epsilon_asked": "float64",  # budget of the suite; none without privacy
-    "seed": "int64",  # seed of the suite
-    "trials": "int64",  # settings tried for the entry
-    "split": "category",  # seal of the test rows
-    "epsilon": "float64",  # epsilon that is proved of what was released
-    "epsilon_claimed": "float64",  # epsilon by the paper's own accounting, or that outsiders claim
-    "accuracy": "float64",  # share of test rows decided rightly
-    "balanced_accuracy": "float64",  # mean over labels of the share decided rightly
-    "gap": "float64",  # largest difference between two groups
-    "gap_low": "float64",  # lower end of its 95 % interval over test rows
-    "gap_high": "float64",  # upper end
-    "reached": "category",  # whether the gap asked for was reached: yes, maybe, no, unknown
-    "height": "float64",  # accuracy above the mixing line at the same gap; none where there is no such line
-    "height_low": "float64",  # lower end of its 95 % interval
-    "height_high": "float64",  # upper end
-    "plain_accuracy": "float64",  # accuracy of training without privacy and fairness on the same split
-    "plain_gap": "float64",  # its gap
-    "constant": "float64",  # accuracy of one answer for all
-    "best": "float64",  # accuracy of the rule that knows the truth, of made-up tables
-    "n_train": "int64",  # training rows
-    "seconds": "float64",  # seconds of training; of models trained together an equal share
-    "audit_bound": "float64",  # largest epsilon that the stored audit of the method's code showed
-    "audit_epsilon": "float64",  # epsilon that was proved of the audited runs
-    "audit_date": "category",  # day of that audit
-    "failed": "category",  # why there is no model; empty where there is one
+#: each column: its type, and what it says
+COLUMNS: Mapping[str, tuple[str, str]] = {
+    "suite": ("category", "version of the suite"),
+    "task": ("category", "task of the suite"),
+    "notion": ("category", "fairness notion that was pursued, and whose gap is told"),
+    "method": ("category", "name of the entry: a method of the catalogue, or what outsiders call theirs"),
+    "author": ("category", "whose entry it is: fairpriv, a package with its version, or outside"),
+    "kind": ("category", "run: trained by the suite; claimed: decisions that others sent, with what they claim"),
+    "threat_model": ("category", "attribute, record, or nothing: what is protected"),
+    "by_group": ("bool", "whether decisions use the group"),
+    "epsilon_asked": ("float64", "budget of the suite; none without privacy"),
+    "seed": ("int64", "seed of the suite"),
+    "trials": ("int64", "settings tried for the entry"),
+    "split": ("category", "seal of the test rows"),
+    "epsilon": ("float64", "epsilon that is proved of what was released"),
+    "epsilon_claimed": ("float64", "epsilon by the paper's own accounting, or that outsiders claim"),
+    "accuracy": ("float64", "share of test rows decided rightly"),
+    "balanced_accuracy": ("float64", "mean over labels of the share decided rightly"),
+    "gap": ("float64", "largest difference between two groups"),
+    "gap_low": ("float64", "lower end of its 95 % interval over test rows"),
+    "gap_high": ("float64", "upper end"),
+    "reached": ("category", "whether the gap asked for was reached: yes, maybe, no, unknown"),
+    "height": ("float64", "accuracy above the mixing line at the same gap; none where there is no such line"),
+    "height_low": ("float64", "lower end of its 95 % interval"),
+    "height_high": ("float64", "upper end"),
+    "plain_accuracy": ("float64", "accuracy of training without privacy and fairness on the same split"),
+    "plain_gap": ("float64", "its gap"),
+    "constant": ("float64", "accuracy of one answer for all"),
+    "best": ("float64", "accuracy of the rule that knows the truth, of made-up tables"),
+    "n_train": ("int64", "training rows"),
+    "seconds": ("float64", "seconds of training; of models trained together an equal share"),
+    "audit_bound": ("float64", "largest epsilon that the stored audit of the method's code showed"),
+    "audit_epsilon": ("float64", "epsilon that was proved of the audited runs"),
+    "audit_date": ("category", "day of that audit"),
+    "failed": ("category", "why there is no model; empty where there is one"),
 }
 _CHOICES: Mapping[str, Sequence[str]] = {
     "kind": ("run", "claimed"),
@@ -119,15 +123,16 @@ def list_files() -> list[Path]:
 def build_lines(lines: Sequence[Line] | pd.DataFrame) -> pd.DataFrame:
     """Return lines as a table with every column; texts are texts."""
     table = pd.DataFrame(lines, columns=[*COLUMNS])
-    return table.astype({name: "object" if kind == "category" else kind for name, kind in COLUMNS.items()})
+    return table.astype({name: "object" if kind == "category" else kind for name, (kind, _) in COLUMNS.items()})
 
 
 def write_lines(table: pd.DataFrame, path: Path) -> None:
     """Write lines in one step, so that a reader finds the old file or the new one; BadInput where that cannot be."""
+    kinds = {name: kind for name, (kind, _) in COLUMNS.items()}
     beside = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        table.astype(dict(COLUMNS)).round(5).to_parquet(beside, index=False, compression="zstd", compression_level=19)
+        table.astype(kinds).round(5).to_parquet(beside, index=False, compression="zstd", compression_level=19)
         beside.replace(path)
     except OSError as error:
         raise _refuse(path, error) from error
@@ -169,7 +174,7 @@ def _read(path: Path) -> pd.DataFrame:
     if [*found.columns] != [*COLUMNS]:
         wrong = sorted({*found.columns} ^ {*COLUMNS})
         raise BadInput(f"{path.name} has not the columns of results: {', '.join(wrong) or 'their order'} differs.")
-    odd = [name for name, kind in COLUMNS.items() if found[name].dtype != kind or not _is_whole(found[name])]
+    odd = [name for name, (kind, _) in COLUMNS.items() if found[name].dtype != kind or not _is_whole(found[name])]
     if odd:
         raise BadInput(f"{path.name} has not the types of results: {', '.join(odd)} differs.")
     table = build_lines(found)
@@ -254,3 +259,40 @@ def judge_gap(low: float, high: float, most: float) -> Verdict:
 
 def _wrap(counts: np.ndarray) -> Measures[Any]:
     return Measures("public", {"groups": [{"confusion": table} for table in counts.tolist()]})
+
+
+def describe_file(path: Path, citation: str, day: str) -> dict[str, Any]:
+    """Return the Croissant description of a file of lines that is published on a day; its loader reads the file."""
+    kinds = {"category": "sc:Text", "bool": "sc:Boolean", "float64": "sc:Float", "int64": "sc:Integer"}
+    fields = [
+        {
+            "@type": "cr:Field",
+            "@id": f"lines/{name}",
+            "name": name,
+            "description": says,
+            "dataType": kinds[kind],
+            "source": {"fileObject": {"@id": path.name}, "extract": {"column": name}},
+        }
+        for name, (kind, says) in COLUMNS.items()
+    ]
+    file = {
+        "@type": "cr:FileObject",
+        "@id": path.name,
+        "name": path.name,
+        "contentUrl": path.name,
+        "encodingFormat": "application/x-parquet",
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+    }
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": "fairpriv_bench",
+        "description": "Private and fair classifiers on the same splits, a line a fit: gap, intervals and epsilon.",
+        "license": "https://creativecommons.org/licenses/by/4.0/",
+        "version": f"{read_suite().version}.0.0",
+        "citeAs": citation,
+        "datePublished": day,
+        "distribution": [file],
+        "recordSet": [{"@type": "cr:RecordSet", "@id": "lines", "name": "lines", "field": fields}],
+    }

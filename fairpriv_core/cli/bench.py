@@ -14,12 +14,12 @@ import pandas as pd
 
 from fairpriv_core.bench.board import Board, build_boards
 from fairpriv_core.bench.entries import OutsideEntry, check_trials, list_rows, score_file
-from fairpriv_core.bench.lines import add_lines, find_folder
+from fairpriv_core.bench.lines import add_lines, find_folder, list_files, read_lines
 from fairpriv_core.bench.runner import Audits, run_suite
 from fairpriv_core.bench.suite import Smoke, Suite, read_smoke, read_suite
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, open_reporter, print_answer, say, write_out
-from fairpriv_core.documents.bench import show_board
+from fairpriv_core.documents.bench import show_board, write_bench_page
 from fairpriv_core.errors import BadInput
 from fairpriv_core.figures.audits import at_own_delta, best_lower_bound, read_audit_results
 from fairpriv_core.notions.catalog import notions
@@ -101,6 +101,16 @@ def enter(
     there = add_lines(lines, place)
     scored = f"{len(lines)} lines of {name} are in {place}, marked as claimed. It is ranked among those with all tasks."
     print_answer(Answer({"out": str(place), "lines": len(there)}, scored), as_json)
+
+
+@bench.command()
+@click.argument("files", metavar="[FILE]...", nargs=-1)
+@click.option("--out", metavar="FILE", required=True, help="The HTML file that is written.")
+def board(files: tuple[str, ...], out: str) -> None:
+    """Write the leaderboard as one HTML file: of the files named, else of what ships and was made here."""
+    check_folder(out)
+    write_out(out, write_bench_page(read_lines(map(read_path, files) if files else list_files())))
+    say(f"The leaderboard is in {out}.")
 
 
 def _choose(

@@ -1,4 +1,4 @@
-"""`fairpriv datasets`, `methods`, `notions` and `confirm`: what there is, and what its owners ask."""
+"""`fairpriv datasets`, `methods`, `notions`, `confirm` and `croissant`: what there is, and what its owners ask."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import click
 
 from fairpriv_core import checks
 from fairpriv_core.cli import options
-from fairpriv_core.cli.output import Answer, print_answer, say
+from fairpriv_core.cli.output import Answer, print_answer, report, say
 from fairpriv_core.cli.terminal import format_catalogue, format_settings
 from fairpriv_core.data import catalog as data_catalog
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.croissant import describe_problem
 from fairpriv_core.data.download import confirm
 from fairpriv_core.data.problem import Problem
 from fairpriv_core.errors import BadInput
@@ -36,6 +37,16 @@ def datasets(as_json: bool) -> None:
 def confirm_command(dataset: str) -> None:
     """Confirm what the owners of DATASET ask of its users; remembered for you on this machine."""
     say(confirm_terms(dataset))
+
+
+@click.command("croissant")
+@click.argument("dataset")
+@click.option("--out", metavar="FILE", help="Write here. Default: to standard output.")
+def croissant_command(dataset: str, out: str | None) -> None:
+    """Describe the benchmark DATASET as Croissant metadata (JSON-LD): its code book and files, nothing of its rows."""
+    checks.known_names("dataset", (dataset,), problems())
+    answer = Answer(describe_problem(problems()[dataset]), "")
+    report(answer, out, as_json=True)
 
 
 @click.command("methods")

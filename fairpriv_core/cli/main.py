@@ -35,6 +35,7 @@ _COMMANDS = {
         "notions": "catalogue:notions_command",
         "papers": "papers:papers",
         "confirm": "catalogue:confirm_command",
+        "croissant": "catalogue:croissant_command",
     },
     "Train": {
         "randomize": "randomize:randomize_command",

@@ -1,17 +1,33 @@
-"""The leaderboard's tables as texts."""
+"""The leaderboard in every form: its tables as texts, and one HTML file that asks no server for anything."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import html
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import pandas as pd
 
 from fairpriv_core.bench.board import Board, Cell, Standing, build_boards
+from fairpriv_core.bench.costs import fold_costs, format_paper_costs, measure_costs
 from fairpriv_core.bench.lines import OURS
 from fairpriv_core.bench.suite import Task, read_suite
+from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.aim import VERDICTS
+from fairpriv_core.figures.bench import draw_bench_costs
+from fairpriv_core.figures.export import to_image
+from fairpriv_core.figures.figure import FigureData
+from fairpriv_core.figures.page import write_document, write_figure, write_table
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.stats import number, spread
+from fairpriv_core.text import short_epsilon_text
+
+_INTRODUCTION = (
+    "Private and fair methods on the same public tasks, splits and budgets. An entry counts on a task where its gap is "
+    "not surely above the bound. Results on a person's own data are refused."
+)
 
 
 @dataclass(frozen=True)
@@ -68,6 +84,53 @@ def _show_cell(title: str, cell: Cell) -> tuple[str, ...]:
     height = "no line" if cell.height.mean is None else spread(cell.height)
     behind = "no" if cell.leads else "yes" if cell.reached else "not ranked"
     return title, spread(cell.accuracy), spread(cell.balanced), spread(cell.gap), f"{reached}{failed}", height, behind
+
+
+def write_bench_page(lines: pd.DataFrame) -> str:
+    """Return the leaderboard as one HTML file. Its pictures need a browser to be drawn; without one numbers stand."""
+    suite = read_suite()
+    parts = [f"<h1>Leaderboard</h1>\n<p>{html.escape(_INTRODUCTION)} Suite {suite.version}.</p>"]
+    for notion, epsilon in product(suite.notions, suite.epsilons):
+        boards = build_boards(lines, notion, epsilon)
+        if boards:
+            title = f"{notions()[notion].title}, ε = {short_epsilon_text(epsilon)}"
+            parts += [f"<h2>{html.escape(title)}</h2>", *(_write_board(board) for board in boards)]
+    parts += _write_costs(lines)
+    items = "".join(f"<li>{html.escape(cost)}</li>" for cost in format_paper_costs(lines))
+    parts.append(f"<h2>The four papers' methods</h2>\n<ul>{items}</ul>")
+    return write_document("Leaderboard", "\n".join(parts), theme="light", style=".wide { overflow-x: auto; }\n")
+
+
+def _write_board(board: Board) -> str:
+    tasks = "\n".join(
+        f"<h4>{html.escape(task.title)}</h4>{_write_shown(show_task(board, task), task.title)}" for task in board.tasks
+    )
+    over = _write_shown(show_board(board), board.title)
+    first = f"<p><strong>{html.escape(board.format_first())}</strong></p>"
+    more = f"<details><summary>By task</summary>{tasks}</details>"
+    return f"<h3>{html.escape(board.title)}</h3>\n{first}\n{over}\n{more}"
+
+
+def _write_shown(shown: Shown, name: str) -> str:
+    return write_table(shown.head, shown.rows, name=name)
+
+
+def _write_costs(lines: pd.DataFrame) -> Iterator[str]:
+    yield "<h2>What privacy costs within one bound on the gap</h2>"
+    for notion in read_suite().notions:
+        costs = fold_costs(measure_costs(lines, notion))
+        if costs:
+            yield _draw(draw_bench_costs(costs, notions()[notion].title))
+            yield "<ul>" + "".join(f"<li>{html.escape(f'{cost.threat_model}: {cost.format()}')}</li>" for cost in costs)
+            yield "</ul>"
+
+
+def _draw(figure: FigureData) -> str:
+    try:
+        picture = b64encode(to_image(figure, "svg")).decode()
+    except BadInput:
+        return write_figure(figure, "")
+    return write_figure(figure, f'<img alt="" style="max-width: 100%" src="data:image/svg+xml;base64,{picture}">')
 
 
 def list_curves(lines: pd.DataFrame, board: Board) -> Sequence[Board]:

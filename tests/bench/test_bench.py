@@ -21,7 +21,7 @@ from fairpriv_core import plugins
 from fairpriv_core.bench import runner
 from fairpriv_core.bench.board import build_boards
 from fairpriv_core.bench.entries import HEAD
-from fairpriv_core.bench.lines import COLUMNS, KEPT, add_lines, read_lines, write_lines
+from fairpriv_core.bench.lines import COLUMNS, DESCRIBED, KEPT, add_lines, describe_file, read_lines, write_lines
 from fairpriv_core.bench.made_up import KINDS, ROWS, find_best, write_table
 from fairpriv_core.bench.suite import Entry, Suite, read_smoke, read_suite, seal_rows, split_task
 from fairpriv_core.errors import BadInput, DataUnavailable
@@ -371,10 +371,13 @@ def test_commands_refuse_what_is_no_part_of_the_suite(call: Call) -> None:
         assert said.code == 2 and says in said.err, asked
 
 
-def test_the_kept_results_are_of_every_standard_task() -> None:
+def test_the_kept_results_are_of_every_standard_task_and_are_described() -> None:
     lines, suite = read_lines([KEPT]), read_suite()
     assert KEPT.stat().st_size < 1_000_000 and {*lines.task} == {*TASKS} and {*lines.kind} == {"run"}
     assert {*lines.method} == {entry.method for entry in suite.entries}
+    known = json.loads(DESCRIBED.read_text(encoding="utf-8"))
+    assert known == describe_file(KEPT, known["citeAs"], known["datePublished"])
+    assert [each["name"] for each in known["recordSet"][0]["field"]] == [*COLUMNS]
 
 
 @pytest.mark.long

@@ -7,7 +7,8 @@ import pytest
 
 from fairpriv_core.bench.board import Board, build_boards, find_critical
 from fairpriv_core.bench.costs import fold_costs, format_paper_costs, measure_costs
-from fairpriv_core.documents.bench import show_board, show_task
+from fairpriv_core.documents.bench import show_board, show_task, write_bench_page
+from fairpriv_core.figures import export
 from fairpriv_core.figures.bench import draw_task
 from tests.bench.made_lines import TASKS, make_lines, make_reference
 
@@ -154,6 +155,14 @@ def test_a_choice_among_entries_does_not_favour_the_chosen_ones() -> None:
     both = pd.concat([lines, make_reference({"f_ld": 0.81}, tasks=TASKS[:1])])
     (cost,) = measure_costs(both, "demographic_parity")
     assert cost.by_seed[0] == pytest.approx(0.0)
+
+
+def test_the_page_has_every_board_and_asks_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairpriv_core.documents.bench.to_image", lambda *_: b"<svg/>")
+    assert export.to_image  # the page's pictures come from there
+    page = write_bench_page(pd.concat([make_lines(APART), make_reference({"f_ld": 0.85})]))
+    assert "rank first" in page and "Adult, income by sex" in page and "http" not in page.split("</head>")[1]
+    assert "data:image/svg+xml" in page and "The four papers" in page
 
 
 def test_each_papers_method_has_one_sentence() -> None:

@@ -1,4 +1,4 @@
-"""`fairpriv export --format onnx|hf|mlflow`: what others read, and what must be said of it."""
+"""`fairpriv export --format onnx|hf|mlflow` and `fairpriv croissant`: what others read, and what must be said of it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ import onnxruntime
 import pytest
 import yaml
 
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.croissant import describe_problem
 from fairpriv_core.documents import tracking
 from tests.cli.commands import Call
 from tests.trained import SYNTHETIC, train_once
@@ -226,3 +228,26 @@ def test_what_is_missing_is_said_in_one_sentence(call: Call, runs: Made, monkeyp
     ):
         said = call("export", runs["private"]["key"], "--format", *options)
         assert said.code == 2 and says in said.err and len(said.err.strip().splitlines()) == 1
+
+
+def test_every_benchmark_has_a_croissant_description() -> None:
+    for problem in problems().values():
+        found = describe_problem(problem)
+        json.dumps(found, allow_nan=False)
+        fields = {each["name"] for each in found["recordSet"][0]["field"]}
+        assert fields == set(problem.columns) and set(found["rai:personalSensitiveInformation"]) <= fields
+        files = {each["@id"]: each for each in found["distribution"]}
+        assert len(files) == len(found["distribution"]) and all(len(each["sha256"]) == 64 for each in files.values())
+        inside = [each["containedIn"]["@id"] for each in files.values() if "containedIn" in each]
+        sources = [each["source"]["fileObject"]["@id"] for each in found["recordSet"][0]["field"] if "source" in each]
+        assert {*inside, *sources} <= set(files)
+        assert found["rai:dataBiases"] == list(problem.caveats) and found["license"] == problem.licence
+
+
+def test_the_command_prints_or_writes_it_and_knows_no_file_of_a_persons_own(call: Call, tmp_path: Path) -> None:
+    out = tmp_path / "croissant.json"
+    said = call("croissant", "adult", "--out", str(out))
+    expected = describe_problem(problems()["adult"])
+    assert said.code == 0 and said.json == json.loads(out.read_text()) == expected
+    refused = call("croissant", str(out))
+    assert refused.code == 2 and "choose from adult, synthetic" in refused.err
