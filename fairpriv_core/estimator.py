@@ -347,12 +347,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         if self._network is not None:
             _refuse_two(settings)
             settings["network"] = self._network
-        method = {"variant": self.variant, "protect": self.protect, "group_at_decision": self.group_at_decision}
-        named = {
-            **settings,
-            "name": self.method,
-            **{name: value for name, value in method.items() if value is not None},
-        }
+        terms = {"variant": self.variant, "protect": self.protect, "group_at_decision": self.group_at_decision}
+        named = {**settings, "name": self.method, **{name: value for name, value in terms.items() if value is not None}}
         raw, self.reasons_ = settle_method({**raw, "method": named}, lambda config: measure(), data=IN_MEMORY)
         config = build_config(raw, data=IN_MEMORY)
         fitting = fit_batch_size(config.method, n, settings)

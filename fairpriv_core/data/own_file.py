@@ -63,18 +63,16 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
         meant = () if text.strip() in table else list_meant(text)
         for name in set(meant).intersection(reading.unused):
             raise BadInput(reading.unused[name], field=field)
-    attributes = _find_compared(spec, table)
-    _check_schema(schema, attributes, reading)
-    columns = state_columns(table, schema, without={one.column for one in attributes})
+    roles = _find_compared(spec, table)
+    _check_schema(schema, roles, reading)
+    columns = state_columns(table, schema, without={one.column for one in roles})
     columns = {name: keep_sign(column, reading) for name, column in columns.items()}
     source = "rows" if schema is None else schema.values_from
     learned = source == "rows"
     settle = measure if learned or (schema and schema.is_open) else (lambda column, values: declare(column))
     features = {name: settle(column, table[name]) for name, column in columns.items() if column.role == "feature"}
     known = {} if schema is None else {column.name: column for column in schema.columns}
-    compared = {
-        one.column: _list_compared(one, table[one.column], known.get(one.column), learned) for one in attributes
-    }
+    compared = {one.column: _list_compared(one, table[one.column], known.get(one.column), learned) for one in roles}
     declared = Declared(
         {**features, **compared},
         tuple(features.values()),
