@@ -76,7 +76,7 @@ def run_way(name: str, settings: Mapping[str, Any], data: str) -> dict[str, Any]
         "rows": sum(test.n for _, test in parts),
         "constant": round(float(np.mean([np.bincount(test.y).max() / test.n for _, test in parts])), 5),
         "accuracy": [fit_one(method, *pair, seed) for pair, seed in zip(parts, SEEDS, strict=True)],
-        "said": say_before(method, data, parts[0][0]),
+        "said": find_warning(method, data, parts[0][0]),
     }
 
 
@@ -90,7 +90,7 @@ def fit_one(method: Method, train: Dataset, test: Dataset, seed: int) -> float |
     return round(float(evaluate(fitted.network, fitted.parameters, test)["accuracy"]), 5)
 
 
-def say_before(method: Method, data: str, train: Dataset) -> str | None:
+def find_warning(method: Method, data: str, train: Dataset) -> str | None:
     """Return what a launch says first, or why it is refused."""
     name, _, sensitive = data.partition(":")
     asked, size = {"dataset": name, "sensitive": sensitive}, count_known(build_shape(method, train))

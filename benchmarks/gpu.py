@@ -22,7 +22,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.contenders import Case, Unseen, Work, build_data, build_images, build_training
-from benchmarks.measuring import build_parser, describe_machine, say, start, time_call, write_result
+from benchmarks.measuring import build_parser, read_machine, say, start, time_call, write_result
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import CPU, Fitted
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -76,7 +76,7 @@ def main() -> None:
     parser = build_parser(__doc__)
     parser.add_argument("--device", default="cpu:0", help="a device that PyTorch knows")
     options = start(parser)
-    say("; ".join(f"{name} {value}" for name, value in describe_machine(clock_of(options.device)).items()))
+    say("; ".join(f"{name} {value}" for name, value in read_machine(clock_of(options.device)).items()))
     rows = QUICK_ROWS if options.quick else ROWS
     tables = {"table": build_data("bank", rows=rows), "images": build_images(rows)}
     cells = []

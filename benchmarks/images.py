@@ -26,7 +26,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.contenders import Case, Rival, Unseen, Work, build_images, build_training, time_epoch
-from benchmarks.measuring import DEVICES, ROOT, build_parser, describe_machine, ratio, say, start, write_result
+from benchmarks.measuring import DEVICES, ROOT, build_parser, ratio, read_machine, say, start, write_result
 from benchmarks.memory import measure_peak
 
 BATCH, ROWS, QUICK_ROWS, EPOCHS = 256, 8_192, 2_048, 5
@@ -102,7 +102,7 @@ def main() -> None:
     if options.alone is not None:
         print(json.dumps(measure_alone(options.alone, rows, options.device)))
         return
-    say("; ".join(f"{name} {value}" for name, value in describe_machine(options.device).items()))
+    say("; ".join(f"{name} {value}" for name, value in read_machine(options.device).items()))
     cells = collect(rows=rows, rounds=2 if options.quick else 5, device=options.device)
     for cell in cells:
         say(

@@ -71,7 +71,7 @@ def ratio(taken: Mapping[str, list[float]], over: str, under: str) -> float:
     return round(median(top / bottom for top, bottom in zip(taken[over], taken[under], strict=True)), 4)
 
 
-def describe_machine(device: str = "cpu") -> dict[str, Any]:
+def read_machine(device: str = "cpu") -> dict[str, Any]:
     """Return what the numbers were measured on, and how busy it was."""
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
@@ -94,7 +94,7 @@ def write_result(options: argparse.Namespace, result: Mapping[str, Any]) -> None
     """Write `result` with the machine, the load at the end and whether it was only a look, if a file was asked for."""
     if options.json is None:
         return
-    machine = describe_machine(getattr(options, "device", "cpu"))
+    machine = read_machine(getattr(options, "device", "cpu"))
     text = json.dumps({"quick": options.quick, "machine": machine, **result}, indent=1, ensure_ascii=False)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(text + "\n", encoding="utf-8")

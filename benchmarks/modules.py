@@ -25,7 +25,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.contenders import Case, Rival, Unseen, Work, build_data, build_images, build_training, time_epoch
-from benchmarks.measuring import DEVICES, ROOT, build_parser, describe_machine, ratio, say, start, write_result
+from benchmarks.measuring import DEVICES, ROOT, build_parser, ratio, read_machine, say, start, write_result
 from benchmarks.memory import measure_peak
 
 ROWS, QUICK_ROWS, EPOCHS = 8_192, 2_048, 5
@@ -113,7 +113,7 @@ def main() -> None:
         how = {"batch": options.batch, "rows": rows, "device": options.device}
         print(json.dumps(measure_alone(options.alone, options.module, **how)))
         return
-    say("; ".join(f"{name} {value}" for name, value in describe_machine(options.device).items()))
+    say("; ".join(f"{name} {value}" for name, value in read_machine(options.device).items()))
     cells = collect(rows=rows, rounds=2 if options.quick else 5, device=options.device)
     write_result(options, {"cells": cells})
 

@@ -36,7 +36,7 @@ from pyarrow import csv, parquet
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.contenders import Case, Work, build_data, time_epoch
-from benchmarks.measuring import DEVICES, alternate, build_parser, describe_machine, ratio, say, start, write_result
+from benchmarks.measuring import DEVICES, alternate, build_parser, ratio, read_machine, say, start, write_result
 from benchmarks.memory import BATCH, measure_memory
 
 CASES = (Case("none"), Case("pf_ld", "published"), Case("pf_ld", "proved"), Case("dp_sgd"))
@@ -200,7 +200,7 @@ def main() -> None:
     parser = build_parser(__doc__)
     parser.add_argument("--device", choices=DEVICES, default="cpu")
     options = start(parser)
-    say("; ".join(f"{name} {value}" for name, value in describe_machine(options.device).items()))
+    say("; ".join(f"{name} {value}" for name, value in read_machine(options.device).items()))
     say("method  variant         rows    s/epoch   ns/row  / 100,000 rows")
     sizes = SIZES[:-1] if options.quick else SIZES
     cells = measure(sizes, rounds=2 if options.quick else 5, device=options.device)

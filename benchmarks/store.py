@@ -28,7 +28,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.measuring import build_parser, describe_machine, say, start, write_result
+from benchmarks.measuring import build_parser, read_machine, say, start, write_result
 from benchmarks.postgres import MISSING, find_programs, serve_postgres
 from benchmarks.stored_runs import build_draft, finish_run, list_runs, take_run, write_step
 from fairpriv_core.errors import StoreError
@@ -165,7 +165,7 @@ def find_stores(folder: str) -> Iterator[dict[str, str]]:
 
 def main() -> None:
     options = start(build_parser(__doc__))
-    say("; ".join(f"{name} {value}" for name, value in describe_machine().items()))
+    say("; ".join(f"{name} {value}" for name, value in read_machine().items()))
     say("store       mode      rows/s  each  locked  commit p50  p99 ms  read p50  p99 ms  gate")
     cells, draft = [], build_draft()
     with tempfile.TemporaryDirectory(prefix="fairpriv-store-") as folder, find_stores(folder) as stores:

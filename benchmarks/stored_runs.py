@@ -92,17 +92,6 @@ def _checkpoint(written: Written, step: int) -> Checkpoint:
     return Checkpoint(step, pack(arrays), from_json(written.draft.event), {"code": "a benchmark's"})
 
 
-def list_configs(runs: int) -> list[RunConfig]:
-    """Return as many configs: SEEDS seeds of each setting, five budgets of each bound."""
-    data = {"dataset": "synthetic", "sensitive": "group"}
-    shared = {"data": data, "notion": "demographic_parity"}
-    bounds = [1.0 + 0.01 * place for place in range(runs // (5 * SEEDS))]
-    return [
-        build_config({**shared, "method": {"name": "pf_ld", "clip_primal": bound}, "epsilon": epsilon, "seed": seed})
-        for bound, epsilon, seed in product(bounds, (0.1, 0.5, 1.0, 3.0, 9.0), range(SEEDS))
-    ]
-
-
 def mix_configs(runs: int) -> list[RunConfig]:
     """Return as many configs: SEEDS seeds of each setting, of four methods under two notions with three budgets."""
     data = {"dataset": "synthetic", "sensitive": "group"}

@@ -25,7 +25,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.contenders import Case, Rival, Work, build_data, time_epoch
-from benchmarks.measuring import DEVICES, alternate, build_parser, describe_machine, ratio, say, start, write_result
+from benchmarks.measuring import DEVICES, alternate, build_parser, ratio, read_machine, say, start, write_result
 from benchmarks.memory import CASES as MEMORY_CASES
 from benchmarks.memory import measure_memory
 
@@ -110,7 +110,7 @@ def main() -> None:
     parser = build_parser(__doc__)
     parser.add_argument("--device", choices=DEVICES, default="cpu")
     options = start(parser)
-    say("; ".join(f"{name} {value}" for name, value in describe_machine(options.device).items()))
+    say("; ".join(f"{name} {value}" for name, value in read_machine(options.device).items()))
     works = list_works(rows=None, quick=options.quick, device=options.device)
     cells = collect(works, rounds=FEW_ROUNDS if options.quick else ROUNDS)
     memory = collect_memory(MEMORY_CASES, rows=FEW_ROWS if options.quick else None) if options.device == "cpu" else []

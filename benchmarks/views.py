@@ -21,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.measuring import ROOT, build_parser, describe_machine, say, start, write_result
+from benchmarks.measuring import ROOT, build_parser, read_machine, say, start, write_result
 from benchmarks.store import find_stores
 from benchmarks.stored_runs import add_long_run, fill, mix_configs
 from fairpriv_core.store.runs import open_store
@@ -54,7 +54,7 @@ def view(small: str, large: str, *pages: str) -> list[dict[str, Any]]:
 def main() -> None:
     """Measure and print."""
     options = start(build_parser(__doc__))
-    say("; ".join(f"{name} {value}" for name, value in describe_machine().items()))
+    say("; ".join(f"{name} {value}" for name, value in read_machine().items()))
     runs, points = QUICK if options.quick else (RUNS, POINTS)
     cells: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="fairpriv-views-") as folder, find_stores(folder) as stores:

@@ -140,7 +140,7 @@ def _table(house: House, sentences: Mapping[str, str]) -> str:
 def _tell(walk: Mapping[str, Any]) -> list[str]:
     steps: Sequence[Mapping[str, str]] = walk["step"]
     files = {find_function(step["name"])[0] for step in steps}
-    lines = [f"{number}. {_tell_step(step)}" for number, step in enumerate(steps, start=1)]
+    lines = [f"{number}. {_format_step(step)}" for number, step in enumerate(steps, start=1)]
     return [
         f"## {walk['title']}",
         f"{walk['text'].strip()}\n{len(steps)} steps in {len(files)} files.",
@@ -148,7 +148,7 @@ def _tell(walk: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _tell_step(step: Mapping[str, str]) -> str:
+def _format_step(step: Mapping[str, str]) -> str:
     path, name = find_function(step["name"])
     below = path.relative_to(ROOT).as_posix()
     given = f" → {step['gives']}" if "gives" in step else ""

@@ -181,7 +181,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         groups: Any = None,
         pos_label: Any = None,
         sensitive_feature_ids: Any = None,
-        callback: Callable[[Mapping[str, Any]], None] | None = None,
+        callback: Callable[[Mapping[str, object]], None] | None = None,
         ledger: str | None = None,
         random_state: Any = None,
     ) -> None:
@@ -310,9 +310,9 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         loaded.epsilon_, loaded.epsilon_reason_ = loaded.record_["epsilon"], loaded.record_["epsilon_reason"]
         return loaded
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """Return the parameters by name; `deep` has each of `settings` beside them, as `settings__epochs`."""
-        own: dict[str, Any] = super().get_params(deep=deep)
+        own: dict[str, object] = super().get_params(deep=deep)
         each = self.settings if deep and isinstance(self.settings, Mapping) else {}
         return {**own, **{f"{_SETTING}{name}": value for name, value in each.items()}}
 
@@ -324,9 +324,9 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             self.settings = {**(self.settings or {}), **nested}
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what is pickled: not `history_`, which is raw, nor `callback`, which may hold it."""
-        unsaid: dict[str, Any] = {"callback": None, **({"history_": []} if hasattr(self, "history_") else {})}
+        unsaid: dict[str, object] = {"callback": None, **({"history_": []} if hasattr(self, "history_") else {})}
         return {**super().__getstate__(), **unsaid}
 
     def __sklearn_tags__(self) -> Any:
@@ -347,14 +347,14 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         if self._network is not None:
             _refuse_two(settings)
             settings["network"] = self._network
-        asked = {"variant": self.variant, "protect": self.protect, "group_at_decision": self.group_at_decision}
-        named = {**settings, "name": self.method, **{name: value for name, value in asked.items() if value is not None}}
+        terms = {"variant": self.variant, "protect": self.protect, "group_at_decision": self.group_at_decision}
+        named = {**settings, "name": self.method, **{name: value for name, value in terms.items() if value is not None}}
         raw, self.reasons_ = settle_method({**raw, "method": named}, lambda config: measure(), data=IN_MEMORY)
         config = build_config(raw, data=IN_MEMORY)
         fitting = fit_batch_size(config.method, n, settings)
         return config if fitting is None else replace(config, method=replace(config.method, batch_size=fitting))
 
-    def _note(self, shown: Mapping[str, Any]) -> None:
+    def _note(self, shown: Mapping[str, object]) -> None:
         self.history_.append(dict(shown))
         if self.callback is not None:
             self.callback(shown)
@@ -392,13 +392,13 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Where rows are protected nothing of theirs may go into the model for free, and a module of one's own may know
         its rows' scale: columns on another scale are among `doubts`.
         """
-        found, self.scaling_ = find_scaling(rows), None
-        if found is not None and config.method.info.threat_model != "record" and self._network is None:
-            self.scaling_ = found
-        elif found is not None:
+        scaling, self.scaling_ = find_scaling(rows), None
+        if scaling is not None and config.method.info.threat_model != "record" and self._network is None:
+            self.scaling_ = scaling
+        elif scaling is not None:
             names = self._name_features(rows.shape[1])
-            few = ", ".join(f"'{names[column]}'" for column in found.columns[:_NAMED])
-            more = f" and {len(found.columns) - _NAMED} more" if len(found.columns) > _NAMED else ""
+            few = ", ".join(f"'{names[column]}'" for column in scaling.columns[:_NAMED])
+            more = f" and {len(scaling.columns) - _NAMED} more" if len(scaling.columns) > _NAMED else ""
             why = (
                 "the module takes rows as they are"
                 if self._network is not None
@@ -551,11 +551,11 @@ def _read_weights(given: Any, rows: np.ndarray, info: MethodInfo) -> np.ndarray:
 
 def _weigh(train: Dataset, weight: np.ndarray) -> Dataset:
     """Return the rows with their weights, and what epsilon takes as given of these."""
-    said = {name: (*sentences, _WEIGHTS[name]) for name, sentences in train.assumptions.items()}
-    return replace(train, weight=weight, assumptions=said)
+    assumptions = {name: (*sentences, _WEIGHTS[name]) for name, sentences in train.assumptions.items()}
+    return replace(train, weight=weight, assumptions=assumptions)
 
 
-def _refuse_two(settings: Mapping[str, Any]) -> None:
+def _refuse_two(settings: Mapping[str, object]) -> None:
     """Raise BadInput where settings describe a network beside a module."""
     for name in ("network", *OF_MLP):
         if name in settings:

@@ -22,22 +22,22 @@ def read_toml(text: str, *, what: str = "the config") -> dict[str, Any]:
     return _read("TOML", tomllib.loads, text, what)
 
 
-def read_json(text: str, *, what: str = "the config") -> dict[str, Any]:
+def read_json(text: str, *, what: str = "the config") -> dict[str, object]:
     """Return the mapping of plain values that `text` holds; BadInput, which calls it `what`, for anything else."""
     return _read("JSON", json.loads, text, what)
 
 
-def _read(form: str, loads: Callable[[str], Any], text: str, what: str) -> dict[str, Any]:
+def _read(form: str, loads: Callable[[str], Any], text: str, what: str) -> dict[str, object]:
     try:
-        found = loads(text)
+        document = loads(text)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         raise BadInput(f"{what} is not valid {form}: {error}.", field="config") from error
     except ValueError as error:
         raise BadInput(f"{what} cannot be read: it has a number with too many digits.", field="config") from error
     except RecursionError as error:
         raise BadInput(f"{what} cannot be read: it has too many brackets within each other.", field="config") from error
-    check_plain(found)
-    return dict(found)
+    check_plain(document)
+    return dict(document)
 
 
 def check_plain(value: Any, where: str = "the config") -> None:
@@ -67,12 +67,12 @@ def _check(value: Any, where: str, depth: int) -> None:
         raise BadInput(f"{where} must be a number, text, list or table, got {value}; quote it as text.", field=where)
 
 
-def write_toml(plain: Mapping[str, Any]) -> str:
+def write_toml(plain: Mapping[str, object]) -> str:
     """Return `plain` as TOML; None, which TOML does not have, is left out."""
     return "\n".join(_write_table(plain, ())) + "\n"
 
 
-def _write_table(table: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
+def _write_table(table: Mapping[str, object], path: tuple[str, ...]) -> list[str]:
     own = {name: value for name, value in table.items() if not isinstance(value, Mapping)}
     lines = [f"{_key(name)} = {_value(value)}" for name, value in own.items() if value is not None]
     if path and (lines or len(own) == len(table)):

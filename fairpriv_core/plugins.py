@@ -99,8 +99,8 @@ def _import(plugin: Plugin, point: Any) -> Any:
     try:
         return point.load()
     except (Exception, SystemExit) as error:
-        said = f"{type(error).__name__}: {error}"
-        raise BadInput(f"{plugin.title} is left out: importing '{plugin.reference}' ended in {said}.") from error
+        sentence = f"{type(error).__name__}: {error}"
+        raise BadInput(f"{plugin.title} is left out: importing '{plugin.reference}' ended in {sentence}.") from error
 
 
 def _check(plugin: Plugin, found: Any, check: Callable[[str, Any], None]) -> None:
@@ -109,5 +109,5 @@ def _check(plugin: Plugin, found: Any, check: Callable[[str, Any], None]) -> Non
     except BadInput as error:
         raise BadInput(f"{plugin.title} is left out: {error}") from error
     except (Exception, SystemExit) as error:
-        said = f"{type(error).__name__}: {error}"
-        raise BadInput(f"{plugin.title} is left out: looking at it ended in {said}.") from error
+        sentence = f"{type(error).__name__}: {error}"
+        raise BadInput(f"{plugin.title} is left out: looking at it ended in {sentence}.") from error

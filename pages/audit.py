@@ -25,10 +25,10 @@ def show() -> None:
         "**at least**."
     )
     store = find_store()
-    found = None if store is None else list_runs(store, most=_MOST_RUNS)
-    if store is None or found is None:
+    runs = None if store is None else list_runs(store, most=_MOST_RUNS)
+    if store is None or runs is None:
         return
-    rows, labels = found
+    rows, labels = runs
     finished = [row for row in rows if row.status == "finished"]
     if finished:
         key = _choose(finished, labels)

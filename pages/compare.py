@@ -29,8 +29,10 @@ def show() -> None:
     store, rows = opened
     choose_usual(rows)
     settle_runs(rows, MOST_CHOSEN)
-    asked = [(row.data, row.notion) for row in rows if row.keys[0] in value("runs")]  # one headline is of one question
-    top = hold_headline() if len(asked) > 1 and len(set(asked)) == 1 else st.container()
+    questions = [
+        (row.data, row.notion) for row in rows if row.keys[0] in value("runs")
+    ]  # one headline is of one question
+    top = hold_headline() if len(questions) > 1 and len(set(questions)) == 1 else st.container()
     with st.container(horizontal=True, vertical_alignment="center", key="compare_filters"):
         shown = choose_rows(rows)
         st.caption(_count(shown, rows))

@@ -28,17 +28,17 @@ def show() -> None:
     """Draw the page."""
     enter("data")
     st.title("Data", anchor=False)
-    asked = value("data")
-    is_new = asked != st.session_state.get("data_shown")
-    if is_new and not _follow_reference(asked):
+    data = value("data")
+    is_new = data != st.session_state.get("data_shown")
+    if is_new and not _follow_reference(data):
         return
     source = draw_buttons("source", "Where from", _SOURCES)
     spec = choose_file() if source == "file" else choose_benchmark()
     spec = None if spec is None else choose_fewer(spec)
     if spec is not None:
-        if is_new and asked.partition("?")[0] != write_reference(spec).partition("?")[0]:
+        if is_new and data.partition("?")[0] != write_reference(spec).partition("?")[0]:
             refuse("data")  # it names columns that are not there
-        _describe(spec)
+        _show_description(spec)
     publish(("data", "source"))
 
 
@@ -52,7 +52,7 @@ def _follow_reference(reference: str) -> bool:
         offer_default(reference)
         return False
     st.session_state["data_shown"] = reference
-    asked = guess_attributes(spec.sensitive)
+    attributes = guess_attributes(spec.sensitive)
     if value("source") != "file" or spec.file is not None:
         choose("source", "benchmark" if spec.file is None else "file")
     name = "dataset" if spec.file is None else "file"
@@ -74,15 +74,15 @@ def _follow_reference(reference: str) -> bool:
     choose("encoding", spec.encoding)
     choose("group_ratio", "" if spec.group_ratio is None else str(spec.group_ratio))
     choose("rows", "" if spec.rows is None else str(spec.rows))
-    choose("attributes", tuple(one.column for one in asked))
-    for one in asked:
+    choose("attributes", tuple(one.column for one in attributes))
+    for one in attributes:
         if one.edges:
             choose(f"edges.{one.column}", ",".join(map(show_number, one.edges)))
         choose(f"groups.{one.column}", one.values)
     return True
 
 
-def _describe(spec: DataSpec) -> None:
+def _show_description(spec: DataSpec) -> None:
     outline = find_outline(spec)
     if outline is None:
         return

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from fairpriv_core.bench.board import Board, build_boards
-from fairpriv_core.bench.costs import Cost, fold_costs, measure_costs, say_papers
+from fairpriv_core.bench.costs import Cost, fold_costs, format_paper_costs, measure_costs
 from fairpriv_core.bench.lines import list_files, read_lines
 from fairpriv_core.bench.suite import Task, read_suite
 from fairpriv_core.documents.bench import Shown, list_curves, show_board, show_task
@@ -45,8 +45,8 @@ def show() -> None:
         for cost in costs:
             st.markdown(plain(f"{cost.threat_model.capitalize()}: {cost.format()}"))
     with st.expander("The four papers' methods on equal terms"):
-        for said in _say(files, is_open()):
-            st.markdown(plain(said))
+        for sentence in _list_sentences(files, is_open()):
+            st.markdown(plain(sentence))
     with st.expander("Enter your own method"):
         st.markdown("A method of an installed package runs by one command. Results of your own data are refused.")
         st.code("fairpriv bench --method NAME\nfairpriv bench enter decisions.csv --name NAME --protects record")
@@ -67,9 +67,9 @@ def _measure(files: Files, everything: bool, notion: str) -> list[Cost]:
 
 
 @st.cache_data(show_spinner=False)
-def _say(files: Files, everything: bool) -> list[str]:
+def _list_sentences(files: Files, everything: bool) -> list[str]:
     """Return the sentences on the papers' methods; they take half a second."""
-    return say_papers(_read(files, everything))
+    return format_paper_costs(_read(files, everything))
 
 
 def _choose_notion() -> str:
@@ -91,7 +91,7 @@ def _choose_board(lines: pd.DataFrame, notion: str) -> Board | None:
         mounted = mount_default("bench_epsilon", budgets, "1")
         picked = st.segmented_control("Privacy budget ε", list(budgets), **mounted, required=True)
         epsilon = budgets[str(keep("bench_epsilon", picked or "1"))]
-    boards = {each.name: each for each in build_boards(lines, notion, epsilon)}
+    boards = {board.name: board for board in build_boards(lines, notion, epsilon)}
     if not boards:
         st.info("Nothing was run at this budget yet. Choose another one.")
         return None
@@ -103,7 +103,7 @@ def _choose_board(lines: pd.DataFrame, notion: str) -> Board | None:
 
 def _show_board(board: Board, lines: pd.DataFrame) -> None:
     """Draw a board over tasks, and below it on one task with its curve over ε."""
-    st.markdown(f"**{plain(board.say_first())}**")
+    st.markdown(f"**{plain(board.format_first())}**")
     _draw(show_board(board), "bench_over_tasks", "Entries by their mean rank over tasks.")
     tasks = {task.name: task for task in read_suite().tasks if any(task.name in s.cells for s in board.standings)}
     mounted = mount_index("bench_task", tasks, next(iter(tasks)))

@@ -25,11 +25,11 @@ def show() -> None:
     st.title("Learn", anchor=False)
     st.markdown("What the words, the notions and the methods of this dashboard mean, and when they mislead.")
     cards = list_cards()
-    found = _find(cards)
-    if not found:
+    cards_here = _find(cards)
+    if not cards_here:
         st.info("No card has these words. Try another one, such as 'clipping', 'odds' or an author's name.")
         return
-    options = [card.name for card in found]
+    options = [card.name for card in cards_here]
     name = st.pills(
         "Cards",
         options,

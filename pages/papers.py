@@ -29,18 +29,18 @@ def show() -> None:
             show_methods(paper, paper.method_table)
     st.header(plain(preset.title), anchor=False)
     store = None if preset.waits_for else find_store()
-    found = None if store is None else find_results(store, preset)
-    rows = list_claims(preset, found.runs) if found and found.runs else []
-    if found and found.runs:
-        st.markdown(f"**{plain(format_figure_verdict(preset, rows, found.runs))}.**")
+    results = None if store is None else find_results(store, preset)
+    rows = list_claims(preset, results.runs) if results and results.runs else []
+    if results and results.runs:
+        st.markdown(f"**{plain(format_figure_verdict(preset, rows, results.runs))}.**")
     st.markdown(plain(preset.shows))
     with st.expander("Settings, the paper's and ours"):
         st.caption(plain(paper.citation))
         st.markdown(plain(preset.settings))
     if preset.waits_for:
         st.info(plain(preset.waits_for), icon=":material/hourglass_empty:")
-    if store and found:
-        show_results(paper, preset, found, rows)
+    if store and results:
+        show_results(paper, preset, results, rows)
         offer_runs(store, preset)
 
 

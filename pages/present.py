@@ -13,7 +13,7 @@ from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.report.leaving import settle_leaving
-from pages.widgets.report.report import find_report, find_stored_story, offer_forms, say_where_stored
+from pages.widgets.report.report import find_report, find_stored_story, offer_forms, show_where_stored
 from pages.widgets.shared.finished import list_rows
 from pages.widgets.shared.picks import choose_told
 from pages.widgets.shared.run_table import name_rows
@@ -49,7 +49,7 @@ def show() -> None:
         alt = f"A presentation in five steps. {report.story.headline}"
         st.iframe(write_story(report.story, theme=theme_name()), height=_HEIGHT, alt=alt)
     if not chosen:
-        say_where_stored()
+        show_where_stored()
     offer_forms(report, of_story=True)
     if not can_write_slides():
         st.caption(plain(NO_SLIDES[0].upper() + NO_SLIDES[1:]))

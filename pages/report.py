@@ -13,7 +13,7 @@ from fairpriv_core.documents.forms import Report
 from fairpriv_core.facts.run_facts import Audience
 from fairpriv_core.ledger.choice import foresee_choice
 from pages.widgets.report.leaving import settle_leaving
-from pages.widgets.report.report import find_report, find_stored_report, offer_forms, say_where_stored, show_document
+from pages.widgets.report.report import find_report, find_stored_report, offer_forms, show_document, show_where_stored
 from pages.widgets.shared.finished import list_rows
 from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.picks import choose_told
@@ -41,7 +41,7 @@ def show() -> None:
     if chosen is None:
         return
     if not chosen:
-        say_where_stored()
+        show_where_stored()
         _show(find_stored_report(audience), place)
         return
     keys = [key for row in chosen for key in row.keys]

@@ -40,11 +40,11 @@ def show() -> None:
     st.title("Trade-offs", anchor=False)
     store = find_store()
     view = choose_view()
-    found = None if store is None else find_answers(store)
-    if store is None or found is None:
+    answers = None if store is None else find_answers(store)
+    if store is None or answers is None:
         return
-    if found:
-        _show_found(store, view, found)
+    if answers:
+        _show_found(store, view, answers)
     else:
         st.info(
             "No finished run yet. A sweep makes many at once: fill in the form below.", icon=":material/scatter_plot:"

@@ -158,7 +158,7 @@ def list_commands() -> Iterator[tuple[str, click.Command, click.Context]]:
             waiting += [(f"{name} {each}".strip(), one) for each, one in below if one is not None]
 
 
-def describe_commands() -> dict[str, Json]:
+def list_commands_help() -> dict[str, Json]:
     """Return what each command takes, with its defaults, by the command's name."""
     found: dict[str, Json] = {}
     for name, command, context in list_commands():
@@ -167,7 +167,7 @@ def describe_commands() -> dict[str, Json]:
     return dict(sorted(found.items()))
 
 
-def describe_run(asked: Json) -> Json:
+def run_to_json(asked: Json) -> Json:
     """Return what a small whole run comes to: its record's numbers, and in place of what it says that it says it."""
     given = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "replay_noise": 1}
     config = build_config({**given, "epsilon": 2.0, **asked})
@@ -206,9 +206,9 @@ def collect() -> Json:
     """Return all that is pinned."""
     return {
         "examples": {name: describe(method, *fit(method)) for name, method in examples()},
-        "runs": {name: describe_run(asked) for name, asked in RUNS.items()},
+        "runs": {name: run_to_json(asked) for name, asked in RUNS.items()},
         "figures": {name: draw_bits(figure) for name, figure in samples.every_figure().items()},
-        "commands": describe_commands(),
+        "commands": list_commands_help(),
     }
 
 

@@ -70,7 +70,7 @@ def test_what_is_pinned_is_there() -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_comes_to_what_is_pinned(name: str) -> None:
-    _assert_pinned(pins.describe_run(RUNS[name]), PINS["runs"][name])
+    _assert_pinned(pins.run_to_json(RUNS[name]), PINS["runs"][name])
 
 
 def test_figures_are_drawn_as_pinned() -> None:
@@ -79,7 +79,7 @@ def test_figures_are_drawn_as_pinned() -> None:
 
 
 def test_commands_take_what_is_pinned() -> None:
-    _assert_pinned(pins.describe_commands(), PINS["commands"])
+    _assert_pinned(pins.list_commands_help(), PINS["commands"])
 
 
 def test_commands_and_their_options_say_what_they_are_for() -> None:

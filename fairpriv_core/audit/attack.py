@@ -116,8 +116,8 @@ def distinguish(
                 rest = _add_others(train, pair, seen)
                 likelihood[world, start:stop] = compare_worlds(train, [pair] * len(seen), seen, rest=rest)
         report(stop)
-    found = {"exported": discriminate(exported)}
-    return {"releases": likelihood, **found} if released else found
+    scores = {"exported": discriminate(exported)}
+    return {"releases": likelihood, **scores} if released else scores
 
 
 def compare_worlds(

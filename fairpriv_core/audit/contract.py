@@ -96,8 +96,8 @@ def check_releases(method: Method, recorded: Recorded) -> None:
     ask(bool(np.isfinite(fitted.parameters).all()), "a parameter of the trained model is not finite.")
     allowed = method.info.needs_group_at_prediction or not fitted.network.needs_group
     ask(allowed, "predictions need the group, and info.needs_group_at_prediction does not say so.")
-    told, needed = method.decides_by_group(), fitted.network.needs_group
-    ask(told == needed, f"decides_by_group() is {told}, and whether predictions need the group is {needed}.")
+    by_group, needed = method.decides_by_group(), fitted.network.needs_group
+    ask(by_group == needed, f"decides_by_group() is {by_group}, and whether predictions need the group is {needed}.")
     chances = predict_proba(fitted.network, fitted.parameters, data.X, data.group)
     ask(
         chances.shape == (data.n, data.labels) and np.allclose(chances.sum(axis=1), 1.0),
@@ -129,8 +129,11 @@ def check_settings(method: Method) -> None:
         try:
             dataclasses.replace(changed, learning_rate=bad)
         except BadInput as error:
-            said = str(error)
-            ask("learning_rate must be" in said and f"got {bad}" in said, f"of learning_rate {bad} it says: {said}")
+            sentence = str(error)
+            ask(
+                "learning_rate must be" in sentence and f"got {bad}" in sentence,
+                f"of learning_rate {bad} it says: {sentence}",
+            )
         else:
             ask(False, f"learning_rate = {bad} is taken, and must be refused by BadInput.")
 
@@ -213,7 +216,7 @@ def check_resume(method: Method, make: Make, notion: str | None = None) -> None:
     for step in sorted({*list(checkpoints)[::5], max(checkpoints)}):
         mechanism = Mechanism.from_state(checkpoints[step])
         ended = fit(mechanism, Unwatched(), checkpoints[step])
-        ask(_tell(ended) == _tell(whole), f"resumed from step {step}, a fit ends with other bits.")
+        ask(_list_results(ended) == _list_results(whole), f"resumed from step {step}, a fit ends with other bits.")
 
 
 def check_fresh_noise(method: Method) -> None:
@@ -247,9 +250,9 @@ def check_replay(method: Method, make: Make, notion: str, recorded: Recorded) ->
     mechanism = RecordingMechanism(1, along=recorded.releases)
     (replayed,) = train(method, [garbage], [mechanism], notion=notion)
     what = "records" if whole else "the sensitive column"
-    told = [[(one.bound, one.scale) for one in run] for run in (recorded.releases, mechanism.releases)]
-    ask(told[0] == told[1], f"what bounds a release follows from {what}.")
-    same = _tell(recorded.fitted) == _tell(replayed)
+    bounds = [[(one.bound, one.scale) for one in run] for run in (recorded.releases, mechanism.releases)]
+    ask(bounds[0] == bounds[1], f"what bounds a release follows from {what}.")
+    same = _list_results(recorded.fitted) == _list_results(replayed)
     ask(same, f"something of {what} leaves beside the releases: with garbage in place the model or its notes differ.")
 
 
@@ -274,7 +277,10 @@ def check_nulls(method: Method, make: Make, notion: str) -> None:
     for own, same in zip(*(mechanism.releases for mechanism in mechanisms), strict=True):
         alike = own.value.tobytes() == same.value.tobytes()
         ask(alike, f"a record without a group adds something to '{own.name or own.kind}'.")
-    ask(_tell(left[0]) == _tell(left[1]), "something of a record without a group leaves beside the releases.")
+    ask(
+        _list_results(left[0]) == _list_results(left[1]),
+        "something of a record without a group leaves beside the releases.",
+    )
 
 
 def check_groups(examples: Sequence[Method]) -> None:
@@ -284,10 +290,10 @@ def check_groups(examples: Sequence[Method]) -> None:
     matter = []
     for method in examples:
         (one,), (another,) = (train(method, [each], [RecordingMechanism(3)]) for each in (data, other))
-        matter.append(_tell(one) != _tell(another))
-    said = examples[0].info.uses_groups
+        matter.append(_list_results(one) != _list_results(another))
+    uses_groups = examples[0].info.uses_groups
     does = "change" if any(matter) else "do not change"
-    ask(any(matter) == said, f"info.uses_groups is {said}, and other groups {does} what is trained.")
+    ask(any(matter) == uses_groups, f"info.uses_groups is {uses_groups}, and other groups {does} what is trained.")
 
 
 def check_style(info: MethodInfo, others: Sequence[MethodInfo]) -> None:
@@ -320,8 +326,8 @@ def check_bounds(method: Method, data: Dataset, notion: str) -> dict[str, float]
         )
         shares[name] = max(share, shares.get(name, 0.0))
     ask(bool(shares), "nothing was released through the mechanism.")
-    told, *others = found.list_told()
-    ask(all(other == told for other in others), "what bounds a release follows from what is protected.")
+    reference, *others = found.list_told()
+    ask(all(other == reference for other in others), "what bounds a release follows from what is protected.")
     for nobody, together, apart in found.list_sums():
         ask(not nobody.value.any(), f"'{nobody.name or nobody.kind}' is not 0 where nobody is in the sample.")
         same = np.allclose(together.value, apart, atol=1e-5 * together.bound)
@@ -340,7 +346,7 @@ def check_rounding(method: Method, *, rows: int, models: int = 1, nulled: bool =
     def sum_first(changed: Dataset) -> Release | None:
         mechanisms = [RecordingMechanism(seed) for seed in range(models)]
         train(method, [changed] * models, mechanisms)
-        return next((each for each in mechanisms[-1].releases if each.kind == SUM), None)
+        return next((release for release in mechanisms[-1].releases if release.kind == SUM), None)
 
     whole = sum_first(data)
     if whole is None:
@@ -359,14 +365,18 @@ def check_noise(train: Train, data: Dataset, *, runs: int, seed: int) -> Noise |
     """The noise in what is released is as large as what is counted; return it, None where none is added."""
     noise = measure_noise(record_runs(train, data, runs=runs, seed=seed))
     if noise is not None:
-        said = f"the noise is {noise.deviation:.3f} times what is counted ({noise.low:.3f} to {noise.high:.3f})."
-        ask(noise.low <= 1.0 <= noise.high, said)
+        sentence = f"the noise is {noise.deviation:.3f} times what is counted ({noise.low:.3f} to {noise.high:.3f})."
+        ask(noise.low <= 1.0 <= noise.high, sentence)
     return noise
 
 
 def list_noise(method: Method) -> Iterator[str]:
     """Yield the fields that calibration may set."""
-    yield from (each for each in parameters(method) if each.startswith("noise_") or each == method.info.calibrates)
+    yield from (
+        parameter
+        for parameter in parameters(method)
+        if parameter.startswith("noise_") or parameter == method.info.calibrates
+    )
 
 
 def _repeat(method: Method, make: Make, notion: str | None) -> tuple[Method, int]:
@@ -388,7 +398,7 @@ def _must_refuse(method: Method, data: Dataset, expected: str) -> None:
         ask(False, f"a fit must end in BadInput '{expected}', and it trained.")
 
 
-def _tell(fitted: Fitted) -> tuple[object, ...]:
+def _list_results(fitted: Fitted) -> tuple[object, ...]:
     """Return all that leaves a fit."""
     return fitted.parameters.tobytes(), fitted.network, fitted.notes, fitted.events, fitted.steps
 
@@ -396,7 +406,7 @@ def _tell(fitted: Fitted) -> tuple[object, ...]:
 def _list_added(mechanism: RecordingMechanism) -> np.ndarray:
     """Return what was added to each release, over its bound; what is answered or chosen at random adds nothing."""
     adds = [release for release in mechanism.releases if release.bound and release.kind != CHOICE]
-    added = [(each.out.ravel() - each.value) / each.bound for each in adds]
+    added = [(add.out.ravel() - add.value) / add.bound for add in adds]
     return np.concatenate(added) if added else np.empty(0)
 
 

@@ -59,7 +59,7 @@ class AttributeInference:
     majority: float
 
 
-def attackers(seed: int) -> dict[str, Any]:
+def attackers(seed: int) -> dict[str, object]:
     """Return the unfitted attack models of FairDP-A's Figure 3 by name."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
@@ -76,7 +76,7 @@ def attackers(seed: int) -> dict[str, Any]:
     }
 
 
-def describe_answers(probability: np.ndarray, y: np.ndarray) -> np.ndarray:
+def stack_answers(probability: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return what the attacker sees of each record (n, 4): probability, its logit, the label, the loss.
 
     With the probabilities (n, l) of more than two labels: all of these, their logits, 1 for the label, and the loss.
@@ -100,14 +100,14 @@ def infer_membership(inside: np.ndarray, outside: np.ndarray, *, most: int, seed
     parts = [part[draw.permutation(len(part))[:size]] for part in (inside, outside)]
     learned, judged = (np.concatenate([part[half::2] for part in parts]) for half in (0, 1))
     member = np.repeat([1, 0], size // 2)
-    found = []
+    attacks = []
     for name, attacker in attackers(seed).items():
         score = _fit(attacker, learned, member).predict_proba(judged)[:, 1]
         false_alarms, hits, _ = roc_curve(member, score)
         advantage = float(np.abs(hits - false_alarms).max())
-        found.append(Membership(name, float(roc_auc_score(member, score)), advantage))
+        attacks.append(Membership(name, float(roc_auc_score(member, score)), advantage))
     chance = float(kstwobign.ppf(_SURE)) * math.sqrt(4.0 / max(size, 1))
-    return MembershipInference(tuple(found), size // 2, min(chance, 1.0))
+    return MembershipInference(tuple(attacks), size // 2, min(chance, 1.0))
 
 
 def guessed_advantage(judged: int) -> float:
@@ -133,15 +133,15 @@ def infer_attribute(known: np.ndarray, answers: np.ndarray, group: np.ndarray, *
     """
     rows = np.arange(len(group))
     learned, judged = rows[::2], rows[1::2]
-    found = []
+    attacks = []
     for name in attackers(seed):
         shares = []
         for seen in (known, np.hstack([known, answers])):
             attacker = _fit(attackers(seed)[name], seen[learned], group[learned])
             shares.append(float((attacker.predict(seen[judged]) == group[judged]).mean()))
-        found.append(AttributeGuess(name, *shares))
+        attacks.append(AttributeGuess(name, *shares))
     majority = np.bincount(group[learned]).argmax()
-    return AttributeInference(tuple(found), len(judged), float((group[judged] == majority).mean()))
+    return AttributeInference(tuple(attacks), len(judged), float((group[judged] == majority).mean()))
 
 
 def advantage_limit(epsilon: float, delta: float) -> float:

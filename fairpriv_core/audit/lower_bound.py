@@ -63,12 +63,12 @@ def build_tests(scores: Mapping[str, np.ndarray], deltas: Sequence[float], *, al
     run chooses attack and threshold, the others are counted.
     """
     tuned = is_tuning(next(iter(scores.values())).shape[1])
-    found: dict[tuple[str, float], None] = {}
+    tests: dict[tuple[str, float], None] = {}
     for delta in (*deltas, None):
         promised = {name: _best_threshold(both[:, tuned], delta, alpha) for name, both in scores.items()}
         name = max(promised, key=lambda attack: promised[attack][1])
-        found[name, promised[name][0]] = None
-    return [_count(name, threshold, scores[name][:, ~tuned]) for name, threshold in found]
+        tests[name, promised[name][0]] = None
+    return [_count(name, threshold, scores[name][:, ~tuned]) for name, threshold in tests]
 
 
 def is_tuning(runs: int) -> np.ndarray:

@@ -147,8 +147,8 @@ class ReplayingMechanism(Mechanism):
 def _match(old: Release | None, new: Release) -> Release:
     """Return the earlier release in place of a new one; FairprivError where they are not the same one."""
     if old is None or (old.kind, old.name, old.index) != (new.kind, new.name, new.index):
-        found = "nothing more" if old is None else f"{old.kind} {old.name} {old.index}"
-        raise FairprivError(f"the replayed run releases {new.kind} {new.name} {new.index}, the earlier one {found}.")
+        sentence = "nothing more" if old is None else f"{old.kind} {old.name} {old.index}"
+        raise FairprivError(f"the replayed run releases {new.kind} {new.name} {new.index}, the earlier one {sentence}.")
     return old
 
 

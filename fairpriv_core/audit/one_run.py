@@ -60,10 +60,10 @@ def guess_coins(train: Train, data: Dataset, canaries: int, *, nulled: bool, see
             taken = ([one[place] for place in rest] for one in (seen, *pair, none))
             scores.append(compare_releases(*taken))
             moves.append([pair[1][place].value - pair[0][place].value for place in read_all])
-    found = np.array(scores, dtype=np.float64)
+    guesses = np.array(scores, dtype=np.float64)
     if read_all:
-        found += _guess_linearly([seen[place] for place in read_all], [none, every], read_all, moves)
-    order, each_way = np.argsort(found, kind="stable"), canaries // 4
+        guesses += _guess_linearly([seen[place] for place in read_all], [none, every], read_all, moves)
+    order, each_way = np.argsort(guesses, kind="stable"), canaries // 4
     correct = int((~coins[order[:each_way]]).sum() + coins[order[-each_way:]].sum())
     return Guesses(canaries, 2 * each_way, correct)
 
@@ -86,5 +86,5 @@ def _guess_linearly(
     )
     each = [np.concatenate([part / scale for part, scale in zip(own, scales, strict=True)]) for own in moves]
     stacked = np.array(each)
-    found: np.ndarray = np.linalg.solve(np.eye(len(stacked)) + stacked @ stacked.T / 4.0, stacked @ away)
-    return found
+    guesses: np.ndarray = np.linalg.solve(np.eye(len(stacked)) + stacked @ stacked.T / 4.0, stacked @ away)
+    return guesses

@@ -156,9 +156,9 @@ def with_everybody(method: Method, rows: int) -> Method:
 def strain(method: Method) -> Method:
     """Return `method` so that what bounds contributions acts: clipped close, multipliers at their largest."""
     known = parameters(method)
-    asked = {name: value for name, value in _STRAINED.items() if name in known and getattr(method, name)}
+    settings = {name: value for name, value in _STRAINED.items() if name in known and getattr(method, name)}
     changed: Any = method
-    return cast(Method, dataclasses.replace(changed, **asked))
+    return cast(Method, dataclasses.replace(changed, **settings))
 
 
 def train(
@@ -180,21 +180,21 @@ def list_examples(kind: type[Method]) -> tuple[Method, ...]:
 
     What is empty stays so, but for a batch size: that which fits so few rows is a single row.
     """
-    found: dict[Any, None] = {}
+    examples: dict[Any, None] = {}
     for variant in kind.info.variants or (None,):
         for layers in ({}, _DEEP):
-            asked: dict[str, Any] = {**_SHORT, **layers, **({} if variant is None else {"variant": variant})}
+            settings: dict[str, object] = {**_SHORT, **layers, **({} if variant is None else {"variant": variant})}
             if variant == "published":  # papers pursue equality
-                asked["gap_target"] = None
+                settings["gap_target"] = None
             blank: Any = kind()
             known = {
                 name: value
-                for name, value in asked.items()
+                for name, value in settings.items()
                 if name in parameters(kind) and (name == "batch_size" or getattr(blank, name) is not None)
             }
             short = dataclasses.replace(blank, **known)
-            found[short.calibrated(epsilon=EPSILON, delta=DELTA, n_train=ROWS)] = None
-    return tuple(found)
+            examples[short.calibrated(epsilon=EPSILON, delta=DELTA, n_train=ROWS)] = None
+    return tuple(examples)
 
 
 def list_trials(name: str, examples: Sequence[Any]) -> Iterator[Trial]:
@@ -230,7 +230,7 @@ def on_images(method: Any) -> Any:
     return dataclasses.replace(with_large_batches(method), network=FOR_IMAGES, **list_layers(method))
 
 
-def list_layers(method: Method) -> dict[str, Any]:
+def list_layers(method: Method) -> dict[str, object]:
     """Return the defaults of those fields that only the project's own tables' networks have."""
     return {
         name: parameters(method)[name][1].default for name in ("hidden_layers", "width") if name in parameters(method)

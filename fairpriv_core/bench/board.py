@@ -117,7 +117,7 @@ class Board:
             return False
         return abs(one.rank - other.rank) > self.critical
 
-    def say_first(self) -> str:
+    def format_first(self) -> str:
         """Return who ranks first, and who does not surely rank behind: never one alone where ranks do not differ."""
         ranked = self.ranked
         if not ranked:
@@ -143,11 +143,11 @@ def build_boards(
     """
     whole = suite or read_suite()
     wanted = [task for task in whole.tasks if task.name in tasks or (not tasks and not task.more)]
-    asked = lines[(lines.notion == notion) & lines.seed.isin(whole.seeds)]
-    rows = asked.drop_duplicates(["task", "seed"])  # as the first file has them: others' lines move no reference
+    matching = lines[(lines.notion == notion) & lines.seed.isin(whole.seeds)]
+    rows = matching.drop_duplicates(["task", "seed"])  # as the first file has them: others' lines move no reference
     constants = {str(task): float(found) for task, found in rows.groupby("task").constant.mean().items()}
-    references = _stand(asked[(asked.threat_model == "") & (asked.kind == "run")], whole)
-    own = asked[asked.epsilon_asked == epsilon]
+    references = _stand(matching[(matching.threat_model == "") & (matching.kind == "run")], whole)
+    own = matching[matching.epsilon_asked == epsilon]
     boards = []
     for threat_model, by_group in product(THREAT_MODELS, (False, True)):
         part = own[(own.threat_model == threat_model) & (own.by_group == by_group)]
@@ -163,7 +163,7 @@ def build_boards(
 
 def _stand(lines: pd.DataFrame, suite: Suite) -> list[Standing]:
     """Return what each entry came to on each task."""
-    found = []
+    standings = []
     for (name, author), own in lines.groupby(["method", "author"], sort=False):
         first = own.iloc[0]
         shown = at_least_text(first.audit_bound) if not math.isnan(first.audit_bound) else ""
@@ -178,8 +178,8 @@ def _stand(lines: pd.DataFrame, suite: Suite) -> list[Standing]:
             audit=f"{shown} of {epsilon_text(first.audit_epsilon)}, {first.audit_date}" if shown else "none stored",
             seconds=float(own.seconds.mean()),
         )
-        found.append(standing)
-    return found
+        standings.append(standing)
+    return standings
 
 
 def _fold(lines: pd.DataFrame, suite: Suite) -> Cell:
@@ -226,7 +226,7 @@ def _rank(
 ) -> tuple[tuple[Standing, ...], float | None]:
     """Return the entries by their mean ranks, those without one last, and Nemenyi's critical difference."""
     names = [task.name for task in tasks]
-    whole = [each for each in standings if names and all(_has(each, name, seeds) for name in names)]
+    whole = [standing for standing in standings if names and all(_has(standing, name, seeds) for name in names)]
     if not whole:
         return tuple(standings), None
     scores = [
@@ -236,7 +236,7 @@ def _rank(
 
     means = rankdata(-np.array(scores), axis=1).mean(axis=0)
     ranked = sorted((replace(each, rank=float(mean)) for each, mean in zip(whole, means, strict=True)), key=_order)
-    rest = [each for each in standings if each not in whole]
+    rest = [standing for standing in standings if standing not in whole]
     return (*ranked, *rest), find_critical(len(whole), len(names))
 
 

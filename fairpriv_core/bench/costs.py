@@ -48,20 +48,20 @@ class Cost:
     def format(self) -> str:
         """Return the sentence."""
         lost = spread(self.loss)
-        told = f"{lost} points of accuracy" if self.measurable else f"no measurable cost ({lost} points)"
+        amount = f"{lost} points of accuracy" if self.measurable else f"no measurable cost ({lost} points)"
         if self.loss.high is not None and self.loss.high < 0:
-            told = f"{lost} points: the entry without privacy was no ceiling there"
+            amount = f"{lost} points: the entry without privacy was no ceiling there"
         points, way = number(abs(self.wider)), "larger" if self.wider > 0 else "smaller"
         gaps = "" if points == "0.0" else f"; its gap was {points} points {way}"
-        return f"Rows × ε about {self.amount:,.0f}, {count_text(self.cells, 'cell')}: {told}{gaps}."
+        return f"Rows × ε about {self.amount:,.0f}, {count_text(self.cells, 'cell')}: {amount}{gaps}."
 
 
 def measure_costs(lines: pd.DataFrame, notion: str, suite: Suite | None = None) -> list[Cost]:
     """Return the accuracy lost on each task at each budget, where an entry of both sides reached the bound."""
     whole = suite or read_suite()
     proved = (lines.author == OURS) & ~lines.by_group
-    asked = lines[(lines.notion == notion) & proved & lines.seed.isin(whole.seeds)]
-    return [cost for model in THREAT_MODELS for cost in _list_costs(asked, model, whole)]
+    matching = lines[(lines.notion == notion) & proved & lines.seed.isin(whole.seeds)]
+    return [cost for model in THREAT_MODELS for cost in _list_costs(matching, model, whole)]
 
 
 def _list_costs(lines: pd.DataFrame, threat_model: str, suite: Suite) -> Iterator[Cost]:
@@ -80,7 +80,7 @@ def _list_costs(lines: pd.DataFrame, threat_model: str, suite: Suite) -> Iterato
 
 def _choose(lines: pd.DataFrame, most: float) -> dict[int, tuple[float, float]]:
     """Return for each seed accuracy and gap of the entry that the other seeds choose."""
-    found = {}
+    best = {}
     for seed in lines.seed.unique():
         others = lines[lines.seed != seed] if lines.seed.nunique() > 1 else lines
         by_name = others.groupby("method")
@@ -90,8 +90,8 @@ def _choose(lines: pd.DataFrame, most: float) -> dict[int, tuple[float, float]]:
             name = str(means.idxmax())
             chosen = lines[(lines.seed == seed) & (lines.method == name)]
             if len(chosen) and chosen.accuracy.notna().all():
-                found[int(seed)] = float(chosen.accuracy.iloc[0]), float(chosen.gap.iloc[0])
-    return found
+                best[int(seed)] = float(chosen.accuracy.iloc[0]), float(chosen.gap.iloc[0])
+    return best
 
 
 def fold_costs(costs: list[Cost]) -> list[Cost]:
@@ -110,14 +110,14 @@ def fold_costs(costs: list[Cost]) -> list[Cost]:
 
 def _pool(losses: list[tuple[float, ...]]) -> Mean:
     """Return the mean over cells with its 95 % t interval from how seeds differ within each: cells are not drawn."""
-    mean = float(np.mean([np.mean(each) for each in losses]))
-    free = sum(len(each) - 1 for each in losses)
-    error = float(np.sqrt(sum(np.var(each, ddof=1) / len(each) for each in losses))) / len(losses)
+    mean = float(np.mean([np.mean(loss) for loss in losses]))
+    free = sum(len(loss) - 1 for loss in losses)
+    error = float(np.sqrt(sum(np.var(loss, ddof=1) / len(loss) for loss in losses))) / len(losses)
     half = float(stdtrit(free, 0.975)) * error
     return Mean(mean, mean - half, mean + half, free + len(losses))
 
 
-def say_papers(lines: pd.DataFrame, suite: Suite | None = None) -> list[str]:
+def format_paper_costs(lines: pd.DataFrame, suite: Suite | None = None) -> list[str]:
     """Return one sentence for each method of the four papers: what it came to over the suite, among our entries."""
     whole, ours = suite or read_suite(), lines[lines.author == OURS]
     boards = [
@@ -126,24 +126,24 @@ def say_papers(lines: pd.DataFrame, suite: Suite | None = None) -> list[str]:
         for board in build_boards(ours, notion, epsilon, suite=whole)
     ]
     papers = [name for name, kind in methods().items() if kind.info.source == "paper" and kind.info.threat_model]
-    return [said for name in papers if (said := _say_paper(name, boards))]
+    return [said for name in papers if (said := _format_paper(name, boards))]
 
 
-def _say_paper(name: str, boards: list[Board]) -> str:
-    found = [(board, each) for board in boards for each in board.ranked if each.name == name]
-    if not found:
+def _format_paper(name: str, boards: list[Board]) -> str:
+    places = [(board, each) for board in boards for each in board.ranked if each.name == name]
+    if not places:
         return ""
-    board, first = found[0]
-    cells = [each.cells[task.name] for own, each in found for task in own.tasks]
+    board, first = places[0]
+    cells = [each.cells[task.name] for own, each in places for task in own.tasks]
     heights = mean_interval([cell.height.mean for cell in cells if cell.reached])
-    ahead = len(found) - sum(
-        not any(own.differ(other, each) and _is_ahead(other, each) for other in own.ranked) for own, each in found
+    ahead = len(places) - sum(
+        not any(own.differ(other, each) and _is_ahead(other, each) for other in own.ranked) for own, each in places
     )
     over = "no mixing line" if heights.mean is None else f"{spread(heights)} points above the mixing line"
     reached = sum(cell.reached for cell in cells)
     return (
         f"{first.title} ({board.threat_model}) reached the gap in {reached} of {count_text(len(cells), 'cell')}, with "
-        f"{over} there; another entry was surely ahead on {ahead} of {count_text(len(found), 'board')}."
+        f"{over} there; another entry was surely ahead on {ahead} of {count_text(len(places), 'board')}."
     )
 
 

@@ -32,7 +32,7 @@ _MOST_NUMBER = 2**31
 
 
 @dataclass(frozen=True)
-class Claim:
+class OutsideEntry:
     """What outsiders say of their entry: its name, what it protects, whether decisions use the group, and its trials.
 
     More than one trial must be `paid`: the claimed epsilon covers all of them, or none read a private row.
@@ -64,20 +64,20 @@ def check_trials(trials: int, *, paid: bool) -> None:
         )
 
 
-def score_file(path: Path, claim: Claim, suite: Suite) -> pd.DataFrame:
+def score_file(path: Path, claim: OutsideEntry, suite: Suite) -> pd.DataFrame:
     """Return the lines of a file of decisions; BadInput for whatever is wrong with it, in one sentence.
 
     Everything is checked before plain training, which each split needs for its mixing line.
     """
-    found = _read(path, suite)
+    table = _read(path, suite)
     parts = [
         (suite.find_task(str(task)), int(str(seed)), own)
-        for (task, seed), own in found.groupby(["task", "seed"], sort=False)
+        for (task, seed), own in table.groupby(["task", "seed"], sort=False)
     ]
     with TemporaryDirectory() as folder:
         counted = [_count(own, suite, task, seed, Path(folder)) for task, seed, own in parts]
         lines = [
-            {**_describe(claim), **line}
+            {**_build_line(claim), **line}
             for (task, seed, _), budgets in zip(parts, counted, strict=True)
             for line in _score(Bench(suite, {}, Path(folder)), task, seed, budgets)
         ]
@@ -101,27 +101,27 @@ def _read(path: Path, suite: Suite) -> pd.DataFrame:
                 f"{path.name} has {size:,} bytes, and may have {_MOST_BYTES:,}: send tasks in files of their own.",
                 field="file",
             )
-        found = pd.read_csv(path, dtype=str, keep_default_na=False, compression=None)
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, compression=None)
     except OSError as error:
         raise BadInput(f"{path.name} cannot be read ({error.strerror}).", field="file") from error
     except ValueError as error:
         raise BadInput(f"{path.name} cannot be read as a CSV file of decisions.", field="file") from error
-    if {*found.columns} != {*HEAD} or not isinstance(found.index, pd.RangeIndex):
-        wrong = ", ".join(sorted({*found.columns} ^ {*HEAD})) or "rows with more cells than the head"
+    if {*table.columns} != {*HEAD} or not isinstance(table.index, pd.RangeIndex):
+        wrong = ", ".join(sorted({*table.columns} ^ {*HEAD})) or "rows with more cells than the head"
         raise BadInput(
             f"{path.name} must have the columns {', '.join(HEAD)} and no other; see to {shorten(wrong, 100)}.",
             field="file",
         )
-    if found.empty:
+    if table.empty:
         raise BadInput(f"{path.name} has no decisions.", field="file")
     budgets = " or ".join(f"{epsilon:g}" for epsilon in suite.epsilons)
-    numbers = {name: pd.to_numeric(found[name], errors="coerce") for name in HEAD[1:]}
+    numbers = {name: pd.to_numeric(table[name], errors="coerce") for name in HEAD[1:]}
     for name in ("seed", "row"):
         whole = numbers[name].between(0, _MOST_NUMBER) & (numbers[name] % 1 == 0)
-        _check(found[name], whole, "a whole number of at least 0")
-    _check(found.decision, numbers["decision"].isin((0, 1)), "0 or 1")
-    _check(found.epsilon, numbers["epsilon"].isin(suite.epsilons), budgets)
-    return pd.DataFrame({"task": found.task, **numbers}).astype({"seed": int, "row": int, "decision": int})
+        _check(table[name], whole, "a whole number of at least 0")
+    _check(table.decision, numbers["decision"].isin((0, 1)), "0 or 1")
+    _check(table.epsilon, numbers["epsilon"].isin(suite.epsilons), budgets)
+    return pd.DataFrame({"task": table.task, **numbers}).astype({"seed": int, "row": int, "decision": int})
 
 
 def _check(column: pd.Series, right: pd.Series, asked: str) -> None:
@@ -131,7 +131,7 @@ def _check(column: pd.Series, right: pd.Series, asked: str) -> None:
         raise BadInput(f"{column.name} must be {asked} in every row, got '{got}' in line {at + 2}.", field="file")
 
 
-def _describe(claim: Claim) -> Line:
+def _build_line(claim: OutsideEntry) -> Line:
     named = {"method": claim.name, "author": OUTSIDE, "kind": "claimed", "trials": claim.trials}
     return {**named, "threat_model": claim.threat_model, "by_group": claim.by_group, "audit_date": "", "failed": ""}
 

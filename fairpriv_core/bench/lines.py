@@ -32,7 +32,7 @@ from fairpriv_core.plugins import NAME
 KEPT = Path(__file__).with_name("results.parquet")
 #: beside it: what the file is, for whoever loads it
 DESCRIBED = Path(__file__).with_name("results.croissant.json")
-Line = dict[str, Any]
+Line = dict[str, object]
 #: who runs the methods that ship, and whose decisions were made elsewhere
 OURS, OUTSIDE = "fairpriv", "outside"
 #: each column: its type, and what it says
@@ -203,7 +203,7 @@ def _is_whole(column: pd.Series) -> bool:
     """Return whether a column of categories has a text in every line; others have gaps where they may."""
     if column.dtype != "category":
         return True
-    return not column.hasnans and all(isinstance(each, str) for each in column.cat.categories)
+    return not column.hasnans and all(isinstance(category, str) for category in column.cat.categories)
 
 
 def _list_faults(table: pd.DataFrame, suite: Suite) -> Iterator[tuple[pd.Series, str]]:

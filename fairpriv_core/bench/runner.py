@@ -12,7 +12,6 @@ from functools import partial
 from itertools import groupby, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -64,7 +63,7 @@ class Bench:
         lines = []
         for (epsilon, seed), config, made in zip(asked, configs, train_fits(configs, self.datasets), strict=True):
             known = {"suite": self.suite.version, "task": task.name, "notion": notion, "seed": seed}
-            own = {**known, "epsilon_asked": epsilon, **self._describe(entry, config)}
+            own = {**known, "epsilon_asked": epsilon, **self._build_line(entry, config)}
             train, test = (part.without_nulls() for part in self.datasets.parts(config))
             split = seal_rows(test)
             self.suite.check_split(task, seed, split)
@@ -87,14 +86,14 @@ class Bench:
 
     def _build(self, task: Task, notion: str, entry: Entry, epsilon: float | None, seed: int) -> RunConfig:
         settings = {"name": entry.method, **entry.settings}
-        asked: dict[str, Any] = {"notion": notion, "epsilon": epsilon, "delta": self.suite.delta, "method": settings}
-        data = self.suite.say_data(task, seed, self.folder)
-        config = build_config({**asked, "data": data, "seed": self.suite.draw_seed(task.name, seed)})
+        raw: dict[str, object] = {"notion": notion, "epsilon": epsilon, "delta": self.suite.delta, "method": settings}
+        data = self.suite.build_task_data(task, seed, self.folder)
+        config = build_config({**raw, "data": data, "seed": self.suite.draw_seed(task.name, seed)})
         if task.made_up:
             config = replace(config, file_id=f"{task.name}-{seed}")
         return fit_batch(config, settings, self.datasets)
 
-    def _describe(self, entry: Entry, config: RunConfig) -> Line:
+    def _build_line(self, entry: Entry, config: RunConfig) -> Line:
         plugin = find_plugin(entry.method)
         bound, epsilon, day = self.audits.get(entry.method, (None, None, ""))
         return {
@@ -166,9 +165,9 @@ def _list_missing(suite: Suite, there: pd.DataFrame) -> Iterator[Part]:
         name = (entry.method, OURS if plugin is None else plugin.package, task.name, notion)
         budgets: Sequence[float | None] = suite.epsilons if info.threat_model else (None,)
         pairs = product(budgets, suite.seeds)
-        asked = [(epsilon, seed) for epsilon, seed in pairs if (*name, epsilon or 0.0, seed) not in known]
-        if asked:
-            yield task, notion, entry, asked
+        missing = [(epsilon, seed) for epsilon, seed in pairs if (*name, epsilon or 0.0, seed) not in known]
+        if missing:
+            yield task, notion, entry, missing
 
 
 def train_fits(configs: Sequence[RunConfig], datasets: DatasetCache) -> list[RunRecord | str]:

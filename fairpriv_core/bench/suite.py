@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -81,7 +81,7 @@ class Suite:
         """Return the seed of a run, which nobody chose: a digest of the suite's version, the task and its seed."""
         return int.from_bytes(hashlib.sha256(f"{self.version}/{task}/{seed}".encode()).digest()[:3], "big")
 
-    def say_data(self, task: Task, seed: int, folder: Path) -> dict[str, Any]:
+    def build_task_data(self, task: Task, seed: int, folder: Path) -> dict[str, object]:
         """Return the data of a config; a made-up table is written into `folder` first."""
         if not task.made_up:
             return {**task.data, "encoding": self.encoding}
@@ -107,16 +107,24 @@ def read_suite() -> Suite:
     return Suite(**{**declared, **lists}, tasks=tasks, entries=entries)
 
 
+class Smoke(TypedDict, total=False):
+    """What the short form of the suite has in place of the suite's own."""
+
+    tasks: list[str]
+    notions: list[str]
+    epsilons: list[float]
+
+
 @cache
-def read_smoke() -> Mapping[str, Any]:
-    """Return what the short form of the suite has in place of the suite's own: tasks, notions and budgets."""
-    declared: Mapping[str, Any] = tomllib.loads(_PATH.read_text(encoding="utf-8"))["smoke"]
+def read_smoke() -> Smoke:
+    """Return the short form of the suite."""
+    declared: Smoke = tomllib.loads(_PATH.read_text(encoding="utf-8"))["smoke"]
     return declared
 
 
 def split_task(suite: Suite, task: Task, seed: int, folder: Path) -> tuple[Dataset, Dataset]:
     """Return the (train, test) rows of a task, each with its number in the table."""
-    whole = load_dataset(read_data(suite.say_data(task, seed, folder))).without_nulls()
+    whole = load_dataset(read_data(suite.build_task_data(task, seed, folder))).without_nulls()
     if whole.row is None:
         whole = replace(whole, row=np.arange(whole.n), rows_read=whole.n)
     split = default_split(task.data.get("dataset"))

@@ -13,10 +13,10 @@ import click
 import pandas as pd
 
 from fairpriv_core.bench.board import Board, build_boards
-from fairpriv_core.bench.entries import Claim, check_trials, list_rows, score_file
+from fairpriv_core.bench.entries import OutsideEntry, check_trials, list_rows, score_file
 from fairpriv_core.bench.lines import add_lines, find_folder, list_files, read_lines
 from fairpriv_core.bench.runner import Audits, run_suite
-from fairpriv_core.bench.suite import Suite, read_smoke, read_suite
+from fairpriv_core.bench.suite import Smoke, Suite, read_smoke, read_suite
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, open_reporter, print_answer, say, write_out
 from fairpriv_core.documents.bench import show_board, write_bench_page
@@ -62,10 +62,10 @@ def bench(context: click.Context, /, scheduler: str | None, out: str | None, as_
     tasks = [task.name for task in suite.tasks if task.name not in left_out]
     document = {"out": str(place), "suite": suite.version, "left_out": left_out, "lines": len(lines)}
     failed = int((lines.failed != "").sum())
-    told = [f"{len(lines)} lines in {place}; {failed} fits gave no model."]
-    told += [f"{task} is left out: {why}" for task, why in left_out.items()]
-    told += [_format_board(board) for board in _list_boards(lines, suite, tasks)]
-    print_answer(Answer(document, "\n\n".join(told)), as_json)
+    sentences = [f"{len(lines)} lines in {place}; {failed} fits gave no model."]
+    sentences += [f"{task} is left out: {why}" for task, why in left_out.items()]
+    sentences += [_format_board(board) for board in _list_boards(lines, suite, tasks)]
+    print_answer(Answer(document, "\n\n".join(sentences)), as_json)
 
 
 @bench.command()
@@ -96,7 +96,7 @@ def enter(
     file: str, name: str, protects: Literal["attribute", "record"], out: str | None, as_json: bool, **more: Any
 ) -> None:
     """Score decisions that were made elsewhere, a CSV file of task, seed, row, decision, epsilon, marked as claimed."""
-    lines = score_file(read_path(file), Claim(name, protects, **more), read_suite())
+    lines = score_file(read_path(file), OutsideEntry(name, protects, **more), read_suite())
     place = _find_place(out, f"claimed_{name}")
     there = add_lines(lines, place)
     scored = f"{len(lines)} lines of {name} are in {place}, marked as claimed. It is ranked among those with all tasks."
@@ -127,7 +127,7 @@ def _choose(
     if trials and len(methods) != 1:
         raise BadInput("trials are of one entry: name its method.", field="trials")
     suite = read_suite()
-    short = read_smoke() if smoke else {}
+    short: Smoke = read_smoke() if smoke else {}
     named = tasks or short.get("tasks") or [task.name for task in suite.tasks if not task.more]
     entries = tuple(suite.find_entry(name) for name in methods) or suite.entries
     chosen = replace(
@@ -155,12 +155,14 @@ def _read_audits() -> Audits:
 
 
 def _list_boards(lines: pd.DataFrame, suite: Suite, tasks: list[str]) -> list[Board]:
-    asked = product(suite.notions, suite.epsilons)
+    questions = product(suite.notions, suite.epsilons)
     return [
-        board for notion, epsilon in asked for board in build_boards(lines, notion, epsilon, suite=suite, tasks=tasks)
+        board
+        for notion, epsilon in questions
+        for board in build_boards(lines, notion, epsilon, suite=suite, tasks=tasks)
     ]
 
 
 def _format_board(board: Board) -> str:
     question = f"{notions()[board.notion].title}, ε = {board.epsilon:g}. {board.title}."
-    return f"{question}\n{board.say_first()}\n\n{show_board(board).format()}"
+    return f"{question}\n{board.format_first()}\n\n{show_board(board).format()}"

@@ -58,7 +58,7 @@ def methods_command(name: str | None, as_json: bool) -> None:
         print_answer(answer_catalogue("methods"), as_json)
         return
     checks.known_names("method", (name,), methods())
-    method = _describe_method(methods()[name])
+    method = _method_to_json(methods()[name])
     print_answer(Answer(method, format_settings(method)), as_json)
 
 
@@ -93,22 +93,22 @@ def answer_catalogue(name: str) -> Answer:
     return Answer({name: entries}, format_catalogue(entries))
 
 
-def list_datasets() -> list[dict[str, Any]]:
+def list_datasets() -> list[dict[str, object]]:
     """Return each data set's name, title, summary, source, licence, labels, sensitive attributes and caveats."""
-    return [_describe_problem(problem) for problem in problems().values()]
+    return [_problem_to_json(problem) for problem in problems().values()]
 
 
-def list_methods() -> list[dict[str, Any]]:
+def list_methods() -> list[dict[str, object]]:
     """Return what each method declares, and its parameters with help, default, range and the paper's value."""
-    return [_describe_method(method) for method in methods().values()]
+    return [_method_to_json(method) for method in methods().values()]
 
 
-def list_notions() -> list[dict[str, Any]]:
+def list_notions() -> list[dict[str, object]]:
     """Return each notion's name, title, citation, sentence, when it misleads, and the methods that support it."""
-    return [_describe_notion(notion) for notion in notions().values()]
+    return [_notion_to_json(notion) for notion in notions().values()]
 
 
-def _describe_problem(problem: Problem) -> dict[str, Any]:
+def _problem_to_json(problem: Problem) -> dict[str, object]:
     return {
         "name": problem.name,
         "title": problem.title,
@@ -123,7 +123,7 @@ def _describe_problem(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _describe_method(method: type[Method]) -> dict[str, Any]:
+def _method_to_json(method: type[Method]) -> dict[str, object]:
     info = method.info
     return {
         "name": info.name,
@@ -142,13 +142,13 @@ def _describe_method(method: type[Method]) -> dict[str, Any]:
         "calibrates": info.calibrates,
         "package": None if (plugin := find_plugin(info.name)) is None else plugin.package,
         "parameters": [
-            _describe_parameter(name, *parameters(method)[name])
+            _parameter_to_json(name, *parameters(method)[name])
             for name in dict.fromkeys((*list_sliders(method), *parameters(method)))
         ],
     }
 
 
-def _describe_parameter(name: str, shown: Parameter, item: Field[Any]) -> dict[str, Any]:
+def _parameter_to_json(name: str, shown: Parameter, item: Field[Any]) -> dict[str, object]:
     default = None if item.default is MISSING else item.default
     return {
         "name": name,
@@ -164,7 +164,7 @@ def _describe_parameter(name: str, shown: Parameter, item: Field[Any]) -> dict[s
     }
 
 
-def _describe_notion(notion: Notion) -> dict[str, Any]:
+def _notion_to_json(notion: Notion) -> dict[str, object]:
     return {
         "name": notion.name,
         "title": notion.title,

@@ -92,8 +92,8 @@ def _gather(store: RunStore, keys: Sequence[str], form: str, audience: Audience,
         return data
     records = store.records(keys)
     rows = run_table(record.to_json() for record in records.values())  # what ran again is told of once
-    told = [key for row in rows for key in row.keys]
-    lost = foresee_choice(store, told, decided=rows[0].keys if rows and form in OF_STORY else ())
+    folded_keys = [key for row in rows for key in row.keys]
+    lost = foresee_choice(store, folded_keys, decided=rows[0].keys if rows and form in OF_STORY else ())
     if lost and anyway:
         withdraw(store, lost)
         return gather_report(store, keys)

@@ -76,8 +76,8 @@ class Commands(click.Group):
         if cmd_name not in _PLACES:
             return None
         module, name = _PLACES[cmd_name].split(":")
-        found: click.Command = getattr(import_module(f"fairpriv_core.cli.{module}"), name)
-        return found
+        command: click.Command = getattr(import_module(f"fairpriv_core.cli.{module}"), name)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by what they are for, each with its first sentence."""

@@ -114,15 +114,17 @@ def take_cells(given: dict[str, Any]) -> tuple[Column, ...]:
         texts, equals, value = rest.rpartition("=")
         if not (colon and equals and name.strip() and value.strip()):
             raise BadInput(f"--map takes column:text,text=value, such as sex:F,w=female, got '{text}'.", field="schema")
-        told = found.setdefault(name.strip(), {}).setdefault("spellings", {})
-        told[value.strip()] = [*told.get(value.strip(), ()), *_split(texts)]
+        spellings = found.setdefault(name.strip(), {}).setdefault("spellings", {})
+        spellings[value.strip()] = [*spellings.get(value.strip(), ()), *_split(texts)]
     for text in given.pop("missing_words", None) or ():
         name, colon, words = text.partition(":")
         further = _split(words)
         if not (colon and name.strip()):
             raise BadInput(f"--missing takes column:word,word, such as region:unknown, got '{text}'.", field="schema")
-        told = found.setdefault(name.strip(), {})
-        told["missing_words"] = [*told.get("missing_words", filter(None, MISSING)), *further] if further else []
+        spellings = found.setdefault(name.strip(), {})
+        spellings["missing_words"] = (
+            [*spellings.get("missing_words", filter(None, MISSING)), *further] if further else []
+        )
     return tuple(read_column(name, said) for name, said in found.items())
 
 

@@ -98,4 +98,7 @@ def _read_sweeps(
         sweeps = with_settings(sweeps, {name: value for name, value in named.items() if name != "name"})
     if seeds is not None:
         sweeps = with_seeds(sweeps, options.read_seeds(seeds))
-    return sweeps, [*([f"--seeds {seeds}"] if seeds is not None else []), *[f"--set {each}" for each in assignments]]
+    return sweeps, [
+        *([f"--seeds {seeds}"] if seeds is not None else []),
+        *[f"--set {assignment}" for assignment in assignments],
+    ]

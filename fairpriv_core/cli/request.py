@@ -82,7 +82,7 @@ def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
     return config, raw["method"].keys()
 
 
-def settle_data(data: Mapping[str, Any], axes: Collection[str] = ()) -> dict[str, Any]:
+def settle_data(data: Mapping[str, object], axes: Collection[str] = ()) -> dict[str, object]:
     """Return what is asked of the data, of the default ones where none are named, which standard error says then.
 
     A sweep may name data, or groups, along its `axes`. BadInput where something is said of data that are not named.
@@ -135,7 +135,7 @@ def read_method_options(
     return named if variant is None else {**named, "variant": variant}
 
 
-def _read_config_file(path: str) -> dict[str, Any]:
+def _read_config_file(path: str) -> dict[str, object]:
     """Return the mapping in a TOML or JSON file; of a record its config."""
     text = read_text(path, field="config", what="config")
     if not text.lstrip().startswith("{"):
@@ -186,8 +186,8 @@ def _state_answers(answers: Column, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_named(data: Any) -> Any:
     """Return what a config's file says of the data; a schema that it names by its file is read, as `--schema` is."""
-    said = data.get("schema") if isinstance(data, Mapping) else None
-    is_named = isinstance(said, str) and not said.lstrip().startswith("{")
+    schema = data.get("schema") if isinstance(data, Mapping) else None
+    is_named = isinstance(schema, str) and not schema.lstrip().startswith("{")
     return _read_schema(data, None) if is_named else data
 
 
@@ -198,5 +198,5 @@ def _read_share(text: str) -> float:
         raise BadInput(f"private_schema must be a share of epsilon, such as 0.1, got '{text}'.") from None
 
 
-def _over(base: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def _over(base: Any, given: Mapping[str, object]) -> dict[str, object]:
     return {**(base if isinstance(base, Mapping) else {}), **{k: v for k, v in given.items() if v is not None}}

@@ -27,7 +27,7 @@ from fairpriv_core.records.source import is_published, without_folders
 from fairpriv_core.runs import account, foreground
 from fairpriv_core.runs.plain_run import find_plain_run
 from fairpriv_core.store.check import check_store
-from fairpriv_core.store.labels import MOST_OF_NAME, MOST_OF_NOTE, Label
+from fairpriv_core.store.labels import MOST_OF_NAME, MOST_OF_NOTE, RunLabel
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.text import count_text
@@ -233,7 +233,7 @@ def certificate(key: str, as_json: bool) -> None:
     print_answer(answer_certificate(key), as_json)
 
 
-def answer_account(raw_method: Mapping[str, Any], **sizes: Any) -> Answer:
+def answer_account(raw_method: Mapping[str, object], **sizes: Any) -> Answer:
     """Say what a budget costs."""
     cost = account.account(raw_method, **sizes)
     return Answer(asdict(cost), format_account(cost))
@@ -246,7 +246,7 @@ def answer_runs(tags: Sequence[str] = (), *, archived: bool = False) -> Answer:
         labels = store.labels()
     if damaged:
         say(f"Left out because damaged: {', '.join(damaged)} ('fairpriv check' says what is).")
-    documents = [describe_run(row, record) | labels.get(row.key, Label()).to_json() for row, record in whole]
+    documents = [run_to_json(row, record) | labels.get(row.key, RunLabel()).to_json() for row, record in whole]
     tagged = [document for document in documents if set(tags) <= set(document["tags"])]
     shown = [document for document in tagged if archived or not document["archived"]]
     if len(shown) < len(tagged):
@@ -298,11 +298,12 @@ def answer_prediction(key: str, source: str, target: str, stated: Stated = UNSTA
     with open_store() as store:
         key = store.row(key).key
         model = Model.read(partial(store.artifact, key))
-    answer = {"key": key, **model.predict_file(source, target, stated)}
-    for remark in answer["remarks"]:
+    predicted = model.predict_file(source, target, stated)
+    for remark in predicted["remarks"]:
         say(remark)
-    decided = [f"{count:,} {name}" for name, count in answer.get("decided", {"positive": answer["positive"]}).items()]
-    return Answer(answer, f"{answer['rows']:,} rows predicted, {', '.join(decided)}, written to {target}")
+    counts = predicted.get("decided") or {"positive": predicted["positive"] or 0}
+    decided = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    return Answer({"key": key, **predicted}, f"{predicted['rows']:,} rows predicted, {decided}, written to {target}")
 
 
 def answer_certificate(key: str) -> Answer:
@@ -315,7 +316,7 @@ def answer_certificate(key: str) -> Answer:
     return Answer(certificates, align(format_certificates(record)))
 
 
-def describe_run(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
+def run_to_json(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
     """Return a run's row with data set, method, notion, accuracy and gap; `steps` are those made."""
     config = row.config
     metrics = record.metrics if record is not None else None

@@ -12,7 +12,7 @@ from fairpriv_core.cli.output import say, write_out
 from fairpriv_core.cli.request import name_table
 from fairpriv_core.data.profile import propose_schema
 from fairpriv_core.data.table_schema import UNSAID
-from fairpriv_core.files.read import describe_form
+from fairpriv_core.files.read import format_form
 from fairpriv_core.paths import read_path
 
 
@@ -26,7 +26,7 @@ def schema(files: tuple[str, ...], out: str | None, **given: Any) -> None:
     Several CSV files with the same columns are one table, and so is a folder of Parquet files.
     """
     path, stated = read_path(name_table(files) or ""), options.take_stated(given)
-    for remark in describe_form(path, stated):
+    for remark in format_form(path, stated):
         say(remark)
     proposed = propose_schema(path, replace(UNSAID, file=stated)).to_toml(
         " --file ".join(read_path(file).name for file in files)

@@ -65,9 +65,9 @@ class Unwell(Exception):
 def selftest(as_json: bool) -> None:
     """Check within two minutes that this installation trains, stores, reports and serves; exit code 1 where not."""
     checks = list(run_checks())
-    lines = [f"{'ok    ' if each.well else 'FAILED'} {each.says} ({each.seconds:.1f} s)" for each in checks]
-    failed = [each.says for each in checks if not each.well]
-    answer = {"version": version("fairpriv"), "checks": [asdict(each) for each in checks]}
+    lines = [f"{'ok    ' if check.well else 'FAILED'} {check.says} ({check.seconds:.1f} s)" for check in checks]
+    failed = [check.says for check in checks if not check.well]
+    answer = {"version": version("fairpriv"), "checks": [asdict(check) for check in checks]}
     report(Answer(answer, "\n".join(lines), failed=bool(failed), error=" ".join(failed) or None), None, as_json)
 
 
@@ -154,8 +154,8 @@ def _configure(method: type[Method], data: DataSpec) -> RunConfig:
     few = {name: value for name, value in _FEW.items() if name in known}
     notion = DEFAULT_NOTION if DEFAULT_NOTION in info.notions else info.notions[0]
     spent = EPSILON if info.threat_model else None
-    asked = {"notion": notion, "epsilon": spent, "delta": DELTA, "method": {"name": info.name, **few}}
-    return build_config(asked, data=data)
+    config = {"notion": notion, "epsilon": spent, "delta": DELTA, "method": {"name": info.name, **few}}
+    return build_config(config, data=data)
 
 
 @contextmanager

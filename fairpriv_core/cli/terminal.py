@@ -17,7 +17,7 @@ from fairpriv_core.text import at_least_text, count_text, epsilon_text, show_uns
 
 if TYPE_CHECKING:
     # it loads the database's library, which catalogues do not need
-    from fairpriv_core.store.labels import Label
+    from fairpriv_core.store.labels import RunLabel
 
 _NOT_PRIVATE = "not private: it promises nothing that an attack could be held against"
 _LOWER_BOUND = "attacks find a lower bound; 0 says that they found nothing, not that there is nothing"
@@ -62,7 +62,7 @@ def format_account(account: Account) -> str:
     return align([*lines, *(("assumes", assumption) for assumption in account.assumptions)])
 
 
-def format_label(key: str, label: Label) -> str:
+def format_label(key: str, label: RunLabel) -> str:
     """Return what a person calls a run."""
     flags = ", ".join(name for name in ("pinned", "archived") if getattr(label, name))
     texts = {"name": label.name, "tags": ", ".join(label.tags), "note": label.note}

@@ -38,8 +38,8 @@ def find_column(frame: pd.DataFrame, wanted: Any) -> Hashable:
     if wanted in frame.columns:
         return str(wanted) if isinstance(wanted, str) else wanted
     if isinstance(wanted, int | np.integer) and 0 <= wanted < frame.shape[1]:
-        found: Hashable = frame.columns[int(wanted)]
-        return found
+        label: Hashable = frame.columns[int(wanted)]
+        return label
     raise BadInput(
         f"sensitive_feature_ids names the column {wanted!r}, and X has {list(frame.columns)}.",
         field="sensitive_feature_ids",

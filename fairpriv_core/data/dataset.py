@@ -145,11 +145,11 @@ def load_dataset(spec: DataSpec) -> Dataset:
         )
     rows = assemble(spec)
     if rows.raw_table.pixels is not None:
-        return describe_rows(rows, spec, rows.raw_table.pixels.encode())
-    return describe_rows(rows, spec, Encoder(rows.plan.features).transform(rows.raw_table.table))
+        return build_dataset(rows, spec, rows.raw_table.pixels.encode())
+    return build_dataset(rows, spec, Encoder(rows.plan.features).transform(rows.raw_table.table))
 
 
-def describe_rows(rows: LabelledTable, spec: DataSpec, X: np.ndarray) -> Dataset:
+def build_dataset(rows: LabelledTable, spec: DataSpec, X: np.ndarray) -> Dataset:
     """Return the rows of `spec` with `X` as what is made of them."""
     declared, features = rows.raw_table.declared, rows.plan.features
     compared = [declared.columns[grouping.column] for grouping in rows.plan.groupings]

@@ -76,10 +76,10 @@ def cache_folder() -> Path:
 
 def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, as hexadecimal digits; a file that did not change is read once."""
-    found = path.stat()
-    if time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) < _SETTLED_NS:
+    status = path.stat()
+    if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _SETTLED_NS:
         return _hash(path)
-    return _hash_once(path, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns))
+    return _hash_once(path, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
 
 
 @lru_cache(maxsize=64)
@@ -93,10 +93,10 @@ def _hash(path: Path) -> str:
 
 
 def _verify(place: Path, source: Source) -> None:
-    found = hash_file(place)
-    if found != source.sha256:
+    digest = hash_file(place)
+    if digest != source.sha256:
         raise DataUnavailable(
-            f"{place} is not the published file (SHA-256 {found[:12]}…, expected {source.sha256[:12]}…); "
+            f"{place} is not the published file (SHA-256 {digest[:12]}…, expected {source.sha256[:12]}…); "
             f"delete it, or put the file from {source.url} in its place.",
             field="dataset",
         )

@@ -68,18 +68,18 @@ def read_benchmark(problem: Problem) -> RawTable:
 
 def read_pictures(problem: Problem, read: Callable[[Problem, bool], Pictures], *, skip: bool) -> RawTable:
     """Return a benchmark of images; those that cannot be read are refused unless they are to be skipped."""
-    found = read(problem, skip)
+    pictures = read(problem, skip)
     return RawTable(
         problem.name,
-        found.table,
-        replace(declare_problem(problem), assumed_by_all=found.assumed),
-        found.digest,
-        (*problem.caveats, *found.notes),
-        official_test=found.official_test,
-        unit=found.unit,
+        pictures.table,
+        replace(declare_problem(problem), assumed_by_all=pictures.assumed),
+        pictures.digest,
+        (*problem.caveats, *pictures.notes),
+        official_test=pictures.official_test,
+        unit=pictures.unit,
         unit_name="picture",
         one_split=problem.one_split,
-        pixels=found.pixels,
+        pixels=pictures.pixels,
     )
 
 
@@ -162,8 +162,8 @@ def _filter_rows(problem: Problem, table: Table) -> np.ndarray:
 def _find_values(column: Cells) -> np.ndarray:
     coded = to_codes(column)
     assert coded is not None
-    found: np.ndarray = np.array([*(canonical(value) for value in coded.values), ""])[coded.codes]
-    return found
+    values: np.ndarray = np.array([*(canonical(value) for value in coded.values), ""])[coded.codes]
+    return values
 
 
 def _seal_table(table: Table) -> str:

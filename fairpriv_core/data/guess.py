@@ -84,10 +84,10 @@ def _guess_keys(name: str, present: int, distinct: int) -> Column | None:
     if present <= _ROWS_FOR_KEYS or distinct <= present / 20:
         return None
     if distinct < present and words & _PERSON_WORDS and words <= _PERSON_WORDS | _KEY_WORDS:
-        said = (
+        sentence = (
             f"column '{name}' seems to say whose a row is and is no feature; as the person column it protects people."
         )
-        return Column(name, "person", "code", reason=said, public=said)
+        return Column(name, "person", "code", reason=sentence, public=sentence)
     if words & _KEY_WORDS and distinct > present / 2:
         return _leave_out(name, "code", f"column '{name}' seems to name rows or people and is not used.")
     return None
@@ -102,24 +102,24 @@ def _guess_numbers(name: str, column: Numbers, present: int, distinct: int) -> C
     if (keys := _guess_keys(name, present, distinct)) is not None:
         return keys
     if distinct > MOST_CODES and guess_order([show_number(float(value)) for value in values]) is not None:
-        return _tell_dates(name, column, "ymd")
+        return _build_dates(name, column, "ymd")
     if distinct == present > _ROWS_FOR_BINS:
         return _leave_out(name, "code", f"column '{name}' has another whole number in each row and is not used.")
     named = bool(split_words(name) & _CODE_WORDS)
     if named and distinct > _MOST_NAMED_CODES:
-        said = f"column '{name}' holds codes, more than {_MOST_NAMED_CODES:,} different ones, and is not used."
-        return _leave_out(name, "code", said)
+        sentence = f"column '{name}' holds codes, more than {_MOST_NAMED_CODES:,} different ones, and is not used."
+        return _leave_out(name, "code", sentence)
     return Column(name, type="code" if distinct <= MOST_CODES or named else "whole number")
 
 
 def _guess_texts(name: str, coded: Codes, present: int, distinct: int) -> Column:
     if (order := guess_order(coded.values)) is not None:
-        return _tell_dates(name, coded, order)
+        return _build_dates(name, coded, order)
     if (keys := _guess_keys(name, present, distinct)) is not None:
         return keys
     if distinct > 0.9 * present and present > _ROWS_FOR_KEYS:
-        said = f"column '{name}' is left out: nearly every row is different (names?)."
-        return _leave_out(name, "text", said)
+        sentence = f"column '{name}' is left out: nearly every row is different (names?)."
+        return _leave_out(name, "text", sentence)
     if distinct > present / 2 and sum(map(len, coded.values)) > _LONG * len(coded.values):
         return _leave_out(name, "text", f"column '{name}' seems to hold free text and is not used.")
     reason, public = _find_odd_texts(name, coded.values)
@@ -131,11 +131,11 @@ def _guess_texts(name: str, coded: Codes, present: int, distinct: int) -> Column
     return Column(name, type="code" if mixed else "category", reason=reason, public=public)
 
 
-def _tell_dates(name: str, column: Cells, order: str) -> Column:
+def _build_dates(name: str, column: Cells, order: str) -> Column:
     years = take_part(column, DatePart("year", order))
     part = "year" if count_values(years) > 1 else "month"
-    said = f"column '{name}' holds dates; their {part} is used."
-    return Column(name, type="date", part=part, order=order, reason=said, public=said)
+    sentence = f"column '{name}' holds dates; their {part} is used."
+    return Column(name, type="date", part=part, order=order, reason=sentence, public=sentence)
 
 
 def _find_odd_texts(name: str, values: Collection[str]) -> tuple[str, str]:
@@ -147,12 +147,12 @@ def _find_odd_texts(name: str, values: Collection[str]) -> tuple[str, str]:
     if values and all(_is_number(value.replace(",", ".")) for value in values):
         return (commas := f"column '{name}' seems to hold numbers with decimal commas; write them with points."), commas
     if len(others) < 0.2 * len(values) and not (len(others) > 2 and all(map(_MIXED_CODE.fullmatch, others))):
-        said = f"column '{name}' holds categories because of '{others[0][:40]}'; correct it to have numbers."
-        return said, f"column '{name}' holds categories, not numbers, because of one of its values."
+        sentence = f"column '{name}' holds categories because of '{others[0][:40]}'; correct it to have numbers."
+        return sentence, f"column '{name}' holds categories, not numbers, because of one of its values."
     long = next((value for value in values if value.count("\n") > _MOST_LINES), None)
     if long is not None:
-        said = f"column '{name}' has a text of many lines, '{long[:40]}…': is a quotation mark never closed?"
-        return said, f"column '{name}' has a text of many lines."
+        sentence = f"column '{name}' has a text of many lines, '{long[:40]}…': is a quotation mark never closed?"
+        return sentence, f"column '{name}' has a text of many lines."
     return "", ""
 
 
@@ -190,8 +190,8 @@ def measure(said: Column, column: Cells) -> Column:
     if said.is_quantity and not np.isfinite(to_numbers(values)).any():
         held = "dates" if said.date else "numbers"
         raise BadInput(f"column '{said.name}' is said to hold {held}, and no row has one.", field="schema")
-    found = measure_column(said, values) if said.is_quantity else _list_categories(said, values)
-    return found if said.missing is None else replace(found, missing=said.missing)
+    measured = measure_column(said, values) if said.is_quantity else _list_categories(said, values)
+    return measured if said.missing is None else replace(measured, missing=said.missing)
 
 
 def _list_categories(said: Column, values: Cells) -> Column:

@@ -112,13 +112,13 @@ def read_small(_: Problem, skip: bool) -> Pictures:
     folder = find_folder()
     prepared = None if folder is not None else find_local(_PREPARED)
     if prepared is not None:
-        return _describe(_read_prepared(prepared))
-    return _describe(read_folder(_need(folder), Target((48, 48), colour=False), skip=skip))
+        return _build_pictures(_read_prepared(prepared))
+    return _build_pictures(read_folder(_need(folder), Target((48, 48), colour=False), skip=skip))
 
 
 def read_large(_: Problem, skip: bool) -> Pictures:
     """Return the faces in colour, 128 × 128; errors alike."""
-    return _describe(read_folder(_need(find_folder()), Target((128, 128), colour=True), skip=skip))
+    return _build_pictures(read_folder(_need(find_folder()), Target((128, 128), colour=True), skip=skip))
 
 
 def find_folder() -> Path | None:
@@ -145,8 +145,8 @@ def read_folder(folder: Path, target: Target, *, skip: bool) -> Faces:
     listed = list(known)
     pixels, selected, lost = decode_images(listed, lambda at: read_image_file(folder / listed[at]), target, skip=skip)
     age, gender, race = np.array([known[listed[at]] for at in selected]).T
-    said = tuple(note for note in (*notes, lost) if note)
-    return Faces(pixels, age, gender, race, "", said)
+    remarks = tuple(note for note in (*notes, lost) if note)
+    return Faces(pixels, age, gender, race, "", remarks)
 
 
 def _need(folder: Path | None) -> Path:
@@ -161,8 +161,8 @@ def _need(folder: Path | None) -> Path:
 
 def _read_name(name: str) -> tuple[int, int, int] | None:
     """Return (age, gender, race) as a file's name gives them; None where it gives none, or others than there are."""
-    found = _NAME.fullmatch(name)
-    age, gender, race = (int(part) for part in found.groups()) if found else (-1, -1, -1)
+    match = _NAME.fullmatch(name)
+    age, gender, race = (int(part) for part in match.groups()) if match else (-1, -1, -1)
     return (age, gender, race) if 0 <= age <= _OLDEST and 0 <= gender <= 1 and 0 <= race <= 4 else None
 
 
@@ -196,7 +196,7 @@ def _read_prepared(path: Path) -> Faces:
     return Faces(pixels, age, gender, race, _PREPARED.sha256, (note,))
 
 
-def _describe(faces: Faces) -> Pictures:
+def _build_pictures(faces: Faces) -> Pictures:
     """Return faces with the classes of their labels; equal ones are of one person, and are counted."""
     age = np.searchsorted(AGE_EDGES, faces.age, side="right")
     table = {

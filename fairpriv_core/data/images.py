@@ -114,10 +114,10 @@ class _Reading:
     def read(self, names: Sequence[str], find: Callable[[int], bytes]) -> Iterator[np.ndarray]:
         self.rows = len(names)
         for place, name in enumerate(names):
-            found = self._decode(place, name, find)
-            if found is not None:
+            pixels = self._decode(place, name, find)
+            if pixels is not None:
                 self.selected.append(place)
-                yield found
+                yield pixels
 
     def _decode(self, place: int, name: str, find: Callable[[int], bytes]) -> np.ndarray | None:
         """Return one image as (1, values); None where it cannot be read.
@@ -159,8 +159,8 @@ class _Reading:
 
 def read_image_file(path: Path) -> bytes:
     """Return an image file's bytes; OSError for what is no regular file or has more than MOST_BYTES."""
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
         raise OSError(errno.EINVAL, "no regular file of at most 256 MB")
     return path.read_bytes()
 

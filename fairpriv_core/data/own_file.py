@@ -63,21 +63,21 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
         meant = () if text.strip() in table else list_meant(text)
         for name in set(meant).intersection(reading.unused):
             raise BadInput(reading.unused[name], field=field)
-    asked = _find_compared(spec, table)
-    _check_schema(schema, asked, reading)
-    said = state_columns(table, schema, without={one.column for one in asked})
-    said = {name: keep_sign(column, reading) for name, column in said.items()}
+    roles = _find_compared(spec, table)
+    _check_schema(schema, roles, reading)
+    columns = state_columns(table, schema, without={one.column for one in roles})
+    columns = {name: keep_sign(column, reading) for name, column in columns.items()}
     source = "rows" if schema is None else schema.values_from
     learned = source == "rows"
     settle = measure if learned or (schema and schema.is_open) else (lambda column, values: declare(column))
-    features = {name: settle(column, table[name]) for name, column in said.items() if column.role == "feature"}
+    features = {name: settle(column, table[name]) for name, column in columns.items() if column.role == "feature"}
     known = {} if schema is None else {column.name: column for column in schema.columns}
-    compared = {one.column: _list_compared(one, table[one.column], known.get(one.column), learned) for one in asked}
+    compared = {one.column: _list_compared(one, table[one.column], known.get(one.column), learned) for one in roles}
     declared = Declared(
         {**features, **compared},
         tuple(features.values()),
         assumed=(_ASSUMED[source],),
-        assumed_by_all=(_WRITTEN.format(form=reading.form.describe() or _USUAL),),
+        assumed_by_all=(_WRITTEN.format(form=reading.form.format() or _USUAL),),
         learned=learned,
     )
     rows = RawTable(
@@ -85,11 +85,11 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
         table,
         declared,
         hash_file(path),
-        (*reading.odd, *(_warn(reading, said) if is_guessed(schema) else ())),
+        (*reading.odd, *(_warn(reading, columns) if is_guessed(schema) else ())),
         unit=None if spec.person is None else _number_people(spec.person, reading.table, find_randomized(schema)),
         unit_name=spec.person or "",
-        left_out={**_tell_left_out(said, schema, table), **reading.unused},
-        remarks=(*reading.tell([*features, *compared], lacking=compared), *_suggest(compared)),
+        left_out={**_list_left_out(columns, schema, table), **reading.unused},
+        remarks=(*reading.list_remarks([*features, *compared], lacking=compared), *_suggest(compared)),
     )
     if spec.image is None:
         return rows
@@ -99,11 +99,11 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
 
 def _find_compared(spec: DataSpec, table: Table) -> tuple[Attribute, ...]:
     """Return the sensitive columns and the label, which stands last; BadInput where one is unknown or has no value."""
-    asked = (*parse_sensitive(spec.sensitive, table), parse_label(spec.label or "", table))
-    for one in asked:
+    attributes = (*parse_sensitive(spec.sensitive, table), parse_label(spec.label or "", table))
+    for one in attributes:
         if find_missing(table[one.column]).all():
             raise BadInput(f"every value of '{one.column}' is missing; choose another column.", field="file")
-    return asked
+    return attributes
 
 
 def read_columns(
@@ -143,9 +143,9 @@ def state_columns(table: Table, schema: TableSchema | None, *, without: Collecti
 
 def keep_sign(column: Column, reading: Reading) -> Column:
     """Return a column with the sign before its decimals, where it is found to be another than its file's."""
-    found = reading.amounts.get(column.name)
-    other = found is not None and found.decimal != reading.form.decimal and not column.decimal
-    return replace(column, decimal=found.decimal) if found is not None and other else column
+    amounts = reading.amounts.get(column.name)
+    other = amounts is not None and amounts.decimal != reading.form.decimal and not column.decimal
+    return replace(column, decimal=amounts.decimal) if amounts is not None and other else column
 
 
 def settle_type(column: Column, table: Table) -> Column:
@@ -157,14 +157,14 @@ def settle_type(column: Column, table: Table) -> Column:
     return replace(guessed, role=role).spelled_as(column)
 
 
-def _check_schema(schema: TableSchema | None, asked: Sequence[Attribute], reading: Reading) -> None:
+def _check_schema(schema: TableSchema | None, attributes: Sequence[Attribute], reading: Reading) -> None:
     """Raise BadInput where a schema names a column that the file lacks, or does not say all that it must.
 
     So it does where answers that it states would be taken for anything else.
     """
     if schema is None:
         return
-    check_asked(schema, label=asked[-1].column, sensitive=asked[:-1])
+    check_asked(schema, label=attributes[-1].column, sensitive=attributes[:-1])
     lacking = [column.name for column in schema.columns if column.name not in reading.table]
     if lacking:
         raise BadInput(
@@ -173,8 +173,8 @@ def _check_schema(schema: TableSchema | None, asked: Sequence[Attribute], readin
             field="schema",
         )
     if schema.values_from != "rows":
-        *sensitive, label = (one.column for one in asked)
-        check_declared(schema, label=label, sensitive=sensitive, cut={one.column for one in asked if one.edges})
+        *sensitive, label = (one.column for one in attributes)
+        check_declared(schema, label=label, sensitive=sensitive, cut={one.column for one in attributes if one.edges})
 
 
 def _list_compared(one: Attribute, column: Cells, said: Column | None, learned: bool) -> Column:
@@ -182,22 +182,24 @@ def _list_compared(one: Attribute, column: Cells, said: Column | None, learned: 
     if not one.edges and said is not None and said.categories:
         return replace(category(one.column, said.categories).spelled_as(said), randomized=said.randomized)
     if learned:
-        found = list_values(one.column, column, cut=bool(one.edges))
-        if said is None or found.is_quantity:
-            return found
-        return found.spelled_as(said)
+        values = list_values(one.column, column, cut=bool(one.edges))
+        if said is None or values.is_quantity:
+            return values
+        return values.spelled_as(said)
     return Column(one.column)
 
 
 def _suggest(compared: Mapping[str, Column]) -> tuple[str, ...]:
     """Return which values of label and sensitive columns are likely one, or none, for the owner to decide."""
-    said = []
+    sentences = []
     for name, column in compared.items():
         values = () if column.is_quantity else column.categories
         pairs, lacking = suggest_merges(values).items(), suggest_missing(values)
-        said += [f"column '{name}': '{text}' may be '{value}'; --map makes them one value." for text, value in pairs]
-        said += [f"column '{name}': '{word}' may stand for no value; --missing makes it so." for word in lacking]
-    return tuple(said)
+        sentences += [
+            f"column '{name}': '{text}' may be '{value}'; --map makes them one value." for text, value in pairs
+        ]
+        sentences += [f"column '{name}': '{word}' may stand for no value; --missing makes it so." for word in lacking]
+    return tuple(sentences)
 
 
 def _number_people(person: str, table: Table, answers: Column | None) -> np.ndarray:
@@ -228,10 +230,10 @@ def _warn(reading: Reading, said: Mapping[str, Column]) -> tuple[str, ...]:
     return (*read_as, *reading.unused.values())
 
 
-def _tell_left_out(said: Mapping[str, Column], schema: TableSchema | None, table: Table) -> dict[str, str]:
+def _list_left_out(said: Mapping[str, Column], schema: TableSchema | None, table: Table) -> dict[str, str]:
     """Return the columns that are no feature, label or sensitive attribute, each with its reason."""
     named = {} if schema is None else {column.name: column for column in schema.columns}
-    found = {name: column.reason for name, column in said.items() if column.role != "feature" and name not in named}
+    reasons = {name: column.reason for name, column in said.items() if column.role != "feature" and name not in named}
     by_schema = {name for name, column in named.items() if column.role == "left out"}
     by_schema |= set() if is_guessed(schema) else set(table).difference(named)
-    return {**found, **{name: f"column '{name}' is left out by the schema." for name in table if name in by_schema}}
+    return {**reasons, **{name: f"column '{name}' is left out by the schema." for name in table if name in by_schema}}

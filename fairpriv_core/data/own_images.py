@@ -46,7 +46,7 @@ def read_cells(path: Path, column: str, stated: Stated = UNSTATED) -> list[Any]:
         raise explain(error, path, (), row=None) from error
 
 
-def read_first_row(path: Path, form: Form | None = None) -> dict[str, Any]:
+def read_first_row(path: Path, form: Form | None = None) -> dict[str, object]:
     """Return the first row of a file that can be read, by column, of the `form` where it is known.
 
     Columns without a name are left out.

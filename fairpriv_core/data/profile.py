@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairpriv_core.data.dataset import Dataset, describe_rows
+from fairpriv_core.data.dataset import Dataset, build_dataset
 from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.guess import (
     MOST_CODES,
@@ -178,7 +178,7 @@ def outline_data(spec: DataSpec) -> Outline:
     revealing = {name: _reveal(cut[here], rows.group[here], groups) for name, cut in cells.items()}
     telling = {name: _reveal(cut[here], rows.y[here], 2) for name, cut in cells.items()} if labels == 2 else {}
     return Outline(
-        describe_rows(rows, spec, np.empty((len(rows.y), 0), dtype=np.float32)),
+        build_dataset(rows, spec, np.empty((len(rows.y), 0), dtype=np.float32)),
         _rank(revealing),
         _rank(telling),
         tuple(rows.left_out.items()),

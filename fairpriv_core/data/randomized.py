@@ -151,8 +151,10 @@ def _find_answers(path: Path) -> Column | None:
 def state_answers(answers: Column, schema: TableSchema | None) -> TableSchema:
     """Return a schema with a column of randomised answers, over what it says of the column."""
     said, schema = replace(answers, role="feature"), schema or UNSAID
-    columns = tuple(replace(said, role=each.role) if each.name == said.name else each for each in schema.columns)
-    known = any(each.name == said.name for each in schema.columns)
+    columns = tuple(
+        replace(said, role=column.role) if column.name == said.name else column for column in schema.columns
+    )
+    known = any(column.name == said.name for column in schema.columns)
     return replace(schema, columns=columns if known else (*columns, said))
 
 

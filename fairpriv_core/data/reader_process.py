@@ -45,25 +45,25 @@ _ERRORS = {kind.__name__: kind for kind in (BadInput, DataUnavailable)}
 
 def answer(request: Mapping[str, Any]) -> bytes:
     """Return the archive that answers `request`; an error is an answer too."""
-    found: dict[str, Any]
+    document: dict[str, Any]
     arrays: dict[str, np.ndarray] = {}
     try:
         if "inspect" in request:
             stated = UNSAID if request["stated"] is None else from_text(request["stated"])
-            found = asdict(inspect_file(request["inspect"], limit_bytes=request["limit_bytes"], stated=stated))
+            document = asdict(inspect_file(request["inspect"], limit_bytes=request["limit_bytes"], stated=stated))
         elif "digest" in request:
-            found = {"digest": digest_content(Path(request["digest"]), read_stated(request["stated"]))}
+            document = {"digest": digest_content(Path(request["digest"]), read_stated(request["stated"]))}
         else:
-            found, arrays = _outline(DataSpec(**request["outline"]))
+            document, arrays = _outline(DataSpec(**request["outline"]))
     except FairprivError as error:
-        found = {"error": str(error), "kind": type(error).__name__, "field": getattr(error, "field", None)}
+        document = {"error": str(error), "kind": type(error).__name__, "field": getattr(error, "field", None)}
     archive = io.BytesIO()
-    text = np.frombuffer(json.dumps(found).encode(), dtype=np.uint8)
+    text = np.frombuffer(json.dumps(document).encode(), dtype=np.uint8)
     np.savez(archive, allow_pickle=False, answer=text, **arrays)
     return archive.getvalue()
 
 
-def _outline(spec: DataSpec) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _outline(spec: DataSpec) -> tuple[dict[str, object], dict[str, np.ndarray]]:
     outline = outline_data(spec)
     known = vars(outline.dataset)
     arrays = {name: value for name, value in known.items() if isinstance(value, np.ndarray) and name != "X"}
@@ -97,10 +97,10 @@ class Reader:
 
     def outline(self, spec: DataSpec) -> Outline:
         """Return `profile.outline_data` of `spec`; errors alike. RunFailed where the process dies of it."""
-        found, arrays = self._ask({"outline": vars(spec)})
-        known: dict[str, Any] = {name: _freeze(value) for name, value in found.pop("dataset").items()}
+        document, arrays = self._ask({"outline": vars(spec)})
+        known: dict[str, Any] = {name: _freeze(value) for name, value in document.pop("dataset").items()}
         known |= arrays | {"X": np.empty((len(arrays["y"]), 0), dtype=np.float32)}
-        return Outline(Dataset(**known), **{name: _freeze(value) for name, value in found.items()})
+        return Outline(Dataset(**known), **{name: _freeze(value) for name, value in document.items()})
 
     def inspect(self, path: Path, *, limit_bytes: int | None = None, stated: str | None = None) -> FileReport:
         """Return `profile.inspect_file` of `path`, `stated` as in a config. RunFailed where the process dies of it."""
@@ -112,8 +112,8 @@ class Reader:
 
     def digest(self, path: Path, stated: Stated = UNSTATED) -> str:
         """Return `read.digest_content` of the file at `path`; errors alike. RunFailed where the process dies of it."""
-        found, _ = self._ask({"digest": str(path), "stated": stated.to_json()})
-        return str(found["digest"])
+        document, _ = self._ask({"digest": str(path), "stated": stated.to_json()})
+        return str(document["digest"])
 
     def close(self) -> None:
         """End the process, if one runs."""
@@ -139,12 +139,12 @@ class Reader:
             )
         with np.load(io.BytesIO(answer), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-        found = json.loads(arrays.pop("answer").tobytes())
-        if "error" in found:
-            raise _ERRORS.get(found["kind"], BadInput)(found["error"], field=found["field"])
-        return dict(found), arrays
+        document = json.loads(arrays.pop("answer").tobytes())
+        if "error" in document:
+            raise _ERRORS.get(document["kind"], BadInput)(document["error"], field=document["field"])
+        return dict(document), arrays
 
-    def _try(self, request: Mapping[str, Any]) -> bytes | None:
+    def _try(self, request: Mapping[str, object]) -> bytes | None:
         """Return the archive; None where the process has ended. RunFailed, and its end, where it takes too long."""
         process = self._process = self._process or subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -175,25 +175,25 @@ class Reader:
 def _receive(process: subprocess.Popen[bytes], count: int, until: float) -> bytes:
     """Return the next `count` bytes that the process writes, fewer where it ends; TimeoutError after `until`."""
     assert process.stdout is not None
-    source, found = process.stdout.fileno(), bytearray()
+    source, content = process.stdout.fileno(), bytearray()
     waiting = select.poll()  # no select: a server has more than 1024 open files
     waiting.register(source, select.POLLIN)
-    while len(found) < count:
+    while len(content) < count:
         if not waiting.poll(max(until - time.monotonic(), 0) * 1000):
             raise TimeoutError
-        block = os.read(source, min(count - len(found), _BLOCK))
+        block = os.read(source, min(count - len(content), _BLOCK))
         if not block:
             break
-        found += block
-    return bytes(found)
+        content += block
+    return bytes(content)
 
 
 READER = Reader()
 
 
 def _read_report(found: Mapping[str, Any]) -> ColumnReport:
-    said = Column(**{name: _freeze(value) for name, value in found["said"].items()})
-    return ColumnReport(**{**found, "said": said, "values": tuple(found["values"])})
+    column = Column(**{name: _freeze(value) for name, value in found["said"].items()})
+    return ColumnReport(**{**found, "said": column, "values": tuple(found["values"])})
 
 
 def _freeze(value: Any) -> Any:

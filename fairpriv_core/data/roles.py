@@ -147,20 +147,20 @@ def declare_grouping(attribute: Attribute, column: Column, declared: Mapping[str
 def _keep_apart(attribute: Attribute, column: Column) -> Grouping:
     """Return a group for each value that was named, and one for all others; BadInput where that makes no sense."""
     known = {canonical(value): value for value in column.categories}
-    asked = [canonical(_recoded(column, value)) for value in attribute.values]
-    unknown = [value for value, name in zip(attribute.values, asked, strict=True) if name not in known]
+    values = [canonical(_recoded(column, value)) for value in attribute.values]
+    unknown = [value for value, name in zip(attribute.values, values, strict=True) if name not in known]
     if unknown:
         raise BadInput(
             f"'{column.name}' has no value '{unknown[0]}'; choose from {_list(column.categories)}.", field="sensitive"
         )
-    if len(set(asked)) == len(known):
+    if len(set(values)) == len(known):
         raise BadInput(
             f"'{attribute}' names every value, so none is left for the others; "
             f"write {column.name}, or leave out those that shall be one group.",
             field="sensitive",
         )
-    rest = next(name for name in OTHERS if canonical(name) not in asked)
-    return Grouping(column.name, values=tuple(known[name] for name in asked), rest=rest)
+    rest = next(name for name in OTHERS if canonical(name) not in values)
+    return Grouping(column.name, values=tuple(known[name] for name in values), rest=rest)
 
 
 def name_groups(grouping: Grouping) -> tuple[str, ...]:
@@ -174,9 +174,9 @@ def cross_names(groupings: Collection[Grouping]) -> tuple[str, ...]:
     """Return the names of crossed groups, `Female, Black`; raises BadInput beyond MOST_GROUPS."""
     names = tuple(", ".join(parts) for parts in product(*map(name_groups, groupings)))
     if len(names) > MOST_GROUPS:
-        asked = "+".join(grouping.column for grouping in groupings)
+        label = "+".join(grouping.column for grouping in groupings)
         raise BadInput(
-            f"'{asked}' has {len(names)} groups; at most {MOST_GROUPS} can be compared: cut or cross fewer values.",
+            f"'{label}' has {len(names)} groups; at most {MOST_GROUPS} can be compared: cut or cross fewer values.",
             field="sensitive",
         )
     return names
@@ -200,8 +200,8 @@ def _assign(table: Table, grouping: Grouping, column: Column | None) -> np.ndarr
     values = table[grouping.column]
     if grouping.edges:
         numbers = to_numbers(values)
-        found = np.searchsorted(_round_edges(grouping.edges, values), numbers, side="right").astype(np.int64)
-        return np.where(np.isfinite(numbers), found, -1)
+        places = np.searchsorted(_round_edges(grouping.edges, values), numbers, side="right").astype(np.int64)
+        return np.where(np.isfinite(numbers), places, -1)
     assert column is not None
     listed = match_values(values, column.categories, dict(column.recode))
     position = {canonical(value): number for number, value in enumerate(grouping.values)}
@@ -283,7 +283,7 @@ class Groups:
     @property
     def read(self) -> tuple[Column, ...]:
         """The columns of the groups, as a file's are read: one that is cut holds numbers."""
-        cut = (each.column for each in self.groupings if each.edges)
+        cut = (grouping.column for grouping in self.groupings if grouping.edges)
         return (*self.columns, *(Column(name) for name in cut))
 
     def assign(self, table: Table) -> np.ndarray:
@@ -298,9 +298,9 @@ class Groups:
         found = assign_groups(table, self.groupings, {column.name: column for column in self.columns})
         lost = np.flatnonzero(found < 0)
         if len(lost):
-            asked = "; ".join(_say(grouping) for grouping in self.groupings)
+            groups = "; ".join(_format_grouping(grouping) for grouping in self.groupings)
             raise BadInput(
-                f"row {lost[0] + 1} of the file is in no group that the model knows, so it cannot decide: {asked}.",
+                f"row {lost[0] + 1} of the file is in no group that the model knows, so it cannot decide: {groups}.",
                 field="file",
             )
         return found
@@ -328,7 +328,7 @@ class Groups:
             raise BadInput(f"the model does not say which rows are in which group ({type(error).__name__}).") from error
 
 
-def _say(grouping: Grouping) -> str:
+def _format_grouping(grouping: Grouping) -> str:
     if grouping.edges:
         return f"{grouping.column} must be a number"
     return f"{grouping.column} must be one of {_list(name_groups(grouping))}"
@@ -339,7 +339,7 @@ def _list(names: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ColumnPlan:
     """The decided roles. `features` holds no sensitive column, and none at all where they are pixels.
 
     `label_names` are the negative and the `positive` label, or, with `positive` "", all of more than two classes.
@@ -356,7 +356,7 @@ class Plan:
     label_edge: float | None = None
 
 
-def make_plan(spec: DataSpec, declared: Declared) -> Plan:
+def make_plan(spec: DataSpec, declared: Declared) -> ColumnPlan:
     """Return the roles of the columns; raises BadInput for every choice that cannot be used, naming those that can."""
     label = _choose_label(spec, declared)
     positive, names = _choose_classes(spec, label, declared)
@@ -384,13 +384,13 @@ def make_plan(spec: DataSpec, declared: Declared) -> Plan:
         raise BadInput(
             "no column is left to predict from once label and sensitive attribute are taken out.", field="label"
         )
-    return Plan(label.column, positive, names, groupings, group_names, features, label.edge)
+    return ColumnPlan(label.column, positive, names, groupings, group_names, features, label.edge)
 
 
-def seal_plan(spec: DataSpec, files: str, plan: Plan) -> str:
+def seal_plan(spec: DataSpec, files: str, plan: ColumnPlan) -> str:
     """Return the SHA-256 of the files' seal, of what was asked of them and of how they are encoded."""
-    asked = {**spec.to_json(), "file": None, "positive": plan.positive, "label": plan.label.name}
-    text = json.dumps([files, asked, plan.group_names, write_schema(plan.features)], sort_keys=True)
+    content = {**spec.to_json(), "file": None, "positive": plan.positive, "label": plan.label.name}
+    text = json.dumps([files, content, plan.group_names, write_schema(plan.features)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -400,10 +400,10 @@ def _choose_label(spec: DataSpec, declared: Declared) -> Label:
     for label in declared.labels:
         if label.column.name == spec.label:
             return label
-    asked = parse_label(spec.label, declared.columns)
-    column = declared.columns[asked.column]
-    if asked.edges:
-        return _cut_label(column, asked.edges[0])
+    attribute = parse_label(spec.label, declared.columns)
+    column = declared.columns[attribute.column]
+    if attribute.edges:
+        return _cut_label(column, attribute.edges[0])
     if column.is_quantity:
         raise BadInput(
             f"label '{column.name}' is a numeric column with too many values; "

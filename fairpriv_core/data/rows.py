@@ -10,7 +10,7 @@ import numpy as np
 from fairpriv_core.data.gather import gather
 from fairpriv_core.data.problem import DataSpec, Grouping
 from fairpriv_core.data.randomized import assume_answered
-from fairpriv_core.data.roles import Plan, assign_groups, make_plan, seal_plan
+from fairpriv_core.data.roles import ColumnPlan, assign_groups, make_plan, seal_plan
 from fairpriv_core.data.schema import RawTable
 from fairpriv_core.data.table_schema import from_text
 from fairpriv_core.errors import BadInput
@@ -126,7 +126,7 @@ class LabelledTable:
     """
 
     raw_table: RawTable
-    plan: Plan
+    plan: ColumnPlan
     y: np.ndarray
     group: np.ndarray
     digest: str
@@ -186,7 +186,7 @@ def _select(spec: DataSpec, raw_table: RawTable, known: np.ndarray) -> np.ndarra
 
 
 def _find_lacking(
-    spec: DataSpec, raw_table: RawTable, plan: Plan, label: np.ndarray, known: np.ndarray
+    spec: DataSpec, raw_table: RawTable, plan: ColumnPlan, label: np.ndarray, known: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return a mask (n,) of the rows that are not used for each reason; no row is among two."""
     lacking = {_lack(_name_groups(plan)): (label >= 0) & ~known, _lack(plan.label.name): label < 0}
@@ -198,7 +198,7 @@ def _find_lacking(
     return lacking
 
 
-def _name_groups(plan: Plan) -> str:
+def _name_groups(plan: ColumnPlan) -> str:
     return "+".join(grouping.column for grouping in plan.groupings)
 
 
@@ -225,7 +225,7 @@ def _check_answers(raw_table: RawTable, group: np.ndarray) -> None:
         )
 
 
-def _find_labels(raw_table: RawTable, plan: Plan) -> np.ndarray:
+def _find_labels(raw_table: RawTable, plan: ColumnPlan) -> np.ndarray:
     """Return the position (n,) of each row's label among the categories; -1 where it is missing."""
     if plan.label_edge is not None:
         cut = Grouping(plan.label.name, edges=(plan.label_edge,))
@@ -233,7 +233,7 @@ def _find_labels(raw_table: RawTable, plan: Plan) -> np.ndarray:
     return match_values(raw_table.table[plan.label.name], plan.label.categories, dict(plan.label.recode))
 
 
-def _number_labels(label: np.ndarray, plan: Plan) -> np.ndarray:
+def _number_labels(label: np.ndarray, plan: ColumnPlan) -> np.ndarray:
     """Return 1 for the positive label and 0 for the others; the label's own number where there is no positive one."""
     if not plan.positive:
         return label.astype(np.int64)
@@ -242,7 +242,7 @@ def _number_labels(label: np.ndarray, plan: Plan) -> np.ndarray:
 
 
 def _assume(
-    spec: DataSpec, raw_table: RawTable, plan: Plan, left_out: Mapping[str, int], unit: np.ndarray | None
+    spec: DataSpec, raw_table: RawTable, plan: ColumnPlan, left_out: Mapping[str, int], unit: np.ndarray | None
 ) -> dict[str, tuple[str, ...]]:
     """Return what is taken as given under each threat model, one sentence each; `left_out` as in LabelledTable."""
     named = _name_groups(plan)
@@ -268,7 +268,7 @@ def _assume(
     return {"attribute": (listed, *labels, *dropped, *answered, *shared), "record": (*record, *shared)}
 
 
-def _assume_groups(spec: DataSpec, plan: Plan, *, learned: bool) -> str:
+def _assume_groups(spec: DataSpec, plan: ColumnPlan, *, learned: bool) -> str:
     """Return where the list of groups comes from; a paid schema may have been written from the rows or not."""
     listed = "; ".join(plan.group_names[:10]) + ("; …" if len(plan.group_names) > 10 else "")
     stated = learned or (spec.schema is not None and from_text(spec.schema).paid is not None)

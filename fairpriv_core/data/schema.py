@@ -71,7 +71,7 @@ def write_schema(schema: Schema) -> str:
     return json.dumps({"format": _FORMAT, "columns": columns}, ensure_ascii=False, sort_keys=True)
 
 
-def _state(column: Column) -> dict[str, Any]:
+def _state(column: Column) -> dict[str, object]:
     named = {"name": column.name, "missing": bool(column.missing)}
     if column.is_quantity:
         numbers = {name: getattr(column, name) for name in ("low", "high", "center", "scale", "edges", "special")}
@@ -94,7 +94,7 @@ def read_schema(text: str) -> Schema:
         raise BadInput(f"the stored encoder cannot be read ({type(error).__name__}: {error}).") from error
 
 
-def _read_column(stored: dict[str, Any]) -> Column:
+def _read_column(stored: dict[str, object]) -> Column:
     given = {name: _freeze(value) for name, value in stored.items()}
     kind, date = given.pop("kind"), given.pop("date", None)
     given |= {"type": "date", **vars(DatePart(**date))} if date else {}

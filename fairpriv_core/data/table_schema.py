@@ -28,7 +28,7 @@ SOURCES = ("rows", "declared", "paid")
 #: what columns are that a schema does not name: guessed ones are as they seem
 OTHERS = ("left out", "guessed")
 MOST_COLUMNS = 5_000
-_DEFAULTS: dict[str, Any] = {"role": "feature", "type": "number"}
+_DEFAULTS: dict[str, object] = {"role": "feature", "type": "number"}
 _OF_ENCODING = {"center", "scale", "special"}
 _OF_VALUES = {"range", "edges", "log", "categories", "cut", "groups", "positive", "randomized"}
 _OF_TYPES = {"type", "part", "order", "at", *_OF_VALUES}
@@ -112,17 +112,17 @@ def from_text(text: str) -> TableSchema:
 
 def name_as(schema: TableSchema, *, label: Attribute, positive: str, sensitive: Sequence[Attribute]) -> TableSchema:
     """Return the schema with these columns as its label and sensitive ones, without a range; none other is one."""
-    asked = {one.column: ("sensitive", one) for one in sensitive} | {label.column: ("label", label)}
+    roles = {one.column: ("sensitive", one) for one in sensitive} | {label.column: ("label", label)}
     columns = [
         replace(
-            Column(column.name, asked[column.name][0], column.type),
-            categories=() if asked[column.name][1].edges else column.categories,
-            cut=asked[column.name][1].edges,
-            groups=asked[column.name][1].values,
+            Column(column.name, roles[column.name][0], column.type),
+            categories=() if roles[column.name][1].edges else column.categories,
+            cut=roles[column.name][1].edges,
+            groups=roles[column.name][1].values,
             randomized=column.randomized,
             positive=positive if column.name == label.column and not label.edges else "",
         )
-        if column.name in asked
+        if column.name in roles
         else column
         for column in schema.columns
     ]
@@ -223,15 +223,15 @@ def forget_values(column: Column) -> Column:
     return replace(column, range=None, edges=(), log=None, categories=())
 
 
-def _state_source(schema: TableSchema) -> dict[str, Any]:
+def _state_source(schema: TableSchema) -> dict[str, object]:
     """Return what is said of the whole table: where values come from, how they are paid for, how it is written."""
-    said: dict[str, Any] = {"values_from": schema.values_from}
-    said |= {"others": schema.others} if schema.others != OTHERS[0] else {}
-    said |= {"file": schema.file.to_json()} if schema.file else {}
+    document: dict[str, object] = {"values_from": schema.values_from}
+    document |= {"others": schema.others} if schema.others != OTHERS[0] else {}
+    document |= {"file": schema.file.to_json()} if schema.file else {}
     if schema.paid is None:
-        return said
+        return document
     paid = {"share": schema.paid.share} if schema.paid.share is not None else _drop_empty({**vars(schema.paid)})
-    return {**said, "paid": paid}
+    return {**document, "paid": paid}
 
 
 def state_file(schema: TableSchema, stated: Stated) -> TableSchema:
@@ -244,12 +244,12 @@ def state_cells(schema: TableSchema, cells: Sequence[Column]) -> TableSchema:
 
     BadInput for a column that it leaves out.
     """
-    said = {column.name: column for column in cells}
-    unknown = [name for name in said if name not in {column.name for column in schema.columns}]
+    by_name = {column.name: column for column in cells}
+    unknown = [name for name in by_name if name not in {column.name for column in schema.columns}]
     if unknown and schema.others != "guessed":
         raise BadInput(f"the schema leaves out '{unknown[0]}', so nothing can be said of its cells.", field="schema")
-    columns = [_over(column, said[column.name]) if column.name in said else column for column in schema.columns]
-    return replace(schema, columns=(*columns, *(said[name] for name in unknown)))
+    columns = [_over(column, by_name[column.name]) if column.name in by_name else column for column in schema.columns]
+    return replace(schema, columns=(*columns, *(by_name[name] for name in unknown)))
 
 
 def _over(column: Column, said: Column) -> Column:
@@ -263,8 +263,8 @@ UNSAID = TableSchema((), others="guessed")
 
 def take_statement(schema: TableSchema) -> TableSchema:
     """Return of a schema what is stated of the file's form and cells, whatever columns are for and hold."""
-    said = (Column(one.name, type=SEEMING).spelled_as(one) for one in schema.columns)
-    return replace(UNSAID, columns=tuple(one for one in said if one.says_cells), file=schema.file)
+    columns = (Column(one.name, type=SEEMING).spelled_as(one) for one in schema.columns)
+    return replace(UNSAID, columns=tuple(one for one in columns if one.says_cells), file=schema.file)
 
 
 def write_statement(said: TableSchema) -> str | None:
@@ -281,7 +281,7 @@ def _name_cut(column: Column) -> str:
     return str(Attribute(column.name, column.cut, column.groups))
 
 
-def write_column(column: Column) -> dict[str, Any]:
+def write_column(column: Column) -> dict[str, object]:
     """Return what is said of a column beside its name, role and type, as plain values; `read_column` reads it."""
     unstated = {"name", "role", "type", "reason", "public", *_OF_ENCODING}
     names = [item.name for item in fields(column) if item.name not in unstated]
@@ -298,7 +298,7 @@ def _list(values: tuple[Any, ...]) -> list[Any]:
     return [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
 
 
-def _drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_empty(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if value is not None and value not in ("", [], {})}
 
 
@@ -474,12 +474,12 @@ def _read_spellings(name: str, value: Any) -> tuple[tuple[str, tuple[str, ...]],
     """Return further texts of values; BadInput where a text is said to be two of them."""
     if not isinstance(value, Mapping):
         raise _refuse(name, "spellings", 'a table of values, such as { female = ["F", "w"] }', value)
-    found = tuple((str(each), _read_categories(name, "spellings", texts)) for each, texts in value.items())
-    texts = [canonical(text) for _, listed in found for text in listed]
+    spellings = tuple((str(each), _read_categories(name, "spellings", texts)) for each, texts in value.items())
+    texts = [canonical(text) for _, listed in spellings for text in listed]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
         raise _refuse(name, "spellings", "texts of one value each", twice)
-    return found
+    return spellings
 
 
 def _read_words(name: str, value: Any) -> tuple[str, ...] | None:

@@ -11,7 +11,7 @@ from itertools import product
 import pandas as pd
 
 from fairpriv_core.bench.board import Board, Cell, Standing, build_boards
-from fairpriv_core.bench.costs import fold_costs, measure_costs, say_papers
+from fairpriv_core.bench.costs import fold_costs, format_paper_costs, measure_costs
 from fairpriv_core.bench.lines import OURS
 from fairpriv_core.bench.suite import Task, read_suite
 from fairpriv_core.errors import BadInput
@@ -46,29 +46,29 @@ class Shown:
 def show_board(board: Board) -> Shown:
     """Return a board over tasks: the best mean rank first."""
     head = ("Entry", "Mean rank", "Tasks within the gap", "ε", "Trials", "Audit showed", "Seconds a fit")
-    return Shown(head, tuple(_show_standing(each, board.tasks) for each in board.standings))
+    return Shown(head, tuple(_show_standing(standing, board.tasks) for standing in board.standings))
 
 
 def _show_standing(standing: Standing, tasks: Sequence[Task]) -> tuple[str, ...]:
     rank = "tasks or seeds lack" if standing.rank is None else f"{standing.rank:.1f}"
     spent = "–" if standing.claimed else f"{standing.seconds:.1f}"
     within = sum(standing.cells[task.name].reached for task in tasks if task.name in standing.cells)
-    told = (standing.title, rank, f"{within} of {len(tasks)}", standing.stated)
+    texts = (standing.title, rank, f"{within} of {len(tasks)}", standing.stated)
     trials = "as shipped" if standing.author == OURS and standing.trials == 1 else str(standing.trials)
-    return *told, trials, standing.audit, spent
+    return *texts, trials, standing.audit, spent
 
 
 def show_task(board: Board, task: Task) -> Shown:
     """Return a board on one task: entries within the gap first, the most accurate first, then those without privacy."""
     measured = ("Accuracy, %", "Balanced, %", "Gap, points", "Within the gap", "Above the mixing line, points")
     head = ("Entry", *measured, "Surely behind")
-    told = [(each, each.cells[task.name]) for each in board.standings if task.name in each.cells]
-    told.sort(key=lambda pair: (not pair[1].reached, -(pair[1].accuracy.mean or 0.0)))
-    rows = [_show_cell(each.title, cell) for each, cell in told]
+    cells = [(standing, standing.cells[task.name]) for standing in board.standings if task.name in standing.cells]
+    cells.sort(key=lambda pair: (not pair[1].reached, -(pair[1].accuracy.mean or 0.0)))
+    rows = [_show_cell(each.title, cell) for each, cell in cells]
     rows += [
-        (*_show_cell(f"{each.title} (not private)", each.cells[task.name])[:-1], "")
-        for each in board.references
-        if task.name in each.cells
+        (*_show_cell(f"{reference.title} (not private)", reference.cells[task.name])[:-1], "")
+        for reference in board.references
+        if task.name in reference.cells
     ]
     constant = board.constants.get(task.name)
     if constant is not None:
@@ -96,8 +96,8 @@ def write_bench_page(lines: pd.DataFrame) -> str:
             title = f"{notions()[notion].title}, ε = {short_epsilon_text(epsilon)}"
             parts += [f"<h2>{html.escape(title)}</h2>", *(_write_board(board) for board in boards)]
     parts += _write_costs(lines)
-    said = "".join(f"<li>{html.escape(each)}</li>" for each in say_papers(lines))
-    parts.append(f"<h2>The four papers' methods</h2>\n<ul>{said}</ul>")
+    items = "".join(f"<li>{html.escape(cost)}</li>" for cost in format_paper_costs(lines))
+    parts.append(f"<h2>The four papers' methods</h2>\n<ul>{items}</ul>")
     return write_document("Leaderboard", "\n".join(parts), theme="light", style=".wide { overflow-x: auto; }\n")
 
 
@@ -106,7 +106,7 @@ def _write_board(board: Board) -> str:
         f"<h4>{html.escape(task.title)}</h4>{_write_shown(show_task(board, task), task.title)}" for task in board.tasks
     )
     over = _write_shown(show_board(board), board.title)
-    first = f"<p><strong>{html.escape(board.say_first())}</strong></p>"
+    first = f"<p><strong>{html.escape(board.format_first())}</strong></p>"
     more = f"<details><summary>By task</summary>{tasks}</details>"
     return f"<h3>{html.escape(board.title)}</h3>\n{first}\n{over}\n{more}"
 
@@ -135,5 +135,5 @@ def _draw(figure: FigureData) -> str:
 
 def list_curves(lines: pd.DataFrame, board: Board) -> Sequence[Board]:
     """Return a board's question at every budget that has entries."""
-    found = [each for epsilon in read_suite().epsilons for each in build_boards(lines, board.notion, epsilon)]
-    return [each for each in found if each.name == board.name]
+    boards = [each for epsilon in read_suite().epsilons for each in build_boards(lines, board.notion, epsilon)]
+    return [each for each in boards if each.name == board.name]

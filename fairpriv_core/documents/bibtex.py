@@ -305,8 +305,8 @@ _WORKS = (
 
 def write_bibtex(citations: Iterable[str]) -> str:
     """Return the entries of the works that citations name, each once, and that of this software."""
-    said = list(citations)
-    named = [work.write() for work in _WORKS if any(work.is_named_in(citation) for citation in said)]
+    texts = list(citations)
+    named = [work.write() for work in _WORKS if any(work.is_named_in(citation) for citation in texts)]
     own = _write_entry(
         "misc",
         "fairpriv",

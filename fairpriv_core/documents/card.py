@@ -79,5 +79,5 @@ def _build_numbers(chosen: Chosen[Kind], *, paid: bool) -> tuple[Part, ...]:
 
 def _build_caveats(chosen: Chosen[Kind]) -> Part:
     first = chosen.first
-    said = [*first.data.caveats, first.notion.misleads, *first.caveats]
-    return Bullets(tuple(dict.fromkeys(said)))
+    sentences = [*first.data.caveats, first.notion.misleads, *first.caveats]
+    return Bullets(tuple(dict.fromkeys(sentences)))

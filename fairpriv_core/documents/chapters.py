@@ -21,7 +21,7 @@ from fairpriv_core.documents.document import (
     Document,
     Part,
     Section,
-    Table,
+    TablePart,
     Text,
 )
 from fairpriv_core.documents.report_data import ReportData
@@ -80,11 +80,13 @@ _NO_GAP = (
 def build_question(chosen: Sequence[Chosen[Kind]], *, plainly: bool) -> Section:
     """Return what was asked: each method and the fairness that it was to reach; `plainly`: without its own terms."""
     if plainly:
-        table = Table(("run", "method", "what it does"), tuple((e.mark, _title(e), _format_plainly(e)) for e in chosen))
+        table = TablePart(
+            ("run", "method", "what it does"), tuple((e.mark, _title(e), _format_plainly(e)) for e in chosen)
+        )
     else:
         shown = ((e.mark, e.first.method) for e in chosen)
         rows = tuple((mark, method.title, method.summary, method.citation) for mark, method in shown)
-        table = Table(("run", "method", "what it does", "source"), rows)
+        table = TablePart(("run", "method", "what it does", "source"), rows)
     notions = _once((each.first.notion.title, each) for each in chosen)
     parts: list[Part] = [table]
     for title, each in notions.items():
@@ -98,7 +100,7 @@ def build_data(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return the data in words, once for each data set and sensitive attribute."""
     parts: list[Part] = []
     for each in _once((_name_data(each), each) for each in chosen).values():
-        parts += [Table(("data", each.first.data.title), _list_facts(each))]
+        parts += [TablePart(("data", each.first.data.title), _list_facts(each))]
         parts += [Text(caveat, strong=True) for caveat in each.first.data.caveats]
     return Section("The data", tuple(parts))
 
@@ -109,7 +111,7 @@ def build_privacy(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, plainly
     `plainly`: without table and dots, which stand before; the proved ε alone, with a line on what papers claim.
     """
     rows = tuple(_list_privacy(each) for each in chosen)
-    parts: list[Part] = [] if plainly else [Table(_PRIVACY_HEAD, rows)]
+    parts: list[Part] = [] if plainly else [TablePart(_PRIVACY_HEAD, rows)]
     for each in chosen:
         stated = replace(each.first.epsilon, claimed=None) if plainly else each.first.epsilon
         parts.append(Text(f"{each.mark}, {_title(each)}: {stated.line} {stated.odds}"))
@@ -126,7 +128,7 @@ def build_privacy(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, plainly
 def _build_protected(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return the proved ε of each run in a row, and the largest as dots."""
     head, *rows = ((row[0], row[1], *row[3:5]) for row in (_PRIVACY_HEAD, *map(_list_privacy, chosen)))
-    return Section("What is protected", (Table(tuple(map(str, head)), tuple(rows)), *_draw_dots(chosen)))
+    return Section("What is protected", (TablePart(tuple(map(str, head)), tuple(rows)), *_draw_dots(chosen)))
 
 
 def _draw_dots(chosen: Sequence[Chosen[Kind]]) -> tuple[Part, ...]:
@@ -160,8 +162,8 @@ def mark_runs(
     chosen: Sequence[Chosen[Kind]], list_sentences: Callable[[Chosen[Kind]], Iterable[str]]
 ) -> tuple[str, ...]:
     """Return what is to be told of each run, each sentence once, with its runs where it is not about all of them."""
-    told = ((each.mark, sentence) for each in chosen for sentence in dict.fromkeys(list_sentences(each)))
-    marks_by_sentence = group_by(told, lambda one: one[1])
+    pairs = ((each.mark, sentence) for each in chosen for sentence in dict.fromkeys(list_sentences(each)))
+    marks_by_sentence = group_by(pairs, lambda one: one[1])
     return tuple(
         sentence if len(own) == len(chosen) else f"{', '.join(mark for mark, _ in own)}: {sentence}"
         for sentence, own in marks_by_sentence.items()
@@ -169,10 +171,10 @@ def mark_runs(
 
 
 def _once(named: Iterable[tuple[str, Chosen[Kind]]]) -> dict[str, Chosen[Kind]]:
-    found: dict[str, Chosen[Kind]] = {}
+    first_of: dict[str, Chosen[Kind]] = {}
     for name, each in named:
-        found.setdefault(name, each)
-    return found
+        first_of.setdefault(name, each)
+    return first_of
 
 
 def _name_data(each: Chosen[Kind]) -> str:
@@ -246,7 +248,7 @@ def _list_totals(said: str, totals: Sequence[Spent]) -> list[Part]:
     """Return a table of totals under a sentence, and why one has no bound; [] where there are none."""
     if not totals:
         return []
-    table = Table(("data", "protects", "runs", "ε together", "δ"), tuple(map(_list_total, totals)))
+    table = TablePart(("data", "protects", "runs", "ε together", "δ"), tuple(map(_list_total, totals)))
     reasons = tuple(f"No bound for {_name_column(one.column)}: {one.reason}" for one in totals if one.reason)
     return [Text(said), table, *((Bullets(reasons),) if reasons else ())]
 
@@ -265,7 +267,7 @@ def build_checks(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
     sections = []
     for each in chosen:
         if each.first.bounds:
-            bounds = _tell_of_seed(each, each.first.bounds, head=("estimated", "what was told"))
+            bounds = _build_seed_table(each, each.first.bounds, head=("estimated", "what was told"))
             sections.append(Section(f"Estimated bound of {each.name}", (bounds,)))
         parts = [*_build_certificates(each), *_build_audit(each)]
         if parts:
@@ -275,8 +277,8 @@ def build_checks(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
 
 def build_caveats(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return what must be said with the numbers, each sentence once."""
-    told = mark_runs(chosen, _list_caveats)
-    return Section("Caveats", (Bullets(told) if told else Text("Nothing more."),))
+    caveats = mark_runs(chosen, _list_caveats)
+    return Section("Caveats", (Bullets(caveats) if caveats else Text("Nothing more."),))
 
 
 def _list_caveats(each: Chosen[Kind]) -> list[str]:
@@ -297,9 +299,9 @@ def build_settings(chosen: Sequence[Chosen[Kind]]) -> Section:
     return Section(
         "Settings",
         (
-            Table(("setting", *flat), shown, "A dash: not set, or not a setting of this method."),
+            TablePart(("setting", *flat), shown, "A dash: not set, or not a setting of this method."),
             Text(f"Made with {'; '.join(dict.fromkeys(words))}."),
-            Table(("run", "record keys", "seeds"), keys),
+            TablePart(("run", "record keys", "seeds"), keys),
         ),
     )
 
@@ -335,19 +337,19 @@ def _format_sameness(chosen: Sequence[Chosen[Kind]]) -> str:
 
 
 def _build_certificates(each: Chosen[Kind]) -> list[Part]:
-    found: Sequence[tuple[str, str]] = each.first.certificates
-    if not found:
+    certificates: Sequence[tuple[str, str]] = each.first.certificates
+    if not certificates:
         return []
-    if len(found) == 1:  # why there is none
-        return [Text(found[0][1])]
-    return [_tell_of_seed(each, found, head=("certified", "what holds"))]
+    if len(certificates) == 1:  # why there is none
+        return [Text(certificates[0][1])]
+    return [_build_seed_table(each, certificates, head=("certified", "what holds"))]
 
 
-def _tell_of_seed(each: Chosen[Kind], found: Sequence[tuple[str, str]], *, head: tuple[str, str]) -> Table:
+def _build_seed_table(each: Chosen[Kind], found: Sequence[tuple[str, str]], *, head: tuple[str, str]) -> TablePart:
     covered = each.first.epsilon.is_covered
     made = "Made from noisy releases, which ε covers." if covered else ""
     own = "" if len(each.row.seeds) == 1 else f"It is of the model of seed {each.first.seed} alone."
-    return Table(head, tuple(found), f"{made} {own}".strip(), Origin("released" if covered else "raw"))
+    return TablePart(head, tuple(found), f"{made} {own}".strip(), Origin("released" if covered else "raw"))
 
 
 def _build_audit(each: Chosen[Kind]) -> list[Part]:
@@ -368,20 +370,20 @@ def _build_audit(each: Chosen[Kind]) -> list[Part]:
 
 
 def _format_audit(code: CodeAudit, made: str) -> str:
-    found, first = code["distinguishing"], at_own_delta(code["distinguishing"])
+    attack, first = code["distinguishing"], at_own_delta(code["distinguishing"])
     lines = [
         f"Audit of {made}: attacks on this method with its noise, on {code['rows']:,} made-up rows, show "
         f"at least ε = {at_least_text(best_lower_bound(code))}"
     ]
     proved = first["epsilon"]
     lines.append("; nothing is proved." if proved is None else f"; proved is at most {epsilon_text(proved)}.")
-    for refuted, claim in ((found["refuted"], "what is proved"), (found["refuted_published"], "the paper's formula")):
+    for refuted, claim in ((attack["refuted"], "what is proved"), (attack["refuted_published"], "the paper's formula")):
         if refuted:
-            lines.append(f" Refuted: the attacks exceed {claim}, with {100 * found['confidence']:g} % confidence.")
+            lines.append(f" Refuted: the attacks exceed {claim}, with {100 * attack['confidence']:g} % confidence.")
     return "".join(lines) + " A small lower bound means that these attacks found little."
 
 
-def _flatten_config(each: Chosen[Kind]) -> dict[str, Any]:
+def _flatten_config(each: Chosen[Kind]) -> dict[str, object]:
     """Return the settings of a run as the method ran, noise included, with a file by its name alone."""
     run = each.first
     config = {name: value for name, value in run.config.items() if name not in ("data", "method", *_SEEDS)}
@@ -457,9 +459,9 @@ def _build_policy(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[S
 def _build_costs(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> Section:
     """Return accuracy and gap as they may be published, what they are held against, and why a gap is missing."""
     table = paid_rows(chosen)
-    shown = [each for each in beside.references if each.accuracy is not None]
+    shown = [reference for reference in beside.references if reference.accuracy is not None]
     parts: list[Part] = [replace(table, rows=(*table.rows, *constant_rows(chosen), *reference_rows(shown)))]
-    if hidden := [each for each in beside.references if each.accuracy is None]:
+    if hidden := [reference for reference in beside.references if reference.accuracy is None]:
         keys = ", ".join(each.key for each in hidden)
         parts.append(Text(f"{_NOT_SHOWN} The store holds one, which an analyst can read: {keys}."))
     unpaid = [each.mark for each in chosen if each.first.missing and each.first.epsilon.is_covered]

@@ -78,8 +78,10 @@ def choose_runs(data: ReportData, audience: Audience) -> Sequence[Chosen[Kind]]:
         raise BadInput(f"a report has room for {MOST_SETTINGS} settings, got {len(rows)}.", field="key")
     if audience == "policy":
         rows = tuple(map(_without_numbers, rows))
-    told = [tuple(for_audience(by_key[key], audience) for key in row.keys) for row in rows]
-    return tuple(Chosen(number, row, runs) for number, (row, runs) in enumerate(zip(rows, told, strict=True), start=1))
+    settings = [tuple(for_audience(by_key[key], audience) for key in row.keys) for row in rows]
+    return tuple(
+        Chosen(number, row, runs) for number, (row, runs) in enumerate(zip(rows, settings, strict=True), start=1)
+    )
 
 
 def cut_beside(data: ReportData, audience: Audience) -> ReportData:

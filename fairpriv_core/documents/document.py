@@ -35,7 +35,7 @@ class Bullets:
 
 
 @dataclass(frozen=True)
-class Table:
+class TablePart:
     """Rows of cells under `head`; numbers are shown with at most two decimals. `note` stands below."""
 
     head: tuple[str, ...]
@@ -61,7 +61,7 @@ class Code:
     text: str
 
 
-Part = Text | Bullets | Table | Code | FigureData
+Part = Text | Bullets | TablePart | Code | FigureData
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Document:
 
     def __post_init__(self) -> None:
         """Refuse what the audience may not see: whatever made it, it leaves by no form."""
-        raw = [part for part in list_parts(self) if isinstance(part, FigureData | Table) and part.raw]
+        raw = [part for part in list_parts(self) if isinstance(part, FigureData | TablePart) and part.raw]
         if raw and self.audience == "policy":
             raise ValueError(f"a report for policy holds {len(raw)} raw figures or tables.")
 
@@ -96,15 +96,17 @@ class Document:
     def notice(self) -> str:
         """What stands at the top: for whom the report is."""
         if self.origin.kind == "public" and self.audience == "analyst":
-            told = f"{self.origin.text}{self.origin.aside}" or "Gaps are told by randomised answers alone."
-            return f"For the analyst. {told}"
+            sentence = f"{self.origin.text}{self.origin.aside}" or "Gaps are sentence by randomised answers alone."
+            return f"For the analyst. {sentence}"
         return NOTICES[self.audience]
 
     @property
     def figures(self) -> tuple[FigureData, ...]:
         """Every figure once, in order."""
-        found = {part.name: part for section in self.sections for part in section.parts if isinstance(part, FigureData)}
-        return tuple(found.values())
+        by_name = {
+            part.name: part for section in self.sections for part in section.parts if isinstance(part, FigureData)
+        }
+        return tuple(by_name.values())
 
 
 def show_cell(cell: Cell) -> str:

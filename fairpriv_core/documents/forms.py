@@ -18,7 +18,7 @@ from typing import get_args
 from fairpriv_core.documents.card import write_cards
 from fairpriv_core.documents.chapters import build_document
 from fairpriv_core.documents.chosen import Chosen, choose_runs, cut_beside
-from fairpriv_core.documents.document import Document, Table
+from fairpriv_core.documents.document import Document, TablePart
 from fairpriv_core.documents.html import write_html
 from fairpriv_core.documents.notebook import write_notebook
 from fairpriv_core.documents.report_data import ReportData
@@ -90,7 +90,7 @@ def write_classes(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
     return _write_rows([(each, class_rows(each, paid=audience == "policy")) for each in chosen], "class")
 
 
-def _write_rows(tables: Sequence[tuple[Chosen[Kind], Table | None]], first: str) -> str:
+def _write_rows(tables: Sequence[tuple[Chosen[Kind], TablePart | None]], first: str) -> str:
     """Return tables of several runs under each other; a column that a run does not have is empty there."""
     known = [(each, table) for each, table in tables if table is not None]
     head = tuple(dict.fromkeys(name for _, table in known for name in table.head)) or (first,)
@@ -117,8 +117,8 @@ def print_pdf(page: str) -> bytes:
 
 
 def _read_title(page: str) -> str:
-    found = re.search("<title>(.*?)</title>", page, re.S)
-    return "" if found is None else html.unescape(found[1])
+    match = re.search("<title>(.*?)</title>", page, re.S)
+    return "" if match is None else html.unescape(match[1])
 
 
 def _command(browser: str, source: Path, target: Path) -> list[str]:

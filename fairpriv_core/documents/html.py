@@ -7,7 +7,7 @@ import json
 import re
 from importlib.resources import files
 
-from fairpriv_core.documents.document import DETAILS, Bullets, Code, Document, Part, Section, Table, Text, show_cell
+from fairpriv_core.documents.document import DETAILS, Bullets, Code, Document, Part, Section, TablePart, Text, show_cell
 from fairpriv_core.figures.draw import CONFIG, draw
 from fairpriv_core.figures.figure import FigureData
 from fairpriv_core.figures.page import write_document, write_figure, write_table
@@ -62,7 +62,7 @@ Promise.all([...document.querySelectorAll(".plot")].map(drawOne)).then(() => {
 """
 
 
-def write_report_table(part: Table) -> str:
+def write_report_table(part: TablePart) -> str:
     """Return a report's table, without its note."""
     return write_table(part.head, [[show_cell(cell) for cell in row] for row in part.rows], name="Table")
 
@@ -108,7 +108,7 @@ def _write_section(section: Section, index: int) -> str:
 def _write_part(part: Part) -> str:
     if isinstance(part, FigureData):
         return write_figure(part, _write_plot(part))
-    if isinstance(part, Table):
+    if isinstance(part, TablePart):
         note = f'<p class="note">{html.escape(part.text)}</p>' if part.text else ""
         return f"{write_report_table(part)}{note}"
     if isinstance(part, Bullets):

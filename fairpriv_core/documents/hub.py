@@ -30,7 +30,7 @@ model.predict_file("rows.csv", "predictions.csv")
 
 def write_hub(chosen: Chosen[Kind], audience: Audience, files: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of a model repository by name; `chosen` holds what `audience` may see, `files` the model."""
-    head = "".join(f"{name}: {_write(value)}\n" for name, value in _describe(chosen).items())
+    head = "".join(f"{name}: {_write(value)}\n" for name, value in _build_metadata(chosen).items())
     readme = f"---\n{head}---\n\n{write_cards((chosen,), audience)}\n{_LOAD}"
     return {README: readme.encode(), CONFIG: chosen.first.toml.encode(), **files}
 
@@ -40,11 +40,11 @@ def list_metrics(chosen: Chosen[Kind]) -> dict[str, tuple[float, str]]:
 
     Of runs that were cut down for policy they are public or paid for.
     """
-    found, notion = chosen.measure(), chosen.first.notion
+    measures, notion = chosen.measure(), chosen.first.notion
     gap = notion.title.lower()
-    known = {"accuracy": ("accuracy", found.accuracy.mean), notion.metric: (f"gap, {gap}", found.gap.mean)}
+    known = {"accuracy": ("accuracy", measures.accuracy.mean), notion.metric: (f"gap, {gap}", measures.gap.mean)}
     return {
-        name: (value, f"{title}, {_KINDS[found.kind if found.kind == 'raw' else _find_kind(chosen, name)]}")
+        name: (value, f"{title}, {_KINDS[measures.kind if measures.kind == 'raw' else _find_kind(chosen, name)]}")
         for name, (title, value) in known.items()
         if value is not None
     }
@@ -55,7 +55,7 @@ def _find_kind(chosen: Chosen[Kind], name: str) -> Kind:
     return "raw" if fact is None else fact.kind
 
 
-def _describe(chosen: Chosen[Kind]) -> dict[str, Any]:
+def _build_metadata(chosen: Chosen[Kind]) -> dict[str, object]:
     run = chosen.first
     stated, covered = run.epsilon, run.epsilon.is_covered
     task = "image-classification" if run.data.is_image else "tabular-classification"

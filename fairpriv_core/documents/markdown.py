@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fairpriv_core.documents.document import Bullets, Code, Document, Part, Section, Table, show_cell
+from fairpriv_core.documents.document import Bullets, Code, Document, Part, Section, TablePart, show_cell
 from fairpriv_core.figures.figure import FigureData
 
 
@@ -33,7 +33,7 @@ def write_section(section: Section) -> str:
 def _write_part(part: Part) -> str:
     if isinstance(part, FigureData):
         return f"Figure: {escape(part.title)}. {escape(part.alt)} {escape(part.text)}"
-    if isinstance(part, Table):
+    if isinstance(part, TablePart):
         return _write_table(part)
     if isinstance(part, Bullets):
         return "\n".join(f"- {escape(item)}" for item in part.items)
@@ -43,7 +43,7 @@ def _write_part(part: Part) -> str:
     return f"**{text}**" if part.strong else text
 
 
-def _write_table(part: Table) -> str:
+def _write_table(part: TablePart) -> str:
     rows = [[escape(show_cell(cell)) for cell in row] for row in part.rows]
     lines = [[escape(name) for name in part.head], ["---"] * len(part.head), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)

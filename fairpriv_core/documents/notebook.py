@@ -63,15 +63,17 @@ def write_notebook(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
     numbered = [{**cell, "id": f"cell-{index}"} for index, cell in enumerate(cells)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
-    found = {"cells": numbered, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    notebook = {"cells": numbered, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-def _list_numbers(run: RunFacts[Kind], audience: Audience) -> dict[str, Any]:
+def _list_numbers(run: RunFacts[Kind], audience: Audience) -> dict[str, object]:
     """Return a run's accuracy and own gap; `noisy` names those with noise, `exact` says whether they repeat."""
-    told = run.without_released() if audience == "analyst" else run  # an analyst holds exact numbers against new ones
-    facts = {name: told.read(name) for name in ("accuracy", run.notion.metric)}
-    known = {name: None if fact is None else fact.value for name, fact in facts.items() if fact or told is not run}
+    numbers = (
+        run.without_released() if audience == "analyst" else run
+    )  # an analyst holds exact numbers against new ones
+    facts = {name: numbers.read(name) for name in ("accuracy", run.notion.metric)}
+    known = {name: None if fact is None else fact.value for name, fact in facts.items() if fact or numbers is not run}
     noisy = [name for name, fact in facts.items() if fact and fact.kind == "released"]
     repeats = run.epsilon.threat_model is None or run.epsilon.replayed
     return {"numbers": known, "noisy": noisy, "exact": repeats and not run.data.own_file}
@@ -82,10 +84,10 @@ def _literal(value: Any) -> str:
     return f"json.loads({json.dumps(value)!r})"
 
 
-def _markdown(text: str) -> dict[str, Any]:
+def _markdown(text: str) -> dict[str, object]:
     return {"cell_type": "markdown", "metadata": {}, "source": text.splitlines(keepends=True)}
 
 
-def _code(text: str) -> dict[str, Any]:
-    cell: dict[str, Any] = {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": []}
+def _code(text: str) -> dict[str, object]:
+    cell: dict[str, object] = {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": []}
     return {**cell, "source": text.splitlines(keepends=True)}

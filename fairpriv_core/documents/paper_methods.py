@@ -13,10 +13,10 @@ _PROTECTS = {"attribute": "attribute", "record": "whole record", None: "nothing"
 
 def list_methods(table: MethodTable) -> list[dict[str, str]]:
     """Return a line for each method, each cell from its declaration."""
-    return [_describe(methods()[name]) for name in table.methods]
+    return [_list_cells(methods()[name]) for name in table.methods]
 
 
-def _describe(method: type[Method]) -> dict[str, str]:
+def _list_cells(method: type[Method]) -> dict[str, str]:
     info = method.info
     return {
         "method": info.title,

@@ -19,7 +19,7 @@ from fairpriv_core.records.record import RAW
 _MOST_SEEDS = 12  # that are named one by one
 
 
-def list_papers(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
+def list_papers(papers: Mapping[str, Paper]) -> list[dict[str, object]]:
     """Return each paper with its figures and tables, the day of its committed results, and what it waits for."""
     made = read_made()
     return [
@@ -43,11 +43,11 @@ def list_papers(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
     ]
 
 
-def _claims(preset: Preset, made: Mapping[str, Made]) -> list[dict[str, Any]]:
+def _claims(preset: Preset, made: Mapping[str, Made]) -> list[dict[str, object]]:
     return [_claim(row) for row in list_claims(preset, made[preset.id].runs if preset.id in made else ())]
 
 
-def _claim(row: ClaimRow) -> dict[str, Any]:
+def _claim(row: ClaimRow) -> dict[str, object]:
     return {"text": row.text, "status": row.status, "seeds": row.seeds, "seeds_needed": row.seeds_needed}
 
 
@@ -68,7 +68,7 @@ def list_cases(rows: Sequence[ClaimRow]) -> list[dict[str, str]]:
     ]
 
 
-def to_document(preset: Preset, version: str, runs: Runs, asked: Sequence[str] = ()) -> dict[str, Any]:
+def to_document(preset: Preset, version: str, runs: Runs, asked: Sequence[str] = ()) -> dict[str, object]:
     """Return what was found of a preset as JSON: its lines, the printed numbers beside ours, and the cases of claims.
 
     `asked`: the options by which its runs are others than the version's.
@@ -149,9 +149,9 @@ def _format_seeds(seeds: Sequence[int]) -> str:
 
 def format_document(document: Mapping[str, Any]) -> str:
     """Return what `to_document` gives as text for a terminal."""
-    asked = f", with {' '.join(document['asked'])}" if document["asked"] else ""
+    options = f", with {' '.join(document['asked'])}" if document["asked"] else ""
     lines = [document["title"], document["sentence"]]
-    lines += [f"{document['version']} version: {document['size']}{asked}"]
+    lines += [f"{document['version']} version: {document['size']}{options}"]
     seeds = document["seeds"]
     lines += [f"seeds {', '.join(map(str, seeds))}" if len(seeds) <= _MOST_SEEDS else _format_seeds(seeds)]
     lines += ["  " + ", ".join(text for text in line.values() if text) for line in document["lines"]]

@@ -70,12 +70,12 @@ def gather_report(
             raise BadInput(f"run {key} is {status}: only finished runs can be reported.", field="key")
     chosen = [records[key] for key in wanted]
     audits = AuditStore(store.database)
-    told = [
+    runs = [
         read_facts(record, curves=store.curves(record.key, is_overlaid), audit=audits.find(record.key))
         for record in chosen
     ]
     plain = find_plain_runs(store, [record.config for record in chosen])
-    data = _put_together(chosen, told, plain)
+    data = _put_together(chosen, runs, plain)
     return replace(data, ledger=tuple(_read_ledger(store, chosen, find_spent)))
 
 
@@ -92,13 +92,13 @@ def gather_stored(epsilon: float | None = None) -> ReportData:
 
 
 def _put_together(
-    chosen: Sequence[RunRecord], told: Sequence[RunFacts[Kind]], plain: Sequence[RunRecord | None]
+    chosen: Sequence[RunRecord], runs: Sequence[RunFacts[Kind]], plain: Sequence[RunRecord | None]
 ) -> ReportData:
     """Return what is told of runs and of what stands beside them, but for the ledger."""
     beside = _find_references(chosen, plain)
     origin = format_stored("Plain training is", [each for _, each in beside])
     return ReportData(
-        runs=tuple(told),
+        runs=tuple(runs),
         together=tuple(add_up(chosen)),
         ledger=(),
         day=datetime.now(UTC).date().isoformat(),
@@ -133,10 +133,10 @@ def _find_references(records: Sequence[RunRecord], plain: Sequence[RunRecord | N
     `plain` has one for each of `records`, or None. Where `records` have plain training on the rows themselves, none is
     needed.
     """
-    told = {name_rows(record.config) for record in records if record.config["method"]["name"] == REFERENCE_METHOD}
-    found: dict[tuple[str, str], RunRecord] = {}
+    rows = {name_rows(record.config) for record in records if record.config["method"]["name"] == REFERENCE_METHOD}
+    references: dict[tuple[str, str], RunRecord] = {}
     for record, other in zip(records, plain, strict=True):
         alike = other is not None and other.config["data"] == record.config["data"]
-        if other is not None and alike and name_rows(record.config) not in told:
-            found.setdefault((record.config["notion"], other.key), other)
-    return [(notion, other) for (notion, _), other in found.items()]
+        if other is not None and alike and name_rows(record.config) not in rows:
+            references.setdefault((record.config["notion"], other.key), other)
+    return [(notion, other) for (notion, _), other in references.items()]

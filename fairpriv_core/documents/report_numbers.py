@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fairpriv_core.documents.chosen import Chosen
-from fairpriv_core.documents.document import Cell, Part, Section, Table, Text
+from fairpriv_core.documents.document import Cell, Part, Section, TablePart, Text
 from fairpriv_core.facts import classes, wording
 from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, format_decided, has_classes
 from fairpriv_core.facts.compare import fold_exact
@@ -40,13 +40,13 @@ _NEAR = 0.03  # of an axis of accuracy: two names nearer than that are printed o
 _CLASS_HEAD = ("class", "test rows", "accuracy %", "decided %")
 
 
-def run_rows(chosen: Sequence[Chosen[Kind]]) -> Table:
+def run_rows(chosen: Sequence[Chosen[Kind]]) -> TablePart:
     """Return accuracy and gap of each run, raw, as mean ± 95 % over seeds."""
     rows = tuple(
         (setting.name, *_ends(setting.row.accuracy), *_ends(setting.row.gap), len(setting.row.seeds))
         for setting in chosen
     )
-    return Table(
+    return TablePart(
         _HEAD,
         rows,
         "Mean and half of its 95 % interval over seeds, on the test split.",
@@ -54,7 +54,7 @@ def run_rows(chosen: Sequence[Chosen[Kind]]) -> Table:
     )
 
 
-def paid_rows(chosen: Sequence[Chosen[Kind]]) -> Table:
+def paid_rows(chosen: Sequence[Chosen[Kind]]) -> TablePart:
     """Return what may be published of each run: accuracy and gap, public or covered by ε; of several seeds their mean.
 
     A number is exact on the test rows where it is public; a noisy one says so.
@@ -65,7 +65,7 @@ def paid_rows(chosen: Sequence[Chosen[Kind]]) -> Table:
         cells = (*_show_paid(setting, "accuracy", measured.accuracy), *_show_paid(setting, notion.metric, measured.gap))
         rows.append((setting.name, *cells, len(setting.runs)))
     words = "±: half of the 95 % interval, over seeds, or of one run over the sampling of its test rows and the noise."
-    return Table(_HEAD, tuple(rows), f"Numbers without the words “with noise” are exact. {words}")
+    return TablePart(_HEAD, tuple(rows), f"Numbers without the words “with noise” are exact. {words}")
 
 
 def _show_paid(setting: Chosen[Kind], name: str, mean: Mean) -> tuple[Cell, Value]:
@@ -93,12 +93,13 @@ def constant_rows(chosen: Sequence[Chosen[Kind]]) -> tuple[tuple[Cell, ...], ...
 def reference_rows(references: Sequence[RunFacts[Kind]]) -> tuple[tuple[Cell, ...], ...]:
     """Return runs without privacy and fairness on the same question, raw."""
     named = (
-        (f"for reference: no privacy, no fairness (key {each.key}, seed {each.seed})", each) for each in references
+        (f"for reference: no privacy, no fairness (key {reference.key}, seed {reference.seed})", reference)
+        for reference in references
     )
     return tuple((name, _show_fact(each.accuracy), None, _show_fact(each.gap), None, 1) for name, each in named)
 
 
-def group_rows(each: Chosen[Kind], *, paid: bool) -> Table | None:
+def group_rows(each: Chosen[Kind], *, paid: bool) -> TablePart | None:
     """Return the groups' rates of the first seed with 95 % intervals; None where there are none."""
     measures = _select(each, paid=paid)
     if measures is None or not measures.groups:
@@ -114,7 +115,9 @@ def group_rows(each: Chosen[Kind], *, paid: bool) -> Table | None:
             f"{each.first.data.n_test:,}. In brackets: 95 % interval over the noise and the sampling of the "
             "test rows."
         )
-    return Table(("group", "test rows", *(f"{title} %" for title in rates.values())), rows, note, Origin(measures.kind))
+    return TablePart(
+        ("group", "test rows", *(f"{title} %" for title in rates.values())), rows, note, Origin(measures.kind)
+    )
 
 
 def _list_rates(measures: Measures[Kind]) -> dict[str, str]:
@@ -129,15 +132,15 @@ def _list_rates(measures: Measures[Kind]) -> dict[str, str]:
 
 def group_figures(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> list[Part]:
     """Return the groups' rates that the runs' notions compare, as bars."""
-    told = [(each, measures) for each in chosen if (measures := _select(each, paid=paid)) and measures.groups]
-    drawn = dict.fromkeys(rate for each, measures in told for rate in _compared_rates(each, measures))
-    origin = Origin(find_worst([measures.kind for _, measures in told]))
-    return [group_bars(_read_bars(told, rate), rate=rate, origin=origin) for rate in drawn]
+    pairs = [(each, measures) for each in chosen if (measures := _select(each, paid=paid)) and measures.groups]
+    drawn = dict.fromkeys(rate for each, measures in pairs for rate in _compared_rates(each, measures))
+    origin = Origin(find_worst([measures.kind for _, measures in pairs]))
+    return [group_bars(_read_bars(pairs, rate), rate=rate, origin=origin) for rate in drawn]
 
 
-def _read_bars(told: Sequence[tuple[Chosen[Kind], Measures[Kind]]], rate: str) -> list[GroupRates]:
+def _read_bars(pairs: Sequence[tuple[Chosen[Kind], Measures[Kind]]], rate: str) -> list[GroupRates]:
     """Return the groups of those runs that have the share `rate` of them."""
-    known = [(each, one.found) for each, one in told if rate in (classes.list_shares(one.found) or _COMPARED)]
+    known = [(each, one.found) for each, one in pairs if rate in (classes.list_shares(one.found) or _COMPARED)]
     return [GroupRates(each.name, each.row.method, classes.read_groups(found, rate)) for each, found in known]
 
 
@@ -194,7 +197,7 @@ def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen[Kind]], *
         point = point if low is None or high is None else replace(point, low=(low,), high=(min(high, 100.0),))
         point = point if left is None else replace(point, x_low=(left,), x_high=(right,))
         series.append(replace(point, text=(each.mark,)))
-    said = "; ".join(f"{s.name}: accuracy {number_text(s.y[0])} % at {number_text(float(s.x[0]))}" for s in series)
+    sentence = "; ".join(f"{s.name}: accuracy {number_text(s.y[0])} % at {number_text(float(s.x[0]))}" for s in series)
     better = "" if x.log else "Up and to the left is better. "
     return FigureData(
         name="chosen_trade_off",
@@ -203,7 +206,7 @@ def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen[Kind]], *
         panels=(Panel(ACCURACY),),
         series=tuple(series),
         caption=f"{better}{_format_absent(points, chosen)}{_format_whiskers(points, paid=paid)}",
-        alt=f"Accuracy over {x.label}. {said}.",
+        alt=f"Accuracy over {x.label}. {sentence}.",
         references=_mark_constants(chosen),
         origin=_find_origin([each for each, _, _ in points], paid=paid),
     )
@@ -223,10 +226,10 @@ def _add_before(figure: FigureData, before: Measured | None, *, paid: bool) -> F
         point = replace(point, x_low=(100 * gap.low,), x_high=(100 * gap.high,))
     if whiskers and accuracy.low is not None and accuracy.high is not None:
         point = replace(point, low=(100 * accuracy.low,), high=(100 * accuracy.high,))
-    said = f" {name}: accuracy {number_text(point.y[0])} % at {number_text(float(point.x[0]))}."
+    sentence = f" {name}: accuracy {number_text(point.y[0])} % at {number_text(float(point.x[0]))}."
     worst = find_worst([figure.origin.kind, before.kind])
     origin = figure.origin if worst == figure.origin.kind else Origin(worst)
-    return replace(figure, series=(*figure.series, point), alt=f"{figure.alt}{said}", origin=origin)
+    return replace(figure, series=(*figure.series, point), alt=f"{figure.alt}{sentence}", origin=origin)
 
 
 def _mark_constants(chosen: Sequence[Chosen[Kind]]) -> tuple[Mark, ...]:
@@ -328,7 +331,7 @@ def build_classes(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Sectio
     return (Section(title, (*parts, *(() if losses is None else (losses,)))),)
 
 
-def class_rows(setting: Chosen[Kind], *, paid: bool) -> Table | None:
+def class_rows(setting: Chosen[Kind], *, paid: bool) -> TablePart | None:
     """Return how each class fares in the first seed, with 95 % intervals; None where there are two labels."""
     measures = _select(setting, paid=paid)
     if measures is None or not has_classes(measures):
@@ -340,10 +343,10 @@ def class_rows(setting: Chosen[Kind], *, paid: bool) -> Table | None:
     )
     noisy = "From noisy counts that ε covers. In brackets: 95 % over the noise and the sampling of the test rows."
     measured = "Accuracy is among the class's own rows; decided, the share of all rows. 95 % Wilson intervals."
-    return Table(_CLASS_HEAD, rows, noisy if paid else measured, Origin(measures.kind))
+    return TablePart(_CLASS_HEAD, rows, noisy if paid else measured, Origin(measures.kind))
 
 
-def loss_rows(chosen: Sequence[Chosen[Kind]]) -> Table | None:
+def loss_rows(chosen: Sequence[Chosen[Kind]]) -> TablePart | None:
     """Return what each class gains or loses against the run for accuracy alone; None where that is not among them."""
     reference = find_reference([setting.row.method for setting in chosen])
     others = [at for at in range(len(chosen)) if at != reference]
@@ -357,7 +360,7 @@ def loss_rows(chosen: Sequence[Chosen[Kind]]) -> Table | None:
         rows.append((one.name, *(None if share is None else 100 * share for share in (base, *gains))))
     head = ("class", f"accuracy %, {chosen[reference].mark}", *(f"{chosen[at].mark}, pp" for at in others))
     note = "Percentage points gained, where negative lost, against the run that is trained for accuracy alone; means"
-    return Table(head, tuple(rows), f"{note} over seeds.", _find_origin(chosen, paid=False))
+    return TablePart(head, tuple(rows), f"{note} over seeds.", _find_origin(chosen, paid=False))
 
 
 def _select(setting: Chosen[Kind], *, paid: bool) -> Measures[Kind] | None:

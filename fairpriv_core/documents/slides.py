@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
-from fairpriv_core.documents.story import Bars, Crowd, Curve, Line, Lists, Odds, Picture, Step, Story
+from fairpriv_core.documents.story import Bars, CostCurve, Crowd, Line, Lists, Odds, Picture, Step, Story
 from fairpriv_core.figures.styles import THEMES, color_on, style_of
 
 MIME = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
@@ -70,7 +70,7 @@ def _draw(slide: Any, picture: Picture) -> None:
         kinds = ["even"] * _EVEN + ["lit"] * (picture.sure - _EVEN) + ["rest"] * (_ACROSS**2 - picture.sure)
         _draw_dots(slide, kinds, (_MIDDLE + 1.0, _TOP), 4.6)
         _write(slide, "Grey: even odds. Colour: what ε adds at most. Empty: still unsure.", (_MIDDLE, 5.8, 6.3), 14)
-    elif isinstance(picture, Curve):
+    elif isinstance(picture, CostCurve):
         _draw_curve(slide, picture)
     elif isinstance(picture, Lists):
         lines = [line for head, items in picture.lists for line in (head, *(f"• {item}" for item in items), "")]
@@ -128,7 +128,7 @@ def _draw_bars(slide: Any, picture: Bars) -> None:
     _write(slide, picture.caption, (_MIDDLE, _TOP + len(picture.bars) * pitch + 0.1, width), 14)
 
 
-def _draw_curve(slide: Any, curve: Curve) -> None:
+def _draw_curve(slide: Any, curve: CostCurve) -> None:
     """Draw accuracy over gap as a chart of PowerPoint's own: a line from where it began to each setting."""
     from pptx.chart.data import XyChartData
     from pptx.enum.chart import XL_CHART_TYPE, XL_LEGEND_POSITION
@@ -151,8 +151,8 @@ def _draw_curve(slide: Any, curve: Curve) -> None:
     chart.value_axis.minimum_scale = max(0, int(lowest) - 1)
     for series, line in zip(chart.plots[0].series, curve.lines, strict=True):
         _style(series, line)
-    said = [line.sentence for line in curve.lines]
-    _write(slide, "\n".join(said), (_MIDDLE, _TOP + 3.9, _WIDTH - _MIDDLE - _MARGIN), 12, _THEME.text)
+    sentences = [line.sentence for line in curve.lines]
+    _write(slide, "\n".join(sentences), (_MIDDLE, _TOP + 3.9, _WIDTH - _MIDDLE - _MARGIN), 12, _THEME.text)
 
 
 def _style(series: Any, line: Line) -> None:

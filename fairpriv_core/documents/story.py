@@ -81,7 +81,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Curve:
+class CostCurve:
     """What settings trade: a line from `before` (None where it may not be shown) to each of `lines`.
 
     `constant` is the accuracy of one answer for everybody in %, where there is no `before`.
@@ -99,7 +99,7 @@ class Lists:
     lists: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-Picture = tuple[Crowd, ...] | Bars | Odds | Curve | Lists
+Picture = tuple[Crowd, ...] | Bars | Odds | CostCurve | Lists
 
 
 @dataclass(frozen=True)
@@ -140,27 +140,29 @@ def build_story(chosen: Sequence[Chosen[Open]], beside: ReportData, chosen_numbe
         if one and one.among_large.mean is not None
     ]
     before = known[0] if known else None
-    about, told = read_about(run.first), measured[run.number]
+    about, measured_run = read_about(run.first), measured[run.number]
     others = [one for one in measured.values() if one is not before]
-    headline = write_headline([told], about, before=None if told is before else before)
+    headline = write_headline([measured_run], about, before=None if measured_run is before else before)
     steps = (
-        _build_people(run, about, told),
-        _build_gap(run, about, told, before),
+        _build_people(run, about, measured_run),
+        _build_gap(run, about, measured_run, before),
         _build_privacy(run),
-        _build_costs(run, told, others or [told], before if others else None),
-        _build_choice(run, about, told, None if told is before else before, beside.ledger),
+        _build_costs(run, measured_run, others or [measured_run], before if others else None),
+        _build_choice(run, about, measured_run, None if measured_run is before else before, beside.ledger),
     )
-    said = f"{headline.outcome} {headline.sentence}".strip()
+    sentence = f"{headline.outcome} {headline.sentence}".strip()
     return Story(
-        run.first.data.title.removeprefix("an own file, "), said, " ".join((headline.note, *beside.origins)), steps
+        run.first.data.title.removeprefix("an own file, "), sentence, " ".join((headline.note, *beside.origins)), steps
     )
 
 
-def _build_people(run: Chosen[Open], about: About, told: Measured) -> Step:
+def _build_people(run: Chosen[Open], about: About, setting: Measured) -> Step:
     """Return who is decided about, and how; the groups as people out of 100."""
     data = run.first.data
-    total = sum(told.sizes.values())
-    crowds = [Crowd(about.call(name), round(_OF * size / total)) for name, size in told.sizes.items()] if total else []
+    total = sum(setting.sizes.values())
+    crowds = (
+        [Crowd(about.call(name), round(_OF * size / total)) for name, size in setting.sizes.items()] if total else []
+    )
     unit = f"{data.unit}s".replace("persons", "people")
     decided = f"who is {about.predicted}" if about.predicted else f"which {data.label} is theirs"
     label = f" ({data.label})" if data.own_file and about.predicted else ""
@@ -169,7 +171,7 @@ def _build_people(run: Chosen[Open], about: About, told: Measured) -> Step:
         f"{data.n_train + data.n_test:,}",
         unit,
         f"A model decides {decided}{label}. Does it treat {about.people} alike?",
-        tuple(Crowd(f"{each.filled} of 100: {each.label}", each.filled) for each in crowds) or _list_groups(about),
+        tuple(Crowd(f"{crowd.filled} of 100: {crowd.label}", crowd.filled) for crowd in crowds) or _list_groups(about),
         (
             f"Data: {data.title}. {data.summary}",
             f"The model learned from {data.n_train:,} {unit} and was measured on {data.n_test:,} others.",
@@ -184,9 +186,9 @@ def _list_groups(about: About) -> Lists:
     return Lists(((f"Groups of {about.attribute}", tuple(map(about.call, about.groups))),))
 
 
-def _build_gap(run: Chosen[Open], about: About, told: Measured, before: Measured | None) -> Step:
+def _build_gap(run: Chosen[Open], about: About, setting: Measured, before: Measured | None) -> Step:
     """Return the gap without fairness where it is known, else that of what was chosen."""
-    shown, known = before or told, before is not None
+    shown, known = before or setting, before is not None
     notes = [run.first.asks, f"When it misleads: {run.first.notion.misleads}"]
     if not known:
         notes.insert(0, "Without fairness the gap may not be shown: no ε covers it. This is the gap of what we chose.")
@@ -194,18 +196,18 @@ def _build_gap(run: Chosen[Open], about: About, told: Measured, before: Measured
         return Step("The gap", "", "", _format_missing(run), Lists((_TO_HAVE_ONE,)), tuple(notes))
     plain = shown.method == REFERENCE_METHOD
     without = "Without privacy and fairness" if plain else f"Without fairness ({shown.name})"
-    said = f"{without if known else 'With what we chose'}, {about.gap} is {spread(shown.among_large)} points."
+    sentence = f"{without if known else 'With what we chose'}, {about.gap} is {spread(shown.among_large)} points."
     if shown.gap.mean is None:
-        said += f" {_AMONG_LARGE}"
+        sentence += f" {_AMONG_LARGE}"
     title = ("The gap today" if plain else "The gap without fairness") if known else "The gap"
-    return Step(title, number(shown.among_large.mean), "points", said, _draw_gap(shown, about), tuple(notes))
+    return Step(title, number(shown.among_large.mean), "points", sentence, _draw_gap(shown, about), tuple(notes))
 
 
 def _draw_gap(shown: Measured, about: About) -> Bars:
     """Return the share of each group that the notion compares, of the first seed; without any, the gap itself."""
     bars = tuple(
-        Bar(call_people(each.name, about), _OF * each.share, each.interval and _in_hundred(each.interval))
-        for each in shown.groups
+        Bar(call_people(group.name, about), _OF * group.share, group.interval and _in_hundred(group.interval))
+        for group in shown.groups
     )
     if not bars:
         ends = (shown.among_large.low, shown.among_large.high)
@@ -248,24 +250,30 @@ def _format_missing(run: Chosen[Open]) -> str:
     return _UNPAID if run.first.released is None else _TOO_FEW
 
 
-def _build_costs(run: Chosen[Open], told: Measured, settings: Sequence[Measured], before: Measured | None) -> Step:
+def _build_costs(run: Chosen[Open], measured: Measured, settings: Sequence[Measured], before: Measured | None) -> Step:
     """Return what was chosen costs in right answers; each setting as a line from where it began."""
-    lines = tuple(line for each in settings if (line := _draw(each, before)) is not None)
+    lines = tuple(line for setting in settings if (line := _draw(setting, before)) is not None)
     notes: tuple[str, ...] = (
         "Each arrow lights one setting.",
         "Up and to the left is better. Whiskers: 95 % intervals.",
     )
-    moved = [difference(each, before, "accuracy") for each in ([told] if told in settings else settings) if before]
+    moved = [
+        difference(each, before, "accuracy") for each in ([measured] if measured in settings else settings) if before
+    ]
     known = [one for one in moved if one.mean is not None]
-    shown, unit, said = _format_cost(known, before) if known else _format_accuracy(told)
-    said = f"With {told.name}, {said[0].lower()}{said[1:]}" if said and told in settings and len(settings) > 1 else said
-    if any(each.gap.mean is None for each in settings):
+    shown, unit, sentence = _format_cost(known, before) if known else _format_accuracy(measured)
+    sentence = (
+        f"With {measured.name}, {sentence[0].lower()}{sentence[1:]}"
+        if sentence and measured in settings and len(settings) > 1
+        else sentence
+    )
+    if any(setting.gap.mean is None for setting in settings):
         notes = (*notes, _AMONG_LARGE)
     if not lines:
-        return Step("What it costs", shown, unit, said or _format_missing(run), Lists((_TO_HAVE_ONE,)), notes)
+        return Step("What it costs", shown, unit, sentence or _format_missing(run), Lists((_TO_HAVE_ONE,)), notes)
     start = None if before is None else _draw(before, None)
-    constant = None if start is not None or told.constant is None else _OF * told.constant
-    return Step("What it costs", shown, unit, said, Curve(start, lines, constant), notes)
+    constant = None if start is not None or measured.constant is None else _OF * measured.constant
+    return Step("What it costs", shown, unit, sentence, CostCurve(start, lines, constant), notes)
 
 
 def _format_cost(moved: Sequence[Mean], before: Measured | None) -> tuple[str, str, str]:
@@ -274,38 +282,40 @@ def _format_cost(moved: Sequence[Mean], before: Measured | None) -> tuple[str, s
     gained = min(means) > 0
     low, high = (min(means), max(means)) if gained else (-max(means), -min(means))
     shown = number(low) if number(low) == number(high) else f"{number(low)} to {number(high)}"
-    said = "Nothing is given up." if gained else "So much accuracy is given up to close the gap and to add noise."
+    sentence = "Nothing is given up." if gained else "So much accuracy is given up to close the gap and to add noise."
     if all(map(_may_be_none, moved)):
-        said += " No change is clear: each interval includes none."
+        sentence += " No change is clear: each interval includes none."
     without = "protection" if before is not None and before.method == REFERENCE_METHOD else "fairness"
-    return shown, f"{'more' if gained else 'fewer'} right answers in 100 than without {without}", said
+    return shown, f"{'more' if gained else 'fewer'} right answers in 100 than without {without}", sentence
 
 
-def _format_accuracy(told: Measured) -> tuple[str, str, str]:
+def _format_accuracy(setting: Measured) -> tuple[str, str, str]:
     """Return the accuracy, its unit, and what it is held against, where nothing without protection may be shown."""
-    if told.accuracy.mean is None:
+    if setting.accuracy.mean is None:
         return "", "", ""
-    said = "What that costs is not known: no number without protection may be shown."
-    if told.method == REFERENCE_METHOD:
-        said = "Nothing is protected, so nothing is given up."
-    if told.constant is not None:
-        said += f" One answer for everybody is right in {number(told.constant)}."
-    return number(told.accuracy.mean), "right answers in 100", said
+    sentence = "What that costs is not known: no number without protection may be shown."
+    if setting.method == REFERENCE_METHOD:
+        sentence = "Nothing is protected, so nothing is given up."
+    if setting.constant is not None:
+        sentence += f" One answer for everybody is right in {number(setting.constant)}."
+    return number(setting.accuracy.mean), "right answers in 100", sentence
 
 
 def _draw(each: Measured, before: Measured | None) -> Line | None:
     gap, accuracy = each.among_large, each.accuracy
     if gap.mean is None or accuracy.mean is None:
         return None
-    said = f"{each.name}: gap {spread(gap)} points, accuracy {spread(accuracy)} %"
+    sentence = f"{each.name}: gap {spread(gap)} points, accuracy {spread(accuracy)} %"
     moved = None if before is None else difference(each, before, "accuracy")
     if moved is not None and _may_be_none(moved):
-        said += ", no clear loss of accuracy"
+        sentence += ", no clear loss of accuracy"
     ends = [
         tuple(100 * (one if one is not None else mean.mean or 0.0) for one in (mean.mean, mean.low, mean.high))
         for mean in (gap, accuracy)
     ]
-    return Line(each.name or "without privacy and fairness", each.method, _three(ends[0]), _three(ends[1]), f"{said}.")
+    return Line(
+        each.name or "without privacy and fairness", each.method, _three(ends[0]), _three(ends[1]), f"{sentence}."
+    )
 
 
 def _may_be_none(moved: Mean) -> bool:
@@ -319,29 +329,29 @@ def _three(ends: tuple[float, ...]) -> tuple[float, float, float]:
 
 
 def _build_choice(
-    run: Chosen[Open], about: About, told: Measured, before: Measured | None, ledger: Sequence[Spent]
+    run: Chosen[Open], about: About, setting: Measured, before: Measured | None, ledger: Sequence[Spent]
 ) -> Step:
     """Return what was chosen, what it gives up, and what is not covered."""
-    headline = write_headline([told], about, before=before)
+    headline = write_headline([setting], about, before=before)
     gives = []
-    moved = None if before is None else difference(told, before, "accuracy")
+    moved = None if before is None else difference(setting, before, "accuracy")
     if moved is not None and moved.mean is not None:
         unsure = ", no clear change" if _may_be_none(moved) else ""
         way = "lost" if moved.mean < 0 else "gained"
         gives.append(f"{number(abs(moved.mean))} points of accuracy are {way}{unsure}.")
-    remains = told.among_large
+    remains = setting.among_large
     if remains.mean is not None:
         gives.append(f"A gap of {spread(remains)} points remains.")
-    if told.gap.mean is None:
+    if setting.gap.mean is None:
         gives.append(_format_missing(run) if remains.mean is None else _AMONG_LARGE)
     lists = (("What it gives up", tuple(gives)), ("What is not covered", _list_uncovered(run)))
     privacy = format_privacy(run.first)
     notes = (*(() if privacy is None else (privacy,)), headline.note, *map(_format_spent, ledger))
     shown, unit = ("", "") if remains.mean is None else (number(remains.mean), "points of gap")
-    if not shown and told.accuracy.mean is not None:
-        shown, unit = number(told.accuracy.mean), "right answers in 100"
-    said = f"{headline.outcome} {headline.sentence}".strip()
-    return Step(f"What we chose: {told.name}", shown, unit, said, Lists(lists), notes)
+    if not shown and setting.accuracy.mean is not None:
+        shown, unit = number(setting.accuracy.mean), "right answers in 100"
+    sentence = f"{headline.outcome} {headline.sentence}".strip()
+    return Step(f"What we chose: {setting.name}", shown, unit, sentence, Lists(lists), notes)
 
 
 def _list_uncovered(run: Chosen[Open]) -> tuple[str, ...]:

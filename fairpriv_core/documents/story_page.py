@@ -9,7 +9,7 @@ import html
 import math
 from importlib.resources import files
 
-from fairpriv_core.documents.story import Bar, Bars, Crowd, Curve, Line, Lists, Odds, Picture, Step, Story
+from fairpriv_core.documents.story import Bar, Bars, CostCurve, Crowd, Line, Lists, Odds, Picture, Step, Story
 from fairpriv_core.figures.styles import THEMES, ThemeName, color_on, style_of
 from fairpriv_core.text import epsilon_text, hold_numbers
 
@@ -104,7 +104,7 @@ def _write_number(step: Step) -> str:
 def _draw(picture: Picture) -> str:
     if isinstance(picture, Odds):
         return _draw_odds(picture)
-    if isinstance(picture, Curve):
+    if isinstance(picture, CostCurve):
         return _draw_curve(picture)
     if isinstance(picture, Lists):
         return "".join(
@@ -129,9 +129,9 @@ def _draw_bar(bar: Bar) -> str:
     share = min(max(bar.share, 0.0), 100.0)
     low, high = (min(max(end, 0.0), 100.0) for end in bar.ends or (share, share))
     whisker = f'<path class="whisker" d="M{low:.2f} 6H{high:.2f}"/>' if bar.ends else ""
-    said = f"<b>{bar.share:.0f}</b> of 100: {html.escape(bar.label)}"
+    label = f"<b>{bar.share:.0f}</b> of 100: {html.escape(bar.label)}"
     return (
-        f'<p>{said}</p><svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">'
+        f'<p>{label}</p><svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">'
         f'<path class="track" d="M0 0H100V12H0Z"/><path class="bar" d="M0 0H{share:.2f}V12H0Z"/>{whisker}</svg>'
     )
 
@@ -158,7 +158,7 @@ def _draw_dots(kinds: list[str]) -> str:
     )
 
 
-def _draw_curve(curve: Curve) -> str:
+def _draw_curve(curve: CostCurve) -> str:
     """Return accuracy over gap: whiskers, a line from where it began, and below it one sentence a setting."""
     everything = [*curve.lines, *([curve.before] if curve.before else [])]
     right = 1.08 * max(each.gap[2] for each in everything)
@@ -172,7 +172,7 @@ def _draw_curve(curve: Curve) -> str:
         f"{_draw_point(line, scale, '', str(index))}</g>"
         for index, line in enumerate(curve.lines, 1)
     )
-    said = "".join(
+    items = "".join(
         f'<li class="line" value="{index}">{html.escape(line.sentence)}</li>'
         for index, line in enumerate(curve.lines, 1)
     )
@@ -180,7 +180,7 @@ def _draw_curve(curve: Curve) -> str:
     alt = html.escape(" ".join(line.sentence for line in curve.lines))
     return (
         f'<figure><svg viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="Accuracy over gap. {alt}">'
-        f'{scale.draw()}{scale.level(curve.constant)}{start}{lines}</svg></figure>{base}<ol class="lines">{said}</ol>'
+        f'{scale.draw()}{scale.level(curve.constant)}{start}{lines}</svg></figure>{base}<ol class="lines">{items}</ol>'
     )
 
 

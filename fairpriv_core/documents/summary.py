@@ -23,18 +23,20 @@ def find_headlines(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts
 
 def find_before(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts[Kind]]) -> Measured | None:
     """Return runs without privacy and fairness on the question of `chosen`, from beside them; None without."""
-    found = [each for each in references if each.question == chosen[0].first.question]
-    return measure(found) if found else None
+    matching = [reference for reference in references if reference.question == chosen[0].first.question]
+    return measure(matching) if matching else None
 
 
 def build_summary(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, paid: bool) -> Section:
     """Return the headlines, what they say as a figure where it can be drawn, and their reasons."""
-    found = find_headlines(chosen, beside.references)
-    before = find_before(chosen, beside.references) if len(found) == 1 else None
+    headlines = find_headlines(chosen, beside.references)
+    before = find_before(chosen, beside.references) if len(headlines) == 1 else None
     figure = chosen_trade_off(chosen, paid=paid, before=before)
-    parts: list[Part] = [Text(said, strong=True) for each in found for said in (each.outcome, each.sentence) if said]
+    parts: list[Part] = [
+        Text(said, strong=True) for each in headlines for said in (each.outcome, each.sentence) if said
+    ]
     parts += [] if figure is None else [figure]
-    reasons = [Bullets((*each.reasons, each.note)) for each in found]
+    reasons = [Bullets((*each.reasons, each.note)) for each in headlines]
     return Section("In short", (*parts, *reasons, *([Bullets(beside.origins)] if beside.origins else [])))
 
 
@@ -55,7 +57,7 @@ def _write(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts[Kind]])
     one = len(chosen) == 1
     settings = [each.measure("" if one else each.mark) for each in chosen]
     worst = max(chosen, key=lambda each: each.first.epsilon.sure or 0)
-    known = [each.constant for each in settings if each.constant is not None]
+    known = [setting.constant for setting in settings if setting.constant is not None]
     constant = f"The same answer for everybody would be right for {percent_text(known[0])}." if known else None
     privacy = format_privacy(worst.first)
     more = [privacy and (privacy if one else f"{worst.mark}: {privacy}"), constant]

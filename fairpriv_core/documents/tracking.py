@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from fairpriv_core.documents.chosen import Chosen
 from fairpriv_core.documents.hub import list_metrics, write_hub
@@ -47,12 +46,12 @@ def log_run(chosen: Chosen[Kind], audience: Audience, files: Mapping[str, bytes]
         raise BadInput(f"MLflow cannot be written to: {error}.", field="format") from error
 
 
-def list_params(chosen: Chosen[Kind]) -> dict[str, Any]:
+def list_params(chosen: Chosen[Kind]) -> dict[str, object]:
     """Return what was asked for and how the method ran: settings, data, notion, seed."""
     run = chosen.first
-    asked = {"dataset": run.data.title, "sensitive": run.data.sensitive, "notion": run.config["notion"]}
+    params = {"dataset": run.data.title, "sensitive": run.data.sensitive, "notion": run.config["notion"]}
     own = {f"method.{name}": value for name, value in run.calibrated.items()}
-    return {**asked, "seed": run.seed, **own}
+    return {**params, "seed": run.seed, **own}
 
 
 def list_numbers(chosen: Chosen[Kind]) -> dict[str, float]:
@@ -65,11 +64,11 @@ def list_numbers(chosen: Chosen[Kind]) -> dict[str, float]:
 def list_tags(chosen: Chosen[Kind]) -> dict[str, str]:
     """Return what must be said with the numbers: what ε protects, what it takes as given, how each was measured."""
     run = chosen.first
-    said = {
+    tags = {
         "privacy": run.epsilon.line,
         "protects": run.epsilon.protects,
         **{f"measured {name}": title for name, (_, title) in list_metrics(chosen).items()},
         **{f"assumption {place}": each for place, each in enumerate(run.assumptions, start=1)},
         **{f"missing {place}": each for place, each in enumerate(run.missing, start=1)},
     }
-    return {f"fairpriv.{name}": each for name, each in {"key": run.key, **said}.items()}
+    return {f"fairpriv.{name}": each for name, each in {"key": run.key, **tags}.items()}

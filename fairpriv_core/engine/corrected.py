@@ -45,7 +45,7 @@ def shorten(stacked: np.ndarray, bound: float) -> np.ndarray:
     return stacked
 
 
-def tell_groups(weights: np.ndarray, features: np.ndarray) -> np.ndarray:
+def estimate_shares(weights: np.ndarray, features: np.ndarray) -> np.ndarray:
     """Return p(a | x, y) as (2, n, k) of weights (2, k, D) and features (n, D)."""
     scores = features @ weights.transpose(0, 2, 1)
     chances: np.ndarray = np.exp(scores - logsumexp(scores, axis=2, keepdims=True))
@@ -95,4 +95,4 @@ class Corrected(Composed):
         own, edges, weights = self.split(parameters)
         score = self.score.scores(own, rows, group)[:, 1]
         features = shorten(stack_features(rows, np.searchsorted(edges, score), self.bins), self.bound)
-        return as_both(correct(score, tell_groups(weights, features), np.array(self.prices)))
+        return as_both(correct(score, estimate_shares(weights, features), np.array(self.prices)))

@@ -160,8 +160,8 @@ class Relu(_Fixed):
         return size
 
     def apply(self, below: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
-        found: np.ndarray = np.maximum(below, 0.0)
-        return found
+        above: np.ndarray = np.maximum(below, 0.0)
+        return above
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def layer_to_json(layer: Layer) -> dict[str, Any]:
     return {"kind": layer.kind, **settings}
 
 
-def layer_from_json(described: Mapping[str, Any]) -> Layer:
+def layer_from_json(described: Mapping[str, object]) -> Layer:
     """Return the layer; BadInput for a kind that is not known, with the reason for batch norm."""
     settings = dict(described)
     kind = settings.pop("kind")

@@ -335,10 +335,10 @@ class _Loop:
             )
         self._rule.end_epoch(epoch, self._kernel, self._feed)
         shown = [k for k, training in enumerate(self._trainings) if training.observer.watches(epoch)]
-        seen = build_snapshots(
+        snapshots = build_snapshots(
             shown, rule=self._rule, kernel=self._kernel, feed=self._feed, epoch=epoch, step=self.step
         )
-        for k, snapshot in zip(shown, seen, strict=True):
+        for k, snapshot in zip(shown, snapshots, strict=True):
             self._trainings[k].observer.show(snapshot)
 
     def _commit_if_due(self) -> None:

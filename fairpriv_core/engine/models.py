@@ -194,8 +194,8 @@ def read_network(network: Mapping[str, Any], *, depth: int = 0) -> Network:
             several = isinstance(held, list)
             read = tuple(read_network(each, depth=depth + 1) for each in (held if several else [held]))
             own[kind.holds] = read if several else read[0]
-        found: Network = kind.from_json(own)
-        checks.whole(low=1, inputs=found.inputs, parameters=found.size)
+        built: Network = kind.from_json(own)
+        checks.whole(low=1, inputs=built.inputs, parameters=built.size)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise BadInput(f"the description of the model cannot be read: {type(error).__name__}: {error}.") from error
-    return found
+    return built

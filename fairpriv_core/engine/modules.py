@@ -52,8 +52,8 @@ def list_installed() -> dict[str, str]:
 
     Read from the packages' metadata: nothing of theirs is imported.
     """
-    found = {point.name: point.value for point in metadata.entry_points(group=ENTRY_POINTS)}
-    return {name: found[name] for name in sorted(found) if is_module(found[name])}
+    references = {point.name: point.value for point in metadata.entry_points(group=ENTRY_POINTS)}
+    return {name: references[name] for name in sorted(references) if is_module(references[name])}
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Held:
     build: Callable[[tuple[int, ...], int], Any]
     opened: dict[Any, Any] = field(default_factory=dict)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what a copy in another process needs: what is open stays here."""
         return {"build": self.build, "opened": {}}
 
@@ -235,8 +235,13 @@ class ModuleShape:
     def to_json(self) -> dict[str, Any]:
         """Return a reference and hashes, never code."""
         known = asdict(self.trained or self._opened.trained)
-        told = {"kind": self.kind, "reference": self.reference, "code": known.pop("code"), "fixed": known.pop("fixed")}
-        return {**told, "size": list(self.size_in), "labels": self.labels, **known}
+        document = {
+            "kind": self.kind,
+            "reference": self.reference,
+            "code": known.pop("code"),
+            "fixed": known.pop("fixed"),
+        }
+        return {**document, "size": list(self.size_in), "labels": self.labels, **known}
 
     @staticmethod
     def from_json(network: Mapping[str, Any]) -> ModuleShape:
@@ -247,8 +252,8 @@ class ModuleShape:
     @property
     def doubt(self) -> str | None:
         """What is likely wrong with the module's outputs; None where nothing is."""
-        found: str | None = self._opened.doubt
-        return found
+        doubt: str | None = self._opened.doubt
+        return doubt
 
     @property
     def _opened(self) -> Any:

@@ -104,8 +104,8 @@ class NetworkShape(Described):
         return flat if self.hidden_layers else np.zeros_like(flat)
 
     def scores(self, parameters: np.ndarray, rows: np.ndarray, group: np.ndarray | None) -> np.ndarray:
-        found = logits(self, parameters[None], np.asarray(rows, dtype=np.float32))[0]
-        return as_both(to_chance(found.astype(np.float64)))
+        scores = logits(self, parameters[None], np.asarray(rows, dtype=np.float32))[0]
+        return as_both(to_chance(scores.astype(np.float64)))
 
 
 def logits(shape: Shape, flat: np.ndarray, rows: np.ndarray) -> np.ndarray:

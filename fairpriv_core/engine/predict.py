@@ -78,7 +78,7 @@ class Described:
 
     def to_json(self) -> dict[str, Any]:
         own: Any = self
-        return {"kind": self.kind, **{each.name: _write(getattr(self, each.name)) for each in fields(own)}}
+        return {"kind": self.kind, **{field.name: _write(getattr(self, field.name)) for field in fields(own)}}
 
     @classmethod
     def from_json(cls, network: Mapping[str, Any]) -> Self:
@@ -135,8 +135,8 @@ def freeze(value: Any) -> Any:
 def require_finite(shape: tuple[int, ...], **values: Any) -> None:
     """Raise BadInput unless each value is an array of this shape of finite numbers."""
     for name, value in values.items():
-        found = np.asarray(value, dtype=np.float64)
-        if found.shape != shape or not np.isfinite(found).all():
+        numbers = np.asarray(value, dtype=np.float64)
+        if numbers.shape != shape or not np.isfinite(numbers).all():
             raise BadInput(f"{name} of the model must be {' x '.join(map(str, shape))} finite numbers.")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.facts.measures import Table
+from fairpriv_core.facts.measures import CountTable
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.fields import USUAL_GAP
@@ -43,7 +43,7 @@ class Reached:
     small: str = ""
 
 
-def judge_aim(runs: Sequence[RunFacts[Kind]], tables: Sequence[Table]) -> Reached | None:
+def judge_aim(runs: Sequence[RunFacts[Kind]], tables: Sequence[CountTable]) -> Reached | None:
     """Return whether finished runs of one setting reached the gap that they aimed at; None where they aimed at none.
 
     `runs` are its seeds, and `tables` what may be told of them, () for nothing. Judged is every pair of groups that is
@@ -134,20 +134,24 @@ def format_least_gap(method: Method, notion: Notion, data: Dataset, n_train: int
 
     Enough is what is asked for, with few groups. It reads how many groups are declared, and no group's size.
     """
-    least, asked = method.least_gap(notion, data, n_train), getattr(method, "gap_target", None)
-    if least is None or (data.groups < _MANY_GROUPS and (asked is None or least.even <= asked)):
+    least, target = method.least_gap(notion, data, n_train), getattr(method, "gap_target", None)
+    if least is None or (data.groups < _MANY_GROUPS and (target is None or least.even <= target)):
         return None
     rows = f"with {n_train:,} rows in {data.groups} equal groups"
     if least.even >= 1.0:
         return f"What is released can show no gap: {rows} its noise may hide any. Take a larger ε, or merge groups."
     uneven = f"it is {number(least.uneven)}" if least.uneven < 1.0 else "it can show none"
-    said = (
+    sentence = (
         f"What is released can show a gap of about {number(least.even)} points: {rows}. Where one is a quarter as "
         f"large, {uneven}."
     )
-    if asked is not None and least.even > asked:
-        said += f" You ask for {100 * asked:.4g}: ask for more, take a larger ε, or merge groups."
-    return f"{said} With aim = bound and learner = automatic that is what it aims at." if _may_aim(method) else said
+    if target is not None and least.even > target:
+        sentence += f" You ask for {100 * target:.4g}: ask for more, take a larger ε, or merge groups."
+    return (
+        f"{sentence} With aim = bound and learner = automatic that is what it aims at."
+        if _may_aim(method)
+        else sentence
+    )
 
 
 def _may_aim(method: Method) -> bool:

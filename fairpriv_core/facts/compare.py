@@ -164,13 +164,13 @@ def fold_indices(runs: Sequence[RunFacts[Kind]]) -> dict[str, MeanFact[Kind]]:
     return {name: fold_exact(runs, name) for name in INDICES}
 
 
-def fold_groups(runs: Sequence[RunFacts[Kind]], rate: str, *, of: str = "group") -> list[dict[str, Any]]:
+def fold_groups(runs: Sequence[RunFacts[Kind]], rate: str, *, of: str = "group") -> list[dict[str, object]]:
     """Return each group's name, size (its mean over seeds), mean `rate` and its 95 % t interval, as of one run.
 
     `of`: "class" for the classes in place of the groups.
     The interval is within [0, 1]; of one seed it is the run's own Wilson interval. Undefined rates are left out.
     """
-    parts: dict[str, list[Mapping[str, Any]]] = {}
+    parts: dict[str, list[Mapping[str, object]]] = {}
     for run in runs:
         exact: Json = {} if run.exact is None else run.exact.found
         for part in read_classes(run.exact) if of == "class" else read_groups(exact, rate):

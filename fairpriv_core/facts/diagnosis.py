@@ -78,9 +78,9 @@ def _find_divergence(looks: _Looks) -> Diagnosis | None:
     losses = looks.latest("train/loss")
     if len(losses) < _LATEST or any(loss is not None and loss <= _LOST for loss in losses):
         return None
-    said = "Training has diverged: the loss is far above that of tossing a coin. A smaller learning rate helps."
+    sentence = "Training has diverged: the loss is far above that of tossing a coin. A smaller learning rate helps."
     source = "Bengio 2012, Practical recommendations for gradient-based training"
-    return Diagnosis(said, source, looks.kind("train/loss"))
+    return Diagnosis(sentence, source, looks.kind("train/loss"))
 
 
 def _find_worse_than_constant(looks: _Looks) -> Diagnosis | None:
@@ -89,8 +89,8 @@ def _find_worse_than_constant(looks: _Looks) -> Diagnosis | None:
     if len(pairs) < _LATEST or any(one >= other for one, other in pairs):
         return None
     remedy = " A larger ε, more rows or a smaller network help." if looks.adds_noise else ""
-    said = f"The model is worse than one answer for all.{remedy}"
-    return Diagnosis(said, "our own rule: three looks in a row below the most common label", looks.kind("test/"))
+    sentence = f"The model is worse than one answer for all.{remedy}"
+    return Diagnosis(sentence, "our own rule: three looks in a row below the most common label", looks.kind("test/"))
 
 
 def _find_small_group(looks: _Looks) -> Diagnosis | None:
@@ -98,12 +98,12 @@ def _find_small_group(looks: _Looks) -> Diagnosis | None:
     for name in looks.named("noise/"):
         [noise] = looks.latest(name, 1)
         if noise is not None and noise > _LOUD:
-            said = (
+            sentence = (
                 f"'{name.partition('/')[2]}' is too small for its noise: what moves its λ is off by about "
                 f"{100 * noise:.0f} points. Merge it with another group, or take a larger ε."
             )
             source = "Dwork and Roth 2014: noise on a mean grows as its group shrinks, here by its noisy count"
-            return Diagnosis(said, source, looks.kind(name))
+            return Diagnosis(sentence, source, looks.kind(name))
     return None
 
 
@@ -115,9 +115,11 @@ def _find_swings(looks: _Looks) -> Diagnosis | None:
         size = max(map(abs, values), default=0.0)
         turns = np.sum((moves[1:] * moves[:-1] < 0) & (np.abs(moves[1:]) > 0.1 * size))
         if len(moves) == _SWINGS and turns >= _REVERSED * (_SWINGS - 1):
-            said = "λ swings: fairness pulls to and fro, and accuracy with it. A smaller λ calms it."
+            sentence = "λ swings: fairness pulls to and fro, and accuracy with it. A smaller λ calms it."
             return Diagnosis(
-                said, "Cotter, Jiang and Sridharan 2019: a Lagrangian's game may have no equilibrium", looks.kind(name)
+                sentence,
+                "Cotter, Jiang and Sridharan 2019: a Lagrangian's game may have no equilibrium",
+                looks.kind(name),
             )
     return None
 
@@ -129,9 +131,11 @@ def _find_idle_bound(looks: _Looks) -> Diagnosis | None:
         return None
     histogram = looks.histograms.get("gradient_norm")
     bound = _find_quantile(histogram, _CUTS_FEW) if histogram and looks.published else None
-    said = "No gradient reaches the clipping bound, and noise grows with it. A smaller bound adds less noise."
+    sentence = "No gradient reaches the clipping bound, and noise grows with it. A smaller bound adds less noise."
     helps = bound if histogram and bound and histogram.bound and bound < histogram.bound else None
-    return Diagnosis(said, "Abadi et al. 2016: noise is proportional to the bound", looks.kind("clipped/"), bound=helps)
+    return Diagnosis(
+        sentence, "Abadi et al. 2016: noise is proportional to the bound", looks.kind("clipped/"), bound=helps
+    )
 
 
 def _find_lost_lengths(looks: _Looks) -> Diagnosis | None:
@@ -139,8 +143,10 @@ def _find_lost_lengths(looks: _Looks) -> Diagnosis | None:
     shares = [looks.latest(name, 1)[0] for name in looks.named("clipped/gradient_norm/")]
     if not shares or any(share is None or share < _ALL for share in shares):
         return None
-    said = "Every gradient is clipped: each row pulls equally hard, however wrong its answer is."
-    return Diagnosis(said, "Bu et al. 2023: under strong noise that may be right", looks.kind("clipped/"), wrong=False)
+    sentence = "Every gradient is clipped: each row pulls equally hard, however wrong its answer is."
+    return Diagnosis(
+        sentence, "Bu et al. 2023: under strong noise that may be right", looks.kind("clipped/"), wrong=False
+    )
 
 
 def _find_quantile(histogram: Histogram, share: float) -> float | None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from fairpriv_core.facts.tables import Outcome, TableRow, fold_outcomes, read_outcome, run_table
 from fairpriv_core.store.candidates import Candidates
-from fairpriv_core.store.labels import Label
+from fairpriv_core.store.labels import RunLabel
 from fairpriv_core.store.runs import RunStore
 
-_NONE = Label()
+_NONE = RunLabel()
 _FEW = 500  # beyond that many new runs all are read again: a query names no more
 
 
@@ -68,7 +68,7 @@ def list_together(store: RunStore, among: Candidates, *, most: int) -> tuple[Tab
     return rows if len(rows) <= most and among.all <= {key for row in rows for key in row.keys} else ()
 
 
-def label_row(row: TableRow, labels: Mapping[str, Label]) -> TableRow:
+def label_row(row: TableRow, labels: Mapping[str, RunLabel]) -> TableRow:
     """Return a row with what a person calls its runs; `labels` are by run."""
     own = [labels.get(key, _NONE) for key in row.keys]
     if all(label == _NONE for label in own):

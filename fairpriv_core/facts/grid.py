@@ -72,18 +72,18 @@ def expect(config: ConfigJson) -> Expected | None:
     grid = _read_grid(name_setting(config))
     if grid is None:
         return None
-    asked: dict[str, Any] = {"epsilon": config["epsilon"], **{name: config["method"].get(name) for name in MOVED}}
-    place = [asked[name] for name in grid.axes]
-    if None in place or any(value is not None for name, value in asked.items() if name not in grid.axes):
+    settings: dict[str, Any] = {"epsilon": config["epsilon"], **{name: config["method"].get(name) for name in MOVED}}
+    place = [settings[name] for name in grid.axes]
+    if None in place or any(value is not None for name, value in settings.items() if name not in grid.axes):
         return None
-    found = grid.read(place)
-    if found is None:
+    point = grid.read(place)
+    if point is None:
         return None
-    constant, *rates = map(float, found[6:])
+    constant, *rates = map(float, point[6:])
     stops = zip(place, grid.axes.values(), strict=True)
     return Expected(
-        accuracy=_read_mean(found[:3], grid.seeds),
-        gap=_read_mean(found[3:6], grid.seeds),
+        accuracy=_read_mean(point[:3], grid.seeds),
+        gap=_read_mean(point[3:6], grid.seeds),
         rates=dict(zip(grid.groups, rates, strict=True)),
         constant=constant,
         between=not all(np.isclose(value, axis).any() for value, axis in stops),

@@ -187,8 +187,8 @@ def call_people(group: str, about: About) -> str:
 
 def format_prediction(about: About) -> str:
     """Return what is counted of people: "are predicted to earn above 50,000 dollars a year"."""
-    said: dict[Compares, str] = {"errors": "are predicted rightly", "labels": f"are truly '{about.positive}'"}
-    return said.get(about.notion.compares, f"are {about.predicted}")
+    phrases: dict[Compares, str] = {"errors": "are predicted rightly", "labels": f"are truly '{about.positive}'"}
+    return phrases.get(about.notion.compares, f"are {about.predicted}")
 
 
 def may_be_before(one: Measured, others: Iterable[Measured]) -> bool:

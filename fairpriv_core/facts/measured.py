@@ -13,7 +13,7 @@ from itertools import product
 from typing import Literal
 
 from fairpriv_core.facts.aim import Reached, fold_apart, judge_aim
-from fairpriv_core.facts.measures import Fact, Measures, Table, find_worst, fold_facts
+from fairpriv_core.facts.measures import CountTable, Fact, Measures, find_worst, fold_facts
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.methods.catalog import methods
@@ -162,7 +162,7 @@ def subtract(one: Mean, other: Mean) -> Mean:
     return Mean(value, value - down, value + up, 1)
 
 
-def _list_tables(runs: Sequence[RunFacts[Kind]], name: str) -> Iterator[Table]:
+def _list_tables(runs: Sequence[RunFacts[Kind]], name: str) -> Iterator[CountTable]:
     """Yield each run's counts over group, label and decision with their noise: those that its gap `name` is from.
 
     Where a gap may not be told because one group is small, those of the others may.
@@ -174,7 +174,7 @@ def _list_tables(runs: Sequence[RunFacts[Kind]], name: str) -> Iterator[Table]:
             yield measures.table
 
 
-def _measure_large(tables: Sequence[Table], notion: Notion) -> Mean:
+def _measure_large(tables: Sequence[CountTable], notion: Notion) -> Mean:
     """Return the largest gap between two groups that are large enough, by counts of which one group is not."""
     gaps = [apart for counts, noise in tables if (apart := find_apart(counts, notion, noise))]
     return fold_apart(gaps) if gaps else _NOTHING

@@ -25,7 +25,7 @@ Open = Literal["public", "released"]
 #: the kinds of what is measured, those that most people may see first
 KINDS: tuple[Kind, ...] = ("public", "released", "raw")
 K = TypeVar("K", bound=Kind, covariant=True)
-Table = tuple[np.ndarray, Noise]  # counts (k, l, l) over group, label and decision, and the noise in each
+CountTable = tuple[np.ndarray, Noise]  # counts (k, l, l) over group, label and decision, and the noise in each
 
 
 def find_worst(kinds: Sequence[Kind]) -> Kind:
@@ -92,7 +92,7 @@ class Measures(Generic[K]):
         return self.found.get("groups") or ()
 
     @property
-    def table(self) -> Table:
+    def table(self) -> CountTable:
         """The counts that the groups' rates and gaps are from."""
         if self.kind == "released":
             noise = Flips(self.found["misreport"]) if self.by_answers else self.found["noise"]

@@ -19,7 +19,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion, explain
 from fairpriv_core.plain import Json, write_toml
 from fairpriv_core.records.audit import ShownAudit
-from fairpriv_core.records.parameters import say_group_needed
+from fairpriv_core.records.parameters import format_group_needed
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY, RunRecord, accuracy_is_public
 from fairpriv_core.records.release import Kind
 from fairpriv_core.records.source import ConfigJson, find_answers, is_published, name_unit
@@ -104,8 +104,8 @@ class RunFacts(Generic[K]):
     @property
     def gap_target(self) -> float | None:
         """The gap that it was asked for; None where it was asked for none."""
-        asked = self.config["method"]
-        target: float | None = None if asked.get("constraint") == "false_negatives" else asked.get("gap_target")
+        method = self.config["method"]
+        target: float | None = None if method.get("constraint") == "false_negatives" else method.get("gap_target")
         return target
 
     @property
@@ -177,7 +177,7 @@ class RunFacts(Generic[K]):
 
         That predictions need the group stands first among them.
         """
-        needed = say_group_needed(self.config)
+        needed = format_group_needed(self.config)
         sentences = [] if needed is None else [needed]
         sentences += [self.raw_text] if any(measures.kind == "raw" for measures in self.measures) else []
         sentences += [self.epsilon.reason] if self.epsilon.proved is None and self.epsilon.reason else []

@@ -177,7 +177,7 @@ def parameter_diff(configs: Sequence[ConfigJson]) -> dict[str, tuple[Any, ...]]:
     return {name: values for name, values in table.items() if any(value != values[0] for value in values[1:])}
 
 
-def varied_settings(rows: Iterable[TableRow]) -> dict[str, dict[str, Any]]:
+def varied_settings(rows: Iterable[TableRow]) -> dict[str, dict[str, object]]:
     """Return what tells rows of one method apart beside data, notion and ε: by a row's first key, name -> value.
 
     A setting is told of the rows of a method if it takes several values among them, the one with the most first.
@@ -195,7 +195,7 @@ def varied_settings(rows: Iterable[TableRow]) -> dict[str, dict[str, Any]]:
     return varied_by_key
 
 
-def _list_untold(row: TableRow) -> dict[str, Any]:
+def _list_untold(row: TableRow) -> dict[str, object]:
     """Return the settings that no column of the run table tells."""
     in_columns = _IN_COLUMNS if row.epsilon is None else (*_IN_COLUMNS, "epsilon")
     settings = _flatten(json.loads(row.setting or "{}"))
@@ -227,8 +227,8 @@ def _fold(runs: list[Outcome]) -> TableRow:
     )
 
 
-def _flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def _flatten(config: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    flat: dict[str, object] = {}
     for name, value in config.items():
         if isinstance(value, Mapping):
             flat.update(_flatten(value, f"{prefix}{name}."))

@@ -18,7 +18,7 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.plain import Json
 from fairpriv_core.records.config import format_network
-from fairpriv_core.records.parameters import say_group_needed
+from fairpriv_core.records.parameters import format_group_needed
 from fairpriv_core.records.record import RAW_OF_OWN, RunRecord
 from fairpriv_core.records.release import Kind
 from fairpriv_core.records.source import find_answers
@@ -76,7 +76,7 @@ def format_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     `plain` is a run without privacy and fairness on the same test rows.
     """
     run = read_facts(record)
-    needed, reused = say_group_needed(run.config), run.config.get("reuse")
+    needed, reused = format_group_needed(run.config), run.config.get("reuse")
     lines = [
         *_list_outcome(run),
         ("run", f"{run.key}, {record.status}"),

@@ -110,7 +110,7 @@ def value_text(value: Any) -> str:
     return "–" if value is None else str(value)
 
 
-def cell_text(values: Mapping[str, Any]) -> str:
+def cell_text(values: Mapping[str, object]) -> str:
     """Return a combination of a sweep in words.
 
     >>> cell_text({"epsilon": 1.0, "seed": 0})

@@ -54,12 +54,12 @@ def best_lower_bound(code: CodeAudit) -> float:
 
 def bound_bars(code: CodeAudit) -> FigureData:
     """Return what attacks found beside what is proved and what the paper's accounting says, of the same releases."""
-    found, one_run = code["distinguishing"], code["one_run"]["lower_bound"]
-    first = at_own_delta(found)
+    attack, one_run = code["distinguishing"], code["one_run"]["lower_bound"]
+    first = at_own_delta(attack)
     parts = [
         (f"{FOUND}: many runs", first["lower_bound"], "found"),
         (f"{FOUND}: one run", one_run, "found once"),
-        (CURVE, curve_bound(found), "found once"),
+        (CURVE, curve_bound(attack), "found once"),
         ("Proved: at most", first["epsilon"], "budget"),
         ("The paper's formula", first["epsilon_published"], "published"),
     ]
@@ -71,9 +71,9 @@ def bound_bars(code: CodeAudit) -> FigureData:
         x=Axis("ε of the audited releases", range=from_zero([each.y[0] for each in series])),
         panels=(Panel(Axis("")),),
         series=tuple(series),
-        caption=f"δ = {delta_text(first['delta'])}. Lower bounds hold with {100 * found['confidence']:g} % "
-        f"confidence; {found['runs']:,} runs on each of two data sets. The true ε lies at or above them."
-        + ("" if curve_bound(found) is None else f" {ASSUMED}"),
+        caption=f"δ = {delta_text(first['delta'])}. Lower bounds hold with {100 * attack['confidence']:g} % "
+        f"confidence; {attack['runs']:,} runs on each of two data sets. The true ε lies at or above them."
+        + ("" if curve_bound(attack) is None else f" {ASSUMED}"),
         alt=f"ε of the audited releases: {words}.",
         horizontal=True,
     )
@@ -89,11 +89,11 @@ def catalogue_bars(audits: Sequence[CatalogueAudit]) -> FigureData:
     """Return the lower bound beside the proved epsilon of each audited method that has one."""
     proved = [one for one in audits if at_own_delta(one["distinguishing"])["epsilon"] is not None]
     names = tuple(one["title"] for one in proved)
-    found = tuple(best_lower_bound(one) for one in proved)
+    bounds = tuple(best_lower_bound(one) for one in proved)
     curves: tuple[Value, ...] = tuple(curve_bound(one["distinguishing"]) for one in proved)
     limits: tuple[Value, ...] = tuple(at_own_delta(one["distinguishing"])["epsilon"] for one in proved)
-    said = "; ".join(
-        f"{n}: {at_least_text(f)} of {epsilon_text(e)}" for n, f, e in zip(names, found, limits, strict=True)
+    sentence = "; ".join(
+        f"{n}: {at_least_text(f)} of {epsilon_text(e)}" for n, f, e in zip(names, bounds, limits, strict=True)
     )
     return FigureData(
         name="audit_catalogue",
@@ -101,13 +101,13 @@ def catalogue_bars(audits: Sequence[CatalogueAudit]) -> FigureData:
         x=Axis("ε of the audited releases", range=from_zero(limits)),
         panels=(Panel(Axis("")),),
         series=(
-            Series(FOUND, "bar", names, found, style="found"),
+            Series(FOUND, "bar", names, bounds, style="found"),
             Series(CURVE, "bar", names, curves, style="found once"),
             Series("Proved: at most", "bar", names, limits, style="budget"),
         ),
         caption="No attack exceeds what is proved. A short lower bar says that our attacks found little, not "
         f"that there is little to find. {ASSUMED}",
-        alt=f"Lower bound from attacks and proved ε, by method. {said}.",
+        alt=f"Lower bound from attacks and proved ε, by method. {sentence}.",
         horizontal=True,
     )
 
@@ -117,19 +117,19 @@ def demonstration_bars(found: Demonstration) -> FigureData:
     names = ("As published", "Proved variant")
     first = [at_own_delta(found["published"]), at_own_delta(found["proved"])]
     shown = tuple(one["lower_bound"] for one in first)
-    said = (first[0]["epsilon_published"], first[1]["epsilon"])
+    epsilons = (first[0]["epsilon_published"], first[1]["epsilon"])
     each = "; ".join(
         f"{name}: {at_least_text(low)} found, {epsilon_text(claim)} stated"
-        for name, low, claim in zip(names, shown, said, strict=True)
+        for name, low, claim in zip(names, shown, epsilons, strict=True)
     )
     return FigureData(
         name="audit_demonstration",
         title="PF-LD: one person's group changed",
-        x=Axis("ε", range=from_zero([*shown, *said])),
+        x=Axis("ε", range=from_zero([*shown, *epsilons])),
         panels=(Panel(Axis("")),),
         series=(
             Series(FOUND, "bar", names, shown, style="found"),
-            Series("Stated: at most", "bar", names, said, style="budget"),
+            Series("Stated: at most", "bar", names, epsilons, style="budget"),
         ),
         caption=f"δ = {delta_text(first[0]['delta'])}; {found['published']['runs']:,} runs on each of two data "
         "sets of made-up people. Every step uses all rows, so no amplification by sampling is in question.",

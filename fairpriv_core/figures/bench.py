@@ -25,14 +25,14 @@ def draw_task(boards: Sequence[Board], task: Task) -> FigureData:
     first = boards[0]
     points: dict[str, list[tuple[float, Standing]]] = {}
     for board in boards:
-        for each in board.standings:
-            if task.name in each.cells:
-                points.setdefault(each.title, []).append((board.epsilon, each))
+        for reference in board.standings:
+            if task.name in reference.cells:
+                points.setdefault(reference.title, []).append((board.epsilon, reference))
     series = [_join(own, task, at) for own in points.values() for at in (0, 1)]
     ends = [board.epsilon for board in (boards[0], boards[-1])]
-    for each in first.references:
-        if task.name in each.cells:
-            series += [_join([(end, each) for end in ends], task, at) for at in (0, 1)]
+    for reference in first.references:
+        if task.name in reference.cells:
+            series += [_join([(end, reference) for end in ends], task, at) for at in (0, 1)]
     constant = first.constants.get(task.name)
     return FigureData(
         name="bench_task",
@@ -52,11 +52,11 @@ def draw_task(boards: Sequence[Board], task: Task) -> FigureData:
 def _join(points: Sequence[tuple[float, Standing]], task: Task, panel: int) -> Series:
     """Return an entry's accuracy or gap over ε."""
     first = points[0][1]
-    told = [(at, each.cells[task.name]) for at, each in points]
-    means = [cell.accuracy if panel == 0 else cell.gap for _, cell in told]
+    cells = [(at, each.cells[task.name]) for at, each in points]
+    means = [cell.accuracy if panel == 0 else cell.gap for _, cell in cells]
     return line(
         first.title,
-        [at for at, _ in told],
+        [at for at, _ in cells],
         [mean.mean for mean in means],
         scale=100,
         low=[None if mean.low is None else max(0.0, mean.low) for mean in means],

@@ -36,7 +36,7 @@ def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) 
         panels=(Panel(ACCURACY),),
         series=(*series, *line),
         caption=f"{words} Up and to the left is better.{f' {CAPTION}' * bool(line)}",
-        alt=f"Accuracy against {notion.lower()}. " + " ".join(_describe(one) for one in compared),
+        alt=f"Accuracy against {notion.lower()}. " + " ".join(_format_one(one) for one in compared),
         origin=find_origin_of_rows(one.row for one in compared),
     )
 
@@ -70,6 +70,6 @@ def _point(one: Compared, variation: int) -> Series:
     )
 
 
-def _describe(one: Compared) -> str:
+def _format_one(one: Compared) -> str:
     accuracy, gap = percent_text(one.row.accuracy.mean), points_text(one.row.gap.mean)
     return f"{one.label}: accuracy {accuracy}, gap {gap}."

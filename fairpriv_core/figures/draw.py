@@ -247,7 +247,7 @@ def _category_letters(width: int) -> int:
     return min(_MOST_LETTERS, max(12, 2 * width // (5 * _LETTER)))
 
 
-def _template(colors: Theme) -> dict[str, Any]:
+def _template(colors: Theme) -> dict[str, object]:
     axis = {
         "gridcolor": colors.grid,
         "linecolor": colors.muted,

@@ -107,7 +107,7 @@ def draw_explored(
     are titles.
     """
     newest, shown = trail[-1], trail[-1].shown
-    said = _format_kind(newest)
+    kind = _format_kind(newest)
     if not (newest.is_raw or newest.published):
         plain = None
     return FigureData(
@@ -116,7 +116,7 @@ def draw_explored(
         x=Axis(f"{notion} gap", "percentage points", with_zero=True),
         panels=(Panel(ACCURACY),),
         series=(*_draw_ends(newest, plain), _draw_path(trail), _draw_newest(newest, waiting=waiting)),
-        caption=said,
+        caption=kind,
         alt=f"{name_point(newest)}: accuracy {percent_text(shown.accuracy)}, gap {points_text(shown.gap)}.",
         origin=ALL_RAW if newest.is_raw else PUBLIC,
         regions=(wanted.shade(),),
@@ -152,7 +152,7 @@ def _draw_path(trail: Sequence[Explored]) -> Series:
         tuple(100 * each.shown.accuracy for each in trail),
         style="muted",
         hollow=(True,) * len(trail),
-        hover=tuple(_describe(each) for each in trail),
+        hover=tuple(_format_point(each) for each in trail),
     )
 
 
@@ -166,7 +166,7 @@ def _draw_newest(newest: Explored, *, waiting: bool) -> Series:
         variation=int(waiting),
         faint=waiting,
         text=(f"{'before: ' * waiting}{name_point(newest)}",),
-        hover=(_describe(newest),),
+        hover=(_format_point(newest),),
     )
     if newest.expected is not None:
         accuracy, gap = newest.expected.accuracy, newest.expected.gap
@@ -229,5 +229,5 @@ def format_explored(point: Explored) -> str:
     return f"{budget} · accuracy {100 * shown.accuracy:.1f}{right} % · gap {100 * shown.gap:.1f}{gap} points"
 
 
-def _describe(point: Explored) -> str:
+def _format_point(point: Explored) -> str:
     return format_explored(point).replace(" · ", "\n")

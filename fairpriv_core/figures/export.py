@@ -88,7 +88,7 @@ class Painter:
         with self._lock:
             self._close()
 
-    def _paint(self, figure: Mapping[str, Any], options: Mapping[str, Any], browser: str) -> bytes:
+    def _paint(self, figure: Mapping[str, object], options: Mapping[str, object], browser: str) -> bytes:
         self._open(browser)
         return bytes(self._wait(self._kaleido.calc_fig(figure, opts=dict(options)), PAINT_SECONDS))
 
@@ -241,13 +241,13 @@ def sign_pdf(pdf: bytes, title: str) -> bytes:
 
     What it said of itself is written over, so that the file's table of places stays right.
     """
-    said = _PDF_INFO.search(pdf)
-    if said is None:
+    match = _PDF_INFO.search(pdf)
+    if match is None:
         return pdf
-    room = len(said[1])
+    room = len(match[1])
     while len(signed := f"/Title <{codecs.BOM_UTF16_BE.hex()}{title.encode('utf-16-be').hex()}>{_SIGNED}") > room:
         title = title[:-1]
-    return pdf[: said.start(1)] + signed.encode().ljust(room) + pdf[said.end(1) :]
+    return pdf[: match.start(1)] + signed.encode().ljust(room) + pdf[match.end(1) :]
 
 
 def _write_density(png: bytes, dots: int) -> bytes:
@@ -286,10 +286,10 @@ def _take_ground(drawing: Drawing) -> None:
 def find_browser() -> str:
     """Return the path of Chromium or Chrome: BROWSER_PATH, or what the PATH holds; BadInput where there is none."""
     named = os.environ.get("BROWSER_PATH")
-    found = next((path for name in (named, *_BROWSERS) if name and (path := shutil.which(name))), None)
-    if found is None:
+    browser = next((path for name in (named, *_BROWSERS) if name and (path := shutil.which(name))), None)
+    if browser is None:
         raise BadInput(
             "an image needs Chromium, which is not on this machine: install it (Debian: apt install chromium) or set "
             "BROWSER_PATH; until then take HTML or CSV."
         )
-    return found
+    return browser

@@ -165,7 +165,7 @@ def _error_range(total: Sequence[float]) -> tuple[float, float] | None:
     return (min(known) / 30, max(known) * 2) if known else None
 
 
-def _group_label(group: Mapping[str, Any], runs: Sequence[GroupRates]) -> str:
+def _group_label(group: Mapping[str, object], runs: Sequence[GroupRates]) -> str:
     """Return the group's name, with its size where every run has the same."""
     sizes = {each.get("size") for run in runs for each in run.groups if each["name"] == group["name"]}
     return (

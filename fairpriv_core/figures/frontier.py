@@ -30,7 +30,7 @@ END_NAMES = ("one answer for all", "no privacy, no fairness")
 
 
 @dataclass(frozen=True)
-class Claim:
+class EpsilonClaim:
     """What an ε says: what is protected, how it was accounted, at which δ. Only ε of one claim can be compared."""
 
     threat_model: str | None
@@ -41,33 +41,35 @@ class Claim:
     def title(self) -> str:
         """The claim in words, for a list."""
         what = {"attribute": "Protects the attribute", "record": "Protects the whole record", None: "Not private"}
-        return self._describe(what[self.threat_model])
+        return self._format_text(what[self.threat_model])
 
     @property
     def short(self) -> str:
         """The claim as a panel's title, which fits a phone and a paper's column."""
         what = {"attribute": "Attribute", "record": "Record", None: "Not private"}
-        return self._describe(what[self.threat_model], published="not proved")
+        return self._format_text(what[self.threat_model], published="not proved")
 
-    def _describe(self, what: str, *, published: str = "published, not proved") -> str:
+    def _format_text(self, what: str, *, published: str = "published, not proved") -> str:
         if self.threat_model is None:
             return what
         how = published if self.variant == "published" else "proved"
         return f"{what} · {how}" + ("" if self.delta is None else f" · δ = {delta_text(self.delta)}")
 
 
-def group_by_claim(rows: Iterable[TableRow]) -> dict[Claim, list[TableRow]]:
+def group_by_claim(rows: Iterable[TableRow]) -> dict[EpsilonClaim, list[TableRow]]:
     """Return the rows of each claim, by first appearance; those that are not private, which claim nothing, last.
 
     Left out are rows without accuracy or gap, those that state no ε though they are private, and those whose noise can
     be repeated, which protect nothing.
     """
-    rows_by_claim: dict[Claim, list[TableRow]] = {}
+    rows_by_claim: dict[EpsilonClaim, list[TableRow]] = {}
     for row in rows:
         known = row.accuracy.mean is not None and row.gap.mean is not None
         if known and row.variant != REPLAYED and (row.epsilon is None) == (row.threat_model is None):
             private = row.threat_model is not None
-            claim = Claim(row.threat_model, row.variant, row.delta) if private else Claim(None, None, None)
+            claim = (
+                EpsilonClaim(row.threat_model, row.variant, row.delta) if private else EpsilonClaim(None, None, None)
+            )
             rows_by_claim.setdefault(claim, []).append(row)
     return dict(sorted(rows_by_claim.items(), key=lambda item: item[0].threat_model is None))
 
@@ -111,7 +113,7 @@ def _best_triples(triples: set[Triple]) -> set[Triple]:
     return best
 
 
-Claims = Mapping[Claim, Sequence[TableRow]]
+Claims = Mapping[EpsilonClaim, Sequence[TableRow]]
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,7 @@ def frontier(
         series=tuple(series),
         caption=f"{caption} {_format_seeds(claims, series)}",
         own=caption,
-        alt=_describe(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
+        alt=_format_text(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
         origin=find_origin_of_rows(row for rows in claims.values() for row in rows),
         regions=() if wanted is None else tuple(wanted.shade(panel) for panel in range(len(shown))),
         shaded="" if wanted is None else wanted.said,
@@ -326,7 +328,7 @@ def _format_seeds(claims: Claims, series: Sequence[Series]) -> str:
     return f"{drawn}{of} over {n} seeds.{small}"
 
 
-def _describe(claims: Claims, what: str) -> str:
+def _format_text(claims: Claims, what: str) -> str:
     parts = []
     for claim, rows in claims.items():
         best = sorted(find_best(rows), key=lambda row: (row.epsilon or 0.0, row.gap.mean or 0.0))

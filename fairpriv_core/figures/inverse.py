@@ -70,19 +70,19 @@ def format_answer(answer: Answer, *, accuracy: float | None = None, gap: float |
     if answer.found is not None:
         return f"{wanted}: the smallest ε of {many} is {format_claim(row)}. {name} has {has} there. {seeds}"
     misses = " and ".join(_list_misses(answer))
-    said = f"{wanted}: none of {many} reaches it. The nearest misses by {misses}"
-    return f"{said}: {name} at {format_claim(row)} has {has}. {seeds}"
+    sentence = f"{wanted}: none of {many} reaches it. The nearest misses by {misses}"
+    return f"{sentence}: {name} at {format_claim(row)} has {has}. {seeds}"
 
 
 def _answer(rows: Sequence[TableRow], accuracy: float | None, gap: float | None) -> Answer:
     misses = {row.keys[0]: _miss(row, accuracy, gap) for row in rows}
     known = [row for row in rows if misses[row.keys[0]] is not None]
     reached = [row for row in known if misses[row.keys[0]] == (0.0, 0.0)]
-    found = min(reached, key=lambda row: (_budget(row), -(row.accuracy.mean or 0.0), row.gap.mean or 0.0), default=None)
-    nearest = found or min(known, key=lambda row: (sum(misses[row.keys[0]] or ()), _budget(row)), default=None)
+    best = min(reached, key=lambda row: (_budget(row), -(row.accuracy.mean or 0.0), row.gap.mean or 0.0), default=None)
+    nearest = best or min(known, key=lambda row: (sum(misses[row.keys[0]] or ()), _budget(row)), default=None)
     short, over = (misses[nearest.keys[0]] if nearest is not None else None) or (0.0, 0.0)
     one = rows[0]
-    return Answer(one.threat_model, one.variant, one.delta, len(rows), found, nearest, short, over)
+    return Answer(one.threat_model, one.variant, one.delta, len(rows), best, nearest, short, over)
 
 
 def _miss(row: TableRow, accuracy: float | None, gap: float | None) -> tuple[float, float] | None:

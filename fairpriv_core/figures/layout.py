@@ -291,7 +291,7 @@ def _find_span(figure: FigureData, axis: Axis, name: str, panel: int) -> tuple[f
     return low - pad, high + pad
 
 
-def _fix_range(figure: FigureData, axis: Axis, name: str, panel: int) -> dict[str, Any]:
+def _fix_range(figure: FigureData, axis: Axis, name: str, panel: int) -> dict[str, object]:
     """Return the range of an axis where names stand beside points: their places hold for it."""
     return {"range": list(_find_span(figure, axis, name, panel))} if _has_names(figure) else {}
 
@@ -383,8 +383,8 @@ def plot_height(figure: FigureData, *, across: bool = False) -> int:
     return 270 if rows == 1 else (each + PANEL_GAP) * rows - PANEL_GAP
 
 
-def _options(axis: Axis, values: Sequence[float]) -> dict[str, Any]:
-    options: dict[str, Any] = {"type": "log"} if axis.log else {}
+def _options(axis: Axis, values: Sequence[float]) -> dict[str, object]:
+    options: dict[str, object] = {"type": "log"} if axis.log else {}
     if axis.range is not None:
         options["range"] = [math.log10(end) for end in axis.range] if axis.log else list(axis.range)
     shown = axis.range or ((min(values), max(values)) if values else None)

@@ -93,14 +93,14 @@ def calibrated_groups(title: str) -> FigureData:
         off = [abs(100 * chance - share) for chance, share in zip(CHANCES, truly, strict=True)]
         far[group] = sum(each * people for each, (_, people) in zip(off, shares, strict=True)) / sum(cells.values())
     given = "Those predicted positive are given a chance of 80 %, the others one of 20 %."
-    said = f"The gap is {points_text(max(far.values()) / 100)}."
+    sentence = f"The gap is {points_text(max(far.values()) / 100)}."
     return FigureData(
         name="calibrated_groups",
         title=f"What {title.lower()} compares",
         x=Axis("Chance given", "%", range=(0.0, 100.0)),
         panels=(Panel(Axis("Truly positive", "%", range=(0.0, 100.0))),),
         series=(line("Ideal", [0.0, 100.0], [0.0, 100.0], style="muted"), *series),
-        caption=f"A made-up example: two groups of 100 people. {given} {said}",
+        caption=f"A made-up example: two groups of 100 people. {given} {sentence}",
         alt=". ".join(f"{group} is {value:.1f} points off on average" for group, value in far.items()) + ".",
     )
 
@@ -114,15 +114,15 @@ def group_losses(title: str) -> FigureData:
         losses[group] = (rightly * right + (people - rightly) * wrong) / people
     worst = max(losses, key=losses.__getitem__)
     given = "Each person's own label is given a chance of 80 % where the prediction is right, else one of 20 %."
-    said = f"The level is {number_text(losses[worst])}, that of {worst}."
+    sentence = f"The level is {number_text(losses[worst])}, that of {worst}."
     return FigureData(
         name="group_losses",
         title=f"What {title.lower()} measures",
         x=Axis("Mean loss", range=(0.0, 0.6)),
         panels=(Panel(Axis("")),),
         series=(Series("Mean loss", "bar", tuple(losses), tuple(losses.values()), style="budget"),),
-        caption=f"A made-up example: two groups of 100 people. {given} {said}",
-        alt=". ".join(f"{group}: {number_text(value)}" for group, value in losses.items()) + f". {said}",
+        caption=f"A made-up example: two groups of 100 people. {given} {sentence}",
+        alt=". ".join(f"{group}: {number_text(value)}" for group, value in losses.items()) + f". {sentence}",
         horizontal=True,
     )
 
@@ -251,7 +251,7 @@ def base_rates() -> FigureData:
         100.0 * sum(count for (label, _), count in cells.items() if label) / sizes[group]
         for group, cells in CELLS.items()
     ]
-    said = ", ".join(f"{group} {share:.0f} %" for group, share in zip(CELLS, shares, strict=True))
+    sentence = ", ".join(f"{group} {share:.0f} %" for group, share in zip(CELLS, shares, strict=True))
     return FigureData(
         name="base_rates",
         title="Base rates of two groups",
@@ -259,7 +259,7 @@ def base_rates() -> FigureData:
         panels=(Panel(Axis("")),),
         series=(Series("Base rate", "bar", tuple(CELLS), tuple(shares), style="part"),),
         caption=f"A made-up example: two groups of {min(sizes.values())} people.",
-        alt=f"Base rates: {said}.",
+        alt=f"Base rates: {sentence}.",
         horizontal=True,
     )
 

@@ -39,7 +39,7 @@ _OVER_TIME = (
 
 
 @dataclass(frozen=True)
-class Curve:
+class RunCurve:
     """One run's values of one metric over steps; shares in [0, 1]. `low` and `high` are 95 % ends, or empty."""
 
     label: str
@@ -317,7 +317,7 @@ def clipping_histogram(
         shares = tuple(100 * count / size for count in counts)
         series.append(Series(name, "histogram", tuple(histogram.edges), shares, style="part", panel=index))
         panels.append(Panel(Axis("Rows", "%"), _clipped_words(name, clipped.get(name), size)))
-    said = "; ".join(panel.title for panel in panels)
+    sentence = "; ".join(panel.title for panel in panels)
     less = "are not shown" if histogram.bound is None else "are clipped less and not shown"
     more = f" {hidden} more groups {less}." if hidden > 0 else ""
     cut = "" if histogram.bound is None else f"; what lies right of {symbol} is clipped"
@@ -328,7 +328,7 @@ def clipping_histogram(
         panels=tuple(panels),
         series=tuple(series),
         caption=f"Share of each group's rows by {words}{cut}. The last bar holds all beyond.{more}",
-        alt=f"{title} by group. {said}.{more}",
+        alt=f"{title} by group. {sentence}.{more}",
         references=tuple(_mark_bounds(histogram, shown, symbol)),
         origin=origin,
     )
@@ -378,7 +378,7 @@ def live_clipping(history: History, *, origin: Origin = ALL_RAW) -> FigureData:
     )
 
 
-def overlay(curves: Sequence[Curve], *, metric: str, origin: Origin = ALL_RAW) -> FigureData:
+def overlay(curves: Sequence[RunCurve], *, metric: str, origin: Origin = ALL_RAW) -> FigureData:
     """2 to 6 runs over each other: one metric over steps, each run in its method's look, lettered in the legend.
 
     Runs without a value of it are not drawn, and named in the caption.
@@ -427,7 +427,7 @@ def _clipped_words(group: str, share: float | None, size: int) -> str:
     return named if share is None else f"{named}: {percent_text(share)} clipped"
 
 
-def fold_curves(label: str, method: str, histories: Sequence[History], metric: str) -> Curve:
+def fold_curves(label: str, method: str, histories: Sequence[History], metric: str) -> RunCurve:
     """Return the mean of `metric` ("accuracy", …) over runs at each step that all have, with its 95 % t interval.
 
     One run gives its own curve without an interval; a step where a run has no value is a gap.
@@ -437,6 +437,6 @@ def fold_curves(label: str, method: str, histories: Sequence[History], metric: s
     means = [mean_interval(values[step] for values in found) for step in steps]
     y: list[Value] = [mean.mean if mean.n == len(found) else None for mean in means]
     if len(found) < 2:
-        return Curve(label, method, steps, y)
+        return RunCurve(label, method, steps, y)
     low: list[Value] = [mean.low for mean in means]
-    return Curve(label, method, steps, y, low=low, high=[mean.high for mean in means])
+    return RunCurve(label, method, steps, y, low=low, high=[mean.high for mean in means])

@@ -21,7 +21,7 @@ _FAINT = "Bold: of each method the setting that meets your gap most often, and o
 
 
 @dataclass(frozen=True)
-class Curve:
+class EpsilonCurve:
     """Rows of one method that are joined, by ε from low to high; `name` is what the figure calls them."""
 
     name: str
@@ -70,7 +70,9 @@ def trade_off(
         series=tuple(series),
         caption=caption,
         own=caption,
-        alt=_describe([one for one in series if not one.faint], f"Accuracy and {notion.lower()} gap over ε: {dataset}"),
+        alt=_format_text(
+            [one for one in series if not one.faint], f"Accuracy and {notion.lower()} gap over ε: {dataset}"
+        ),
         references=() if epsilon is None else (Reference(epsilon, f"ε = {epsilon_text(epsilon)}"),),
         origin=find_origin_of_rows(rows),
         regions=() if wanted is None else _shade(wanted),
@@ -78,7 +80,7 @@ def trade_off(
     )
 
 
-def list_curves(rows: Sequence[TableRow], settings: Mapping[str, str] | None = None) -> list[Curve]:
+def list_curves(rows: Sequence[TableRow], settings: Mapping[str, str] | None = None) -> list[EpsilonCurve]:
     """Return the curves of `trade_off`, by method in the catalogue's order, then by first appearance."""
     rows_by_name: dict[str, list[TableRow]] = {}
     for row in sorted(rows, key=lambda row: place_method(row.method)):
@@ -86,14 +88,14 @@ def list_curves(rows: Sequence[TableRow], settings: Mapping[str, str] | None = N
         own = settings is not None and settings.get(row.keys[0])
         what = f" ({wording.protection_suffix(row.threat_model)})" if settings is None else f", {own}" if own else ""
         rows_by_name.setdefault(f"{method_style(row.method).title}{published}{what}", []).append(row)
-    return [Curve(name, tuple(sorted(own, key=_budget))) for name, own in rows_by_name.items()]
+    return [EpsilonCurve(name, tuple(sorted(own, key=_budget))) for name, own in rows_by_name.items()]
 
 
-def choose_lit(curves: Sequence[Curve], wanted: Wanted | None) -> list[Curve]:
+def choose_lit(curves: Sequence[EpsilonCurve], wanted: Wanted | None) -> list[EpsilonCurve]:
     """Return of each method and accounting the curve that stands out, as the figure's caption says."""
     by_method = group_by(curves, lambda curve: (curve.first.method, curve.first.variant, curve.first.threat_model))
 
-    def rank(curve: Curve) -> tuple[int, float]:
+    def rank(curve: EpsilonCurve) -> tuple[int, float]:
         kept = sum(wanted is not None and (row.gap.mean or 0.0) <= wanted.gap for row in curve.rows)
         return kept, max(row.accuracy.mean or 0.0 for row in curve.rows)
 
@@ -104,7 +106,7 @@ def _budget(row: TableRow) -> float:
     return float("inf") if row.epsilon is None else row.epsilon
 
 
-def _draw(curve: Curve, panel: int, span: tuple[float, float], *, labelled: bool, faint: bool) -> Series:
+def _draw(curve: EpsilonCurve, panel: int, span: tuple[float, float], *, labelled: bool, faint: bool) -> Series:
     means = [row.accuracy if panel == 0 else row.gap for row in curve.rows]
     points = [(row.epsilon, mean, row) for row, mean in zip(curve.rows, means, strict=True) if row.epsilon is not None]
     if not points:
@@ -139,7 +141,7 @@ def _find_span(rows: Sequence[TableRow]) -> tuple[float, float]:
     return (min(values), max(values)) if values else (0.1, 10.0)
 
 
-def _format_seeds(curves: Sequence[Curve]) -> str:
+def _format_seeds(curves: Sequence[EpsilonCurve]) -> str:
     counts = {len(row.seeds) for curve in curves for row in curve.rows}
     if not counts:
         return "No finished run yet."
@@ -154,6 +156,6 @@ def _format_threats(rows: Sequence[TableRow]) -> str:
     return "Values of ε of methods that protect different things cannot be compared. " if len(kinds) > 1 else ""
 
 
-def _describe(series: Sequence[Series], what: str) -> str:
+def _format_text(series: Sequence[Series], what: str) -> str:
     parts = [f"{one.name}, panel {one.panel + 1}: {list_values(one.x, one.y, '')}" for one in series]
     return f"{what}. " + ". ".join(parts) + "."

@@ -20,11 +20,11 @@ from fairpriv_core.papers.preset import (
     Drawing,
     GainTable,
     MeanGain,
+    PaperTable,
     Part,
     Plot,
     Preset,
     Released,
-    Table,
     Value,
 )
 from fairpriv_core.papers.values import (
@@ -102,7 +102,7 @@ def is_raw(preset: Preset, runs: Runs) -> bool:
     return shows_more and not all(is_published(run.data) for run in runs)
 
 
-def has_budgets(table: Table) -> bool:
+def has_budgets(table: PaperTable) -> bool:
     """Return whether each line of a table is of one method, so that it has an ε."""
     return all(_METHOD in row.where for row in table.rows)
 
@@ -155,7 +155,7 @@ def _format_budgets(preset: Preset, runs: Runs) -> str:
     models = sorted({run.threat_model for run in private if run.threat_model is not None})
     protects = " or ".join(map(wording.protected, models))
     sentence = f"δ = {deltas}; ε protects {protects}."
-    if isinstance(preset.drawing, Table) and has_budgets(preset.drawing):
+    if isinstance(preset.drawing, PaperTable) and has_budgets(preset.drawing):
         return f"{sentence} Each line has its ε beside it; where that is by the paper, it is not proved to hold."
     for published, lead in ((False, "ε, proved"), (True, "ε by the paper's own accounting, not proved to hold")):
         names: dict[str, list[str]] = {}
@@ -194,7 +194,7 @@ def _parts(preset: Preset) -> Sequence[Part]:
     Of mean gains it is their two sides.
     """
     drawing = preset.drawing
-    if isinstance(drawing, Table):
+    if isinstance(drawing, PaperTable):
         return drawing.rows if has_budgets(drawing) else tuple(part for part, _ in drawing.columns)
     if isinstance(drawing, GainTable):
         sides = [side for gain in drawing.gains for side in (gain.one, gain.other)]
@@ -268,7 +268,7 @@ def list_cells(preset: Preset, runs: Runs) -> list[dict[str, str]]:
     table = preset.drawing
     if isinstance(table, GainTable):
         return [line for gain in table.gains for at in (0, -1) for line in _list_gains(gain, runs, at)]
-    if not isinstance(table, Table):
+    if not isinstance(table, PaperTable):
         return []
     return [
         {"what": row.name}
@@ -320,7 +320,7 @@ def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
         panels=rows,
         series=tuple(series),
         caption=" ".join([format_sentences(preset, here), *[f"Outside the plot: {one.label}." for one in far]]),
-        alt=_describe(f"{preset.title}. {part}", plot.rows, series),
+        alt=_format_text(f"{preset.title}. {part}", plot.rows, series),
         references=tuple(one for one in levels if one not in far),
         origin=ALL_RAW if is_raw(preset, here) else PUBLIC,
     )
@@ -424,7 +424,7 @@ def _bar_figure(preset: Preset, plot: Plot, value: Value, runs: Runs) -> FigureD
         panels=(Panel(Axis("")),),
         series=tuple(series),
         caption=format_sentences(preset, runs),
-        alt=_describe(f"{preset.title}. {value.title}", (value,), series),
+        alt=_format_text(f"{preset.title}. {value.title}", (value,), series),
         references=_references((value,), runs, bars=True),
         horizontal=True,
         origin=ALL_RAW if is_raw(preset, runs) else PUBLIC,
@@ -452,7 +452,7 @@ def _span(runs: Runs, x: Value) -> tuple[float, float]:
     return (min(known), max(known)) if known else (0.1, 10.0)
 
 
-def _describe(what: str, values: Sequence[Value], series: Iterable[Series]) -> str:
+def _format_text(what: str, values: Sequence[Value], series: Iterable[Series]) -> str:
     parts = []
     for each in series:
         pairs = zip(each.x, each.y, strict=True)

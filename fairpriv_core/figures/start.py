@@ -93,7 +93,7 @@ def draw_costs(results: StartResults, epsilon: float) -> FigureData:
     mark = epsilon if results.budgets[0] <= epsilon <= results.budgets[-1] else None
     drawn = trade_off(fold_outcomes(results.outcomes, {}), dataset=results.title, notion=notion, epsilon=mark)
     at = _find_nearest(results, epsilon)
-    told = f"{_format_change(results, at)} {format_protected(results)} {drawn.own}"
+    caption = f"{_format_change(results, at)} {format_protected(results)} {drawn.own}"
     accuracy, gap = drawn.panels
     whole = from_zero([end for each in drawn.series if each.panel == 1 for end in (*each.y, *each.high)])
     return replace(
@@ -102,8 +102,8 @@ def draw_costs(results: StartResults, epsilon: float) -> FigureData:
         panels=(accuracy, replace(gap, y=replace(gap.y, range=whole))),
         title=format_costs(results, epsilon),
         series=tuple(replace(each, name=_name_role(each.style), labelled=True) for each in drawn.series),
-        caption=told,
-        own=told,
+        caption=caption,
+        own=caption,
         origin=find_origin([results.data]),
     )
 
@@ -131,8 +131,8 @@ def format_settings(results: StartResults) -> dict[str, str]:
         name = method.pop("name")
         known = parameters(methods()[name])
         usual = {own: known[own][1].default for own in _SELDOM_SET if own in known}
-        told = {own: one for own, one in method.items() if one is not None and one != usual.get(own)}
-        words = ", ".join(wording.setting_text(name, own, one) for own, one in told.items())
+        settings = {own: one for own, one in method.items() if one is not None and one != usual.get(own)}
+        words = ", ".join(wording.setting_text(name, own, one) for own, one in settings.items())
         budget = "" if config["epsilon"] is None else f"{config['epsilon']:g}"
         budgets.setdefault((method_style(name).title, words), []).append(budget)
     return {title: (f"ε = {', '.join(own)}; " if own[0] else "") + words for (title, words), own in budgets.items()}

@@ -52,7 +52,7 @@ def _line(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Tr
             "maxdisplayed": MARKERS_SHOWN,
         },
         "showlegend": not series.labelled,
-        **_tell(series, "%{y:.2f} at %{x}"),
+        **_build_hover(series, "%{y:.2f} at %{x}"),
     }
     return [*_band(series, color), drawn]
 
@@ -81,7 +81,7 @@ def _points(series: Series, style: LineStyle, color: str, theme: Theme) -> list[
             "error_x": _whiskers(series.x, series.x_low, series.x_high, color),
             "error_y": _whiskers(series.y, series.low, series.high, color),
             "showlegend": not series.labelled,
-            **_tell(series, "%{y:.2f} at %{x:.2f}"),
+            **_build_hover(series, "%{y:.2f} at %{x:.2f}"),
         }
     ]
 
@@ -104,7 +104,7 @@ def _cloud(series: Series, style: LineStyle, color: str, theme: Theme) -> list[T
             "y": series.y,
             "mode": "markers",
             "marker": {"symbol": _symbol(style, series.variation), "size": 7, "color": color},
-            **_tell(series, "%{y:.2f} at %{x:.2f}"),
+            **_build_hover(series, "%{y:.2f} at %{x:.2f}"),
         }
     ]
 
@@ -138,7 +138,7 @@ def _heatmap(series: Series, style: LineStyle, color: str, theme: Theme) -> list
     ]
 
 
-def _tell(series: Series, template: str) -> Trace:
+def _build_hover(series: Series, template: str) -> Trace:
     """Return what a pointer on a point is told, and what whoever picks it is given."""
     shown = {"hovertext": _hovers(series), "hovertemplate": _HOVER} if series.hover else {"hovertemplate": template}
     return shown | ({"customdata": series.keys} if series.keys else {})

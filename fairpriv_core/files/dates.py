@@ -66,8 +66,8 @@ def _split(text: str, order: str) -> tuple[int, int, int] | None:
         word = named[2] or named[3]
         number = next((place for place, name in enumerate(_NAMES, 1) if name.startswith(word)), 0)
         return _read_year(named[5]), number, int(named[1] or named[4])
-    found = _DATE.fullmatch(text)
-    texts = found.group(1, 3, 4) if found else ()
+    match = _DATE.fullmatch(text)
+    texts = match.group(1, 3, 4) if match else ()
     if not texts and order == "ymd" and (plain := _PLAIN.fullmatch(text)):
         texts = plain.groups()
     if not texts or len(texts[order.index("y")]) not in (2, 4):
@@ -92,7 +92,7 @@ def guess_order(values: Collection[str]) -> str | None:
 
     Where month and day could change places the month is first between slashes, the day between points and hyphens.
     """
-    marks = {found[2] for value in values if (found := _DATE.fullmatch(value.strip()))}
+    marks = {match[2] for value in values if (match := _DATE.fullmatch(value.strip()))}
     orders = ORDERS if marks <= {"/"} else ("ymd", "dmy", "mdy")
     fitting = (order for order in orders if all(read_date(value, order) is not None for value in values))
     return next(fitting, None) if values else None

@@ -45,10 +45,10 @@ def find_named(name: str) -> Path:
     folder = find_folder()
     if folder is None:
         raise BadInput(f"no data folder is offered here, so '{name}' cannot be read.", field="data")
-    asked = PurePosixPath(name)
-    plain = not asked.is_absolute() and ".." not in asked.parts and "\0" not in name
-    path = folder / asked
-    if not plain or asked.suffix.lower() not in ENDINGS or not _is_inside(path, folder):
+    named_path = PurePosixPath(name)
+    plain = not named_path.is_absolute() and ".." not in named_path.parts and "\0" not in name
+    path = folder / named_path
+    if not plain or named_path.suffix.lower() not in ENDINGS or not _is_inside(path, folder):
         raise BadInput(f"'{name}' is not a table inside the data folder of this server.", field="data")
     return path
 

@@ -134,7 +134,7 @@ class Form:
         """What stands between values in the stream of rows."""
         return "\t" if self.separator == BLANKS else self.separator
 
-    def describe(self) -> str:
+    def format(self) -> str:
         """Return what is unusual, such as "as Latin-1, with decimal commas"; "" for nothing."""
         between = SEPARATORS.get(self.separator, f"'{self.separator}'")
         said = [] if self.separator == "," else [f"{between} between values"]
@@ -152,7 +152,7 @@ class Form:
     @property
     def sentences(self) -> tuple[str, ...]:
         """All that the file's owner should know of what was found; () where nothing is unusual."""
-        described = self.describe()
+        described = self.format()
         return (*([f"The file is read {described}."] if described else []), *self.remarks)
 
     @property
@@ -339,9 +339,9 @@ class _Joined(io.RawIOBase):
 
 def _find_lines(path: Path, form: Form, sample: str, stated: Stated) -> Form:
     """Return the form of a text of lines: what parts their values, and which of them names the columns."""
-    told = _SEPARATOR_LINE.match(sample)
-    text = sample if told is None else "\n" + sample[told.end() :]
-    separator = stated.separator or (told[1] if told else "")
+    separator_line = _SEPARATOR_LINE.match(sample)
+    text = sample if separator_line is None else "\n" + sample[separator_line.end() :]
+    separator = stated.separator or (separator_line[1] if separator_line else "")
     if separator:
         lines = list_lines(text, separator)
         parted = min((part_lines(lines, below=below) for below in (False, True)), key=lambda each: not each.fits)

@@ -256,8 +256,8 @@ def _widen(array: pa.Array) -> np.ndarray:
 
 def _drop_time(text: str) -> str:
     """Return a day without its time, as one file has it and another has not; any other text as it is."""
-    found = _DAY.match(text)
-    return found[1] if found else text
+    match = _DAY.match(text)
+    return match[1] if match else text
 
 
 class Sealing:

@@ -37,18 +37,18 @@ def list_lines(sample: str, separator: str) -> list[Line]:
     """Return the first rows of a text that are not empty; [] where they cannot be parted so."""
     text = part_blanks(sample.encode()).decode() if separator == BLANKS else sample
     rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if separator == BLANKS else separator)
-    found: list[Line] = []
+    lines: list[Line] = []
     try:
         before = 0
         for row in rows:
             if row:
-                found.append(Line(before + 1, rows.line_num, row))
-            if len(found) == SAMPLE_ROWS:
+                lines.append(Line(before + 1, rows.line_num, row))
+            if len(lines) == SAMPLE_ROWS:
                 break
             before = rows.line_num
     except csv.Error:
         return []
-    return found
+    return lines
 
 
 @dataclass(frozen=True)

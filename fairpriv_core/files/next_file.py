@@ -69,8 +69,8 @@ def read_next(
     if other:
         again = read_table(path, read_as=read_as | other, alone=True, limit_bytes=limit_bytes, stated=stated)
         reading = _take_better(reading, again, other)
-    told = [_check(path.name, column, reading) for column in columns if column.name in reading.table]
-    return NextRows(columns, reading.table, (*reading.odd, *reading.form.remarks, *filter(None, told)), reading.form)
+    remarks = [_check(path.name, column, reading) for column in columns if column.name in reading.table]
+    return NextRows(columns, reading.table, (*reading.odd, *reading.form.remarks, *filter(None, remarks)), reading.form)
 
 
 def _find_other_sign(reading: Reading, read_as: Mapping[str, Column]) -> dict[str, Column]:

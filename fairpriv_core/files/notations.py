@@ -185,7 +185,7 @@ class _Objects:
             place = _skip_blanks(self.text, place)
         self.text = ""
 
-    def _parse_many(self, place: int) -> tuple[list[Mapping[str, Any]], int]:
+    def _parse_many(self, place: int) -> tuple[list[Mapping[str, object]], int]:
         """Return the objects from `place` to about the end of the text, and where they end, at once: none in any doubt.
 
         Within a text of JSON no line ends.
@@ -205,7 +205,7 @@ class _Objects:
         self.is_list, self.row = self.is_list or opens, self.row + len(found)
         return found, _skip_blanks(self.text, end)
 
-    def _parse(self, place: int, *, more: bool) -> tuple[Mapping[str, Any] | None, int]:
+    def _parse(self, place: int, *, more: bool) -> tuple[Mapping[str, object] | None, int]:
         """Return the object at `place`, None for a bracket, and its end: -1 where it may go on in what follows."""
         if self.is_closed:
             raise fault(f"{self.name} goes on after its list of rows; write one list, or one object a line.")
@@ -227,8 +227,8 @@ class _Objects:
 
 
 def _skip_blanks(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return place if found is None else found.end()
+    match = _SPACE.match(text, place)
+    return place if match is None else match.end()
 
 
 def _spell(name: str, row: int, key: str, value: Any) -> str:

@@ -66,10 +66,10 @@ class Reading:
     @property
     def remarks(self) -> tuple[str, ...]:
         """One sentence for each thing that the file's owner should know."""
-        told = self.tell([*self.table])
-        return (*self.odd, *self.form.remarks, *self.retyped.values(), *told, *self.unused.values())
+        remarks = self.list_remarks([*self.table])
+        return (*self.odd, *self.form.remarks, *self.retyped.values(), *remarks, *self.unused.values())
 
-    def tell(self, names: Collection[str], *, lacking: Collection[str] = ()) -> tuple[str, ...]:
+    def list_remarks(self, names: Collection[str], *, lacking: Collection[str] = ()) -> tuple[str, ...]:
         """Return how the cells of these columns are read, a sentence each; of those `lacking` also which are none."""
         said: list[tuple[str, object]] = []
         for name in names:
@@ -136,12 +136,16 @@ def read_table(
         reading = read_csv(path, form, read_as=read_as, alone=alone, stated=stated)
     return replace(
         reading,
-        odd=(*(each for each in form.sentences if each not in form.remarks), *_find_nameless(form), *reading.odd),
+        odd=(
+            *(sentence for sentence in form.sentences if sentence not in form.remarks),
+            *_find_nameless(form),
+            *reading.odd,
+        ),
         form=form,
     )
 
 
-def describe_form(path: Path, stated: Stated = UNSTATED) -> tuple[str, ...]:
+def format_form(path: Path, stated: Stated = UNSTATED) -> tuple[str, ...]:
     """Return what the owner of the file at `path` should know of how it is read; errors as `read_table`."""
     check_file(path)
     form = find_form(path, stated=stated)

@@ -79,7 +79,7 @@ def list_parts(folder: Path) -> list[Path]:
 
 def are_parquet(packed: zipfile.ZipFile) -> bool:
     """Return whether the files of a zip are Parquet; BadInput where only some are."""
-    kinds = {each.filename: _is_parquet(packed, each) for each in list_members(packed)}
+    kinds = {member.filename: _is_parquet(packed, member) for member in list_members(packed)}
     if any(kinds.values()) and not all(kinds.values()):
         other = next(name for name, kind in kinds.items() if not kind)
         raise fault(f"{other} is no Parquet, and other files beside it are; put them into files of their own.")
@@ -105,7 +105,7 @@ def open_parts(path: Path, limit_bytes: int | None = None) -> Iterator[dataset.D
         members = list_members(packed)
         _unpack_parts(path.name, packed, members, Path(folder), limit_bytes)
         parts = dataset.dataset(folder, format="parquet", partitioning="hive")
-        first, *others = [each.physical_schema for each in parts.get_fragments()]
+        first, *others = [fragment.physical_schema for fragment in parts.get_fragments()]
         for each, schema in zip(members[1:], others, strict=True):
             if not schema.equals(first):
                 raise fault(f"{each.filename} has other columns than {members[0].filename}; {_THE_SAME}.")
@@ -140,7 +140,7 @@ def read_batches(parts: dataset.Dataset, rows: int, columns: Sequence[str]) -> I
 def list_members(packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """Return the files of a zip by their names; what macOS adds to each is none."""
     files = [each for each in packed.infolist() if not each.is_dir() and not each.filename.startswith("__MACOSX/")]
-    plain = [each for each in files if PurePosixPath(each.filename).name[:1] not in "._"]  # as Spark's _SUCCESS
+    plain = [file for file in files if PurePosixPath(file.filename).name[:1] not in "._"]  # as Spark's _SUCCESS
     files = plain or files
     return sorted(files, key=lambda each: each.filename)
 
@@ -155,12 +155,12 @@ def read_members(packed: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo]) ->
         with packed.open(each) as member:
             lines = iter(partial(member.readline, _BLOCK), b"")
             line = next((line for line in lines if line.strip()), b"")
-            told = line if _SEPARATOR_LINE.fullmatch(line.removeprefix(codecs.BOM_UTF8)) else b""
-            line = next((line for line in lines if line.strip()), b"") if told else line
+            head = line if _SEPARATOR_LINE.fullmatch(line.removeprefix(codecs.BOM_UTF8)) else b""
+            line = next((line for line in lines if line.strip()), b"") if head else line
             header = _read_header(each.filename, line)
             if first is None:
                 first = header
-                yield told + line
+                yield head + line
             elif header != first:
                 raise fault(_format_difference(members[0].filename, first, each.filename, header))
             last = line

@@ -112,12 +112,12 @@ class Extent:
 
     def _find(self, place: str) -> tuple[int, int]:
         """Return row and column, from 0, of a place such as "B7" or, without a column, "7"."""
-        found = _PLACE.fullmatch(place)
-        row = int(found[2]) - 1 if found is not None else -1
-        if found is None or not 0 <= row < _MOST_ROWS:
+        match = _PLACE.fullmatch(place)
+        row = int(match[2]) - 1 if match is not None else -1
+        if match is None or not 0 <= row < _MOST_ROWS:
             raise fault(f"{self._name} has a cell at '{place[:20]}', where no sheet has one; save it anew.")
         column = 0
-        for letter in found[1].upper():
+        for letter in match[1].upper():
             column = 26 * column + ord(letter) - ord("A") + 1
         return row, max(column - 1, 0)
 

@@ -62,14 +62,14 @@ def parse_amount(text: str, decimal: str = ".") -> float:
         if not math.isnan(number):
             return number
     loss = _LOSS.fullmatch(plain)
-    found = _AMOUNT.fullmatch(loss[1].strip() if loss else plain)
-    if found is None:
+    match = _AMOUNT.fullmatch(loss[1].strip() if loss else plain)
+    if match is None:
         return math.nan
-    whole, _, fraction = found[3].strip().partition(decimal)
+    whole, _, fraction = match[3].strip().partition(decimal)
     if not _is_grouped(whole) or (fraction and not fraction.isdecimal()):
         return math.nan
     size = float(f"{re.sub('[^0-9]', '', whole) or '0'}.{fraction or '0'}")
-    return -size if loss or "-" in found[1] + found[2] or "−" in found[1] + found[2] else size
+    return -size if loss or "-" in match[1] + match[2] or "−" in match[1] + match[2] else size
 
 
 def _is_grouped(whole: str) -> bool:

@@ -44,12 +44,12 @@ def foresee_choice(store: RunStore, keys: Sequence[str], *, decided: Sequence[st
 
     One for each question on own data; () where nothing is lost.
     """
-    found = []
+    losses = []
     for among in store.candidates(keys):
         lose = [*_lose(among, keys), *(_lose(among, decided) if decided else ())]
         if lose:
-            found.append(Lost(tuple(dict.fromkeys(lose)), among, _find_alone(among, decided or keys)))
-    return found
+            losses.append(Lost(tuple(dict.fromkeys(lose)), among, _find_alone(among, decided or keys)))
+    return losses
 
 
 def foresee_keeping(store: RunStore, key: str) -> Lost | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from typing import Any
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.calibrate import calibrate
@@ -19,7 +18,7 @@ from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.record import RunRecord
 
 
-def request_evaluation(key: str, *, owner: str) -> dict[str, Any]:
+def request_evaluation(key: str, *, owner: str) -> dict[str, object]:
     """Return the request for an evaluation of the run `key`, as a preview."""
     return {"evaluate": key, "owner": owner}
 

@@ -57,14 +57,14 @@ def settle_schema(store: RunStore, config: RunConfig) -> RunConfig:
     The measurement is charged to the ledger of the file, and made once: the same one is found again in the store.
     BadInput, and nothing is spent, where the run could not be made, or beyond a cap.
     """
-    asked = None if config.data.schema is None else from_text(config.data.schema)
-    if asked is None or not asked.is_open:
+    schema = None if config.data.schema is None else from_text(config.data.schema)
+    if schema is None or not schema.is_open:
         return config
     config = store.files.settle(config)
     paid = find_payment(config.to_json(), config.method.info.threat_model)
     assert paid is not None
     spec = config.data
-    compared = find_compared(asked, label=spec.label or "", sensitive=spec.sensitive)
+    compared = find_compared(schema, label=spec.label or "", sensitive=spec.sensitive)
     request = {
         "schema": spec.schema,
         "compared": sorted(compared),  # which are not measured, and the schema's text does not say
@@ -74,14 +74,14 @@ def settle_schema(store: RunStore, config: RunConfig) -> RunConfig:
         "noise": paid.noise,
         "delta": paid.delta,
     }
-    found = store.ledger.find_charge(request)
-    if found is None:
-        found = _measure(store, config, asked, paid, request)
-    return replace(config, data=replace(spec, schema=found["schema"]))
+    charge = store.ledger.find_charge(request)
+    if charge is None:
+        charge = _measure(store, config, schema, paid, request)
+    return replace(config, data=replace(spec, schema=charge["schema"]))
 
 
 def _measure(
-    store: RunStore, config: RunConfig, asked: TableSchema, paid: Payment, request: Mapping[str, Any]
+    store: RunStore, config: RunConfig, schema: TableSchema, paid: Payment, request: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Measure, charge and store what a config asks for; return the charge's result."""
     spec, compared = config.data, set(request["compared"])
@@ -91,8 +91,8 @@ def _measure(
     assemble(spec)  # what is wrong with the data costs nothing
     posting = _posting(config, paid)
     store.ledger.check(posting)
-    rows = read_used_rows(spec, asked)
-    measured = measure_columns(rows, asked, paid, compared=compared, mechanism=Mechanism(Randomness.fresh()))
+    rows = read_used_rows(spec, schema)
+    measured = measure_columns(rows, schema, paid, compared=compared, mechanism=Mechanism(Randomness.fresh()))
     found = {"request": request, "schema": to_text(measured, compared=compared)}
     store.ledger.pay(posting, found, store.payer)
     return found
@@ -124,13 +124,13 @@ def read_used_rows(spec: DataSpec, schema: TableSchema) -> Table:
 
 
 def measure_columns(
-    rows: Table, asked: TableSchema, paid: Payment, *, compared: set[str], mechanism: Mechanism
+    rows: Table, schema: TableSchema, paid: Payment, *, compared: set[str], mechanism: Mechanism
 ) -> TableSchema:
-    """Return `asked` with what was open measured on `rows` by two releases of `mechanism`, but for columns `compared`.
+    """Return `schema` with what was open measured on `rows` by two releases of `mechanism`, but for columns `compared`.
 
     A column of categories none of which is frequent enough is left out.
     """
-    chosen = [column for column in list_open(asked) if column.name not in compared]
+    chosen = [column for column in list_open(schema) if column.name not in compared]
     numbers = [column for column in chosen if column.is_quantity]
     lists = [column for column in chosen if not column.is_quantity]
     named = [_count_values(rows[column.name]) for column in lists]
@@ -155,7 +155,7 @@ def measure_columns(
         column.name: _name_values(column, values, counts, threshold)
         for column, (values, _), counts in zip(lists, named, first[len(numbers) :], strict=True)
     }
-    return TableSchema(tuple(found.get(column.name, column) for column in asked.columns), "paid", paid)
+    return TableSchema(tuple(found.get(column.name, column) for column in schema.columns), "paid", paid)
 
 
 def _release(parts: Sequence[np.ndarray], paid: Payment, mechanism: Mechanism, *, index: int) -> list[np.ndarray]:

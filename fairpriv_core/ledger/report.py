@@ -189,7 +189,7 @@ def _finite(value: float) -> float | None:
 def add_up(records: Sequence[RunRecord]) -> list[Spent]:
     """Return what the runs cost together, for each data set and each thing that one of them protects."""
     posts = [(record_posting(record), call_data(record.config["data"]), record.delta) for record in records]
-    found = []
+    totals = []
     for data in dict.fromkeys(post.data for post, _, _ in posts):
         here = [(post.entry, name, delta) for post, name, delta in posts if post.data == data]
         entries, delta = [entry for entry, _, _ in here], min(delta for _, _, delta in here)
@@ -197,8 +197,8 @@ def add_up(records: Sequence[RunRecord]) -> list[Spent]:
             total = compose(entries, column)
             cost = _finite(cost_together(total, delta, alone=len(entries) == 1))
             reason = join_reasons(total.unbounded) or "No finite epsilon is proved for the releases."
-            found.append(Spent(here[0][1], column, len(entries), cost, reason if cost is None else None, delta))
-    return found
+            totals.append(Spent(here[0][1], column, len(entries), cost, reason if cost is None else None, delta))
+    return totals
 
 
 def _list_protected(entries: Iterable[LedgerEntry]) -> list[str | None]:

@@ -24,7 +24,7 @@ from fairpriv_core.data.problem import DataJson
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import count_decisions
-from fairpriv_core.notions.notion import Notion, say_undefined
+from fairpriv_core.notions.notion import Notion, format_undefined
 from fairpriv_core.notions.rates import rates_of, sum_rate
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, Parallel, RandomizedResponse, to_json
@@ -165,9 +165,9 @@ def choose_threshold(store: RunStore, key: str, threshold: float) -> str | None:
 def _charge_nothing(
     store: RunStore, candidates: Sequence[_Candidate], index: int, request: ChoiceRequest, shown: Values | None = None
 ) -> Choice:
-    found = _state(candidates, index, request, None, shown)
-    store.ledger.pay(_posting(candidates, (), None), found, store.payer)
-    return found
+    choice = _state(candidates, index, request, None, shown)
+    store.ledger.pay(_posting(candidates, (), None), choice, store.payer)
+    return choice
 
 
 def why_not(store: RunStore, key: str, by: str) -> str | None:
@@ -233,11 +233,11 @@ def _charge_raw(
         "released or noisy numbers for a proved epsilon."
     )
     posting = _posting(candidates, (), reason)
-    found = _state(candidates, candidates.index(taken[0]), request, posting.entry, shown)
+    choice = _state(candidates, candidates.index(taken[0]), request, posting.entry, shown)
     withdrawn = [each.record.key for each in taken]
-    found = {**found, "epsilon": None, "epsilon_reason": reason, "withdrawn": withdrawn}
-    store.ledger.pay(posting, found, store.payer)
-    return found
+    choice = {**choice, "epsilon": None, "epsilon_reason": reason, "withdrawn": withdrawn}
+    store.ledger.pay(posting, choice, store.payer)
+    return choice
 
 
 @dataclass(frozen=True)
@@ -275,11 +275,11 @@ def _name_question(data: DataJson) -> tuple[Any, ...]:
 def _read_released(candidates: Sequence[_Candidate], metric: str) -> list[float | None]:
     """Return each candidate's number as far as it has been released: what follows from it costs nothing."""
     if metric == ACCURACY and _is_public(candidates, metric):
-        return [each.metrics.get(metric) for each in candidates]
-    private = [each.record.metrics_private or {} for each in candidates]
+        return [candidate.metrics.get(metric) for candidate in candidates]
+    private = [candidate.record.metrics_private or {} for candidate in candidates]
     if all(metric in found for found in private):
         return [found[metric] for found in private]
-    estimated = [each.record.notes.get("released_gaps", {}) for each in candidates]
+    estimated = [candidate.record.notes.get("released_gaps", {}) for candidate in candidates]
     if all(metric in found for found in estimated):
         return [found[metric] for found in estimated]
     raise BadInput(
@@ -293,9 +293,9 @@ def _is_public(candidates: Sequence[_Candidate], metric: str) -> bool:
 
     It is where it depends on public features and labels and on the released models alone.
     """
-    if all(is_published(each.record.config["data"]) for each in candidates):
+    if all(is_published(candidate.record.config["data"]) for candidate in candidates):
         return True
-    infos = [method_of(each.record).info for each in candidates]
+    infos = [method_of(candidate.record).info for candidate in candidates]
     hidden = any(info.threat_model != "attribute" or info.needs_group_at_prediction for info in infos)
     return metric == ACCURACY and not hidden
 
@@ -304,10 +304,10 @@ def _read_raw(candidates: Sequence[_Candidate], metric: str) -> list[float | Non
     known = [ACCURACY, *(notion.metric for notion in notions().values())]
     if metric not in known and metric not in candidates[0].metrics:
         raise BadInput(f"unknown metric '{metric}'; choose from {', '.join(known)}.", field="metric")
-    lacking = next((each.record.key for each in candidates if metric not in each.metrics), None)
+    lacking = next((candidate.record.key for candidate in candidates if metric not in candidate.metrics), None)
     if lacking is not None:
         raise BadInput(f"run {lacking} is older than {metric} and has none; run it again.", field="metric")
-    return [each.metrics[metric] for each in candidates]
+    return [candidate.metrics[metric] for candidate in candidates]
 
 
 def _pick(values: Sequence[float | None], metric: str) -> int:
@@ -329,7 +329,7 @@ def _choose_noisily(
     planned = plan_choice(epsilon=criterion.epsilon, delta=criterion.delta)
     store.ledger.check(_posting(candidates, planned, None))
     mechanism = Mechanism(Randomness.fresh())
-    counts = [count_decisions(each.metrics) for each in candidates]
+    counts = [count_decisions(candidate.metrics) for candidate in candidates]
     index = choose_noisily(counts, notion, threat_model=threat_model, planned=planned, mechanism=mechanism)
     posting = _posting(candidates, mechanism.events, None)
     if index is None:
@@ -337,23 +337,23 @@ def _choose_noisily(
         raise RunFailed(
             "a group has fewer than 30 noisy rows, too few to choose by; what its noisy size costs is spent."
         )
-    found = _state(candidates, index, request, posting.entry)
-    store.ledger.pay(posting, found, store.payer)
-    return found
+    choice = _state(candidates, index, request, posting.entry)
+    store.ledger.pay(posting, choice, store.payer)
+    return choice
 
 
 def _check_noisy(candidates: Sequence[_Candidate]) -> None:
     """Raise BadInput where candidates are tested on different people, or their groups are known by answers alone."""
-    if any(find_answers(each.record.config["data"]) is not None for each in candidates):
+    if any(find_answers(candidate.record.config["data"]) is not None for candidate in candidates):
         raise BadInput("randomised answers tell all that there is of groups: choose --by released.", field="by")
-    if len({each.posting.entry.split for each in candidates}) > 1:
+    if len({candidate.posting.entry.split for candidate in candidates}) > 1:
         raise BadInput("a noisy choice needs runs on one split: with the same seed, or --split official.", field="keys")
 
 
 def _posting(candidates: Sequence[_Candidate], events: Events, unbounded: str | None) -> Posting:
     """Return the choice's line in the ledger: it read the test rows of its candidates."""
     first = candidates[0].posting
-    clear = [each.posting.entry.clear for each in candidates]
+    clear = [candidate.posting.entry.clear for candidate in candidates]
     known = [columns for columns in clear if columns is not None]
     entry = replace(
         first.entry,
@@ -377,7 +377,7 @@ def _state(
 ) -> Choice:
     """Return what holds of the chosen run: the epsilon of all candidates and the choice together."""
     delta = request["delta"]
-    entries = [each.posting.entry for each in candidates] + ([] if choice is None else [choice])
+    entries = [candidate.posting.entry for candidate in candidates] + ([] if choice is None else [choice])
     protected = (None,) if entries[0].threat_model == "record" else entries[0].sensitive
     totals = [compose(entries, column) for column in protected]
     costs = [total.epsilon(delta) for total in totals]
@@ -390,7 +390,7 @@ def _state(
         "epsilon_reason": None if epsilon is not None else _format_why(worst.unbounded),
         "delta": delta,
         "event": to_json(worst.events),
-        "candidates": [each.record.key for each in candidates],
+        "candidates": [candidate.record.key for candidate in candidates],
         **({} if shown is None else {"values": shown}),
         "request": request,
         "charge": None if choice is None else choice.key,
@@ -427,7 +427,7 @@ def choose_noisily(
         )
     exact = candidates[0].sum(axis=2)
     if not notion.conditions_among(exact.shape[1]):
-        raise BadInput(say_undefined(notion, exact.shape[1]), field="by")
+        raise BadInput(format_undefined(notion, exact.shape[1]), field="by")
     noisy = mechanism.gaussian(
         exact.ravel().astype(np.float64),
         sensitivity=_SENSITIVITIES[threat_model],

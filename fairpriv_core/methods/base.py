@@ -137,8 +137,8 @@ class Parameter:
         >>> tuple(Parameter(title, "").symbol for title in ("Clipping bound C_p", "Largest multiplier λ_max", "Epochs"))
         ('C_p', 'λ', None)
         """
-        found = re.search(r"λ|\b[A-Z](_\w)?$", self.title)
-        return found[0] if found else None
+        match = re.search(r"λ|\b[A-Z](_\w)?$", self.title)
+        return match[0] if match else None
 
 
 def parameter(

@@ -89,7 +89,7 @@ class Counts:
             field="epsilon",
         )
 
-    def say_risk(self, epsilon: float | None) -> str | None:
+    def format_risk(self, epsilon: float | None) -> str | None:
         """Return how likely a run of `epsilon` is to end at these sizes; None where unlikely, or not known. Raw."""
         chance = 1.0 - _pass(self.sizes, self.deviation)
         if not self.deviation or chance < _UNLIKELY:

@@ -129,7 +129,7 @@ class DpFermi(Private, TrainsByRule):
 
     def idle_reason(self) -> str | None:
         """Why there is no penalty; None where there is one."""
-        return fields.say_idle({"multiplier": self.multiplier})
+        return fields.format_idle({"multiplier": self.multiplier})
 
     def steps(self, n_train: int) -> int:
         """Return epochs times batches an epoch."""

@@ -100,7 +100,7 @@ class DpFermiRecord(NoisySums):
 
     def idle_reason(self) -> str | None:
         """Why there is no penalty; None where there is one."""
-        return fields.say_idle({"multiplier": self.multiplier})
+        return fields.format_idle({"multiplier": self.multiplier})
 
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
         """With a penalty the group sizes, in which a record counts once, and with a gap aimed at its decisions.

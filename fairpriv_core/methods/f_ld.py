@@ -51,7 +51,7 @@ class FLd(NotPrivate, TrainsByRule):
 
     def idle_reason(self) -> str | None:
         """Why multipliers stay 0; None where they move."""
-        return fields.say_idle({"multiplier_max": self.multiplier_max}, self.epochs)
+        return fields.format_idle({"multiplier_max": self.multiplier_max}, self.epochs)
 
     def steps(self, n_train: int) -> int:
         """Return epochs times batches an epoch."""

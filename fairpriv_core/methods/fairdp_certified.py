@@ -62,7 +62,6 @@ from fairpriv_core.seeds import public_generator
 
 BY_GROUP = "adam_by_group"
 _CHUNK = 4096
-Json = dict[str, Any]
 RANDOMISED = "a classifier whose last layer is drawn anew around the exported one, which is not the one exported"
 
 
@@ -376,7 +375,9 @@ def release_sizes(setting: Setting[FairDpCertified], k: int) -> np.ndarray:
     return noisy
 
 
-def bound_worst_case(setting: Setting[FairDpCertified], k: int, *, sizes: np.ndarray, scoring: np.ndarray) -> Json:
+def bound_worst_case(
+    setting: Setting[FairDpCertified], k: int, *, sizes: np.ndarray, scoring: np.ndarray
+) -> dict[str, object]:
     """Return Theorem 2 of model k, proved: post-processing of noisy `sizes` (groups,) and of the released weights.
 
     `scoring` (inputs + 1,) is the scoring layer that is released, so its norm is the mean weights' own. The bound is
@@ -384,10 +385,14 @@ def bound_worst_case(setting: Setting[FairDpCertified], k: int, *, sizes: np.nda
     """
     deviation = _deviation(setting, k, sizes)
     bound = worst_case_bound(float(np.linalg.norm(scoring.astype(np.float64))), deviation)
-    return {"about": _say_about(setting.methods[k]), "spread": deviation, "theorem_2": bound if bound < 1.0 else None}
+    return {
+        "about": _format_subject(setting.methods[k]),
+        "spread": deviation,
+        "theorem_2": bound if bound < 1.0 else None,
+    }
 
 
-def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Kernel, feed: Feed) -> Json:
+def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Kernel, feed: Feed) -> dict[str, object]:
     """Return model k's certificates as published, JSON: Proposition 3 with Laplace noise, Theorem 2 with M + eta C.
 
     They are the paper's: of the randomised classifier, from the training rows, with noise that no epsilon is proved of.
@@ -396,21 +401,23 @@ def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Ker
     sizes = train.group_sizes.clip(1.0)
     deviation = _deviation(setting, k, sizes)
     cells = _cell_sums(setting, k, deviation=deviation, kernel=kernel, feed=feed)
-    asked = [notions()[name] for name in method.info.notions]
-    bounds = [empirical_bound(cells, notion, failure=method.failure, samples=method.ensemble) for notion in asked]
-    told = np.array([1.0 if bound is None else bound for bound in bounds])
-    noisy = setting.release(k, "certificate", told, sensitivity=float(len(bounds) / sizes.min()))
+    wanted_notions = [notions()[name] for name in method.info.notions]
+    bounds = [
+        empirical_bound(cells, notion, failure=method.failure, samples=method.ensemble) for notion in wanted_notions
+    ]
+    finite = np.array([1.0 if bound is None else bound for bound in bounds])
+    noisy = setting.release(k, "certificate", finite, sensitivity=float(len(bounds) / sizes.min()))
     worst = worst_case_bound(method.weight_bound + method.last_rate(setting.n) * method.clip_primal, deviation)
     return {
         "of": OF_PAPER,
-        "about": _say_about(method),
+        "about": _format_subject(method),
         "bounds": dict(zip(method.info.notions, noisy.clip(0.0, 1.0).tolist(), strict=True)),
         "failure": method.failure * train.groups,
         "theorem_2": min(worst + monte_carlo_error(method.ensemble), 1.0),
     }
 
 
-def _say_about(method: FairDpCertified) -> str:
+def _format_subject(method: FairDpCertified) -> str:
     """Return what the paper's certificates are about; of Adam's steps, that the last one was plain."""
     return RANDOMISED if method.optimizer == "sgd" else f"{RANDOMISED}; all steps were Adam's but for a plain last one"
 

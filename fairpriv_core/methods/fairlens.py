@@ -117,7 +117,7 @@ class FairLens(NoisySums):
     def idle_reason(self) -> str | None:
         """Why nothing is regularised; None where something is: the proved variant needs an epoch's statistics first."""
         weights = {"multiplier_gradient": self.multiplier_gradient, "multiplier_boundary": self.multiplier_boundary}
-        return fields.say_idle(weights, self.epochs if self.proved else None)
+        return fields.format_idle(weights, self.epochs if self.proved else None)
 
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
         """The group statistics, if any, of which a record's part has length 1 at most (`GroupSums.pack`); the steps."""

@@ -37,7 +37,7 @@ LEAST_STEPS = 1500  # with fewer, training on a small table has not converged
 FEW_STEPS = 300  # with fewer, a model of a small table is hardly better than one answer for everybody
 ASKED_A_ROUND = 9  # fairlearn asks its learner for an answer, then up to 4 times to bound each of two duality gaps
 
-_BATCH_RANGE: dict[str, Any] = {"low": 1, "high": 65536, "log": True}
+_BATCH_RANGE: dict[str, object] = {"low": 1, "high": 65536, "log": True}
 _FITTING = f"Empty: {{:,}}, or as few as make {LEAST_STEPS:,} steps of all epochs together."
 #: hyper-parameters that several methods have: the usual default, and how a form shows them
 _SHARED: dict[str, Any] = {
@@ -249,7 +249,7 @@ def penalty_gap_target() -> Any:
     )
 
 
-def say_idle(multipliers: Mapping[str, float], epochs: int | None = None, before: int = 0) -> str | None:
+def format_idle(multipliers: Mapping[str, float], epochs: int | None = None, before: int = 0) -> str | None:
     """Return why multipliers with these largest values, which move after each of some `epochs`, pursue nothing.
 
     None where one of them does. Without `epochs` they have their values from the start; so many `before` pass at 0.

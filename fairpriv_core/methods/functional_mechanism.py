@@ -108,7 +108,7 @@ class FunctionalMechanism(Private, FitsAlone):
 
     def idle_reason(self) -> str | None:
         """Why covariances are not held down; None where they are."""
-        return fields.say_idle({"multiplier": self.multiplier})
+        return fields.format_idle({"multiplier": self.multiplier})
 
     def steps(self, n_train: int) -> int:
         """Return 1: the coefficients."""
@@ -267,17 +267,17 @@ class Adfc(FunctionalMechanism):
 
 def read_shares(declared: Sequence[str]) -> dict[str, float]:
     """Return the shares by column of texts such as age=0.5; BadInput for any other, or a share outside (0, 1]."""
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for text in declared:
         column, equals, share = text.rpartition("=")
         try:
-            found[column.strip()] = float(share)
+            shares[column.strip()] = float(share)
         except ValueError:
             equals = ""
         if not equals:
             raise BadInput(f"declared_shares must be such as age=0.5, got {text}.", field="declared_shares")
-    checks.rate(**{f"declared_shares of {column}": share for column, share in found.items()})
-    return found
+    checks.rate(**{f"declared_shares of {column}": share for column, share in shares.items()})
+    return shares
 
 
 def deviations(shares: np.ndarray) -> np.ndarray:
@@ -365,16 +365,16 @@ class Rows:
 
 def read_ranges(train: Dataset) -> np.ndarray:
     """Return the largest size in each feature's declared range (d,); 1 for 0/1 features and where none is declared."""
-    found = np.ones(train.d)
+    ranges = np.ones(train.d)
     if train.encoder:
         place = 0
         for column in Encoder.from_json(train.encoder).schema:
             ends = np.array([column.low, column.high])
             if column.is_quantity and np.isfinite(ends).all():
                 largest = np.abs((shape_numbers(ends, log=bool(column.log)) - column.center) / column.scale).max()
-                found[place] = largest if largest > 0 else 1.0
+                ranges[place] = largest if largest > 0 else 1.0
             place += len(name_features(column))
-    return found
+    return ranges
 
 
 def release_and_solve(method: FunctionalMechanism, train: Dataset, training: Training) -> Fitted:
@@ -394,7 +394,7 @@ def release_and_solve(method: FunctionalMechanism, train: Dataset, training: Tra
     polynomial = Polynomial.unpack(vector, len(shares), method.order, deviation)
     point = polynomial.minimise()
     parameters = (point * shares / rows.ranges).astype(np.float32)
-    notes: dict[str, Any] = {
+    notes: dict[str, object] = {
         "group_shares": dict(zip(train.group_names, given.shares.tolist(), strict=True)),
         "covariances": (polynomial.penalty @ point / (max(method.multiplier, 1e-300) * train.n)).tolist(),
         "feature_shares": dict(zip(train.feature_names, shares.tolist(), strict=False)),

@@ -168,14 +168,14 @@ def aim_thresholds(
     method: GroupThresholds, notion: Notion, estimate: Estimate, score: np.ndarray, tried: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """Return each group's threshold (k,), and the gap that they were to keep: the target less one standard error."""
-    rates, errors = describe_thresholds(notion, estimate, score, tried)
+    rates, errors = measure_thresholds(notion, estimate, score, tried)
     first = tried[choose_thresholds(rates, errors, method.gap_target)]
     error = float(estimate.gap_errors(score[:, None] > first)[list(notions_of_means()).index(notion.name)])
     aimed = max(method.gap_target - error, 0.0) if np.isfinite(error) else method.gap_target
     return tried[choose_thresholds(rates, errors, aimed)], aimed
 
 
-def describe_thresholds(
+def measure_thresholds(
     notion: Notion, estimate: Estimate, score: np.ndarray, tried: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the notion's rates (R, k, G) and the expected errors (k, G) of each group under each threshold."""

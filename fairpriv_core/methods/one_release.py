@@ -170,7 +170,7 @@ class OneRelease(Private, FitsMany):
 
     def idle_reason(self) -> str | None:
         """Why thresholds stay where they are; None where they move."""
-        return fields.say_idle({"multiplier_max": self.multiplier_max})
+        return fields.format_idle({"multiplier_max": self.multiplier_max})
 
     def steps(self, n_train: int) -> int:
         """Return epochs times batches an epoch; a score's decisions are moved in one step."""

@@ -104,7 +104,7 @@ class OneReleaseLocal(Answered, FitsAlone):
 
     def idle_reason(self) -> str | None:
         """Why decisions stay where they are; None where they move."""
-        return fields.say_idle({"multiplier_max": self.multiplier_max})
+        return fields.format_idle({"multiplier_max": self.multiplier_max})
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """No paper makes a claim."""

@@ -87,7 +87,7 @@ class OneReleaseRecord(AveragedSums, FitsMany):
 
     def idle_reason(self) -> str | None:
         """Why decisions stay where they are; None where they move."""
-        return fields.say_idle({"multiplier_max": self.multiplier_max})
+        return fields.format_idle({"multiplier_max": self.multiplier_max})
 
     def joint(self) -> JointModel:
         """Return the settings of the softmax of group and label."""

@@ -153,7 +153,7 @@ class PfLd(Private, TrainsByRule):
 
     def idle_reason(self) -> str | None:
         """Why multipliers stay 0; None where they move."""
-        return fields.say_idle({"multiplier_max": self.multiplier_max}, self.epochs, self.warmup_epochs)
+        return fields.format_idle({"multiplier_max": self.multiplier_max}, self.epochs, self.warmup_epochs)
 
     def steps(self, n_train: int) -> int:
         """Return epochs times batches an epoch."""

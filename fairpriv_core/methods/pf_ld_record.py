@@ -99,7 +99,7 @@ class PfLdRecord(PoissonShares, TrainsByRule):
 
     def idle_reason(self) -> str | None:
         """Why multipliers stay 0; None where they move."""
-        return fields.say_idle({"multiplier_max": self.multiplier_max}, self.epochs)
+        return fields.format_idle({"multiplier_max": self.multiplier_max}, self.epochs)
 
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
         """With multipliers the cells' sizes, in which a record counts once, and after each epoch but the last a dual

@@ -104,9 +104,9 @@ class RacoDp(AveragedSums, TrainsByRule):
     def idle_reason(self) -> str | None:
         """Why multipliers stay 0, or follow no gap; None where they do."""
         if self.constraint == "false_negatives":
-            still = fields.say_idle({"multiplier_max": self.multiplier_max})
+            still = fields.format_idle({"multiplier_max": self.multiplier_max})
             return still or "False negatives are held down in every group; the gap of the chosen notion is not pursued."
-        return fields.say_idle({"multiplier_max": self.multiplier_max})
+        return fields.format_idle({"multiplier_max": self.multiplier_max})
 
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
         """A step's gradients and histogram together: a record adds at most C to one, in L2 at most 1 to the other."""
@@ -185,8 +185,8 @@ class RacoDpRule(AveragedSumsRule):
         return self._cells.name_curves(multiplier=arrays["multipliers"][model], violation=arrays["violations"][model])
 
     def notes(self, model: int) -> dict[str, object]:
-        told = {"multipliers": self.arrays["multipliers"][model], "noisy_counts": self._sizes(model)}
-        return {name: dict(zip(self._cells.names, values.tolist(), strict=True)) for name, values in told.items()}
+        notes = {"multipliers": self.arrays["multipliers"][model], "noisy_counts": self._sizes(model)}
+        return {name: dict(zip(self._cells.names, values.tolist(), strict=True)) for name, values in notes.items()}
 
     def prepare(self) -> None:
         self._set_factors()

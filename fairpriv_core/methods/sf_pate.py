@@ -98,19 +98,21 @@ class SfPate(Votes):
         """Train one model."""
         fields.check_labels(self.info, train)
         on_groups = self.vote == GROUPS
-        told = ask_of_groups(train) if on_groups else replace(train, weight=None)
-        asked = public_generator(training.seed, "questions").permutation(train.n)[: self.asked(train.n)]
+        questions = ask_of_groups(train) if on_groups else replace(train, weight=None)
+        order = public_generator(training.seed, "questions").permutation(train.n)[: self.asked(train.n)]
         teacher: Learner = Plain(**TEACHING) if on_groups else FLd(**TEACHING, gap_target=self.gap_target)
         parts = deal(np.arange(train.n), self.voters(train.n), training.seed)
 
         def teach() -> list[Fitted]:
-            return train_teachers(teacher, told, parts, training)
+            return train_teachers(teacher, questions, parts, training)
 
-        answers = self.ask(told.X[asked], told.labels, teach, train, training)
-        read = read_answers(replace(told.take(asked), y=answers), told, training)
+        answers = self.ask(questions.X[order], questions.labels, teach, train, training)
+        read = read_answers(replace(questions.take(order), y=answers), questions, training)
         data = give_groups(train, read) if on_groups else join_labels(train, read, self.vote_weight)
         fitted = learn(self._learner(), data, answers, training)
-        told_rows = dict(zip(told.label_names, np.bincount(read, minlength=told.labels).tolist(), strict=True))
+        told_rows = dict(
+            zip(questions.label_names, np.bincount(read, minlength=questions.labels).tolist(), strict=True)
+        )
         return replace(fitted, notes={**fitted.notes, "teachers": len(parts), "rows_told": told_rows})
 
     def _learner(self) -> Learner:
@@ -142,8 +144,8 @@ def read_answers(answered: Dataset, everyone: Dataset, training: Training) -> np
 
 def give_groups(train: Dataset, group: np.ndarray) -> Dataset:
     """Return the rows with the groups that were voted, and those groups alone that any row was told to be in."""
-    told, index = np.unique(group, return_inverse=True)
-    return replace(train, group=index, group_names=tuple(train.group_names[each] for each in told.tolist()))
+    present, index = np.unique(group, return_inverse=True)
+    return replace(train, group=index, group_names=tuple(train.group_names[each] for each in present.tolist()))
 
 
 def join_labels(train: Dataset, voted: np.ndarray, weight: float) -> Dataset:

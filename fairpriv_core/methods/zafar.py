@@ -174,9 +174,9 @@ class _Search:
 
     def _finish_share(self, target: float) -> None:
         """Keep what the share came to, and start with the next; after the last one go back to the best."""
-        found = evaluate(self.network, self.parameters.astype(np.float32), self._train)
-        gap = found[self._training.notion.metric] or 0.0  # undefined: there is nothing to compare
-        self.tried = self.tried.add((self._share, gap, found["accuracy"]), self.parameters)
+        metrics = evaluate(self.network, self.parameters.astype(np.float32), self._train)
+        gap = metrics[self._training.notion.metric] or 0.0  # undefined: there is nothing to compare
+        self.tried = self.tried.add((self._share, gap, metrics["accuracy"]), self.parameters)
         if self.tried.next(target) is None:
             self.parameters = self.tried.models[self.tried.best(target)]
         self._multipliers = np.zeros_like(self._multipliers)
@@ -204,8 +204,8 @@ class _Search:
 
         options = {"maxiter": _MOST_STEPS, "gtol": 1e-6, "ftol": 1e-10}
         start = self._lower.T @ self.parameters
-        found = minimize(value_and_derivative, start, jac=True, method="L-BFGS-B", options=options)
-        solution: np.ndarray = solve_triangular(self._lower, found.x, lower=True, trans="T")
+        minimum = minimize(value_and_derivative, start, jac=True, method="L-BFGS-B", options=options)
+        solution: np.ndarray = solve_triangular(self._lower, minimum.x, lower=True, trans="T")
         return solution
 
     @property

@@ -36,13 +36,13 @@ def certify_gaps(counts: np.ndarray, noise: float, *, failure: float) -> dict[st
     `accuracy_at_least` holds.
     """
     cells = np.asarray(counts, dtype=np.float64)
-    asked = {name: notion.populations for name, notion in notions().items() if notion.compares == "decisions"}
-    known = {labels for each in asked.values() for labels in each}
+    populations = {name: notion.populations for name, notion in notions().items() if notion.compares == "decisions"}
+    known = {labels for each in populations.values() for labels in each}
     groups = len(cells)
     tail = failure / 2.0 / (len(known) * groups * (groups - 1) + 1)  # of rows: each ordered pair, and the accuracy
     sure = NormalDist().inv_cdf(1.0 - failure / 2.0 / (4 * len(known) * groups + 2)) + _GRID  # each number, each side
     widest = {labels: _find_widest(cells[:, labels], reach=noise * sure, tail=tail) for labels in known}
-    bounds = {notion: max(widest[labels] for labels in each) for notion, each in asked.items()}
+    bounds = {notion: max(widest[labels] for labels in each) for notion, each in populations.items()}
     right, wrong = cells[:, 0, 0] + cells[:, 1, 1], cells[:, 0, 1] + cells[:, 1, 0]
     reach = noise * sure * math.sqrt(right.size * 2)
     errors = limit_rate(*_at_worst(wrong.sum(), right.sum(), reach), np.array(tail), alike=False)

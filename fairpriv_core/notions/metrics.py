@@ -16,7 +16,7 @@ import numpy as np
 
 from fairpriv_core.notions import rates
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.notion import Notion, say_undefined
+from fairpriv_core.notions.notion import Notion, format_undefined
 from fairpriv_core.notions.rates import TWO, Counts, Floats
 from fairpriv_core.notions.scores import measure_scores
 from fairpriv_core.stats import wilson_interval
@@ -142,43 +142,43 @@ def overall(counts: Counts) -> dict[str, float]:
     }
 
 
-def say_no_positive(labels: int) -> str:
+def format_no_positive(labels: int) -> str:
     """Say why a metric that speaks of the positive label is undefined."""
     return f"it is about the positive label, and of {labels} labels none is positive."
 
 
-def describe_classes(counts: Counts, names: Sequence[str], reasons: dict[str, str]) -> list[dict[str, Any]]:
+def measure_classes(counts: Counts, names: Sequence[str], reasons: dict[str, str]) -> list[dict[str, object]]:
     """Return each class of counts (k, l, l): its size, its accuracy, and how often it is decided."""
     table = counts.sum(axis=0)
     return [
         {
-            **_describe_accuracy(f"classes/{name}", name, int(table[j].sum()), int(table[j, j]), reasons),
-            **_describe_share("decided", int(table[:, j].sum()), int(table.sum())),
+            **_measure_accuracy(f"classes/{name}", name, int(table[j].sum()), int(table[j, j]), reasons),
+            **_measure_share("decided", int(table[:, j].sum()), int(table.sum())),
         }
         for j, name in enumerate(names)
     ]
 
 
-def describe_group(name: str, table: Counts, names: Sequence[str], reasons: dict[str, str]) -> dict[str, Any]:
+def measure_group(name: str, table: Counts, names: Sequence[str], reasons: dict[str, str]) -> dict[str, object]:
     """Return one group of counts (l, l): its accuracy, `decided`, the share of it that is decided for each class, and
     `confusion`, its rows by label and decision (l, l)."""
     size = int(table.sum())
-    shares = [_describe_share("share", int(rows), size) for rows in table.sum(axis=0)]
+    shares = [_measure_share("share", int(rows), size) for rows in table.sum(axis=0)]
     return {
-        **_describe_accuracy(f"groups/{name}", name, size, int(np.trace(table)), reasons),
+        **_measure_accuracy(f"groups/{name}", name, size, int(np.trace(table)), reasons),
         "decided": {label: each["share"] for label, each in zip(names, shares, strict=True)},
         "decided_interval": {label: each["share_interval"] for label, each in zip(names, shares, strict=True)},
         "confusion": table.tolist(),
     }
 
 
-def _describe_accuracy(path: str, name: str, size: int, correct: int, reasons: dict[str, str]) -> dict[str, Any]:
+def _measure_accuracy(path: str, name: str, size: int, correct: int, reasons: dict[str, str]) -> dict[str, object]:
     if size == 0:
         reasons[f"{path}/accuracy"] = f"{'class' if path.startswith('classes') else 'group'} '{name}' has no rows."
-    return {"name": name, "size": size, "correct": correct, **_describe_share("accuracy", correct, size)}
+    return {"name": name, "size": size, "correct": correct, **_measure_share("accuracy", correct, size)}
 
 
-def _describe_share(name: str, part: int, whole: int) -> dict[str, Any]:
+def _measure_share(name: str, part: int, whole: int) -> dict[str, object]:
     """Return a share with its 95 % interval, as a pair and by its ends alone; all None of nothing."""
     ends = wilson_interval(part, whole) if whole else (None, None)
     interval = list(ends) if whole else None
@@ -270,34 +270,34 @@ class _Table:
     def each_group(self) -> list[tuple[str, Counts]]:
         return list(zip(self.groups, self.counts, strict=True))
 
-    def say(self, label: int) -> str:
+    def format_label(self, label: int) -> str:
         """Return how sentences name a label: of two by its number, since the positive one is 1."""
         return str(label) if self.binary else f"'{self.labels[label]}'"
 
 
-def _state(table: _Table, values: dict[str, float], scored: Mapping[str, Floats]) -> dict[str, Any]:
+def _state(table: _Table, values: dict[str, float], scored: Mapping[str, Floats]) -> dict[str, object]:
     """Return `metrics`, to which `values` of all rows belong; `scored` has the groups' numbers (k,) by notion."""
     reasons: dict[str, str] = {}
     if not table.binary:
-        reasons.update(dict.fromkeys(BINARY_METRICS, say_no_positive(len(table.labels))))
+        reasons.update(dict.fromkeys(BINARY_METRICS, format_no_positive(len(table.labels))))
     for notion in notions().values():
         if notion.is_rate:
             values.update(_compare(notion, table, reasons))
             continue
-        if empty := _say_empty(notion, table):
+        if empty := _format_empty(notion, table):
             reasons[notion.metric] = empty
         values[notion.metric] = math.nan if empty else float(scored[notion.name].max())
     values.update(_inequality(table.counts, reasons, table.groups))
-    measured: dict[str, Any] = {name: _number(value) for name, value in values.items()}
+    measured: dict[str, object] = {name: _number(value) for name, value in values.items()}
     for name, value in measured.items():
         if value is None:
             reasons.setdefault(name, _missing_label(table))
     if table.binary:
-        measured["groups"] = [_describe(name, cell[None], reasons) for name, cell in table.each_group]
+        measured["groups"] = [_measure_cell(name, cell[None], reasons) for name, cell in table.each_group]
     else:
-        described = describe_group
+        described = measure_group
         measured["groups"] = [described(name, cell, table.labels, reasons) for name, cell in table.each_group]
-        measured["classes"] = describe_classes(table.counts, table.labels, reasons)
+        measured["classes"] = measure_classes(table.counts, table.labels, reasons)
     measured["reasons"] = reasons
     return measured
 
@@ -340,7 +340,7 @@ def _overall(counts: Counts) -> dict[str, float]:
 
 def _compare(notion: Notion, table: _Table, reasons: dict[str, str]) -> dict[str, float]:
     gaps, populations, ratios, counts = [], [], [], table.counts
-    empty = _say_empty(notion, table)
+    empty = _format_empty(notion, table)
     for rate in rates.rates_of(notion, len(table.labels)):
         by_group = rates.divide(*rates.sum_rate(rate, counts))
         everyone = _single(rate, counts.sum(axis=0, keepdims=True))
@@ -349,20 +349,20 @@ def _compare(notion: Notion, table: _Table, reasons: dict[str, str]) -> dict[str
         if table.binary or by_group.max() != 0:  # a class that nobody is decided for has no ratio
             ratios.append(by_group.min() / by_group.max() if by_group.max() > 0 else math.nan)
     kinds = {"gap": max, "population": max, "ratio": min}
-    found = {"gap": gaps, "population": populations, "ratio": ratios}
+    numbers = {"gap": gaps, "population": populations, "ratio": ratios}
     for kind in kinds:
         if empty:
             reasons[f"{notion.name}_{kind}"] = empty
-        elif not found[kind] or any(math.isnan(value) for value in found[kind]):
+        elif not numbers[kind] or any(math.isnan(value) for value in numbers[kind]):
             reasons[f"{notion.name}_{kind}"] = "the rate is 0 in every group, so the ratio is 0 over 0."
-    return {f"{notion.name}_{kind}": _fold(pick, found[kind]) for kind, pick in kinds.items()}
+    return {f"{notion.name}_{kind}": _fold(pick, numbers[kind]) for kind, pick in kinds.items()}
 
 
 def _fold(pick: Callable[[list[float]], float], values: list[float]) -> float:
     return math.nan if not values or any(math.isnan(value) for value in values) else float(pick(values))
 
 
-def _say_empty(notion: Notion, table: _Table) -> str | None:
+def _format_empty(notion: Notion, table: _Table) -> str | None:
     """Say why a notion is undefined: for want of a positive label, or of rows that it compares."""
     conditions = notion.conditions_among(len(table.labels))
     for condition in conditions:
@@ -370,10 +370,10 @@ def _say_empty(notion: Notion, table: _Table) -> str | None:
         if condition is not None and notion.compares == "labels":
             sizes, where = table.counts[:, :, condition].sum(axis=1), " predicted positive"
         elif condition is not None:
-            sizes, where = table.counts[:, condition].sum(axis=1), f" with label {table.say(condition)}"
+            sizes, where = table.counts[:, condition].sum(axis=1), f" with label {table.format_label(condition)}"
         for index in np.flatnonzero(sizes == 0).tolist():
             return f"group '{table.groups[index]}' has no rows{where}."
-    return None if conditions else say_undefined(notion, len(table.labels))
+    return None if conditions else format_undefined(notion, len(table.labels))
 
 
 def _inequality(counts: Counts, reasons: dict[str, str], names: Sequence[str]) -> dict[str, float]:
@@ -384,21 +384,21 @@ def _inequality(counts: Counts, reasons: dict[str, str], names: Sequence[str]) -
                 reasons[name] = f"group '{names[index]}' has no rows."
             elif value == 0.0:
                 reasons.setdefault(name, f"group '{names[index]}' has an accuracy of 0.")
-    found = {name: index(accuracy) for name, index in _INDICES.items()}
-    for name, value in found.items():
+    indices = {name: index(accuracy) for name, index in _INDICES.items()}
+    for name, value in indices.items():
         if not math.isnan(value):
             reasons.pop(name, None)
-    return found
+    return indices
 
 
-def _describe(name: str, cell: Counts, reasons: dict[str, str]) -> dict[str, Any]:
-    described: dict[str, Any] = {"name": name, "size": int(cell.sum())}
+def _measure_cell(name: str, cell: Counts, reasons: dict[str, str]) -> dict[str, object]:
+    described: dict[str, object] = {"name": name, "size": int(cell.sum())}
     described["selected"] = int(cell[0, :, 1].sum())
     described["positives"] = int(cell[0, 1].sum())
     described["correct"] = int(cell[0, 0, 0] + cell[0, 1, 1])
     for rate_name, rate in GROUP_RATES.items():
         numerator, denominator = (int(value[0]) for value in rates.sum_rate(rate, cell))
-        described |= _describe_share(rate_name, numerator, denominator)
+        described |= _measure_share(rate_name, numerator, denominator)
         if not denominator:
             reasons[f"groups/{name}/{rate_name}"] = f"group '{name}' has no rows{_WITHOUT.get(rate_name, '')}."
     return described
@@ -416,4 +416,4 @@ def _missing_label(table: _Table) -> str:
     sizes = table.counts.sum(axis=(0, 2))
     if sizes.sum() == 0:
         return "there are no rows."
-    return f"no row has label {table.say(int(np.argmin(sizes)))}."
+    return f"no row has label {table.format_label(int(np.argmin(sizes)))}."

@@ -27,9 +27,9 @@ import numpy as np
 from fairpriv_core.notions import rates
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import GROUP_RATES
-from fairpriv_core.notions.notion import Notion, say_undefined
+from fairpriv_core.notions.notion import Notion, format_undefined
 from fairpriv_core.notions.rates import TWO, Floats, Rate
-from fairpriv_core.notions.scores import say_unscored
+from fairpriv_core.notions.scores import format_unscored
 
 LEVEL = 0.95
 LEAST_ROWS = 30
@@ -89,7 +89,7 @@ class Share:
 
 def measure_noisy(
     counts: np.ndarray, noise: Noise, group_names: Sequence[str], label_names: Sequence[str] = ()
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return a record's `metrics_private` out of noisy counts (k, l, l) over group, label and decision; JSON.
 
     `noise` is the standard deviation of each count's noise, > 0, or the flips that counts were undone of. `accuracy`
@@ -102,25 +102,25 @@ def measure_noisy(
     """
     table = _Table(np.asarray(counts, dtype=np.float64), noise, tuple(map(str, group_names)))
     reasons: dict[str, str] = {}
-    found: dict[str, Any] = {}
+    numbers: dict[str, object] = {}
     for name in ("accuracy", "positive_rate") if table.labels == TWO else ("accuracy",):
-        found |= _state(name, table.share(GROUP_RATES[name], None), reasons, "there are too few rows.")
+        numbers |= _state(name, table.share(GROUP_RATES[name], None), reasons, "there are too few rows.")
     for notion in notions().values():
         if notion.is_rate:
-            found |= _compare(notion, table, reasons)
+            numbers |= _compare(notion, table, reasons)
         else:
-            found |= _state(notion.metric, None, reasons, say_unscored(notion, table.labels))
+            numbers |= _state(notion.metric, None, reasons, format_unscored(notion, table.labels))
     groups = range(len(table.names))
     if table.labels == TWO:
-        found["groups"] = [_describe(table, index, reasons) for index in groups]
+        numbers["groups"] = [_measure_group(table, index, reasons) for index in groups]
     else:
         classes = tuple(map(str, label_names or range(table.labels)))
-        found["groups"] = [_describe_many(table, index, classes, reasons) for index in groups]
-        found["classes"] = [_describe_class(table, index, name, reasons) for index, name in enumerate(classes)]
+        numbers["groups"] = [_measure_many(table, index, classes, reasons) for index in groups]
+        numbers["classes"] = [_measure_class(table, index, name, reasons) for index, name in enumerate(classes)]
     flips = isinstance(noise, Flips)
     doubt = {"misreport": noise.misreport} if isinstance(noise, Flips) else {"noise": float(noise)}
     shown = {"level": LEVEL, **doubt, "counts": table.counts.tolist(), "statement": _ANSWERED if flips else STATEMENT}
-    return {**found, "reasons": reasons, **shown}
+    return {**numbers, "reasons": reasons, **shown}
 
 
 @dataclass(frozen=True)
@@ -198,8 +198,8 @@ def gap_interval(counts: np.ndarray, notion: Notion) -> Share | None:
 
     None where a group has fewer than 30 rows of those that are compared, and where the notion is undefined.
     """
-    found = find_apart(counts, notion)
-    return None if found is None or found.small else found.gap
+    apart = find_apart(counts, notion)
+    return None if apart is None or apart.small else apart.gap
 
 
 def noisy_interval(
@@ -219,7 +219,7 @@ def noisy_interval(
     return min(max(middle - spread, 0.0), 1.0), min(max(middle + spread, 0.0), 1.0)
 
 
-def _compare(notion: Notion, table: _Table, reasons: dict[str, str]) -> dict[str, Any]:
+def _compare(notion: Notion, table: _Table, reasons: dict[str, str]) -> dict[str, object]:
     """Return a notion's gap and ratio over all pairs of groups and all conditions."""
     groups, conditions = range(len(table.names)), rates.rates_of(notion, table.labels)
     pairs = len(conditions) * math.comb(len(table.names), 2)
@@ -235,7 +235,7 @@ def _compare(notion: Notion, table: _Table, reasons: dict[str, str]) -> dict[str
         known = [shares for shares in known if any(share.value > 0 for share in shares)]
     ratio = None if small is not None or not known else _fold_ratios(known)
     if not conditions:
-        gap, why = None, say_undefined(notion, table.labels)
+        gap, why = None, format_undefined(notion, table.labels)
     return {**_state(f"{notion.name}_gap", gap, reasons, why), **_state(f"{notion.name}_ratio", ratio, reasons, why)}
 
 
@@ -266,9 +266,9 @@ def _fold_ratios(conditions: Iterable[Sequence[Share]]) -> Share | None:
     return Share(value, min(low, value), max(high, value))
 
 
-def _describe(table: _Table, group: int, reasons: dict[str, str]) -> dict[str, Any]:
+def _measure_group(table: _Table, group: int, reasons: dict[str, str]) -> dict[str, object]:
     name = table.names[group]
-    described: dict[str, Any] = {"name": name, "size": float(table.counts[group].sum())}
+    described: dict[str, object] = {"name": name, "size": float(table.counts[group].sum())}
     for rate_name, rate in GROUP_RATES.items():
         share = table.share(rate, group)
         described |= _pair(rate_name, share)
@@ -277,7 +277,7 @@ def _describe(table: _Table, group: int, reasons: dict[str, str]) -> dict[str, A
     return described
 
 
-def _describe_many(table: _Table, group: int, classes: Sequence[str], reasons: dict[str, str]) -> dict[str, Any]:
+def _measure_many(table: _Table, group: int, classes: Sequence[str], reasons: dict[str, str]) -> dict[str, object]:
     """Return one group where there are more than two labels."""
     name = table.names[group]
     right = table.share(GROUP_RATES["accuracy"], group)
@@ -293,7 +293,7 @@ def _describe_many(table: _Table, group: int, classes: Sequence[str], reasons: d
     }
 
 
-def _describe_class(table: _Table, label: int, name: str, reasons: dict[str, str]) -> dict[str, Any]:
+def _measure_class(table: _Table, label: int, name: str, reasons: dict[str, str]) -> dict[str, object]:
     """Return how one class fares: its accuracy, and the share of all rows that is decided for it."""
     right = table.share(rates.among(rates.correct, label), None)
     if right is None:
@@ -307,12 +307,12 @@ def _describe_class(table: _Table, label: int, name: str, reasons: dict[str, str
     }
 
 
-def _pair(name: str, share: Share | None) -> dict[str, Any]:
+def _pair(name: str, share: Share | None) -> dict[str, object]:
     value, interval = (None, None) if share is None else (share.value, [share.low, share.high])
     return {name: value, f"{name}_interval": interval}
 
 
-def _state(name: str, share: Share | None, reasons: dict[str, str], why: str) -> dict[str, Any]:
+def _state(name: str, share: Share | None, reasons: dict[str, str], why: str) -> dict[str, object]:
     if share is None:
         reasons[name] = why
     return _pair(name, share)

@@ -153,15 +153,15 @@ def explain(notion: Notion, group_names: Sequence[str], label_names: Sequence[st
     return f"{ask} {notion.number}"
 
 
-def say_undefined(notion: Notion, labels: int) -> str:
+def format_undefined(notion: Notion, labels: int) -> str:
     """Say why a notion that needs a positive label says nothing of `labels` labels."""
     return f"{notion.title.lower()} is about the positive label, and of {labels} labels none is positive."
 
 
 def _explain_classes(notion: Notion, group_names: Sequence[str], label_names: Sequence[str]) -> str:
     if notion.needs_positive:
-        said = say_undefined(notion, len(label_names))
-        return said[0].upper() + said[1:]
+        sentence = format_undefined(notion, len(label_names))
+        return sentence[0].upper() + sentence[1:]
     ask = f"{notion.ask_of_classes.format(groups=list_names(group_names))} {notion.number}"
     if notion.compares != "decisions" or tuple(group_names) != tuple(label_names):
         return ask

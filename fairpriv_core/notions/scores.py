@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fairpriv_core.notions.notion import Compares, Notion, say_undefined
+from fairpriv_core.notions.notion import Compares, Notion, format_undefined
 from fairpriv_core.notions.rates import Counts, Floats, divide
 
 BINS = 10  # of the score, equally wide
@@ -52,6 +52,6 @@ _MEASURES: dict[Compares, Callable[[Counts, Floats, Counts, int], Floats]] = {
 }
 
 
-def say_unscored(notion: Notion, labels: int) -> str:
+def format_unscored(notion: Notion, labels: int) -> str:
     """Say why counts of decisions tell nothing of a notion that is no rate."""
-    return UNPAID if notion.conditions_among(labels) else say_undefined(notion, labels)
+    return UNPAID if notion.conditions_among(labels) else format_undefined(notion, labels)

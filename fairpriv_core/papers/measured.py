@@ -38,7 +38,7 @@ from fairpriv_core.records.plan import DatasetCache, calibrate_method
 from fairpriv_core.runs.audit import attack_membership
 from fairpriv_core.store.runs import RunStore, open_store
 
-Numbers = Mapping[str, Any]
+Numbers = Mapping[str, object]
 
 
 def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def measure_shifted(store: RunStore, key: str, _datasets: DatasetCache) -> dict[
     assert record is not None and record.metrics is not None  # it is finished
     counts = count_decisions(record.metrics)
     shifts = {"worst": worst_parity_gap, "even": even_parity_gap}
-    return {name: {str(each): gap(counts, each / 100.0) for each in SHIFTS} for name, gap in shifts.items()}
+    return {name: {str(shift): gap(counts, shift / 100.0) for shift in SHIFTS} for name, gap in shifts.items()}
 
 
 _LIPSCHITZ = 1.0  # the paper's L

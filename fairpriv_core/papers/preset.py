@@ -14,7 +14,7 @@ from typing import Any, Literal, Required, TypedDict
 
 from fairpriv_core.errors import BadInput
 
-Where = Mapping[str, Any]  # path -> the value that a record has there, or a tuple of those that it may have
+Where = Mapping[str, object]  # path -> the value that a record has there, or a tuple of those that it may have
 Method = dict[str, Any]  # a method of a sweep: its name, and hyper-parameters by name
 Measure = Literal["", "bias_variance", "clipped", "errors", "excess_risk", "membership", "shifted", "training"]
 #: what a worker finds out of finished runs beside their metrics, in words
@@ -101,7 +101,7 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A table's arrangement: a line for each of `rows`, a cell for each of `columns` with the mean of its value."""
 
     rows: tuple[Part, ...]
@@ -115,7 +115,7 @@ class GainTable:
     gains: tuple[MeanGain, ...]
 
 
-Drawing = Plot | Table | GainTable
+Drawing = Plot | PaperTable | GainTable
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ Check = Compare | Trend | Best | Reach | MeanGain | Differ
 
 
 @dataclass(frozen=True)
-class Claim:
+class PaperClaim:
     """What the paper says, where it stands, and the check that we make of it, which must hold in each of the cases.
 
     Attributes:
@@ -347,7 +347,7 @@ class Preset:
     drawing: Drawing | None = None
     printed: tuple[Printed, ...] = ()
     not_printed: str = ""
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[PaperClaim, ...] = ()
     privacy: str = ""
     measured: Measure = ""
     made_from: tuple[str, ...] = ()
@@ -366,8 +366,8 @@ class Preset:
     @property
     def versions(self) -> dict[str, Version]:
         """The sizes at which it runs, by name: "small" and "full"."""
-        found = {"small": self.small, "full": self.full}
-        return {name: version for name, version in found.items() if version is not None}
+        versions = {"small": self.small, "full": self.full}
+        return {name: version for name, version in versions.items() if version is not None}
 
     def pick(self, size: str) -> Version:
         """Return the version called "small" or "full"; BadInput where it waits for something."""

@@ -58,8 +58,10 @@ def count_beside(beside: Sequence[Beside]) -> str:
     """Return the sentences on how many printed numbers ours agree with; "" without any."""
     if not any(one.status for one in beside):
         return ""
-    told = [f"{name[:1].upper()}{name[1:]}: " * bool(name) + _count(own) for name, own in part_readings(beside).items()]
-    return f"{' '.join(told)} A number agrees where our whole 95 % interval lies within its tolerance."
+    counts = [
+        f"{name[:1].upper()}{name[1:]}: " * bool(name) + _count(own) for name, own in part_readings(beside).items()
+    ]
+    return f"{' '.join(counts)} A number agrees where our whole 95 % interval lies within its tolerance."
 
 
 def _count(beside: Sequence[Beside]) -> str:
@@ -76,25 +78,25 @@ def _count(beside: Sequence[Beside]) -> str:
 
 def _set_beside(one: Printed, runs: Runs) -> Beside:
     if isinstance(one.ours, Compare):
-        found, used, value = compare(runs, runs, one.ours), used_by(runs, one.ours), one.ours.one.value
+        difference, used, value = compare(runs, runs, one.ours), used_by(runs, one.ours), one.ours.one.value
         unit = "" if one.ours.as_ratio else value.unit
     else:
-        (found, used), value = measure(runs, one.ours), one.ours.value
+        (difference, used), value = measure(runs, one.ours), one.ours.value
         unit = value.unit
     away = one.allowed + _ROUNDED
     low, high = one.number - away, one.number + away
-    status = None if found.mean is None else stand(found, low, high, bare=not has_interval(value))
+    status = None if difference.mean is None else stand(difference, low, high, bare=not has_interval(value))
     unlearned = find_unlearned(used, value)
     if status and unlearned:
         status = "not_tested"
-    needed = count_seeds_needed(found, low, high) if status == "open" else None
-    verdict = _tell(one, found, status, needed, unlearned)
+    needed = count_seeds_needed(difference, low, high) if status == "open" else None
+    verdict = _format_one(one, difference, status, needed, unlearned)
     keys = tuple(run.key for run in used)
-    numbers = (amount(one.number), with_half(found))
-    return Beside(one.label, one.reading, *numbers, status, verdict, found.n, needed, unit, one.source, keys)
+    numbers = (amount(one.number), with_half(difference))
+    return Beside(one.label, one.reading, *numbers, status, verdict, difference.n, needed, unit, one.source, keys)
 
 
-def _tell(one: Printed, found: Mean, status: Status | None, needed: int | None, unlearned: str) -> str:
+def _format_one(one: Printed, found: Mean, status: Status | None, needed: int | None, unlearned: str) -> str:
     """Return how a printed number and ours stand, in words."""
     if status is None or found.mean is None:
         return "no runs"

@@ -56,7 +56,7 @@ class Made:
         )
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
+def read_rows(path: Path) -> list[dict[str, object]]:
     """Return the rows of a paper's table, a figure's after each other; what is null is left out."""
     from pyarrow.parquet import read_table
 
@@ -71,7 +71,7 @@ def read_made() -> dict[str, Made]:
     """
     stored = [row for path in sorted(FOLDER.glob("*.parquet")) for row in read_rows(path)]
     own = {name: _read(name, list(rows)) for name, rows in groupby(stored, key=lambda row: str(row["figure"]))}
-    made_from = {each.id: each.made_from for paper in PAPERS for each in paper.presets if each.made_from}
+    made_from = {preset.id: preset.made_from for paper in PAPERS for preset in paper.presets if preset.made_from}
     parts = {name: [own[part] for part in others if part in own] for name, others in made_from.items()}
     versions = {name: {one.version for one in made} for name, made in parts.items()}
     whole = {name for name, made in parts.items() if len(made) == len(made_from[name]) and len(versions[name]) == 1}

@@ -27,7 +27,7 @@ def list_configs(sweeps: Iterable[PaperSweep]) -> dict[str, RunConfig]:
     return {cell.config.key: cell.config for cell in cells if cell.config is not None}
 
 
-def join_sweeps(sweeps: Sequence[PaperSweep]) -> dict[str, Any]:
+def join_sweeps(sweeps: Sequence[PaperSweep]) -> dict[str, object]:
     """Return one sweep, in the form that `build_sweep` reads, whose runs are those of all.
 
     What differs becomes an axis. Each has one table of axes, which names none of the others' fields, and all start as

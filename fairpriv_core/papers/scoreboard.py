@@ -104,12 +104,12 @@ def format_figure_verdict(preset: Preset, rows: Sequence[ClaimRow], runs: Runs) 
         return f"Not tested, as our models have not learned enough. A test takes {preset.test or 'other settings'}"
     statements = [list(own) for _, own in groupby(rows, key=lambda row: row.says)]
     first, others = statements[0], [_answer_shortly(own) for own in statements[1:]]
-    told = f"“{_begin(first[0].says)}”: {_answer(first)}"
+    sentence = f"“{_begin(first[0].says)}”: {_answer(first)}"
     if not others:
-        return told
+        return sentence
     counts = Counter(others)
     rest = ", ".join(f"{counts[answer]} {answer}" for answer in (*_ANSWERS.values(), _IN_PART) if counts[answer])
-    return f"{told}. Other statements: {rest}"
+    return f"{sentence}. Other statements: {rest}"
 
 
 def _join(statuses: set[Status]) -> Status:

@@ -90,11 +90,11 @@ def _drive_apart(one: _Group, other: _Group, moved: float) -> float:
     ends = (max(0.0, moved - other.low), min(moved, one.low))
     if ends[0] > ends[1]:  # enough to leave both groups with `high` alone
         return one.most + other.most - 1.0
-    found = []
+    shifts = []
     for lost in ends:
         won = _split_won(one, other, moved, lost)
-        found.append(one.rate(lost, won) + other.rate(moved - lost, moved - won) - 1.0)
-    return max(found)
+        shifts.append(one.rate(lost, won) + other.rate(moved - lost, moved - won) - 1.0)
+    return max(shifts)
 
 
 def _split_won(one: _Group, other: _Group, moved: float, lost: float) -> float:

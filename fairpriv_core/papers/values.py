@@ -17,12 +17,12 @@ from fairpriv_core.papers.preset import (
     Differ,
     Drawing,
     MeanGain,
+    PaperTable,
     Part,
     Plot,
     Preset,
     Quantity,
     Reach,
-    Table,
     Trend,
     Value,
     Where,
@@ -203,7 +203,7 @@ def _drawn(drawing: Drawing | None) -> list[Value]:
     if isinstance(drawing, Plot):
         columns = [Part("", step=str(step)) for step in drawing.steps] or drawing.columns
         return [drawing.x, *[value_at(row, column) for row in drawing.rows for column in columns]]
-    return [value for _, value in drawing.columns] if isinstance(drawing, Table) else []
+    return [value for _, value in drawing.columns] if isinstance(drawing, PaperTable) else []
 
 
 def _judged(check: Check | Quantity) -> list[Value]:

@@ -34,10 +34,10 @@ from fairpriv_core.papers.preset import (
     ACCURACY,
     Best,
     Check,
-    Claim,
     Compare,
     Differ,
     MeanGain,
+    PaperClaim,
     Preset,
     Quantity,
     Reach,
@@ -205,7 +205,7 @@ class Verdict:
         cases: of the paper alone. own: those of our proved variant; none where there is none.
     """
 
-    claim: Claim
+    claim: PaperClaim
     subject: str
     cases: tuple[Finding, ...]
     own: tuple[Finding, ...]
@@ -216,42 +216,42 @@ def judge_all(preset: Preset, runs: Runs) -> list[Verdict]:
     return [judge(claim, runs) for claim in preset.claims]
 
 
-def judge(claim: Claim, runs: Runs) -> Verdict:
+def judge(claim: PaperClaim, runs: Runs) -> Verdict:
     """Return the verdict on a claim from run records."""
-    found = _look_at_cases(claim, claim.check, runs)
+    findings = _look_at_cases(claim, claim.check, runs)
     own = [] if claim.ours is None else _look_at_cases(claim, claim.ours, runs)
-    known = [one.runs for one in found if one.runs]
-    return Verdict(claim, name_subject(claim.check, known) if known else "", tuple(found), tuple(own))
+    known = [one.runs for one in findings if one.runs]
+    return Verdict(claim, name_subject(claim.check, known) if known else "", tuple(findings), tuple(own))
 
 
-def _look_at_cases(claim: Claim, check: Check, runs: Runs) -> list[Finding]:
-    found = [_look(check_at(check, case), case.name, choose(runs, case.where)) for case in claim.cases]
+def _look_at_cases(claim: PaperClaim, check: Check, runs: Runs) -> list[Finding]:
+    findings = [_look(check_at(check, case), case.name, choose(runs, case.where)) for case in claim.cases]
     if not claim.lost:
-        return found
+        return findings
     return [
         replace(one, status="open", settles=claim.lost, against=True) if one.status == "differs" else one
-        for one in found
+        for one in findings
     ]
 
 
 def _look(check: Check, case: str, runs: Runs) -> Finding:
     """Return how a case stands; runs that have learned less than the constant answer test nothing."""
     if isinstance(check, Compare):
-        found = _look_at_difference(check, case, runs)
+        finding = _look_at_difference(check, case, runs)
     elif isinstance(check, Reach):
-        found = _look_at_reach(check, case, runs)
+        finding = _look_at_reach(check, case, runs)
     elif isinstance(check, MeanGain):
-        found = _look_at_gain(check, case, runs)
+        finding = _look_at_gain(check, case, runs)
     elif isinstance(check, Differ):
-        found = _look_at_test(check, case, runs)
+        finding = _look_at_test(check, case, runs)
     else:
-        found = _look_at_trend(check, case, runs) if isinstance(check, Trend) else _look_at_best(check, case, runs)
+        finding = _look_at_trend(check, case, runs) if isinstance(check, Trend) else _look_at_best(check, case, runs)
     value = check.what.value if isinstance(check, Trend | Best) else check.one.value
-    if unlearned := find_unlearned(_list_learners(check, found.runs), value):
-        found = replace(found, status="not_tested", words=unlearned)
-    elif unlearned := find_unlearned(found.runs, value):
-        found = replace(found, words=f"{found.words}, and the first is {unlearned}")
-    return found if found.status == "open" else replace(found, seeds_needed=None)
+    if unlearned := find_unlearned(_list_learners(check, finding.runs), value):
+        finding = replace(finding, status="not_tested", words=unlearned)
+    elif unlearned := find_unlearned(finding.runs, value):
+        finding = replace(finding, words=f"{finding.words}, and the first is {unlearned}")
+    return finding if finding.status == "open" else replace(finding, seeds_needed=None)
 
 
 def _list_learners(check: Check, runs: Runs) -> Runs:
@@ -265,15 +265,15 @@ def _list_learners(check: Check, runs: Runs) -> Runs:
 def _look_at_difference(check: Compare, case: str, runs: Runs) -> Finding:
     if check.failing is not None:
         return _look_at_runs(check, case, runs, check.failing)
-    found, used = compare(runs, runs, check), used_by(runs, check)
-    if found.mean is None:
+    difference, used = compare(runs, runs, check), used_by(runs, check)
+    if difference.mean is None:
         return Finding(case, "open")
     low, high = _limits(check)
-    holds, words = low <= found.mean <= high, with_half(found)
+    holds, words = low <= difference.mean <= high, with_half(difference)
     bare = not has_interval(check.one.value)
-    needed = count_seeds_needed(found, low, high)
+    needed = count_seeds_needed(difference, low, high)
     words = f"{words} (it has no interval)" if bare else words
-    return Finding(case, stand(found, low, high, bare=bare), holds, words, found.n, needed, used)
+    return Finding(case, stand(difference, low, high, bare=bare), holds, words, difference.n, needed, used)
 
 
 def _look_at_runs(check: Compare, case: str, runs: Runs, allowed: float) -> Finding:
@@ -300,14 +300,16 @@ def _look_at_reach(check: Reach, case: str, runs: Runs) -> Finding:
     top = check.at_least[-1]
     beyond = [top + _STEP * step for step in range(1, 1 + max(0, math.floor((best - top) / _STEP)))]
     known: dict[tuple[int, int], Finding] = {}
-    found = {level: _look_at_level(check, case, level, sides, known) for level in (*check.at_least, *beyond)}
-    judged = {level: found[level] for level in check.at_least}
+    by_level = {level: _look_at_level(check, case, level, sides, known) for level in (*check.at_least, *beyond)}
+    judged = {level: by_level[level] for level in check.at_least}
     ends = "; ".join(
         f"at {level:g} %, {judged[level].words}"
         for level in dict.fromkeys((check.at_least[0], top))
         if judged[level].runs
     )
-    return _join_levels(case, list(judged.values()), f"{_format_levels(found)}; {ends}" if len(found) > 1 else ends)
+    return _join_levels(
+        case, list(judged.values()), f"{_format_levels(by_level)}; {ends}" if len(by_level) > 1 else ends
+    )
 
 
 def _join_levels(case: str, found: Sequence[Finding], words: str) -> Finding:
@@ -327,13 +329,13 @@ def _join_levels(case: str, found: Sequence[Finding], words: str) -> Finding:
 def _format_levels(found: Mapping[float, Finding]) -> str:
     """Return how a case stands along the levels: "agrees up to 82.5 %, differs from 83 %"."""
     parts = [(status, [x for x, _ in own]) for status, own in groupby(found.items(), key=lambda item: item[1].status)]
-    told = []
+    texts = []
     for place, (status, xs) in enumerate(parts):
         span = f"at {xs[0]:g}" if len(xs) == 1 else f"{xs[0]:g} to {xs[-1]:g}"
         if len(parts) > 1 and place in (0, len(parts) - 1):
             span = f"from {xs[0]:g}" if place else f"up to {xs[-1]:g}"
-        told.append(f"{TITLES[status]} {span} %")
-    return ", ".join(told)
+        texts.append(f"{TITLES[status]} {span} %")
+    return ", ".join(texts)
 
 
 def _look_at_level(
@@ -351,33 +353,33 @@ def _look_at_level(
         return known[key]
 
     one, other = (reach(settings, level) for settings in sides)
-    found = look(one, other)
+    finding = look(one, other)
     may = [list_reaching(settings, level) for settings in sides]
-    said = {look(*pair).status for pair in product(*may) if pair != (one, other)}
-    if found.status == "open" or not {"agrees", "differs"} <= said | {found.status}:
-        return found
+    statuses = {look(*pair).status for pair in product(*may) if pair != (one, other)}
+    if finding.status == "open" or not {"agrees", "differs"} <= statuses | {finding.status}:
+        return finding
     needed = _count_for_level([(own, level) for own in (*may[0], *may[1]) if own], check.level)
-    words = f"{found.words}, and the opposite at a setting that other seeds might pick"
-    return replace(found, status="open", words=words, seeds_needed=needed)
+    words = f"{finding.words}, and the opposite at a setting that other seeds might pick"
+    return replace(finding, status="open", words=words, seeds_needed=needed)
 
 
 def _count_for_level(settings: Iterable[tuple[Runs, float]], level: Value) -> int | None:
     """Return with how many seeds it would be settled which of the settings reach their levels; None for too many."""
     waits = [count_seeds_needed(fold(own, level), least, math.inf) for own, least in settings]
-    return None if None in waits else max(each for each in waits if each is not None)
+    return None if None in waits else max(wait for wait in waits if wait is not None)
 
 
 def _look_at_settings(check: Reach, case: str, one: Runs, other: Runs) -> Finding:
     rival = check.other
     if one and (other or not isinstance(rival, Quantity)):
-        found = compare(one, other, Compare(check.one, rival, check.low, check.high))
+        difference = compare(one, other, Compare(check.one, rival, check.low, check.high))
         first, second = measure(one, check.one)[0].mean, _find_mean(other, rival)
-        if found.mean is None:
+        if difference.mean is None:
             return Finding(case, "open")
         low, high = _limits(check)
-        words = f"{amount(first)} minus {amount(second)} is {with_half(found)}"
-        needed, holds = count_seeds_needed(found, low, high), low <= found.mean <= high
-        return Finding(case, stand(found, low, high), holds, words, found.n, needed, [*one, *other])
+        words = f"{amount(first)} minus {amount(second)} is {with_half(difference)}"
+        needed, holds = count_seeds_needed(difference, low, high), low <= difference.mean <= high
+        return Finding(case, stand(difference, low, high), holds, words, difference.n, needed, [*one, *other])
     if not one and not other:
         return Finding(case, "open")
     missing = rival.name if one and isinstance(rival, Quantity) else check.one.name
@@ -393,9 +395,9 @@ def _find_mean(runs: Runs, side: Quantity | float) -> float | None:
 
 def _look_at_gain(check: MeanGain, case: str, runs: Runs) -> Finding:
     """Look at the mean gain over the cells, at the lowest and at the highest level of each."""
-    found = [_look_at_gains(check, case, list_gains(check, runs, at)) for at in (0, -1)]
-    ends = zip(("lowest", "highest"), found, strict=True)
-    return _join_levels(case, found, "; ".join(f"at the {end} levels {one.words}" for end, one in ends))
+    findings = [_look_at_gains(check, case, list_gains(check, runs, at)) for at in (0, -1)]
+    ends = zip(("lowest", "highest"), findings, strict=True)
+    return _join_levels(case, findings, "; ".join(f"at the {end} levels {one.words}" for end, one in ends))
 
 
 def _look_at_gains(check: MeanGain, case: str, cells: Sequence[CellGain]) -> Finding:
@@ -411,11 +413,11 @@ def _look_at_gains(check: MeanGain, case: str, cells: Sequence[CellGain]) -> Fin
         lacking = "; ".join(cell.name for cell in cells if cell.gain.mean is None)
         words = f"no mean, as no setting of a side gets there ({lacking})"
         return Finding(case, "open", words=words, seeds=_count_seeds(used), runs=used)
-    found = find_mean([cell.gain for cell in cells])
-    status = stand(found, check.low, math.inf)
-    words = f"{with_half(found)}, over {len(cells)} gains whose median is {amount(median(gains))}"
-    holds, needed = (found.mean or 0.0) >= check.low, count_seeds_needed(found, check.low, math.inf)
-    known = Finding(case, status, holds, words, found.n, needed, used)
+    mean = find_mean([cell.gain for cell in cells])
+    status = stand(mean, check.low, math.inf)
+    words = f"{with_half(mean)}, over {len(cells)} gains whose median is {amount(median(gains))}"
+    holds, needed = (mean.mean or 0.0) >= check.low, count_seeds_needed(mean, check.low, math.inf)
+    known = Finding(case, status, holds, words, mean.n, needed, used)
     if status == "open":
         return known
     opposite = sum(cell.worst if status == "agrees" else cell.best for cell in cells) / len(cells)
@@ -459,15 +461,15 @@ def _look_at_test(check: Differ, case: str, runs: Runs) -> Finding:
     settings = dict(by_setting(used, check.along))
     level = settings.pop(None, [])  # of a side without that setting: the same at each of its values
     points = [(x, list_pairs([*at, *level], [*at, *level], sides)) for x, at in settings.items()]
-    found = [(p, x, pairs) for x, pairs in points if (p := find_p(pairs)) is not None]
-    if not found:
+    tests = [(p, x, pairs) for x, pairs in points if (p := find_p(pairs)) is not None]
+    if not tests:
         return Finding(case, "open")
-    p, x, _ = max(found, key=lambda point: point[0])
+    p, x, _ = max(tests, key=lambda point: point[0])
     words = f"p is at most {p:.2g}, at {_short(check.along)} = {x:g}"
-    seeds = min(len(pairs) for _, _, pairs in found)
+    seeds = min(len(pairs) for _, _, pairs in tests)
     if p < check.below:
         return Finding(case, "agrees", True, words, seeds, runs=used)
-    waits = [count_pairs_needed(pairs, check.below) for _, _, pairs in found]
+    waits = [count_pairs_needed(pairs, check.below) for _, _, pairs in tests]
     known = [one for one in waits if one is not None]
     return Finding(case, "open", False, words, seeds, max(known) if len(known) == len(waits) else None, used)
 
@@ -496,11 +498,11 @@ def _look_at_best(check: Best, case: str, runs: Runs) -> Finding:
 
 def _signed(what: Quantity, one: Runs, other: Runs, sign: float) -> Mean:
     """Return `sign` times the difference of a quantity between two lists of runs."""
-    found = compare(one, other, Compare(what, Quantity("", what.value)))
-    if found.mean is None or found.low is None or found.high is None:
-        return Mean(None if found.mean is None else sign * found.mean, None, None, found.n)
-    low, high = sorted((sign * found.low, sign * found.high))
-    return Mean(sign * found.mean, low, high, found.n)
+    difference = compare(one, other, Compare(what, Quantity("", what.value)))
+    if difference.mean is None or difference.low is None or difference.high is None:
+        return Mean(None if difference.mean is None else sign * difference.mean, None, None, difference.n)
+    low, high = sorted((sign * difference.low, sign * difference.high))
+    return Mean(sign * difference.mean, low, high, difference.n)
 
 
 def _count_seeds(runs: Runs) -> int:

@@ -159,8 +159,8 @@ def _fits(inner: Sequence[Parallel], outer: Sequence[Parallel]) -> bool:
 
 
 def _holds(outer: Parallel, inner: Parallel) -> bool:
-    found = (any(covers(mine, branch) for mine in outer.branches) for branch in inner.branches)
-    return outer.fixed == inner.fixed and all(found)
+    covered = (any(covers(mine, branch) for mine in outer.branches) for branch in inner.branches)
+    return outer.fixed == inner.fixed and all(covered)
 
 
 def to_json(events: Events) -> list[EventJson]:

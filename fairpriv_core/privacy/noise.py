@@ -268,12 +268,12 @@ def thin_samples(stream: np.random.Generator, samples: list[np.ndarray], keep: n
 def _successes(stream: np.random.Generator, rate: float, trials: int) -> np.ndarray:
     """Return the sorted positions of the successes among `trials` Bernoulli trials."""
     chunk = int(trials * rate + 6 * np.sqrt(trials * rate)) + 16
-    position, found = -1, []
+    position, places = -1, []
     while position < trials:
         gaps = stream.geometric(rate, chunk)
         np.minimum(gaps, trials + 1, out=gaps)  # a gap past the end says no more than that; sums cannot overflow
         positions = position + np.cumsum(gaps)
-        found.append(positions)
+        places.append(positions)
         position = int(positions[-1])
-    successes = np.concatenate(found)
+    successes = np.concatenate(places)
     return successes[: np.searchsorted(successes, trials)]

@@ -203,14 +203,14 @@ def _find_epsilon(side: LossDistribution, delta: float) -> float:
     above = np.cumsum(np.concatenate([[side.infinite], masses]))  # [i]: of the i largest losses
     scaled = np.concatenate([[0.0], np.cumsum(masses * np.exp(-losses))])
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.log(above - delta) - np.log(scaled)
-        past = (above[:-1] > delta) & (scaled[:-1] > 0) & (found[:-1] >= losses)
+        logs = np.log(above - delta) - np.log(scaled)
+        past = (above[:-1] > delta) & (scaled[:-1] > 0) & (logs[:-1] >= losses)
     none = (above[1:] >= delta) & (scaled[1:] == 0)
     ends = np.flatnonzero(past | none)
     last = ends[0] if len(ends) else len(masses)
     if len(ends) and not past[last]:
         return float(losses[last])
-    return float(found[last]) if above[last] > scaled[last] + delta else 0.0
+    return float(logs[last]) if above[last] > scaled[last] + delta else 0.0
 
 
 @lru_cache(maxsize=16)

@@ -15,7 +15,7 @@ from fairpriv_core.records.model import Model
 ESTIMATOR = "estimator.json"
 
 
-def write_archive(path: str | Path, model: Model, fitted: Mapping[str, Any]) -> None:
+def write_archive(path: str | Path, model: Model, fitted: Mapping[str, object]) -> None:
     """Write `model`, and `fitted` (JSON), to the file at `path`; BadInput where either cannot be written."""
     try:
         text = json.dumps(fitted, indent=1, ensure_ascii=False, allow_nan=False)

@@ -81,7 +81,7 @@ class CodeAudit(TypedDict):
     rows: int
     event: list[EventJson]
     delta: float
-    plan: Mapping[str, Any]
+    plan: Mapping[str, object]
     reach: list[Reach]
     noise: MeasuredNoise | None
     one_run: OneRun
@@ -152,7 +152,7 @@ class Audit(ShownAudit):
 
     key: str
     versions: Mapping[str, str]
-    run: Mapping[str, Any]
+    run: Mapping[str, object]
 
 
 class Demonstrated(Distinguishing):

@@ -102,10 +102,10 @@ def name_config(asked: ConfigJson) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def find_config(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def find_config(document: Mapping[str, object]) -> Mapping[str, object] | None:
     """Return the config that a record's JSON has; None of another document, such as a config's own."""
-    found = document.get("config")
-    return found if isinstance(found, Mapping) else None
+    config = document.get("config")
+    return config if isinstance(config, Mapping) else None
 
 
 def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> RunConfig:
@@ -161,17 +161,17 @@ def _read_notion(name: Any, method: Method) -> str:
     return str(name)
 
 
-def _check_beside(answers: Column, given: Mapping[str, Any]) -> None:
+def _check_beside(answers: Column, given: Mapping[str, object]) -> None:
     """Raise BadInput for a setting that would draw noise, or take groups as true, beside randomised answers.
 
     A private evaluation is made of the answers: none is drawn beside, whether or not it is asked for.
     """
-    asked = [name for name in ("replay_noise", "reuse", "group_ratio") if given.get(name) is not None]
-    if asked:
+    names = [name for name in ("replay_noise", "reuse", "group_ratio") if given.get(name) is not None]
+    if names:
         raise BadInput(
-            f"{asked[0]} does not go with randomised answers: '{answers.name}' was answered before the run, which "
+            f"{names[0]} does not go with randomised answers: '{answers.name}' was answered before the run, which "
             "releases nothing more and measures gaps by the answers.",
-            field=asked[0],
+            field=names[0],
         )
 
 

@@ -155,8 +155,8 @@ def name_question(record: RunRecord) -> tuple[str, str] | None:
         return None
     problem = problems().get(data["dataset"] or "")
     label = _call(_list_label(data["label"], problem)[-1], problem)
-    asked = [label, *sorted(list_record_sensitive(record))]
-    return identify_data(data["dataset"], record.config.get("file_id")), _digest(asked)
+    names = [label, *sorted(list_record_sensitive(record))]
+    return identify_data(data["dataset"], record.config.get("file_id")), _digest(names)
 
 
 def list_counted(record: RunRecord) -> list[EventJson]:

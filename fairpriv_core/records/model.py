@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -34,6 +34,29 @@ from fairpriv_core.text import write_lines
 PARAMETERS, DESCRIPTION = "model.safetensors", "model.json"
 FORMAT = 2
 _HEAD = 8  # bytes that hold the length of a header of safetensors
+
+
+class FirstRows(TypedDict):
+    """The first rows of a file, as they are used, with what is decided of each."""
+
+    columns: list[str]
+    rows: list[list[str]]
+
+
+class Predicted(TypedDict):
+    """What predicting a file came to; `remarks` say which cells could not be used.
+
+    `positive` counts the rows decided for the positive label, None where there are more than two labels; then `decided`
+    counts each label. `form` says how the file is written.
+    """
+
+    rows: int
+    positive: int | None
+    out: str
+    remarks: list[str]
+    decided: NotRequired[dict[str, int]]
+    first: NotRequired[FirstRows]
+    form: NotRequired[dict[str, object] | None]
 
 
 @dataclass(frozen=True)
@@ -103,15 +126,13 @@ class Model:
         *,
         shown: int = 0,
         limit_bytes: int | None = None,
-    ) -> dict[str, Any]:
+    ) -> Predicted:
         """Predict the rows of the table in the file `source`; write their numbers and predictions to `target`.
 
         What is `stated` of how the file is written wins over what it seems to be. A model of images takes those of the
         file's one column of images. Beside each prediction stands a probability: that of the positive label, or of more
-        than two labels that of the predicted one. Returns {"rows", "positive", "out", "remarks"}, where `positive` is
-        None for more than two labels, and `decided` counts each; `remarks` say which cells could not be used. Of as
-        many rows as are to be `shown` "first" has what is used and decided: "columns", and "rows" of their texts; then
-        "form" says how they are written.
+        than two labels that of the predicted one. Of as many rows as are to be `shown` "first" has what is used and
+        decided, and "form" how they are written.
 
         Raises BadInput for a file that cannot be read or lacks columns (the sensitive one too where the model decides
         by group), for a column no cell of which can be used, for images of another size, and for a target that cannot
@@ -126,21 +147,25 @@ class Model:
         binary = len(names) == TWO
         probability = score[:, 1] if binary else score.max(axis=1)
 
-        def tell(most: int | None = None) -> Iterator[tuple[str, str]]:
-            told = zip(probability[:most].tolist(), decided[:most].tolist(), strict=True)
-            return ((f"{share:.6g}", names[label]) for share, label in told)
+        def list_answers(most: int | None = None) -> Iterator[tuple[str, str]]:
+            answers = zip(probability[:most].tolist(), decided[:most].tolist(), strict=True)
+            return ((f"{share:.6g}", names[label]) for share, label in answers)
 
-        _write_lines(target, tell())
+        _write_lines(target, list_answers())
         counts = dict(zip(names, np.bincount(decided, minlength=len(names)).tolist(), strict=True))
-        found = {"rows": len(decided), "positive": counts[names[1]] if binary else None, "out": target}
-        found |= {"remarks": list(read.remarks)}
+        predicted: Predicted = {
+            "rows": len(decided),
+            "positive": counts[names[1]] if binary else None,
+            "out": target,
+            "remarks": list(read.remarks),
+        }
         if shown:
             cells = read.show(shown)
             rows = zip(*cells.values(), strict=True) if cells else repeat(())
-            shown_rows = [[*row, *each] for row, each in zip(rows, tell(shown), strict=False)]
-            found["first"] = {"columns": list(cells), "rows": shown_rows}
-            found["form"] = None if read.form is None else asdict(read.form)
-        return found if binary else {**found, "decided": counts}
+            shown_rows = [[*row, *each] for row, each in zip(rows, list_answers(shown), strict=False)]
+            predicted["first"] = {"columns": list(cells), "rows": shown_rows}
+            predicted["form"] = None if read.form is None else asdict(read.form)
+        return predicted if binary else {**predicted, "decided": counts}
 
     def _read_rows(
         self, path: Path, stated: Stated, limit_bytes: int | None
@@ -155,11 +180,11 @@ class Model:
         return encoder.transform(read.table), None if groups is None else groups.assign(read.table), read
 
 
-def _write_lines(target: str, told: Iterable[tuple[str, str]]) -> None:
+def _write_lines(target: str, lines: Iterable[tuple[str, str]]) -> None:
     """Write each row's number, probability and prediction."""
     try:
         with read_path(target, field="out").open("w", newline="", encoding="utf-8") as stream:
-            numbered = ((row, *each) for row, each in enumerate(told, start=1))
+            numbered = ((row, *each) for row, each in enumerate(lines, start=1))
             write_lines(stream, ("row", "probability", "prediction"), numbered)
     except OSError as error:
         raise BadInput(f"out cannot be written: {target} ({error.strerror}).", field="out") from error
@@ -168,11 +193,11 @@ def _write_lines(target: str, told: Iterable[tuple[str, str]]) -> None:
 def _write_parameters(network: Network, parameters: np.ndarray) -> bytes:
     """Return the content of the file that holds the parameters (P,)."""
     flat = np.ascontiguousarray(parameters, dtype="<f4")
-    told, tensors = {}, {"parameters": [len(flat)]}
+    metadata, tensors = {}, {"parameters": [len(flat)]}
     if isinstance(network, ModuleShape):
         described = network.to_json()
-        told, tensors = {name: described[name] for name in ("reference", "code", "fixed")}, described["tensors"]
-    header: dict[str, Any] = {"__metadata__": {"format": "pt", **told}}
+        metadata, tensors = {name: described[name] for name in ("reference", "code", "fixed")}, described["tensors"]
+    header: dict[str, object] = {"__metadata__": {"format": "pt", **metadata}}
     end = 0
     for name, shape in tensors.items():
         start, end = end, end + flat.itemsize * math.prod(shape)

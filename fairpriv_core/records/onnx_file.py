@@ -37,13 +37,13 @@ def write_onnx(model: Model, about: Mapping[str, str]) -> bytes:
     )
     made = onnx.load_from_string(written)
     made.producer_name, made.producer_version = "fairpriv", metadata.version("fairpriv")
-    onnx.helper.set_model_props(made, {**_describe(model), **about})
+    onnx.helper.set_model_props(made, {**_build_metadata(model), **about})
     onnx.checker.check_model(made)
     content: bytes = made.SerializeToString()
     return content
 
 
-def _describe(model: Model) -> dict[str, str]:
+def _build_metadata(model: Model) -> dict[str, str]:
     """Return what a person needs to use the file: names, and how a table's columns become features."""
     named = {"labels": list(model.label_names), FEATURES: list(model.feature_names)}
     found = {name: json.dumps(each, ensure_ascii=False) for name, each in named.items()}

@@ -19,7 +19,7 @@ _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: 
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-def check_texts(kind: type, given: Mapping[str, Any]) -> None:
+def check_texts(kind: type, given: Mapping[str, object]) -> None:
     """Raise BadInput where a field of the dataclass `kind` is text by its annotation and is given a list or table."""
     for name in _name_texts(kind) & set(given):
         if isinstance(given[name], list | tuple | Mapping):
@@ -48,7 +48,7 @@ def read_method(raw: Any) -> Method:
     return build_method(kind, _read_variant(kind, given))
 
 
-def say_group_needed(asked: Mapping[str, Any]) -> str | None:
+def format_group_needed(asked: Mapping[str, Any]) -> str | None:
     """Return that the model of a config, in its JSON form, decides by group.
 
     None where it does not, and of a method whose package is not installed: nothing is known of it.
@@ -64,7 +64,7 @@ def read_method_table(raw: Any) -> dict[str, Any]:
     return {"name": raw} if isinstance(raw, str) else dict(raw or {})
 
 
-def build_method(kind: type[Method], given: Mapping[str, Any]) -> Method:
+def build_method(kind: type[Method], given: Mapping[str, object]) -> Method:
     """Return `kind` with the hyper-parameters `given`; values may be text, as on a command line.
 
     Raises:
@@ -79,7 +79,7 @@ def build_method(kind: type[Method], given: Mapping[str, Any]) -> Method:
     return kind(**_add_defaults(kind, values))
 
 
-def _add_defaults(kind: type[Method], given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _add_defaults(kind: type[Method], given: Mapping[str, object]) -> Mapping[str, object]:
     """Return `given` with the defaults that follow from it.
 
     No gap is aimed at as published, nor where what it would replace is set: whoever sets λ means λ.
@@ -93,7 +93,7 @@ def _add_defaults(kind: type[Method], given: Mapping[str, Any]) -> Mapping[str, 
 
 
 @cache
-def _read_hints(kind: type) -> Mapping[str, Any]:
+def _read_hints(kind: type) -> Mapping[str, object]:
     """Return the types of a class's attributes by name: to read them takes longer than to build an instance."""
     return typing.get_type_hints(kind)
 
@@ -113,7 +113,7 @@ def noise_is_set(method: Method) -> bool:
     return bool(getattr(method, method.info.calibrates) != defaults[method.info.calibrates])
 
 
-def _read_variant(kind: type[Method], given: dict[str, Any]) -> dict[str, Any]:
+def _read_variant(kind: type[Method], given: dict[str, object]) -> dict[str, object]:
     """Refuse a variant that the method does not have; leave it out where there is no choice."""
     variant = given.get("variant")
     if variant is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 from fairpriv_core.data.dataset import Dataset, drop_unprotected, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
@@ -16,7 +16,7 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.cell_counts import Counts, count_needed
 from fairpriv_core.methods.fields import TrainsNetwork, count_batch, fit_batch_size
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.notion import say_undefined
+from fairpriv_core.notions.notion import format_undefined
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.config import RunConfig, build_shape
@@ -53,7 +53,7 @@ def plan_run(config: RunConfig, key: str, *, datasets: DatasetCache, find_record
     """Return the plan of the run `key`; reads the data, from `datasets` where it is there. Errors as `execute`."""
     train, test = datasets.parts(config)
     source = None if config.reuse is None else find_record(config.reuse)
-    notes: dict[str, Any] = {}
+    notes: dict[str, object] = {}
     if source is None:
         method = calibrate_method(config, train.n)
         find_counts(config, method, train)
@@ -153,13 +153,13 @@ class DatasetCache:
         source = (config.data, config.file_id)
         if source not in self._read:
             self._read[source] = self._try(*source)
-        found = self._read[source]
-        if isinstance(found, FairprivError):
-            raise found
+        dataset = self._read[source]
+        if isinstance(dataset, FairprivError):
+            raise dataset
         if config.method.info.threat_model == "record":
-            return found
+            return dataset
         if source not in self._present:
-            self._present[source] = drop_unprotected(found, config.method.info.threat_model)
+            self._present[source] = drop_unprotected(dataset, config.method.info.threat_model)
         return self._present[source]
 
     def _try(self, data: DataSpec, file_id: str | None) -> Dataset | FairprivError:
@@ -206,9 +206,9 @@ def check_method(info: MethodInfo, data: Dataset) -> None:
 def check_notion(name: str, info: MethodInfo, labels: int) -> None:
     """Raise BadInput where a notion is undefined on data with so many `labels`."""
     if not notions()[name].conditions_among(labels):
-        able = [each for each in info.notions if notions()[each].conditions_among(labels)]
+        able = [notion for notion in info.notions if notions()[notion].conditions_among(labels)]
         raise BadInput(
-            f"notion '{name}': {say_undefined(notions()[name], labels)[:-1]}; choose from {', '.join(able)}.",
+            f"notion '{name}': {format_undefined(notions()[name], labels)[:-1]}; choose from {', '.join(able)}.",
             field="notion",
         )
 

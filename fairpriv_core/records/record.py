@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from importlib import metadata
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.roles import Groups
@@ -130,6 +130,23 @@ def with_evaluation(training: Events, evaluation: Events) -> Events:
     return (Parallel((training, evaluation), fixed=True),) if evaluation else training
 
 
+class DataFacts(TypedDict, total=False):
+    """What a record says of the data of its run; one that is planned has its columns alone."""
+
+    name: str
+    sensitive: str
+    sensitive_columns: list[str]
+    digest: str
+    n_train: int
+    n_test: int
+    features: int
+    image: list[int]
+    columns: list[str] | None
+    group_names: list[str]
+    label_names: list[str]
+    caveats: list[str]
+
+
 @dataclass(frozen=True)
 class RunRecord:
     """One run. Shares and gaps are in [0, 1]; what is undefined is None and a reason stands beside it.
@@ -170,7 +187,7 @@ class RunRecord:
     released: list[EventJson]
     assumptions: tuple[str, ...]
     calibrated: Mapping[str, Any]
-    data: Mapping[str, Any]
+    data: DataFacts
     versions: Mapping[str, str]
     steps: int = 0
     seconds: float = 0.0
@@ -200,7 +217,7 @@ class RunRecord:
         error = None if self.error is None else drop_folders(self.error, self.config["data"].get("file"))
         return {**self.to_json(), "config": without_folders(self.config), "error": error}
 
-    def to_brief(self) -> dict[str, Any] | None:
+    def to_brief(self) -> dict[str, object] | None:
         """Return what tables and charts over thousands of runs need, as JSON; None unless finished.
 
         `metrics` keeps the single numbers of the whole test split: accuracies, rates, gaps, inequality indices. Key
@@ -251,7 +268,7 @@ def draft_record(
         released=[],
         assumptions=(*assumed, *method.assumptions(), *((SPLIT_ASSUMED,) if evaluation else ())),
         calibrated=method_to_json(method),
-        data=_describe(config, train, test),
+        data=_summarise_data(config, train, test),
         left_out=dict(train.left_out),
         versions={**library_versions(), **name_plugin(method), **name_sources(network_of(method)), **_name_device()},
         warnings=tuple(map(str, list_warnings(config, method, train))),
@@ -261,7 +278,7 @@ def draft_record(
 
 
 def finished_record(
-    draft: RunRecord, method: Method, *, events: Events, metrics: Mapping[str, Any], **rest: Any
+    draft: RunRecord, method: Method, *, events: Events, metrics: Mapping[str, Any] | None, **rest: Any
 ) -> RunRecord:
     """Return the record of a run that came to its end; `events` is what the mechanism counted."""
     stated = _state(draft, method, events)
@@ -269,8 +286,8 @@ def finished_record(
     answered = find_answers(stated.config["data"]) is not None
     note = ANSWERED if answered else RAW_BUT_ACCURACY if public else RAW
     counted = events_of.to_json(events)
-    found = replace(stated, metrics=metrics, metrics_are_raw=not answered, metrics_note=note)
-    return replace(found, status="finished", released=counted, **rest)
+    record = replace(stated, metrics=metrics, metrics_are_raw=not answered, metrics_note=note)
+    return replace(record, status="finished", released=counted, **rest)
 
 
 def failed_record(draft: RunRecord, *, released: Events, error: str, **spent: Any) -> RunRecord:
@@ -290,7 +307,7 @@ def cancelled_record(draft: RunRecord, *, released: Events, steps: int, seconds:
     return replace(draft, status="cancelled", released=counted, steps=steps, seconds=seconds, warnings=warnings)
 
 
-def evaluated_record(record: RunRecord, evaluation: Events, found: Mapping[str, Any]) -> RunRecord:
+def evaluated_record(record: RunRecord, evaluation: Events, found: Mapping[str, object]) -> RunRecord:
     """Return the record of a finished run with the private evaluation that was made later; it released `evaluation`."""
     released = with_evaluation(events_of.from_json(record.released), evaluation)
     stated = _state(record, method_of(record), released)
@@ -321,10 +338,10 @@ def accuracy_is_public(threat_model: str | None, epsilon: float | None, *, uses_
 
 def _withdraw_certificates(notes: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a record's notes with its certificates withdrawn, once; what they stated is kept."""
-    found = notes.get("certificates")
-    if not found or "withdrawn" in found:
+    certificates = notes.get("certificates")
+    if not certificates or "withdrawn" in certificates:
         return notes
-    return {**notes, "certificates": {"withdrawn": CERTIFICATE_OF_CHOSEN, "stated": found}}
+    return {**notes, "certificates": {"withdrawn": CERTIFICATE_OF_CHOSEN, "stated": certificates}}
 
 
 def method_of(record: RunRecord) -> Method:
@@ -335,12 +352,12 @@ def method_of(record: RunRecord) -> Method:
 def _state(record: RunRecord, method: Method, events: Events) -> RunRecord:
     """Return `record` with `events`, and what its schema cost, as its event; and what may be said about its epsilon."""
     events = (*price_schema(record.config, record.threat_model), *events)
-    said = state_epsilon(method, events, delta=record.delta, replay_noise=record.config["replay_noise"])
-    return replace(record, event=events_of.to_json(events), **asdict(said))
+    statement = state_epsilon(method, events, delta=record.delta, replay_noise=record.config["replay_noise"])
+    return replace(record, event=events_of.to_json(events), **asdict(statement))
 
 
-def _describe(config: RunConfig, train: Dataset, test: Dataset) -> dict[str, Any]:
-    return {
+def _summarise_data(config: RunConfig, train: Dataset, test: Dataset) -> DataFacts:
+    facts: DataFacts = {
         "name": train.name,
         "sensitive": train.sensitive,
         "sensitive_columns": list_sensitive_columns(train),
@@ -348,17 +365,17 @@ def _describe(config: RunConfig, train: Dataset, test: Dataset) -> dict[str, Any
         "n_train": train.n,
         "n_test": test.n,
         "features": train.d,
-        **({} if train.image is None else {"image": list(train.image)}),
         "columns": list_columns(train),
         "group_names": list(train.group_names),
         "label_names": list(train.label_names),
         "caveats": list(train.caveats),
     }
+    return facts if train.image is None else {**facts, "image": list(train.image)}
 
 
 def list_sensitive_columns(train: Dataset) -> list[str]:
     """Return the columns that the groups are made of, as they were found in the data; [] where they are in memory."""
-    return [each.column for each in Groups.from_json(train.grouping).groupings] if train.grouping else []
+    return [grouping.column for grouping in Groups.from_json(train.grouping).groupings] if train.grouping else []
 
 
 def list_columns(train: Dataset) -> list[str] | None:
@@ -400,12 +417,12 @@ def _name_device() -> dict[str, str]:
 def list_warnings(config: RunConfig, method: Method, train: Dataset) -> list[FairprivWarning]:
     """Return what settings and the number of rows alone warn of before a run of `method` (calibrated)."""
     private, size = method.info.threat_model is not None, count_known(build_shape(method, train))
-    said = [
+    sentences = [
         (TrainingWarning, method.idle_reason()),
         (PrivacyWarning, warn_of_delta(config.delta, train.n) if private else None),
         (TrainingWarning, forecast(config, method, n_train=train.n, groups=train.groups, parameters=size)),
     ]
-    return [kind(sentence) for kind, sentence in said if sentence is not None]
+    return [kind(sentence) for kind, sentence in sentences if sentence is not None]
 
 
 def doubt_network(method: Method, train: Dataset) -> list[FairprivWarning]:

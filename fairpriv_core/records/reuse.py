@@ -21,7 +21,7 @@ SAMPLE_STREAM = "sample_stream"
 _ALIKE: tuple[Literal["data", "split", "seed", "file_id"], ...] = ("data", "split", "seed", "file_id")
 
 
-def use_release(method: Method, source: RunRecord, config: ConfigJson, digest: str) -> tuple[Method, dict[str, Any]]:
+def use_release(method: Method, source: RunRecord, config: ConfigJson, digest: str) -> tuple[Method, dict[str, object]]:
     """Return `method` with what the release of `source` fixes, and the notes by which the ledger counts that once.
 
     `config` is the JSON of that of the run that uses the release, `digest` that of the rows that
@@ -29,7 +29,7 @@ def use_release(method: Method, source: RunRecord, config: ConfigJson, digest: s
     """
     _check_source(source, config, digest)
     defaults = {item.name: item.default for item in fields(method)}
-    fixed: dict[str, Any] = {name: source.calibrated.get(name, defaults[name]) for name in method.info.reuses}
+    fixed: dict[str, object] = {name: source.calibrated.get(name, defaults[name]) for name in method.info.reuses}
     return replace(method, **fixed), {SHARED_RELEASES: source.notes[SHARED_RELEASES]}
 
 
@@ -38,7 +38,7 @@ def count_shared(notes: Mapping[str, Any]) -> Events:
     return tuple(event for part in notes.get(SHARED_RELEASES, {}).values() for event in from_json(part))
 
 
-def name_stream(mechanism: Mechanism) -> dict[str, Any]:
+def name_stream(mechanism: Mechanism) -> dict[str, object]:
     """Return the note by which the ledger knows whose secret samples a run uses as well; {} where it has its own."""
     name = mechanism.stream_name
     return {} if name is None else {SAMPLE_STREAM: name}

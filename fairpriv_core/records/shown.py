@@ -37,14 +37,14 @@ def read_shown(record: RunRecord) -> Shown | None:
         return None
     kind = methods().get(record.config["method"]["name"])
     looks = kind is None or kind.info.needs_group_at_prediction
-    told = error is not None and record.epsilon is not None
+    is_released = error is not None and record.epsilon is not None
     covered = gap_error is not None and (
-        told or accuracy_is_public(record.threat_model, record.epsilon, uses_group=looks)
+        is_released or accuracy_is_public(record.threat_model, record.epsilon, uses_group=looks)
     )
     return Shown(accuracy, gap, error, gap_error, not covered and not is_published(record.config["data"]))
 
 
 def _find(notes: Mapping[str, Any], numbers: str, errors: str, name: str) -> tuple[float | None, float | None]:
     """Return a released number with its error; None twice where either is not there."""
-    found = tuple(notes.get(part, {}).get(name) for part in (numbers, errors))
-    return found if None not in found else (None, None)
+    pair = tuple(notes.get(part, {}).get(name) for part in (numbers, errors))
+    return pair if None not in pair else (None, None)

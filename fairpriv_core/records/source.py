@@ -52,11 +52,11 @@ def read_data(raw: Any) -> DataSpec:
         BadInput: an unknown field or data set, both or neither of data set and file, no label for a file, no sensitive
             attribute, a group ratio that is no number in (0, 1], or a number of rows that is no whole number from 2 on.
     """
-    asked = {name: value for name, value in _mapping(raw).items() if value is not None}
-    checks.known_names("data setting", tuple(asked), DATA_FIELDS)
-    check_texts(DataSpec, asked)
-    ratio, rows = read_ratio(asked.pop("group_ratio", None)), read_rows(asked.pop("rows", None))
-    given = {name: str(value) for name, value in asked.items()}
+    options = {name: value for name, value in _mapping(raw).items() if value is not None}
+    checks.known_names("data setting", tuple(options), DATA_FIELDS)
+    check_texts(DataSpec, options)
+    ratio, rows = read_ratio(options.pop("group_ratio", None)), read_rows(options.pop("rows", None))
+    given = {name: str(value) for name, value in options.items()}
     if ("dataset" in given) == ("file" in given):
         raise BadInput(f"give either a data set ({', '.join(problems())}) or a file.", field="dataset")
     if "dataset" in given and given["dataset"] not in problems():
@@ -170,7 +170,7 @@ def read_rows(value: Any) -> int | None:
     raise BadInput(f"rows must be a whole number from 2 on, got '{value}'.", field="rows")
 
 
-def _mapping(raw: Any) -> Mapping[str, Any]:
+def _mapping(raw: Any) -> Mapping[str, object]:
     if raw is not None and not isinstance(raw, Mapping):
         raise BadInput(f"data must be a table such as dataset = \"adult\", got '{raw}'.", field="data")
     return raw or {}

@@ -39,10 +39,10 @@ def format_stored(what: str, records: Iterable[RunRecord]) -> str:
     the same key, and is another record.
     """
     stored = read_stored_runs()
-    found = [record for record in records if record in stored.records]
-    if not found:
+    shipped = [record for record in records if record in stored.records]
+    if not shipped:
         return ""
-    seeds = sorted({record.config["seed"] for record in found})
+    seeds = sorted({record.config["seed"] for record in shipped})
     named = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
-    version = found[0].versions["fairpriv"]
+    version = shipped[0].versions["fairpriv"]
     return f"{what} stored with this software: made by fairpriv {version} on {stored.made}, {named}."

@@ -23,10 +23,10 @@ from fairpriv_core.audit.canary import choose_pair, list_pairs, make_data, plant
 from fairpriv_core.audit.inference import (
     MembershipInference,
     advantage_limit,
-    describe_answers,
     draw_judged,
     infer_attribute,
     infer_membership,
+    stack_answers,
 )
 from fairpriv_core.audit.lower_bound import Test, build_tests, lower_bound, noise_bound, one_run_bound, with_noise
 from fairpriv_core.audit.one_run import guess_coins
@@ -202,11 +202,11 @@ def _guess(method: Method, notion: str, delta: float, plan: AuditPlan, report: R
     short = shorten(method, rows, delta)
     train = make_trainer(short, notion=notion, seed=plan.seed)
     data = plant_canaries(make_data(rows=rows, isolated=canaries, groups=2, seed=plan.seed), canaries)
-    found = guess_coins(train, data, canaries, nulled=_nulls(method), seed=plan.seed, together=plan.together)
+    coins = guess_coins(train, data, canaries, nulled=_nulls(method), seed=plan.seed, together=plan.together)
     alone = 1.0 - (1.0 - plan.confidence) / plan.among
-    bound = one_run_bound(**asdict(found), delta=delta, confidence=alone)
+    bound = one_run_bound(**asdict(coins), delta=delta, confidence=alone)
     stated = {"lower_bound": bound, "epsilon": proved(short, rows, delta), "confidence": plan.confidence}
-    return cast(OneRun, {"rows": rows, **asdict(found), **stated})
+    return cast(OneRun, {"rows": rows, **asdict(coins), **stated})
 
 
 def _distinguish(method: Method, notion: str, delta: float, plan: AuditPlan, report: Report) -> Distinguishing:
@@ -245,7 +245,7 @@ def attack_pair(
         }
         for each in deltas
     ]
-    found: Distinguishing = {
+    attack: Distinguishing = {
         "runs": plan.runs,
         "confidence": plan.confidence,
         "among": among,
@@ -254,7 +254,7 @@ def attack_pair(
         "refuted": _refuted([(at["lower_bound"], at["epsilon"]) for at in profile]),
         "refuted_published": _refuted([(at["lower_bound"], at["epsilon_published"]) for at in profile]),
     }
-    return found if profile[0]["epsilon"] is None else add_curve(found, method.event(rows))
+    return attack if profile[0]["epsilon"] is None else add_curve(attack, method.event(rows))
 
 
 def add_curve(found: Distinguishing, events: Events) -> Distinguishing:
@@ -383,4 +383,4 @@ def attack_attribute(model: Model, train: Dataset, *, seed: int) -> Attribute:
 def _see(model: Model, part: Dataset) -> np.ndarray:
     """Return what an attacker sees of each row (n, f): the model's scores of the labels, and what follows from them."""
     score = model.score(part)
-    return describe_answers(score[:, 1] if part.labels == TWO else score, part.y)
+    return stack_answers(score[:, 1] if part.labels == TWO else score, part.y)

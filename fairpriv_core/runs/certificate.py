@@ -41,7 +41,7 @@ def certify_exported(
     reason = NO_COUNTS if private is None else SAME_PEOPLE if test.unit is not None else None
     if private is None or reason is not None:
         return {"certificates": {"of": OF_EXPORTED, "reason": reason}}
-    found = certify_gaps(private["counts"], private["noise"], failure=failure)
+    bounds = certify_gaps(private["counts"], private["noise"], failure=failure)
     assumed = [ASSUMED, *([FILE_ASSUMED] if learned else [])]
     made = {"of": OF_EXPORTED, "about": ABOUT, "assumptions": assumed, "rows": test.n, "failure": failure}
-    return {"certificates": {**made, **found}}
+    return {"certificates": {**made, **bounds}}

@@ -28,21 +28,21 @@ def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
     """
     with RunStore(Database(place), request["owner"]) as store:
         files = store.decisions
-        asked = files.asked()
-        if asked is None or asked.request != request:
+        request_file = files.asked()
+        if request_file is None or request_file.request != request:
             raise BadInput("the file is gone; give it again.", field="file")
-        path = files.file(asked)
+        path = files.file(request_file)
         with limited_memory():
             try:
-                found = _decide(store, asked, path, files.target(asked))
+                document = _decide(store, request_file, path, files.target(request_file))
             except FairprivError as error:
-                form = find_basis(path, limit_bytes=asked.limit_bytes)
-                found = {"refused": str(error), "form": None if form is None else asdict(form)}
-        files.note(asked, found)
-    return {"decided": asked.decide}
+                form = find_basis(path, limit_bytes=request_file.limit_bytes)
+                document = {"refused": str(error), "form": None if form is None else asdict(form)}
+        files.note(request_file, document)
+    return {"decided": request_file.decide}
 
 
-def _decide(store: RunStore, asked: Asked, path: Path, target: Path) -> dict[str, Any]:
+def _decide(store: RunStore, asked: Asked, path: Path, target: Path) -> dict[str, object]:
     """Return the number of rows, how many have each decision, remarks, the first rows, and how they are written."""
     model = Model.read(partial(store.artifact, store.row(asked.decide).key))
     if model.image is not None:
@@ -52,11 +52,15 @@ def _decide(store: RunStore, asked: Asked, path: Path, target: Path) -> dict[str
     counts, positive = found.get("decided"), ""
     if counts is None:
         other, positive = model.label_names
-        counts = {positive: found["positive"], other: found["rows"] - found["positive"]}
+        many = found["positive"] or 0
+        counts = {positive: many, other: found["rows"] - many}
     return {
         "decided": counts,
         "positive": positive,
-        **{name: found[name] for name in ("rows", "remarks", "first", "form")},
+        "rows": found["rows"],
+        "remarks": found["remarks"],
+        "first": found["first"],
+        "form": found["form"],
     }
 
 

@@ -31,6 +31,7 @@ from fairpriv_core.records.plan import DatasetCache, Plan, plan_run
 from fairpriv_core.records.record import RunRecord, finished_record, with_evaluation
 from fairpriv_core.records.reuse import name_stream
 from fairpriv_core.runs.certificate import certify_exported
+from fairpriv_core.runs.session import Spent
 
 _SENSITIVITIES = {"attribute": math.sqrt(2.0), "record": 1.0}
 UNSTORED = "unstored"  # the key of a run that no store keeps
@@ -38,7 +39,7 @@ UNSTORED = "unstored"  # the key of a run that no store keeps
 
 def evaluate_privately(
     fitted: Fitted, test: Dataset, *, planned: Events, mechanism: Mechanism, threat_model: str | None
-) -> tuple[Events, dict[str, Any] | None]:
+) -> tuple[Events, dict[str, object] | None]:
     """Return what was released and the record's `metrics_private`; ((), None) where nothing is planned."""
     if not planned:
         return (), None
@@ -57,12 +58,12 @@ def evaluate_privately(
         index=0,
     )
     deviation = sensitivity * release.noise_multiplier
-    found = measure_noisy(np.reshape(noisy, counts.shape), deviation, test.group_names, test.label_names)
-    return subtract(mechanism.events, before), found
+    numbers = measure_noisy(np.reshape(noisy, counts.shape), deviation, test.group_names, test.label_names)
+    return subtract(mechanism.events, before), numbers
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FitOutcome:
     """A finished run: its record, its model and the training data that says how rows are encoded."""
 
     record: RunRecord
@@ -79,22 +80,22 @@ class Journal(Protocol):
     def begin(self, plans: Sequence[Plan]) -> list[Training]:
         """Take what is known before training; return what each fit is given besides its data."""
 
-    def spent(self, place: int) -> dict[str, Any]:
+    def spent(self, place: int) -> Spent:
         """Return the `seconds` and `resumed_from_step` of the record of one of them."""
 
 
-def execute(config: RunConfig, journal: Journal) -> Outcome:
+def execute(config: RunConfig, journal: Journal) -> FitOutcome:
     """Run `config` alone; raises BadInput for what a person gave, RunFailed where training cannot go on."""
     plan = plan_run(config, UNSTORED, datasets=DatasetCache(), find_record=journal.find_record)
     return train_together([plan], journal.begin([plan]), journal)[0]
 
 
-def train_together(plans: Sequence[Plan], trainings: Sequence[Training], journal: Journal) -> list[Outcome]:
+def train_together(plans: Sequence[Plan], trainings: Sequence[Training], journal: Journal) -> list[FitOutcome]:
     """Train runs of one method in one loop, measure each, and return their outcomes in order; errors as `execute`."""
     fitted = fit_together(plans, trainings)
-    found = [_measure(*one) for one in zip(plans, trainings, fitted, strict=True)]
+    measured = [_measure(*one) for one in zip(plans, trainings, fitted, strict=True)]
     spent = [journal.spent(place) for place in range(len(plans))]
-    return [_conclude(*one) for one in zip(plans, fitted, found, spent, strict=True)]
+    return [_conclude(*one) for one in zip(plans, fitted, measured, spent, strict=True)]
 
 
 def fit_together(plans: Sequence[Plan], trainings: Sequence[Training]) -> list[Fitted]:
@@ -107,7 +108,7 @@ def fit_together(plans: Sequence[Plan], trainings: Sequence[Training]) -> list[F
     return type(methods[0]).fit_many(methods, trains, given)
 
 
-def _measure(plan: Plan, training: Training, fitted: Fitted) -> dict[str, Any]:
+def _measure(plan: Plan, training: Training, fitted: Fitted) -> dict[str, object]:
     """Return what is found of a trained model, in the record's terms, and what finding it released."""
     test, mechanism = plan.test, training.mechanism
     metrics = evaluate(fitted.network, fitted.parameters, test)
@@ -127,7 +128,7 @@ def _reads_rows(data: DataSpec) -> bool:
     return data.file is not None and (data.schema is None or from_text(data.schema).values_from != "declared")
 
 
-def _conclude(plan: Plan, fitted: Fitted, found: Mapping[str, Any], spent: Mapping[str, Any]) -> Outcome:
+def _conclude(plan: Plan, fitted: Fitted, found: Mapping[str, Any], spent: Spent) -> FitOutcome:
     """State what a trained model cost."""
     record = finished_record(plan.draft, plan.method, steps=fitted.steps, **found, **spent)
-    return Outcome(record, fitted, plan.train)
+    return FitOutcome(record, fitted, plan.train)

@@ -31,10 +31,10 @@ def expect_seconds(
     `steps` are those of the calibrated method, `shape` is the network that is trained. None where that is a person's
     own that no such run has trained.
     """
-    asked = config.to_json()
+    config_json = config.to_json()
     for row in rows:
         made = row.steps if row.status == "finished" and row.steps else row.step  # a search may end early
-        if _name_kind(row.config) == _name_kind(asked) and made > 0 and row.seconds > 0:
+        if _name_kind(row.config) == _name_kind(config_json) and made > 0 and row.seconds > 0:
             return row.seconds / made * steps, True
     if isinstance(shape, ModuleShape):
         return None

@@ -83,15 +83,15 @@ def train(config: RunConfig, reporter: Reporter, *, again: bool = False, said: C
         datasets = DatasetCache(lend=store.files.lend)
         if said is not None:
             config = _fit_batch(config, said, datasets, reporter)
-            _say_without_gap(config, said, reporter)
-            _say_how_read(config, datasets, reporter)
-            _say_too_fine(config, datasets, reporter)
-        found = None if again else store.find(config.key)
-        if found is not None and found.status == "finished":
-            reporter.say(f"run {found.key} is finished in this store, so nothing ran; --again makes a new attempt.")
-            return found, store.record(found.key)
-        if found is not None and found.status in ("paused", "lost"):
-            return _go_on(store, found, reporter)
+            _report_without_gap(config, said, reporter)
+            _report_how_read(config, datasets, reporter)
+            _report_too_fine(config, datasets, reporter)
+        row = None if again else store.find(config.key)
+        if row is not None and row.status == "finished":
+            reporter.say(f"run {row.key} is finished in this store, so nothing ran; --again makes a new attempt.")
+            return row, store.record(row.key)
+        if row is not None and row.status in ("paused", "lost"):
+            return _go_on(store, row, reporter)
         _accept_risk(config, datasets, reporter)
         return _work(store, store.submit(config, again=again).key, reporter, datasets)
 
@@ -105,7 +105,7 @@ def _fit_batch(config: RunConfig, said: Collection[str], datasets: DatasetCache,
     return fitted
 
 
-def _say_how_read(config: RunConfig, datasets: DatasetCache, reporter: Reporter) -> None:
+def _report_how_read(config: RunConfig, datasets: DatasetCache, reporter: Reporter) -> None:
     """Say which rows of a person's file are left out, and how its cells are read: for who launches alone."""
     if config.data.file is None:
         return
@@ -117,7 +117,7 @@ def _say_how_read(config: RunConfig, datasets: DatasetCache, reporter: Reporter)
         reporter.say(remark)
 
 
-def _say_without_gap(config: RunConfig, said: Collection[str], reporter: Reporter) -> None:
+def _report_without_gap(config: RunConfig, said: Collection[str], reporter: Reporter) -> None:
     """Say that no gap is aimed at, where a person set what the gap would replace and nothing of the gap itself."""
     known, published = parameters(config.method), getattr(config.method, "variant", "proved") == "published"
     replaced = known["gap_target"][0].replaces if "gap_target" in known and not published else ()
@@ -126,7 +126,7 @@ def _say_without_gap(config: RunConfig, said: Collection[str], reporter: Reporte
         reporter.say(f"gap_target = none: you set {' and '.join(moved)}. With gap_target too, a gap is aimed at.")
 
 
-def _say_too_fine(config: RunConfig, datasets: DatasetCache, reporter: Reporter) -> None:
+def _report_too_fine(config: RunConfig, datasets: DatasetCache, reporter: Reporter) -> None:
     """Say that a gap that is aimed at is finer than the test rows, or the release, can show."""
     train, test = datasets.parts(config)
     notion, target = notions()[config.notion], getattr(config.method, "gap_target", None)
@@ -148,7 +148,7 @@ def _accept_risk(config: RunConfig, datasets: DatasetCache, reporter: Reporter) 
     for doubt in doubt_network(config.method, train):
         warn(doubt)
     counts = find_counts(config, calibrate_method(config, train.n), train)
-    risk = None if counts is None else counts.say_risk(config.epsilon)
+    risk = None if counts is None else counts.format_risk(config.epsilon)
     if risk is not None:
         reporter.accept(risk if is_published(config.data.to_json()) else f"{risk} {RAW}")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
@@ -20,7 +19,7 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import identify_data, record_posting
 from fairpriv_core.records.plan import calibrate_method, find_counts
 from fairpriv_core.records.record import RAW, RunRecord, doubt_network, draft_record, finished_record, list_warnings
-from fairpriv_core.runs.execute import UNSTORED, Outcome
+from fairpriv_core.runs.execute import UNSTORED, FitOutcome
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.identity import draw_id
 from fairpriv_core.store.runs import open_store
@@ -32,7 +31,7 @@ IN_MEMORY = DataSpec(dataset="in memory", sensitive="sensitive_features")
 #: takes the end of an epoch: "epoch", "step", "loss" (None of a method that has none), "epsilon" spent by then (None
 #: where none is proved), and every single number of `measure`, such as "accuracy" and "demographic_parity_gap", on the
 #: rows that it trains on
-Watch = Callable[[Mapping[str, Any]], None]
+Watch = Callable[[Mapping[str, object]], None]
 
 
 class _Watched(Unwatched):
@@ -61,7 +60,7 @@ def run_in_memory(
     watch: Watch | None = None,
     ledger: str | None = None,
     doubts: Sequence[FairprivWarning] = (),
-) -> Outcome:
+) -> FitOutcome:
     """Train on all of `train`; errors as `execute`. The record's metrics are None; its noise cannot be repeated.
 
     `watch` is called at the end of each epoch; what it raises ends the fit. The default store's ledger counts what is
@@ -73,10 +72,10 @@ def run_in_memory(
     journal = MemoryJournal()
     nobody = train.take(train.y[:0])
     draft = draft_record(key=UNSTORED, config=config, method=method, train=train, test=nobody)
-    told = [*list_warnings(config, method, train), *doubt_network(method, train)]
-    draft = replace(draft, warnings=tuple(map(str, told)))
-    risk = None if counts is None else counts.say_risk(draft.epsilon)
-    warn_once([*doubts, *told, *([] if risk is None else [PrivacyWarning(f"{risk} {RAW}")])])
+    warnings = [*list_warnings(config, method, train), *doubt_network(method, train)]
+    draft = replace(draft, warnings=tuple(map(str, warnings)))
+    risk = None if counts is None else counts.format_risk(draft.epsilon)
+    warn_once([*doubts, *warnings, *([] if risk is None else [PrivacyWarning(f"{risk} {RAW}")])])
     if ledger is not None:
         _count(draft, ledger)
     mechanism = Mechanism(Randomness.fresh())
@@ -90,8 +89,11 @@ def run_in_memory(
             stated = epsilon_text(draft.epsilon)
             raise RunFailed(f"{error} It costs epsilon = {stated}, that of its planned length.") from error
         raise
-    made = {"metrics": None, "steps": fitted.steps, "notes": dict(fitted.notes), **journal.spent(0)}
-    return Outcome(finished_record(draft, method, events=fitted.events, **made), fitted, train)
+    notes, spent = dict(fitted.notes), journal.spent(0)
+    record = finished_record(
+        draft, method, events=fitted.events, metrics=None, steps=fitted.steps, notes=notes, **spent
+    )
+    return FitOutcome(record, fitted, train)
 
 
 def _count(draft: RunRecord, name: str) -> None:

@@ -42,9 +42,9 @@ def find_plain_runs(store: RunStore, configs: Sequence[ConfigJson]) -> list[RunR
 
 def find_stored_plain_run(config: ConfigJson) -> RunRecord | None:
     """Return the run of the reference method on the test rows of `config` that comes with this software."""
-    wanted = name_rows(config)
+    rows = name_rows(config)
     stored = (record for record in read_stored_runs().records if _is_plain(record.config))
-    return next((record for record in stored if name_rows(record.config) == wanted), None)
+    return next((record for record in stored if name_rows(record.config) == rows), None)
 
 
 def train_plain_beside(store: RunStore, config: RunConfig) -> RunRow | None:
@@ -52,11 +52,11 @@ def train_plain_beside(store: RunStore, config: RunConfig) -> RunRow | None:
 
     Of a person's own rows it would be one more run that protects nothing, which nobody asked for.
     """
-    asked = config.to_json()
-    if not is_published(asked["data"]) or not lacks_plain_run(store, asked):
+    config_json = config.to_json()
+    if not is_published(config_json["data"]) or not lacks_plain_run(store, config_json):
         return None
     with suppress(BadInput):  # a quota, say: nobody has asked for this run
-        return store.submit(make_plain(asked))
+        return store.submit(make_plain(config_json))
     return None
 
 

@@ -91,11 +91,11 @@ def check_plugin(plugin: Plugin, *, runs: int, report: Callable[[Finding], None]
 
     An attack on a method trains `runs` models on each of two data sets.
     """
-    found = []
+    findings = []
     for part in list_parts(plugin, runs):
-        found.append(try_part(part))
-        report(found[-1])
-    return found
+        findings.append(try_part(part))
+        report(findings[-1])
+    return findings
 
 
 def try_part(part: Part) -> Finding:
@@ -198,24 +198,26 @@ def _round(method: Method) -> None:
 def _attack(method: Method, runs: int) -> None:
     """Raise ContractBroken where an attack shows more than the releases' own ε, as it must not where bounds hold."""
     plan = AuditPlan(runs=runs)
-    found = audit_method(method, notion=method.info.notions[0], delta=DELTA, plan=plan, report=lambda _: None)
-    events = from_json(found["event"])
-    shown: list[tuple[float, Any]] = [(DELTA, found["one_run"]["lower_bound"])]
-    shown += [(each["delta"], each["lower_bound"]) for each in found["distinguishing"]["profile"]]
+    audit = audit_method(method, notion=method.info.notions[0], delta=DELTA, plan=plan, report=lambda _: None)
+    events = from_json(audit["event"])
+    shown: list[tuple[float, Any]] = [(DELTA, audit["one_run"]["lower_bound"])]
+    shown += [(each["delta"], each["lower_bound"]) for each in audit["distinguishing"]["profile"]]
     for delta, low in shown:
         claimed = epsilon(events, delta)
         contract.ask(
             low <= claimed,
             f"attacks show ε of at least {at_least_text(low)} at δ = {delta:g}, claimed is {epsilon_text(claimed)}.",
         )
-    refuted = add_curve(found["distinguishing"], events)["refuted"]
+    refuted = add_curve(audit["distinguishing"], events)["refuted"]
     contract.ask(not refuted, "attacks show more than the noise that is counted allows.")
 
 
 def _list_notion_parts(notion: Notion) -> Iterator[Part]:
     def ask() -> None:
-        said = explain(notion, _GROUPS, _TWO)
-        contract.ask("{" not in said and "A and B" in said, f"it must explain itself on two groups, got '{said}'.")
+        sentences = explain(notion, _GROUPS, _TWO)
+        contract.ask(
+            "{" not in sentences and "A and B" in sentences, f"it must explain itself on two groups, got '{sentences}'."
+        )
 
     yield Part("it explains itself", ask)
     for name, method in method_catalog.methods().items():

@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
-from typing import Any
 
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.runs.children import beating, live_with_parent
@@ -47,9 +46,9 @@ def run_preview(place: str | None, key: str) -> None:
         note("preview_ended", preview=key, status="finished")
 
 
-def _make(place: str | None, request: Mapping[str, Any]) -> Mapping[str, Any]:
+def _make(place: str | None, request: Mapping[str, object]) -> Mapping[str, object]:
     module = next((module for name, module in _MAKERS.items() if name in request), None)
-    made: Mapping[str, Any] = (
+    made: Mapping[str, object] = (
         import_module(_CURVES).compute(request) if module is None else import_module(module).compute(place, request)
     )
     return made

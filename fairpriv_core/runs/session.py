@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -67,10 +67,10 @@ def open_mechanisms(plans: Sequence[Plan], checkpoints: Sequence[Arrays | None])
     """
     restored = iter(Mechanism.from_states([held for held in checkpoints if held is not None]))
     opened: dict[int | None, Randomness] = {}
-    found = []
+    mechanisms = []
     for model, (plan, held) in enumerate(zip(plans, checkpoints, strict=True)):
-        found.append(next(restored) if held is not None else _open(plan, model, opened))
-    return found
+        mechanisms.append(next(restored) if held is not None else _open(plan, model, opened))
+    return mechanisms
 
 
 def note_stream(plan: Plan, mechanism: Mechanism) -> Plan:
@@ -130,11 +130,11 @@ class FitObserver:
     def show(self, snapshot: Snapshot) -> None:
         """Take the end of an epoch: scalars, clipped shares, and all that is measured on the test split."""
         self.epoch = snapshot.epoch
-        found = snapshot_values(snapshot, self.plan.test)
+        values = snapshot_values(snapshot, self.plan.test)
         if not self._alone:
-            self.values += [value for value in found if _SWEPT.fullmatch(value[1])]
+            self.values += [value for value in values if _SWEPT.fullmatch(value[1])]
             return
-        self.values += found
+        self.values += values
         self.values += [(snapshot.step, name, value) for name, value in self._spent()]
         self.histograms = snapshot.histograms
 
@@ -185,6 +185,13 @@ def _finite(value: float | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
+class Spent(TypedDict, total=False):
+    """What a record says of the time that its run took, all attempts together, and where the last one went on."""
+
+    seconds: float
+    resumed_from_step: int
+
+
 class Interrupted(Exception):
     """A person asked for a pause or a stop of one of the runs; everything up to the last commit is stored."""
 
@@ -209,7 +216,7 @@ class RunSession:
         self.taken: Checkpoint | None = None
         self._journal = journal
         self.begun = False
-        self._binding: Mapping[str, Any] = {}
+        self._binding: Mapping[str, object] = {}
         self._start: Arrays = {}
 
     def bind(self, plan: Plan, seal: Callable[[str], str]) -> None:
@@ -314,7 +321,7 @@ class StoreJournal:
             session.begun = True
         return trainings
 
-    def spent(self, place: int) -> dict[str, Any]:
+    def spent(self, place: int) -> Spent:
         """Return the record's `seconds` (all attempts) and `resumed_from_step`."""
         session = self.sessions[place]
         return {"seconds": round(self._seconds(session), 3), "resumed_from_step": session.resumed_from}
@@ -344,7 +351,7 @@ class StoreJournal:
             for session in self.sessions
         ]
         try:
-            asked = self._work.commit(self.claims, progress, saved)
+            requests = self._work.commit(self.claims, progress, saved)
         except StoreError:
             if now - self._committed > LEASE_SECONDS:
                 raise
@@ -352,7 +359,7 @@ class StoreJournal:
         self._note_commit(now)
         if self._on_commit is not None:
             self._on_commit(progress[0])
-        if asked:
+        if requests:
             raise Interrupted
 
     def leftover(self, session: RunSession, record: RunRecord) -> Progress:
@@ -419,6 +426,6 @@ class MemoryJournal:
         each = zip(plans, mechanisms, strict=True)
         return [FitObserver(plan, alone=False).open(Unwatched(), mechanism) for plan, mechanism in each]
 
-    def spent(self, place: int) -> dict[str, Any]:
+    def spent(self, place: int) -> Spent:
         """Return the record's `seconds`: an equal share of what all took."""
         return {"seconds": round((time.monotonic() - self._begun) / self._runs, 3)}

@@ -69,7 +69,7 @@ class Supervisor:
         self._database = Database(place)
         self._work = WorkStore(self._database)
         self._seen: tuple[int | None, int] | None = None
-        self._nursery = ChildProcesses()
+        self._children = ChildProcesses()
         self._jobs: dict[tuple[Claim, ...], Child] = {}
         self._previews: dict[str, Child] = {}
         self.explorer: Child | None = None
@@ -114,18 +114,18 @@ class Supervisor:
             self._work.previews.recover()
             drop_old(self._database)
             drop_left(self._database)
-        if not self._nursery.ready or (self._is_idle and seen is not None and seen == self._seen):
+        if not self._children.ready or (self._is_idle and seen is not None and seen == self._seen):
             return
         may_explore = self._chunks is None and self.explorer is None and (self._has_slot() or not is_trial())
         if may_explore and self._work.explores():
-            self.explorer = self._nursery.start(run_explorer, self._place)
+            self.explorer = self._children.start(run_explorer, self._place)
             note("explorer_started")
         while self._has_slot() and (claims := self._work.claim(chunk=self._chunks)):
-            self._jobs[claims] = self._nursery.start(run_child, self._place, claims)
+            self._jobs[claims] = self._children.start(run_child, self._place, claims)
             for claim in claims:
                 note("run_taken", run=claim.key, attempt=claim.attempt, step=claim.step)
         while len(self._previews) < self._most_previews and (key := self._work.previews.claim()):
-            self._previews[key] = self._nursery.start(run_preview, self._place, key)
+            self._previews[key] = self._children.start(run_preview, self._place, key)
             note("preview_taken", preview=key)
         full = not self._has_slot() or (self._previews and len(self._previews) == self._most_previews)
         self._seen = None if full else seen  # who is full has not asked what waits

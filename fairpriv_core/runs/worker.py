@@ -14,7 +14,7 @@ from fairpriv_core.records.model import Model
 from fairpriv_core.records.plan import DatasetCache, Plan, plan_run, with_doubts
 from fairpriv_core.records.record import failed_record
 from fairpriv_core.runs.children import live_with_parent
-from fairpriv_core.runs.execute import Outcome, train_together
+from fairpriv_core.runs.execute import FitOutcome, train_together
 from fairpriv_core.runs.log import note, set_up_log
 from fairpriv_core.runs.session import Interrupted, RunSession, StoreJournal, keep_lease
 from fairpriv_core.store.checkpoint import OtherVersion
@@ -140,7 +140,7 @@ def _give_up(work: WorkStore, journal: StoreJournal, error: Exception) -> None:
         work.crash(journal.claims, f"of {type(error).__name__}: {error}")
 
 
-def _end(journal: StoreJournal, session: RunSession, outcome: Outcome) -> Ending:
+def _end(journal: StoreJournal, session: RunSession, outcome: FitOutcome) -> Ending:
     artifacts = [Artifact(*item) for item in Model.of(outcome.fitted, outcome.train).write().items()]
     return Ending(outcome.record, journal.leftover(session, outcome.record), artifacts)
 

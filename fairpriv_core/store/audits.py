@@ -32,8 +32,8 @@ class AuditStore:
         """Return the audit of run `key`; None where it has none, Damaged where it is not what was stored."""
         query = select(artifact.c.content, artifact.c.sha256).where(artifact.c.key == key, artifact.c.name == AUDIT)
         with self._database.read() as connection:
-            found = connection.execute(query).first()
-        if found is None:
+            row = connection.execute(query).first()
+        if row is None:
             return None
-        audit: Audit = json.loads(check_content(bytes(found.content), found.sha256, f"the audit of run {key}"))
+        audit: Audit = json.loads(check_content(bytes(row.content), row.sha256, f"the audit of run {key}"))
         return audit

@@ -52,19 +52,19 @@ def find_candidates(connection: Connection, keys: Sequence[str], owner: str | No
 
     Candidates are runs of `owner` and of those whose runs `keys` are; of everybody where `owner` is None, who sees all.
     """
-    asked = connection.execute(select(run.c.question, run.c.owner).where(run.c.key.in_(keys))).all()
-    questions = dict.fromkeys(question for question, _ in asked if question is not None)
-    owners = None if owner is None else {owner, *(whose for _, whose in asked)}
+    matches = connection.execute(select(run.c.question, run.c.owner).where(run.c.key.in_(keys))).all()
+    questions = dict.fromkeys(question for question, _ in matches if question is not None)
+    owners = None if owner is None else {owner, *(whose for _, whose in matches)}
     seen: set[str] = set()
-    found = []
+    candidates = []
     for question in questions:
         if question in seen:
             continue
         data, _, about = question.partition("/")
         alike = [f"{same}/{about}" for same in sorted(find_same(connection, data))]
         seen.update(alike)
-        found.append(_read(connection, alike, owners))
-    return found
+        candidates.append(_read(connection, alike, owners))
+    return candidates
 
 
 def _read(connection: Connection, alike: Sequence[str], owners: set[str] | None) -> Candidates:
@@ -92,8 +92,8 @@ def _among(table: Table, alike: Sequence[str], owners: set[str] | None) -> Colum
 def _find_held(connection: Connection, candidates: frozenset[str]) -> Choice | None:
     """Return the choice that holds: the first one that was made among the most candidates."""
     held: Choice | None = None
-    for found in list_choices(connection):
-        among = set(found["candidates"])
+    for choice in list_choices(connection):
+        among = set(choice["candidates"])
         if among & candidates and (held is None or among > set(held["candidates"])):
-            held = found
+            held = choice
     return held

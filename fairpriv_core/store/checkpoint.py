@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -39,17 +38,17 @@ class Checkpoint:
     step: int
     content: bytes
     released: Events
-    binding: Mapping[str, Any]
+    binding: Mapping[str, object]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays."""
         size = int.from_bytes(self.content[:_HEAD], "little")
-        at, found = _HEAD + size, {}
+        at, arrays = _HEAD + size, {}
         for name, (kind, shape) in json.loads(self.content[_HEAD:at]).items():
             count = math.prod(shape)
-            found[name] = np.frombuffer(self.content, dtype=kind, count=count, offset=at).reshape(shape).copy()
-            at += found[name].nbytes
-        return found
+            arrays[name] = np.frombuffer(self.content, dtype=kind, count=count, offset=at).reshape(shape).copy()
+            at += arrays[name].nbytes
+        return arrays
 
 
 def pack(arrays: Mapping[str, np.ndarray]) -> bytes:
@@ -64,21 +63,21 @@ def bind(
     settings: ConfigJson,
     data: str,
     method: Mapping[str, str] | None = None,
-    network: Mapping[str, Any] | None = None,
+    network: Mapping[str, object] | None = None,
     device: str = CPU,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return what a checkpoint made now is bound to: settings, data (a keyed digest), code and library versions.
 
     `method` describes one of another package and `network` one of a person's own, with the hashes of their sources and
     of what the network does not train. On another `device` sums have other bits.
     """
-    asked = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+    settings_seal = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
     theirs = {"method": dict(method) if method else None, "network": None if network is None else dict(network)}
     where = {**theirs, "device": None if device == CPU else device}
-    return {"settings": asked, "data": data, **where, "code": hash_code(), "libraries": library_versions()}
+    return {"settings": settings_seal, "data": data, **where, "code": hash_code(), "libraries": library_versions()}
 
 
-def check_binding(checkpoint: Checkpoint, now: Mapping[str, Any], key: str) -> None:
+def check_binding(checkpoint: Checkpoint, now: Mapping[str, object], key: str) -> None:
     """Raise RunFailed where a checkpoint was made from other data or settings, OtherVersion for all that runs them.
 
     Going on would draw the same noise for another computation, and the difference of the two would show what the

@@ -8,23 +8,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from fairpriv_core.errors import Damaged
 
 _OWN = "sha256"
 
 
-class Unreadable(dict[str, Any]):
+class Unreadable(dict[str, object]):
     """What stands for a stored document that is no JSON: empty, so that nothing takes it for whole."""
 
 
-def seal_document(document: Mapping[str, Any], *beside: bytes) -> dict[str, Any]:
+def seal_document(document: Mapping[str, object], *beside: bytes) -> dict[str, object]:
     """Return a document with its checksum, which covers what is stored `beside` it too."""
     return {**document, _OWN: _digest(document, beside)}
 
 
-def open_document(stored: Mapping[str, Any] | str, what: str, *beside: bytes) -> dict[str, Any]:
+def open_document(stored: Mapping[str, object] | str, what: str, *beside: bytes) -> dict[str, object]:
     """Return what `seal_document` was given; Damaged, naming `what`, where that is not what was stored.
 
     As text it is verified without being written anew, which counts where there are thousands: the checksum is the last
@@ -37,13 +36,13 @@ def open_document(stored: Mapping[str, Any] | str, what: str, *beside: bytes) ->
             return dict(json.loads(whole))
         stored = _read(stored)
     document = dict(stored)
-    found = document.pop(_OWN, None)
-    if found != _digest(document, beside):
-        raise say_damaged(what)
+    seal = document.pop(_OWN, None)
+    if seal != _digest(document, beside):
+        raise build_damaged(what)
     return document
 
 
-def _read(text: str) -> dict[str, Any]:
+def _read(text: str) -> dict[str, object]:
     """Return a document's text as a document; an empty one where it is none."""
     try:
         return dict(json.loads(text))
@@ -54,16 +53,16 @@ def _read(text: str) -> dict[str, Any]:
 def check_content(content: bytes, sha256: str, what: str) -> bytes:
     """Return `content`; Damaged, naming `what`, where its SHA-256 is another one."""
     if hashlib.sha256(content).hexdigest() != sha256:
-        raise say_damaged(what)
+        raise build_damaged(what)
     return content
 
 
-def say_damaged(what: str) -> Damaged:
+def build_damaged(what: str) -> Damaged:
     """Return the error that says that `what` is damaged."""
     return Damaged(f"{what} is damaged in the run store; take it from a backup ('fairpriv check' lists all damage).")
 
 
-def _digest(document: Mapping[str, Any], beside: tuple[bytes, ...]) -> str:
+def _digest(document: Mapping[str, object], beside: tuple[bytes, ...]) -> str:
     digest = hashlib.sha256(json.dumps(document).encode())
     for part in beside:
         digest.update(len(part).to_bytes(8, "little") + part)

@@ -8,7 +8,6 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from fairpriv_core.engine.training import Histogram
 from fairpriv_core.errors import FairprivError
@@ -131,6 +130,6 @@ class Artifact:
 FREE = {"worker": None, "lease_expires": None, "request": None}
 
 
-def hold(seconds: float = LEASE_SECONDS) -> dict[str, Any]:
+def hold(seconds: float = LEASE_SECONDS) -> dict[str, object]:
     """Return the columns by which this process holds a row for `seconds` from now on."""
     return {"worker": identify(), "lease_expires": now() + seconds}

@@ -32,8 +32,8 @@ def read_curves(connection: Connection, key: str, since: int, is_shown: Callable
     names = _list_names(key)
     where = (metric.c.key == key, metric.c.name == names.c.name, metric.c.step > since)
     ends = [select(end(metric.c.step)).where(*where).scalar_subquery() for end in (func.min, func.max)]
-    found = connection.execute(select(names.c.name, *ends).where(names.c.name.is_not(None)))
-    shown = {name: (first, last) for name, first, last in found if first is not None and is_shown(name)}
+    rows = connection.execute(select(names.c.name, *ends).where(names.c.name.is_not(None)))
+    shown = {name: (first, last) for name, first, last in rows if first is not None and is_shown(name)}
     if not shown:
         return []
     points = min(MOST_POINTS, max(2, MOST_VALUES // len(shown)))

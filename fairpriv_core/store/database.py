@@ -239,7 +239,7 @@ class Database:
         try:
             yield
         except (exc.DBAPIError, sqlite3.Error) as error:
-            raise StoreError(_say(self.where, str(getattr(error, "orig", error)))) from error
+            raise StoreError(_format_failure(self.where, str(getattr(error, "orig", error)))) from error
 
 
 def resolve(place: str | None) -> URL:
@@ -287,7 +287,7 @@ def _check_file(path: Path) -> None:
         finally:
             connection.close()
     except sqlite3.Error as error:
-        raise StoreError(_say(str(path), str(error))) from error
+        raise StoreError(_format_failure(str(path), str(error))) from error
     _refuse(str(path), versions, tables)
 
 
@@ -361,7 +361,7 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _say(where: str, cause: str) -> str:
+def _format_failure(where: str, cause: str) -> str:
     cause = cause.strip().splitlines()[0] if cause.strip() else "no reason given"
     lower = cause.lower()
     if "readonly" in lower or "read-only" in lower:

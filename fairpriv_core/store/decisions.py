@@ -40,8 +40,8 @@ class Asked:
     limit_bytes: int
     name: str
     turn: int = 0
-    stated: Mapping[str, Any] = field(default_factory=dict)
-    form: Mapping[str, Any] | None = None
+    stated: Mapping[str, object] = field(default_factory=dict)
+    form: Mapping[str, object] | None = None
 
     @property
     def stored(self) -> str:
@@ -49,7 +49,7 @@ class Asked:
         return f"{self.upload}{read_suffix(self.name)}"
 
     @property
-    def request(self) -> dict[str, Any]:
+    def request(self) -> dict[str, object]:
         """What a worker is asked for; it holds nothing of the file, not its name nor a sheet's."""
         return {name: getattr(self, name) for name in ("decide", "owner", "upload", "limit_bytes", "turn")}
 
@@ -81,10 +81,10 @@ class DecisionStore:
 
     def asked(self) -> Asked | None:
         """Return what is decided on; None where nothing is."""
-        found = [_read(path) for path in self._folder.glob(f"*/{_ASKED}")]
-        return next((Asked(**each) for each in found if each is not None), None)
+        requests = [_read(path) for path in self._folder.glob(f"*/{_ASKED}")]
+        return next((Asked(**each) for each in requests if each is not None), None)
 
-    def restate(self, asked: Asked, stated: Stated, form: Mapping[str, Any]) -> Asked:
+    def restate(self, asked: Asked, stated: Stated, form: Mapping[str, object]) -> Asked:
         """Have the file read as `stated`, in place of as `form`; what was decided goes. BadInput where it is gone."""
         self._database.check_writable()
         again = replace(asked, turn=asked.turn + 1, stated=stated.to_json(), form=form)
@@ -96,10 +96,10 @@ class DecisionStore:
 
     def file(self, asked: Asked) -> Path:
         """Return where the file lies; BadInput where it is gone."""
-        found = list((self._folder / asked.upload).glob(f"{asked.upload}*"))
-        if not found:
+        paths = list((self._folder / asked.upload).glob(f"{asked.upload}*"))
+        if not paths:
             raise BadInput("the file is gone; give it again.", field="file")
-        return found[0]
+        return paths[0]
 
     def target(self, asked: Asked) -> Path:
         """Return the file, mode 0600 and empty, that the decisions go to; BadInput where its folder is gone."""
@@ -107,7 +107,7 @@ class DecisionStore:
         path.touch(mode=0o600)
         return path
 
-    def note(self, asked: Asked, found: Mapping[str, Any]) -> None:
+    def note(self, asked: Asked, found: Mapping[str, object]) -> None:
         """Store what was found for the page; BadInput where nobody waits for it any more."""
         _write(self.file(asked).with_name(_FOUND.format(asked.turn)), found)
 
@@ -138,14 +138,14 @@ def drop_old(database: Database) -> None:
             continue
 
 
-def _write(path: Path, content: Mapping[str, Any]) -> None:
+def _write(path: Path, content: Mapping[str, object]) -> None:
     path.touch(mode=0o600)
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):  # gone, or half written in this moment
         return None
-    return found
+    return document

@@ -45,9 +45,9 @@ def find_ids(connection: Connection, digests: Mapping[str, str]) -> list[str]:
     sealed = [seal(connection, f"{kind} {digest}") for kind, digest in digests.items()]
     read = select(data_identity.c.id).where(data_identity.c.kind == CONTENT)
     query = select(data_identity.c.id, func.min(data_identity.c.created)).where(data_identity.c.digest.in_(sealed))
-    found = connection.execute(query.group_by(data_identity.c.id)).all()
-    known = set(connection.scalars(read.where(data_identity.c.id.in_([each for each, _ in found]))))
-    return [each for each, _ in sorted(found, key=lambda row: (row[0] not in known, row[1], row[0]))]
+    rows = connection.execute(query.group_by(data_identity.c.id)).all()
+    known = set(connection.scalars(read.where(data_identity.c.id.in_([each for each, _ in rows]))))
+    return [each for each, _ in sorted(rows, key=lambda row: (row[0] not in known, row[1], row[0]))]
 
 
 def is_read(connection: Connection, name: str) -> bool:

@@ -21,7 +21,7 @@ MOST_OF_NAME, MOST_OF_TAG, MOST_OF_NOTE, MOST_TAGS = 80, 30, 2_000, 10
 
 
 @dataclass(frozen=True)
-class Label:
+class RunLabel:
     """A run's label; one that was never labelled has the empty one. Texts are raw: escape them where they are shown."""
 
     name: str = ""
@@ -47,20 +47,20 @@ def check_label(given: Mapping[str, Any]) -> dict[str, Any]:
     return found | ({"tags": _check_tags(given["tags"])} if "tags" in given else {})
 
 
-def write_label(connection: Connection, key: str, columns: Mapping[str, Any]) -> Label:
+def write_label(connection: Connection, key: str, columns: Mapping[str, object]) -> RunLabel:
     """Store `columns` (of `check_label`) of the label of run `key`, the others as they are; return the whole label."""
     if columns:
         upsert(connection, label, [{"key": key, **columns}])
         note_change(connection)
     stored = connection.execute(select(label).where(label.c.key == key)).mappings().first()
-    return Label() if stored is None else read_label(stored)
+    return RunLabel() if stored is None else read_label(stored)
 
 
-def read_label(stored: Mapping[Any, Any]) -> Label:
+def read_label(stored: Mapping[Any, Any]) -> RunLabel:
     """Return a row's label; tags that are no list any more are none."""
     tags = stored["tags"] if isinstance(stored["tags"], list) else []
     flags = {name: bool(stored[name]) for name in ("pinned", "archived")}
-    return Label(name=stored["name"], tags=tuple(map(str, tags)), note=stored["note"], **flags)
+    return RunLabel(name=stored["name"], tags=tuple(map(str, tags)), note=stored["note"], **flags)
 
 
 def note_change(connection: Connection) -> None:
@@ -69,10 +69,10 @@ def note_change(connection: Connection) -> None:
 
 
 def _check_tags(tags: Iterable[str]) -> list[str]:
-    found = list(dict.fromkeys(text for tag in tags if (text := _check_text("tag", tag, MOST_OF_TAG))))
-    if len(found) > MOST_TAGS:
-        raise BadInput(f"a run has at most {MOST_TAGS} tags, got {len(found):,}.", field="tags")
-    return found
+    texts = list(dict.fromkeys(text for tag in tags if (text := _check_text("tag", tag, MOST_OF_TAG))))
+    if len(texts) > MOST_TAGS:
+        raise BadInput(f"a run has at most {MOST_TAGS} tags, got {len(texts):,}.", field="tags")
+    return texts
 
 
 def _check_text(name: str, text: str, most: int) -> str:

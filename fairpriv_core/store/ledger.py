@@ -31,7 +31,7 @@ from fairpriv_core.records.ledger_entry import (
 )
 from fairpriv_core.records.plan import plan_posting
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.store.checksum import Unreadable, say_damaged
+from fairpriv_core.store.checksum import Unreadable, build_damaged
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import find_same
 from fairpriv_core.store.rows import (
@@ -145,23 +145,23 @@ class LedgerStore:
                 check_config(stored)
             known = [(stored["config"], stored["owner"]) for stored in stored_runs]
             mine = [config for config, owner in known if config["data"]["file"] is None or self._may_name(owner)]
-            found = {
+            titles = {
                 identify_data(each["data"]["dataset"], each.get("file_id")): call_data(each["data"]) for each in mine
             }
             for stored in connection.execute(select(tombstone)).mappings():
                 with _naming(stored):
                     posting = Posting.from_json(stored["post"])
                 if posting.name in problems() or self._may_name(stored["owner"]):
-                    found.setdefault(posting.data, posting.name)
+                    titles.setdefault(posting.data, posting.name)
             for stored in connection.execute(select(charge)).mappings():
                 with _naming(stored):
                     posting = _read_charge(stored)
                 if posting.name in problems() or self._may_name(stored["owner"]):
-                    found.setdefault(posting.data, posting.name)
+                    titles.setdefault(posting.data, posting.name)
             for data in connection.scalars(select(cap.c.data)) if self._owner is None else ():
-                found.setdefault(data, data)
+                titles.setdefault(data, data)
             first: dict[str, str] = {}
-            for data, name in found.items():
+            for data, name in titles.items():
                 first.setdefault(min(find_same(connection, data)), name)
         return first
 
@@ -170,7 +170,7 @@ class LedgerStore:
 
     def list_damage(self) -> list[str]:
         """Return a sentence for each deleted run, and each paid release, of which what is kept is damaged."""
-        found = []
+        damage = []
         with self._database.read() as connection:
             tombstones = connection.execute(select(tombstone)).mappings().all()
             charges = connection.execute(select(charge)).mappings().all()
@@ -180,8 +180,8 @@ class LedgerStore:
                 with _naming(stored):
                     read(stored)
             except Damaged as error:
-                found.append(str(error))
-        return found
+                damage.append(str(error))
+        return damage
 
     def caps(self, data: str) -> dict[str | None, Cap]:
         """Return the caps of a data set by sensitive column; None for whole records."""
@@ -221,9 +221,9 @@ class LedgerStore:
         """Return the latest result of a paid release whose `request` is this one; None where there is none."""
         with self._database.read() as connection:
             results = connection.scalars(select(charge.c.result).order_by(charge.c.created.desc()))
-            return next((dict(found) for found in results if found.get("request") == request), None)
+            return next((dict(result) for result in results if result.get("request") == request), None)
 
-    def pay(self, posting: Posting, result: Mapping[str, Any], owner: str) -> None:
+    def pay(self, posting: Posting, result: Mapping[str, object], owner: str) -> None:
         """Store a paid release that is no run, with what came out; BadInput, and nothing stored, beyond a cap.
 
         So is a later evaluation of a run that has one by now: what came out of the second is seen by nobody.
@@ -284,7 +284,7 @@ def leave_tombstone(connection: Connection, stored: RowMapping) -> None:
 
 def find_withdrawn(connection: Connection) -> dict[str, str]:
     """Return the runs that were chosen by raw numbers, with why no epsilon is proved for them."""
-    raw = [found for found in _list_results(connection) if found.get("withdrawn")]
+    raw = [result for result in _list_results(connection) if result.get("withdrawn")]
     return {key: found["epsilon_reason"] for found in raw for key in found["withdrawn"]}
 
 
@@ -298,7 +298,7 @@ def find_chosen(connection: Connection) -> dict[str, str]:
 def list_choices(connection: Connection) -> list[Choice]:
     """Return the choices that took no epsilon away, oldest first."""
     results = _list_results(connection)
-    return [cast(Choice, made) for made in results if made.get("selected") and not made.get("withdrawn")]
+    return [cast(Choice, result) for result in results if result.get("selected") and not result.get("withdrawn")]
 
 
 def _list_results(connection: Connection) -> list[dict[str, Any]]:
@@ -317,10 +317,10 @@ def _format_choice(made: Choice) -> str:
 def find_evaluated(connection: Connection) -> dict[str, dict[str, Any]]:
     """Return the runs that were privately evaluated after they had finished, with what their records say since."""
     results = _list_results(connection)
-    return {found[EVALUATED]: {name: found[name] for name in _SINCE} for found in results if EVALUATED in found}
+    return {result[EVALUATED]: {name: result[name] for name in _SINCE} for result in results if EVALUATED in result}
 
 
-def list_evaluated(record: RunRecord) -> dict[str, Any]:
+def list_evaluated(record: RunRecord) -> dict[str, object]:
     """Return what the charge of a later evaluation keeps of the run's record."""
     document = record.to_json()
     return {name: document[name] for name in _SINCE}
@@ -352,29 +352,29 @@ def _lift(connection: Connection, data: str, column: str | None) -> None:
 def _read_caps(connection: Connection, data: str) -> dict[str | None, Cap]:
     """Return the caps on a data set; of several on one column, from before its files were known as one, the least."""
     mine = cap.c.data.in_(find_same(connection, data))
-    found = connection.execute(select(cap).where(mine).order_by(cap.c.column, cap.c.epsilon.desc())).mappings()
-    return {row["column"] or None: Cap(row["epsilon"], row["delta"]) for row in found}
+    rows = connection.execute(select(cap).where(mine).order_by(cap.c.column, cap.c.epsilon.desc())).mappings()
+    return {row["column"] or None: Cap(row["epsilon"], row["delta"]) for row in rows}
 
 
 def _read_lines(connection: Connection, data: str) -> list[LedgerLine]:
     committed = dict(connection.execute(select(checkpoint.c.key, checkpoint.c.released)).all())
     same = find_same(connection, data)
-    found: list[tuple[float, LedgerLine]] = []
+    lines: list[tuple[float, LedgerLine]] = []
     for stored in connection.execute(_OF_RUNS).mappings():
         with _naming(stored):
             posting = _find_posting(connection, stored)
             if posting is not None and follow_catalog(posting.data) in same:
-                found.append((stored["created"], _line_of_run(stored, posting, committed)))
+                lines.append((stored["created"], _line_of_run(stored, posting, committed)))
     for stored in connection.execute(select(tombstone)).mappings():
         with _naming(stored):
             posting, line = _read_tombstone(stored)
-        found += [(stored["deleted"], line)] if follow_catalog(posting.data) in same else []
+        lines += [(stored["deleted"], line)] if follow_catalog(posting.data) in same else []
     for stored in connection.execute(select(charge)).mappings():
         with _naming(stored):
             posting = _read_charge(stored)
         line = LedgerLine(posting.what, "charged", posting.entry, posting.entry, stored["owner"])
-        found += [(stored["created"], line)] if follow_catalog(posting.data) in same else []
-    return [line for _, line in sorted(found, key=lambda item: item[0])]
+        lines += [(stored["created"], line)] if follow_catalog(posting.data) in same else []
+    return [line for _, line in sorted(lines, key=lambda item: item[0])]
 
 
 @contextmanager
@@ -383,7 +383,7 @@ def _naming(stored: RowMapping) -> Iterator[None]:
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise say_damaged(f"what the ledger keeps of {stored['key']}") from error
+        raise build_damaged(f"what the ledger keeps of {stored['key']}") from error
 
 
 def _hold_to_plan(connection: Connection, lines: Sequence[LedgerLine]) -> None:
@@ -401,18 +401,18 @@ def _find_posting(connection: Connection, stored: RowMapping) -> Posting | None:
 
     None where it neither released anything nor holds anything back.
     """
-    found = None
+    posting = None
     with suppress(Damaged):
-        found = read_posting(stored)
-    if found is None and stored["begun"]:
+        posting = read_posting(stored)
+    if posting is None and stored["begun"]:
         whole = select(run.c.key, run.c.config_key, run.c.config, run.c.error_kind, RECORD)
         row = connection.execute(whole.where(run.c.key == stored["key"])).mappings().one()
         check_config(row)
         record = read_cost(row)
-        found = None if record is None else record_posting(record)
-    if found is None and stored["reserved"] is not None and stored["status"] not in ENDED:
-        found = Posting.from_json(stored["reserved"])
-    return found
+        posting = None if record is None else record_posting(record)
+    if posting is None and stored["reserved"] is not None and stored["status"] not in ENDED:
+        posting = Posting.from_json(stored["reserved"])
+    return posting
 
 
 def _line_of_run(stored: RowMapping, posting: Posting, committed: Mapping[str, Any]) -> LedgerLine:
@@ -421,11 +421,11 @@ def _line_of_run(stored: RowMapping, posting: Posting, committed: Mapping[str, A
     if status not in ENDED:
         released = committed.get(stored["key"], [])
         if isinstance(released, Unreadable):
-            raise say_damaged(f"the checkpoint of run {stored['key']}")
+            raise build_damaged(f"the checkpoint of run {stored['key']}")
         spent = replace(posting.entry, events=from_json(released)) if stored["begun"] else None
-    asked = stored["reserved"] if stored["begun"] else None
-    asked = None if asked is None else Posting.from_json(asked).entry
-    return LedgerLine(posting.what, status, spent, posting.entry, stored["owner"], asked)
+    reserved = stored["reserved"] if stored["begun"] else None
+    reserved = None if reserved is None else Posting.from_json(reserved).entry
+    return LedgerLine(posting.what, status, spent, posting.entry, stored["owner"], reserved)
 
 
 def _read_charge(stored: RowMapping) -> Posting:
@@ -434,17 +434,17 @@ def _read_charge(stored: RowMapping) -> Posting:
     return Posting.from_json(stored["post"])
 
 
-def _read_result(stored: RowMapping) -> dict[str, Any]:
+def _read_result(stored: RowMapping) -> dict[str, object]:
     if isinstance(stored["result"], Unreadable):
-        raise say_damaged(f"what the ledger keeps of {stored['key']}")
+        raise build_damaged(f"what the ledger keeps of {stored['key']}")
     return dict(stored["result"])
 
 
 def _read_tombstone(stored: RowMapping) -> tuple[Posting, LedgerLine]:
     """Return what a deleted run left, and its line."""
-    posting, asked = Posting.from_json(stored["post"]), stored["post"].get("asked")
-    asked = None if asked is None else LedgerEntry.from_json(asked)
-    return posting, LedgerLine(posting.what, "deleted", posting.entry, posting.entry, stored["owner"], asked)
+    posting, entry = Posting.from_json(stored["post"]), stored["post"].get("asked")
+    entry = None if entry is None else LedgerEntry.from_json(entry)
+    return posting, LedgerLine(posting.what, "deleted", posting.entry, posting.entry, stored["owner"], entry)
 
 
 def show_epsilon(epsilon: float) -> str:

@@ -43,14 +43,14 @@ def check_trial(config: RunConfig) -> None:
     """Raise BadInput for a run that takes more than one may on trial; elsewhere for none."""
     if not is_trial():
         return
-    said = config.to_json()
-    asked = said["method"]
-    if said["data"]["file"] is not None or said["data"]["dataset"] not in DATA:
+    document = config.to_json()
+    method = document["method"]
+    if document["data"]["file"] is not None or document["data"]["dataset"] not in DATA:
         raise BadInput(f"only {' and '.join(DATA)} can be tried here.", field="data")
     for name, most in _MOST.items():
-        if asked.get(name, 0) > most:
+        if method.get(name, 0) > most:
             raise BadInput(
-                f"at most {most} can be tried here, got {asked[name]:,}; install fairpriv for more.", field=name
+                f"at most {most} can be tried here, got {method[name]:,}; install fairpriv for more.", field=name
             )
     if (network := network_of(config.method)) != MLP:
         raise BadInput(f"only the network {MLP} can be tried here, got '{network}'.", field="network")

@@ -36,7 +36,7 @@ class Preview:
         return self.status in _UNDER_WAY
 
 
-def name_request(request: Mapping[str, Any]) -> str:
+def name_request(request: Mapping[str, object]) -> str:
     """Return the key of the preview that `request` (JSON) describes."""
     text = json.dumps(request, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -48,7 +48,7 @@ class PreviewStore:
     def __init__(self, database: Database, owner: str | None = None) -> None:
         self._database, self._owner = database, owner
 
-    def ask(self, request: Mapping[str, Any], *, again: bool = False) -> str:
+    def ask(self, request: Mapping[str, object], *, again: bool = False) -> str:
         """Queue the preview that `request` (JSON) describes unless it is there; return its key.
 
         One that failed or was cancelled is made anew, with `again` also one that is there; one that is being made is
@@ -60,11 +60,11 @@ class PreviewStore:
             self._put(request, status="queued", result=None)
         return key
 
-    def note(self, request: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+    def note(self, request: Mapping[str, object], result: Mapping[str, object]) -> None:
         """Store the `result` of what `request` (JSON) describes, which was made elsewhere."""
         self._put(request, status="finished", result=dict(result))
 
-    def _put(self, request: Mapping[str, Any], **made: Any) -> None:
+    def _put(self, request: Mapping[str, object], **made: Any) -> None:
         row = {"key": name_request(request), "owner": self._owner, "request": dict(request), "error": None}
         with self._database.write(durable=True) as connection:
             upsert(connection, preview, [{**row, "created": time.time(), "attempt": 0, **made}])
@@ -87,7 +87,7 @@ class PreviewStore:
             stored = connection.execute(query).first()
         return Preview() if stored is None else Preview(*stored)
 
-    def request(self, key: str) -> dict[str, Any]:
+    def request(self, key: str) -> dict[str, object]:
         """Return what was asked for."""
         with self._database.read() as connection:
             return dict(connection.scalar(select(preview.c.request).where(preview.c.key == key)) or {})
@@ -115,7 +115,7 @@ class PreviewStore:
             mine = (preview.c.key == key) & (preview.c.status == "running")
             connection.execute(update(preview).where(mine).values(**hold(LEASE_SECONDS)))
 
-    def finish(self, key: str, *, result: Mapping[str, Any] | None = None, error: str | None = None) -> None:
+    def finish(self, key: str, *, result: Mapping[str, object] | None = None, error: str | None = None) -> None:
         """Store a result, or why there is none; of one that was cancelled neither."""
         values = {"status": "failed" if error else "finished", "result": result, "error": error, "worker": None}
         with self._database.write() as connection:

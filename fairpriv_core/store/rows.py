@@ -13,7 +13,7 @@ from fairpriv_core.records.ledger_entry import Posting, name_question, record_po
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.shown import read_shown
 from fairpriv_core.records.source import ConfigJson
-from fairpriv_core.store.checksum import open_document, say_damaged, seal_document
+from fairpriv_core.store.checksum import build_damaged, open_document, seal_document
 from fairpriv_core.store.claim import is_dead
 from fairpriv_core.store.dialects import now
 from fairpriv_core.store.tables import run
@@ -86,7 +86,7 @@ def read_row(stored: Mapping[Any, Any]) -> RunRow:
     """
     check_config(stored)
     if not all(isinstance(stored[name], int | float) for name in _NUMBERS):
-        raise say_damaged(f"run {stored['key']}")
+        raise build_damaged(f"run {stored['key']}")
     values = {name: stored[name] for name in RunRow.__dataclass_fields__} | {"status": read_status(stored)}
     if stored["error"]:
         values["error"] = drop_folders(stored["error"], stored["config"]["data"].get("file"))
@@ -97,7 +97,7 @@ def read_status(stored: Mapping[Any, Any]) -> str:
     """Return the status as of now; Damaged where it is none."""
     status = str(stored["status"])
     if status not in STATUSES:
-        raise say_damaged(f"run {stored['key']}")
+        raise build_damaged(f"run {stored['key']}")
     if status != "running":
         return status
     return "lost" if is_lost(stored) else "stopping" if stored["request"] == "stop" else "running"
@@ -110,22 +110,22 @@ def check_config(stored: Mapping[Any, Any]) -> None:
     except (AttributeError, KeyError, TypeError, ValueError):
         whole = False
     if not whole:
-        raise say_damaged(f"run {stored['key']}")
+        raise build_damaged(f"run {stored['key']}")
 
 
-def read_document(stored: Mapping[Any, Any]) -> dict[str, Any] | None:
+def read_document(stored: Mapping[Any, Any]) -> dict[str, object] | None:
     """Return the JSON of a row's record; None where it has none, Damaged where it is not what was written."""
     return None if stored["record"] is None else open_document(stored["record"], f"the record of run {stored['key']}")
 
 
-def read_brief(stored: Mapping[Any, Any]) -> dict[str, Any]:
+def read_brief(stored: Mapping[Any, Any]) -> dict[str, object]:
     """Return a row's record in brief; {} where it has none, Damaged where it is not what was written."""
     if stored["brief"] is None:
         return {}
     what = f"the brief of run {stored['key']}"
     brief = open_document(stored["brief"], what)
     if brief.get("key") != stored["key"]:
-        raise say_damaged(what)
+        raise build_damaged(what)
     return brief
 
 
@@ -135,12 +135,12 @@ def read_record(stored: Mapping[Any, Any]) -> RunRecord | None:
     return None if document is None else RunRecord.from_json(document)
 
 
-def write_record(record: RunRecord, error_kind: str | None = None) -> dict[str, Any]:
+def write_record(record: RunRecord, error_kind: str | None = None) -> dict[str, object]:
     """Return the columns that hold a record: whole, in brief, as the ledger needs it. `error_kind`: its row's."""
     return {"record": seal_document(record.to_json()), **summarise(record, error_kind)}
 
 
-def summarise(record: RunRecord, error_kind: str | None) -> dict[str, Any]:
+def summarise(record: RunRecord, error_kind: str | None) -> dict[str, object]:
     """Return the columns that hold what is read of thousands of runs: a record without the rest.
 
     A brief has its run's key and config under the same checksum, so that it is verified by one.
@@ -169,9 +169,9 @@ def read_posting(stored: Mapping[Any, Any]) -> Posting | None:
     try:
         posting = Posting.from_json(open_document(stored["posting"], what))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise say_damaged(what) from error
+        raise build_damaged(what) from error
     if posting.entry.key != stored["key"]:
-        raise say_damaged(what)
+        raise build_damaged(what)
     return posting
 
 

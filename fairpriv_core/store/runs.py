@@ -28,7 +28,7 @@ from fairpriv_core.store.claim import FREE
 from fairpriv_core.store.curves import Point, read_curves
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.decisions import DecisionStore
-from fairpriv_core.store.labels import Label, check_label, note_change, read_label, write_label
+from fairpriv_core.store.labels import RunLabel, check_label, note_change, read_label, write_label
 from fairpriv_core.store.ledger import LedgerStore, admit, find_chosen, find_evaluated, find_withdrawn, leave_tombstone
 from fairpriv_core.store.mode import EVERYBODY, check_trial
 from fairpriv_core.store.previews import PreviewStore
@@ -144,8 +144,8 @@ class RunStore:
         """Return the owner's newest runs that were explored and not kept, newest first."""
         mine = self._shown(select(*_SHORT).where(run.c.owner == self.payer, run.c.exploring.is_not(None)))
         with self.database.read() as connection:
-            found = connection.execute(mine.order_by(run.c.created.desc(), run.c.key).limit(limit)).mappings()
-            return _read_whole(found, read_row)
+            rows = connection.execute(mine.order_by(run.c.created.desc(), run.c.key).limit(limit)).mappings()
+            return _read_whole(rows, read_row)
 
     def _queue(self, config: RunConfig, *, again: bool = False, exploring: bool = False) -> RunRow:
         check_trial(config)
@@ -196,10 +196,10 @@ class RunStore:
         query = self._listed(select(*_SHORT)).order_by(run.c.created.desc(), run.c.key).limit(limit)
         query = query if archived else query.where(~hidden)
         with self.database.read() as connection:
-            found = [row for part in (pinned, ~pinned) for row in connection.execute(query.where(part)).mappings()]
-            return _read_whole(found, read_row)[:limit]
+            rows = [row for part in (pinned, ~pinned) for row in connection.execute(query.where(part)).mappings()]
+            return _read_whole(rows, read_row)[:limit]
 
-    def labels(self) -> dict[str, Label]:
+    def labels(self) -> dict[str, RunLabel]:
         """Return what the owner calls their runs, by key, of those that have a label; nobody sees what others wrote."""
         query = self._shown(select(label).join(run, run.c.key == label.c.key))
         query = query if self.owner is None else query.where(run.c.owner == self.owner)
@@ -215,7 +215,7 @@ class RunStore:
         note: str | None = None,
         pinned: bool | None = None,
         archived: bool | None = None,
-    ) -> Label:
+    ) -> RunLabel:
         """Change what a run's label says, as far as it is given, and return the whole label.
 
         A person's own words: no part of the run's key, record or files. An archived run counts wherever numbers of
@@ -278,10 +278,10 @@ class RunStore:
 
     def source(self, key: str) -> RunRecord:
         """Return the record of a run whose release another one uses; BadInput where it has none."""
-        found = self.record(key)
-        if found is None:
+        record = self.record(key)
+        if record is None:
             raise BadInput(f"the release of run {key} cannot be used: the run has not begun.", field="reuse")
-        return found
+        return record
 
     def records(self, keys: Sequence[str]) -> dict[str, RunRecord]:
         """Return the records of those of `keys` that have one; damaged ones are left out."""
@@ -289,8 +289,8 @@ class RunStore:
         with self.database.read() as connection:
             read = _read_whole(connection.execute(query).mappings(), read_record)
             since = _read_since(connection)
-        found = {record.key: _restate(record, since) for record in read if record is not None}
-        return {key: found[key] for key in keys if key in found}
+        records = {record.key: _restate(record, since) for record in read if record is not None}
+        return {key: records[key] for key in keys if key in records}
 
     def briefs(self, *, limit: int | None = None) -> list[dict[str, Any]]:
         """Return finished runs as slim records, as `rows` lists them: thousands in a fraction of a second.
@@ -367,10 +367,10 @@ class RunStore:
         with self.database.read() as connection:
             mine = artifact.c.key == self._row(connection, key)["key"]
             query = select(artifact.c.content, artifact.c.sha256).where(mine, artifact.c.name == name)
-            found = connection.execute(query).first()
-        if found is None:
+            row = connection.execute(query).first()
+        if row is None:
             raise BadInput(f"run {key} has no '{name}': only a finished run has a model.", field="key")
-        return check_content(bytes(found.content), found.sha256, f"'{name}' of run {key}")
+        return check_content(bytes(row.content), row.sha256, f"'{name}' of run {key}")
 
     def request(self, key: str, what: str) -> RunRow:
         """Ask for "pause", "stop" or "resume"; at once where nobody works on the run, else within its next commits.
@@ -410,14 +410,14 @@ class RunStore:
 
     def _row(self, connection: Connection, key: str) -> RowMapping:
         query = self._shown(select(run, _OVER).where(run.c.key == key))
-        found = connection.execute(query).mappings().first()
-        if found is None:
+        row = connection.execute(query).mappings().first()
+        if row is None:
             query = select(run.c.key).order_by(run.c.created.desc()).limit(5)
             recent = connection.scalars(self._listed(query)).all()
             none = "the store has no runs yet" if self.owner is None else "you have no runs yet"
             known = f"the newest are {', '.join(recent)}" if recent else none
             raise BadInput(f"no run '{key}' in the store; {known}.", field="key")
-        return found
+        return row
 
     def shows(self, data: Mapping[str, Any]) -> bool:
         """Return whether a config's `data` are shown here."""
@@ -477,15 +477,15 @@ def _read_since(connection: Connection) -> _Since:
 
 
 def _restate(record: RunRecord, since: _Since) -> RunRecord:
-    found, reason = since.evaluated.get(record.key), since.withdrawn.get(record.key)
-    if found is not None:
-        record = replace(record, **{**found, "assumptions": tuple(found["assumptions"])})
+    evaluation, reason = since.evaluated.get(record.key), since.withdrawn.get(record.key)
+    if evaluation is not None:
+        record = replace(record, **{**evaluation, "assumptions": tuple(evaluation["assumptions"])})
     if reason is not None:
         return record if record.epsilon is None else withdrawn_record(record, reason)
     return chosen_record(record, since.chosen[record.key]) if record.key in since.chosen else record
 
 
-def _read_brief(stored: RowMapping, withdrawn: Mapping[str, str]) -> dict[str, Any]:
+def _read_brief(stored: RowMapping, withdrawn: Mapping[str, str]) -> dict[str, object]:
     brief = {"status": "finished", "created": stored["created"], "finished": stored["finished"], **read_brief(stored)}
     if stored["key"] in withdrawn and brief["epsilon"] is not None:
         brief |= {"epsilon": None, "epsilon_reason": withdrawn[stored["key"]]}
@@ -507,7 +507,7 @@ def name_next(connection: Connection, config_key: str) -> dict[str, Any]:
     return {"key": config_key if repeat == 1 else f"{config_key}-{repeat}", "config_key": config_key, "repeat": repeat}
 
 
-def _transition(stored: RowMapping, what: str) -> dict[str, Any] | None:
+def _transition(stored: RowMapping, what: str) -> dict[str, object] | None:
     """Return the columns that a pause or a resume changes now; None where the state has no such step.
 
     What was told to stop does nothing else any more.
@@ -526,7 +526,7 @@ def _transition(stored: RowMapping, what: str) -> dict[str, Any] | None:
     return None
 
 
-def _stop(connection: Connection, stored: RowMapping) -> dict[str, Any] | None:
+def _stop(connection: Connection, stored: RowMapping) -> dict[str, object] | None:
     if stored["status"] in ENDED:
         return None
     if stored["status"] == "running" and not is_lost(stored):
@@ -534,10 +534,10 @@ def _stop(connection: Connection, stored: RowMapping) -> dict[str, Any] | None:
     return end_cancelled(connection, stored["key"])
 
 
-def end_cancelled(connection: Connection, key: str) -> dict[str, Any]:
+def end_cancelled(connection: Connection, key: str) -> dict[str, object]:
     """Return the columns of a run that a person stopped, its record included; drop its checkpoint."""
     stored = connection.execute(select(run).where(run.c.key == key)).mappings().one()
-    change: dict[str, Any] = {"status": "cancelled", **FREE, "error": None}  # what was in the way of going on
+    change: dict[str, object] = {"status": "cancelled", **FREE, "error": None}  # what was in the way of going on
     with suppress(Damaged):  # such a record stays as it is
         draft = read_record(stored)
         if draft is not None:

@@ -28,7 +28,7 @@ Runs = Sequence[tuple[RunConfig, str]]
 class SkippedCell(TypedDict):
     """A combination that no run can have, with the reason."""
 
-    cell: dict[str, Any]
+    cell: dict[str, object]
     reason: str | None
 
 
@@ -143,23 +143,25 @@ class SweepStore:
             DatasetCache(splits=1),
             self._store.ledger,
         )
-        found: dict[str, Posting | None] = {}
+        postings: dict[str, Posting | None] = {}
         for config in [config for config, _ in runs if config.key not in known]:
             if config.key in planned:
                 posting = planned[config.key]
-                found[config.key] = posting if ledger.caps(posting.data) else None
+                postings[config.key] = posting if ledger.caps(posting.data) else None
             else:
-                found[config.key] = ledger.plan(config, find_record=self._store.source, datasets=datasets)
-        return {key: posting for key, posting in found.items() if posting is not None}
+                postings[config.key] = ledger.plan(config, find_record=self._store.source, datasets=datasets)
+        return {key: posting for key, posting in postings.items() if posting is not None}
 
     def launched(self, limit: int = 20) -> dict[str, Mapping[str, Any]]:
         """Return the requests (as `request_cost`) of sweeps that were launched, by name, newest first."""
         mine = preview.c.request["owner"].as_string() == self._store.payer
         query = select(preview.c.request).where(mine).order_by(preview.c.created.desc())
         with self._database.read() as connection:
-            found = [request for request in connection.scalars(query) if "launch" in request]
-        asked = [request for request in found if all(map(self._store.shows, _list_data(request["sweep"])))][:limit]
-        costs = [{name: value for name, value in request.items() if name != "launch"} for request in asked]
+            launches = [request for request in connection.scalars(query) if "launch" in request]
+        requests = [request for request in launches if all(map(self._store.shows, _list_data(request["sweep"])))][
+            :limit
+        ]
+        costs = [{name: value for name, value in request.items() if name != "launch"} for request in requests]
         return {name_request(request): request for request in costs}
 
     def go_on(self, keys: Sequence[str]) -> None:
@@ -172,9 +174,9 @@ class SweepStore:
             idle = [
                 row["key"] for row in rows if row["status"] == "paused" or (is_lost(row) and row["request"] != "stop")
             ]
-            asked = [row["key"] for row in rows if row["request"] == "pause" and row["key"] not in idle]
+            pausing = [row["key"] for row in rows if row["request"] == "pause" and row["key"] not in idle]
             connection.execute(update(run).where(run.c.key.in_(idle)).values(status="queued", **FREE))
-            connection.execute(update(run).where(run.c.key.in_(asked)).values(request=None))
+            connection.execute(update(run).where(run.c.key.in_(pausing)).values(request=None))
 
     def pause(self, keys: Sequence[str], *, also_working: bool = False) -> None:
         """Pause those runs that nobody works on; `also_working`: ask the others to pause, which takes seconds.
@@ -198,8 +200,8 @@ class SweepStore:
         share = case((ended, 1.0), (run.c.steps > 0, run.c.step * 1.0 / run.c.steps), else_=0.0)
         query = select(run.c.status, func.count(), func.sum(share)).where(run.c.config_key.in_(keys), _newest())
         with self._database.read() as connection:
-            found = connection.execute(query.group_by(run.c.status)).all()
-        return {status: count for status, count, _ in found}, sum(float(made) for _, _, made in found)
+            rows = connection.execute(query.group_by(run.c.status)).all()
+        return {status: count for status, count, _ in rows}, sum(float(made) for _, _, made in rows)
 
     def waiting(self, chunks: Sequence[str]) -> int:
         """Return how many runs of chunks, or of what became of them, wait or are at work."""

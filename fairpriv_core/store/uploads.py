@@ -30,7 +30,7 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import find_published, is_published, name_bytes
 from fairpriv_core.records.source import check_file
 from fairpriv_core.store.carried import LIMIT_BYTES, SHARED, copy_bytes, find_bytes, put_bytes, read_bytes
-from fairpriv_core.store.checksum import say_damaged
+from fairpriv_core.store.checksum import build_damaged
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import BYTES, CONTENT, add_digests, draw_id, find_ids, find_same, is_read, seal
 from fairpriv_core.store.quota import check_bytes
@@ -139,7 +139,7 @@ class FileStore:
         with self._database.read() as connection:
             known = [find_published(sealed), *find_ids(connection, {BYTES: name_bytes(sealed)})]
         if upload_id not in known:
-            raise say_damaged(f"the uploaded file {upload_id}")
+            raise build_damaged(f"the uploaded file {upload_id}")
 
     def _name(self, digests: Mapping[str, str]) -> str:
         """Return what the content with these digests is called, from now on where it is new."""
@@ -151,8 +151,8 @@ class FileStore:
     def _find_read(self, sealed: str) -> str | None:
         """Return what the content is called of a file with these bytes, where its rows have been digested."""
         with self._database.read() as connection:
-            found = find_ids(connection, {BYTES: name_bytes(sealed)})
-            return next((name for name in found[:1] if is_read(connection, name)), None)
+            ids = find_ids(connection, {BYTES: name_bytes(sealed)})
+            return next((name for name in ids[:1] if is_read(connection, name)), None)
 
     def _knows(self, file_id: str) -> bool:
         if is_published(file_id):
@@ -230,8 +230,8 @@ class UploadStore:
         rows = self.rows()
         mine = [item for item in rows if item.owner == person]
         shared = [item for item in rows if item.owner.startswith(SHARED)]
-        found = {item.id: item for item in (*reversed(shared), *mine)}
-        return sorted(found.values(), key=lambda item: (item.owner != person, -item.created))
+        uploads = {item.id: item for item in (*reversed(shared), *mine)}
+        return sorted(uploads.values(), key=lambda item: (item.owner != person, -item.created))
 
     def find(self, digits: str, person: str) -> Upload:
         """Return the upload whose id starts with `digits` (12 or more), if `person` may use it; else BadInput."""

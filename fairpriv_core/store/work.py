@@ -110,10 +110,10 @@ class WorkStore:
             waiting &= whole_chunk().in_(chunks)
         query = select(run.c.key, run.c.chunk).where(waiting).order_by(run.c.created, run.c.key)
         with self._database.read() as connection:
-            found = connection.execute(query).all()
+            rows = connection.execute(query).all()
         return {
             row.chunk or row.key: {"chunk": row.chunk.partition(".")[0]} if row.chunk else {"key": row.key}
-            for row in found
+            for row in rows
         }
 
     def explores(self) -> bool:
@@ -123,9 +123,9 @@ class WorkStore:
 
     def is_superseded(self) -> bool:
         """Return whether a run that is explored is at work although it was told to stop."""
-        told = _EXPLORED & (run.c.status == "running") & (run.c.request == "stop")
+        is_stopped = _EXPLORED & (run.c.status == "running") & (run.c.request == "stop")
         with self._database.read() as connection:
-            return bool(connection.scalar(select(exists().where(told))))
+            return bool(connection.scalar(select(exists().where(is_stopped))))
 
     def recover(self, reason: str | None = None) -> int:
         """Hand back runs whose process or lease is gone; return how many there were.
@@ -140,8 +140,8 @@ class WorkStore:
             query = select(run, lease_over(run)).where(run.c.key.in_(lost)).order_by(run.c.key)
             with self._database.write(scrub=True) as connection:
                 rows = connection.execute(query.with_for_update(skip_locked=True)).mappings().all()
-                found = [stored for stored in rows if is_lost(stored)]
-                _settle_deaths(connection, found, reason)
+                lost_rows = [stored for stored in rows if is_lost(stored)]
+                _settle_deaths(connection, lost_rows, reason)
         return len(lost)
 
     def adopt(self, claims: Claims) -> dict[str, str]:
@@ -169,11 +169,11 @@ class WorkStore:
     def commit(self, claims: Claims, progress: Sequence[Progress], saved: Sequence[Checkpoint]) -> dict[str, str]:
         """Store metrics, checkpoints, heartbeat and what was released; return what a person asked for, by key."""
         with self._database.write(durable=True) as connection:
-            asked = _extend(connection, claims)
+            requests = _extend(connection, claims)
             _forget_crashes(connection, claims, progress)
             _store_progress(connection, claims, progress)
             _store_checkpoints(connection, claims, saved)
-            return asked
+            return requests
 
     def finish(self, claims: Claims, endings: Sequence[Ending]) -> None:
         """Store records that have come to their end (finished or failed), and drop the checkpoints."""
@@ -217,10 +217,10 @@ class WorkStore:
         they have released is released once, with one noise.
         """
         with self._database.write(durable=True, scrub=True) as connection:
-            asked = _extend(connection, claims)
+            requests = _extend(connection, claims)
             new = [(claim, saved) for claim, saved in zip(claims, starts, strict=True) if saved is not None]
             _store_checkpoints(connection, [claim for claim, _ in new], [saved for _, saved in new])
-            _leave(connection, claims, asked, status="queued")
+            _leave(connection, claims, requests, status="queued")
             halve(connection, [claim.key for claim in claims])
 
     def crash(self, claims: Claims, reason: str) -> None:
@@ -265,10 +265,10 @@ def _is_ready() -> Any:
 def _take(connection: Connection, together: Any) -> tuple[Claim, ...]:
     """Make the runs that `together` selects this process's own, and return the claims on them by key."""
     query = select(run).where(together).order_by(run.c.key).with_for_update()
-    found = connection.execute(query).mappings().all()
-    values: dict[str, Any] = {"status": "running", "attempt": run.c.attempt + 1, "resumed_from_step": run.c.step}
+    rows = connection.execute(query).mappings().all()
+    values: dict[str, object] = {"status": "running", "attempt": run.c.attempt + 1, "resumed_from_step": run.c.step}
     values |= {"started": func.coalesce(run.c.started, now()), "heartbeat": now(), "error": None}
-    whole = [stored for stored in found if not _end_damaged(connection, stored)]
+    whole = [stored for stored in rows if not _end_damaged(connection, stored)]
     mine = run.c.key.in_([stored["key"] for stored in whole])
     connection.execute(update(run).where(mine).values(**values, **hold()))
     return tuple(Claim(attempt=row["attempt"] + 1, **{name: row[name] for name in _CLAIMED}) for row in whole)
@@ -288,11 +288,11 @@ def _end_damaged(connection: Connection, stored: RowMapping) -> bool:
 def _extend(connection: Connection, claims: Claims, **values: Any) -> dict[str, str]:
     """Extend the leases and set `values`; return what was asked, by key. LeaseLost where one run is held no more."""
     changed = update(run).where(_is_held(claims)).values(**{**hold(), "heartbeat": now(), **values})
-    asked: dict[str, str | None] = dict(connection.execute(changed.returning(run.c.key, run.c.request)).all())
-    gone = [claim.key for claim in claims if claim.key not in asked]
+    requests: dict[str, str | None] = dict(connection.execute(changed.returning(run.c.key, run.c.request)).all())
+    gone = [claim.key for claim in claims if claim.key not in requests]
     if gone:
         raise LeaseLost(f"run {gone[0]} was taken over or ended by another process; this one stops.")
-    return {key: what for key, what in asked.items() if what is not None}
+    return {key: what for key, what in requests.items() if what is not None}
 
 
 def _is_held(claims: Claims) -> ColumnElement[bool]:
@@ -305,23 +305,23 @@ def _is_held(claims: Claims) -> ColumnElement[bool]:
     return or_(false(), *attempts) & same & (run.c.status == "running")
 
 
-def _leave(connection: Connection, claims: Claims, asked: Mapping[str, str], **values: Any) -> None:
-    """Leave runs with `values`, or as a person `asked` of them by key: paused, or ended as cancelled."""
+def _leave(connection: Connection, claims: Claims, requests: Mapping[str, str], **values: Any) -> None:
+    """Leave runs with `values`, or as a person `requests` of them by key: paused, or ended as cancelled."""
     _extend(connection, claims, **FREE, **values)
-    paused = [key for key, what in asked.items() if what == "pause"]
+    paused = [key for key, what in requests.items() if what == "pause"]
     connection.execute(update(run).where(run.c.key.in_(paused)).values(status="paused"))
-    for key in [key for key, what in asked.items() if what == "stop"]:
+    for key in [key for key, what in requests.items() if what == "stop"]:
         connection.execute(update(run).where(run.c.key == key).values(**end_cancelled(connection, key)))
 
 
-def _set_each(connection: Connection, claims: Claims, values: Sequence[Mapping[str, Any]]) -> None:
+def _set_each(connection: Connection, claims: Claims, values: Sequence[Mapping[str, object]]) -> None:
     """Set columns of each run, the same columns for all; the caller has extended the leases."""
     if claims:
         rows = [{"own": claim.key, **each} for claim, each in zip(claims, values, strict=True)]
         connection.execute(update(run).where(run.c.key == bindparam("own")), rows)
 
 
-def _ended(end: Ending) -> dict[str, Any]:
+def _ended(end: Ending) -> dict[str, object]:
     record = end.record
     ended = {"status": record.status, "error": record.error, "error_kind": end.error_kind}
     return {**write_record(record, end.error_kind), **ended, "finished": time.time()}
@@ -364,13 +364,13 @@ def _store_checkpoints(connection: Connection, claims: Claims, saved: Sequence[C
 
 def read_checkpoint(connection: Connection, key: str) -> Checkpoint | None:
     """Return a run's last checkpoint, None where it has none; Damaged where it is not what was committed."""
-    found = connection.execute(select(checkpoint).where(checkpoint.c.key == key)).mappings().first()
-    if found is None:
+    row = connection.execute(select(checkpoint).where(checkpoint.c.key == key)).mappings().first()
+    if row is None:
         return None
-    content = bytes(found["content"])
-    beside = _list_beside(found["step"], content, found["released"])
-    binding = open_document(found["binding"], f"the checkpoint of run {key}", *beside)
-    return Checkpoint(found["step"], content, from_json(found["released"]), binding)
+    content = bytes(row["content"])
+    beside = _list_beside(row["step"], content, row["released"])
+    binding = open_document(row["binding"], f"the checkpoint of run {key}", *beside)
+    return Checkpoint(row["step"], content, from_json(row["released"]), binding)
 
 
 def _list_beside(step: int, content: bytes, released: Any) -> tuple[bytes, ...]:
@@ -405,7 +405,7 @@ def _settle_together(connection: Connection, rows: Sequence[RowMapping], reason:
     separate = len(going_on) > 1 and any(row[counter] + 1 >= most for row in going_on)
     for row in rows:
         count = row[counter] + 1
-        change: dict[str, Any] = {counter: count, **FREE, "status": "queued"}
+        change: dict[str, object] = {counter: count, **FREE, "status": "queued"}
         if row["request"] == "stop":
             change = {counter: count, **end_cancelled(connection, row["key"])}
         elif row["request"] == "pause":
@@ -422,7 +422,7 @@ def _settle_together(connection: Connection, rows: Sequence[RowMapping], reason:
         halve(connection, [row["key"] for row in going_on])
 
 
-def _failed(connection: Connection, stored: RowMapping, error: str, kind: str) -> dict[str, Any]:
+def _failed(connection: Connection, stored: RowMapping, error: str, kind: str) -> dict[str, object]:
     """Return the columns of a run that failed without a word of its own; it has paid for what it released."""
     change = {"status": "failed", "error": error, "error_kind": kind, "finished": time.time()}
     draft = None

@@ -172,12 +172,12 @@ class Link:
         return True
 
     def _hear(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        told = event[1]
-        if told["fault"] is None:
-            self.fit[told["worker"]] = told["threads"]
+        message = event[1]
+        if message["fault"] is None:
+            self.fit[message["worker"]] = message["threads"]
             self.joined.set()
         else:
-            self.refused[told["worker"]] = told["fault"]
+            self.refused[message["worker"]] = message["fault"]
         self.news.set()
 
 

@@ -150,7 +150,7 @@ class Cluster:
             return
         if self._link.generation != self._generation:
             self._generation, self._tasks = self._link.generation, {}
-        self._say_refused()
+        self._report_refused()
         waiting, now = self._work.claimable(chunks), time.monotonic()
         with self._link.breaking():
             self._collect()
@@ -179,11 +179,11 @@ class Cluster:
             self._recovered = time.monotonic()
             self._lost = self._work.recover() > 0 or self._lost
 
-    def _say_refused(self) -> None:
+    def _report_refused(self) -> None:
         for address, fault in list(self._link.refused.items()):
-            self._tell(address, f"worker {address} {fault} It is left out.")
+            self._report(address, f"worker {address} {fault} It is left out.")
 
-    def _tell(self, what: str, sentence: str) -> None:
+    def _report(self, what: str, sentence: str) -> None:
         """Say a sentence, once for each thing that it is about."""
         if what not in self._told:
             self._told.add(what)
@@ -215,7 +215,7 @@ class Cluster:
             self._outcome = "workers found nothing to take up." if outcome == 0 else ""
             if isinstance(outcome, str):
                 self._outcome = outcome
-                self._tell(outcome, f"a worker could not work on its runs: {outcome}")
+                self._report(outcome, f"a worker could not work on its runs: {outcome}")
 
     def _pause(self, configs: Sequence[ConfigJson], chunks: Sequence[str]) -> None:
         """Give nothing out any more, and wait until the workers have put back what they hold."""

@@ -30,9 +30,9 @@ _STEPS, _KIND_SECONDS = 40, 1.0  # of one kind of chunk, whichever is over first
 _ALL_SECONDS = 15.0
 
 
-def tell_cost(store: RunStore, plan: SweepPlan, missing: Sequence[str], *, sweep: Sweep, workers: int) -> SweepCost:
+def estimate_cost(store: RunStore, plan: SweepPlan, missing: Sequence[str], *, sweep: Sweep, workers: int) -> SweepCost:
     """Return what running the `missing` runs (keys) of a sweep costs."""
-    found, left = SweepStore(store).find(plan.keys), set(missing)
+    rows, left = SweepStore(store).find(plan.keys), set(missing)
     chunks = [chunk for chunk in plan.chunks if left & {config.key for config in chunk.configs}]
     about = forecast(chunks, plan.alone, workers=max(min(workers, len(chunks)), 1), find_record=store.source)
     skipped = [cell for cell in plan.cells if cell.config is None]
@@ -40,9 +40,9 @@ def tell_cost(store: RunStore, plan: SweepPlan, missing: Sequence[str], *, sweep
         "combinations": len(plan.cells),
         "runs": len(plan.keys),
         "chunks": len(plan.chunks),
-        "new": len(plan.keys) - len(found),
-        "unfinished": sum(not row.ended for row in found.values()),
-        "ended": sum(row.ended for row in found.values()),
+        "new": len(plan.keys) - len(rows),
+        "unfinished": sum(not row.ended for row in rows.values()),
+        "ended": sum(row.ended for row in rows.values()),
         "skipped": [{"cell": dict(cell.values), "reason": cell.reason} for cell in skipped],
         "share_samples": sweep.share_samples,
         "share_release": sweep.share_release,

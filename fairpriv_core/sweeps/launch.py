@@ -23,7 +23,7 @@ from fairpriv_core.runs.supervisor import Executor
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepCost, SweepPreview, SweepStore
-from fairpriv_core.sweeps.cost import tell_cost
+from fairpriv_core.sweeps.cost import estimate_cost
 from fairpriv_core.sweeps.plan import SweepPlan, plan_sweep
 from fairpriv_core.sweeps.spec import Sweep, build_sweep
 from fairpriv_core.text import Reporter
@@ -56,10 +56,10 @@ class Launch:
 
     def prepare(self, path: str, sweep: Sweep) -> SweepCost:
         """Say what the sweep costs and return it; BadInput where it is not to start, StoreError for want of room."""
-        found = self._sweeps.find(self.plan.keys)
-        missing = [key for key in self.plan.keys if key not in found or not found[key].ended]
-        begun, new = [key for key in missing if key in found], [key for key in missing if key not in found]
-        cost = tell_cost(self._store, self.plan, missing, sweep=sweep, workers=self._order.workers)
+        rows = self._sweeps.find(self.plan.keys)
+        missing = [key for key in self.plan.keys if key not in rows or not rows[key].ended]
+        begun, new = [key for key in missing if key in rows], [key for key in missing if key not in rows]
+        cost = estimate_cost(self._store, self.plan, missing, sweep=sweep, workers=self._order.workers)
         self._reporter.say(format_cost(cost))
         if begun and not self._order.resume:
             raise BadInput(
@@ -118,13 +118,13 @@ class Launch:
 
     def _watch(self) -> None:
         """Show how far it is, now and then."""
-        asked = time.monotonic()
-        if asked > self._next:
-            self._reporter.show(self._describe())
+        began = time.monotonic()
+        if began > self._next:
+            self._reporter.show(self._format_progress())
             shown = time.monotonic()
-            self._next = shown + max(_SHOW_SECONDS, (shown - asked) / _SHOW_SHARE)
+            self._next = shown + max(_SHOW_SECONDS, (shown - began) / _SHOW_SHARE)
 
-    def _describe(self) -> str:
+    def _format_progress(self) -> str:
         counts, made = self._sweeps.progress(self.plan.keys)
         gained, spent = made - self._at_first, time.monotonic() - self._begun
         left = spent * (len(self.plan.keys) - made) / gained if gained > 0 and spent > _SILENT_SECONDS else None
@@ -143,11 +143,11 @@ def check_room(database: Database, runs: int) -> None:
         )
 
 
-def request_cost(raw: Mapping[str, Any], *, owner: str) -> dict[str, Any]:
+def request_cost(raw: Mapping[str, object], *, owner: str) -> dict[str, object]:
     """Return the request for what the sweep `raw` (as for `build_sweep`) costs `owner`, as a preview.
 
-    Its result has `cost` as `tell_cost`, the `keys` of all its configs, `max_runs` as the sweep says, and `refusal`:
-    the sentence with which a launch would be refused now, or None. BadInput where `raw` is no sweep.
+    Its result has `cost` as `estimate_cost`, the `keys` of all its configs, `max_runs` as the sweep says, and
+    `refusal`, the sentence with which a launch would be refused now, or None. BadInput where `raw` is no sweep.
     """
     build_sweep(raw)
     try:
@@ -156,7 +156,7 @@ def request_cost(raw: Mapping[str, Any], *, owner: str) -> dict[str, Any]:
         raise BadInput(f"a sweep's values are finite numbers, words and tables: {error}.", field="axes") from error
 
 
-def request_launch(raw: Mapping[str, Any], *, owner: str, confirmed: bool) -> dict[str, Any]:
+def request_launch(raw: Mapping[str, object], *, owner: str, confirmed: bool) -> dict[str, object]:
     """Return the request that launches the sweep `raw` for `owner`; `confirmed`: even with more runs than its max_runs.
 
     Its result is the number of runs that are `launched`; asked for twice, it launches what is missing, so nothing.
@@ -164,7 +164,7 @@ def request_launch(raw: Mapping[str, Any], *, owner: str, confirmed: bool) -> di
     return {**request_cost(raw, owner=owner), "launch": {"confirmed": confirmed}}
 
 
-def list_launched(store: RunStore, raw: Mapping[str, Any], cost: SweepCost, keys: Sequence[str]) -> None:
+def list_launched(store: RunStore, raw: Mapping[str, object], cost: SweepCost, keys: Sequence[str]) -> None:
     """Let pages list a sweep that a command launches: with what it told of its `cost`, its progress and its brakes."""
     most, owner = build_sweep(raw).max_runs, store.payer
     preview: SweepPreview = {"cost": cost, "keys": list(keys), "max_runs": most, "refusal": None}
@@ -187,13 +187,13 @@ def compute(place: str | None, request: Mapping[str, Any]) -> Mapping[str, Any]:
         plan = plan_sweep(sweep, find_record=store.source, identify=store.files.identify, runs=timed)
         if "launch" in request:
             return {"launched": _launch(store, plan, sweep, confirmed=request["launch"]["confirmed"])}
-        return _tell(store, plan, sweep)
+        return _preview(store, plan, sweep)
 
 
-def _tell(store: RunStore, plan: SweepPlan, sweep: Sweep) -> SweepPreview:
+def _preview(store: RunStore, plan: SweepPlan, sweep: Sweep) -> SweepPreview:
     rows = SweepStore(store).find(plan.keys)
     missing = [key for key in plan.keys if key not in rows or not rows[key].ended]
-    cost = tell_cost(store, plan, missing, sweep=sweep, workers=count_cores())
+    cost = estimate_cost(store, plan, missing, sweep=sweep, workers=count_cores())
     return {"cost": cost, "keys": plan.keys, "max_runs": sweep.max_runs, "refusal": _find_refusal(store, plan, cost)}
 
 

@@ -129,10 +129,10 @@ def _lead(chunks: Sequence[Chunk]) -> list[Chunk]:
 
 def name_kind(config: RunConfig) -> str:
     """Return what runs must have in common to train together."""
-    asked: dict[str, Any] = {**config.to_json(), **dict.fromkeys(_PER_MODEL), "reuse": config.reuse is not None}
+    settings: dict[str, Any] = {**config.to_json(), **dict.fromkeys(_PER_MODEL), "reuse": config.reuse is not None}
     varying = _varying(config.method)
-    asked["method"] = {name: value == 0 if name in varying else value for name, value in asked["method"].items()}
-    return json.dumps(asked, sort_keys=True)
+    settings["method"] = {name: value == 0 if name in varying else value for name, value in settings["method"].items()}
+    return json.dumps(settings, sort_keys=True)
 
 
 def _varying(method: Method) -> list[str]:
@@ -199,12 +199,12 @@ def plan_sweep(
     """
     datasets = DatasetCache(splits=1)
 
-    def settle(raw: Mapping[str, Any]) -> dict[str, Any]:
+    def settle(raw: Mapping[str, object]) -> dict[str, object]:
         return settle_method(raw, lambda usual: Size.of(datasets.whole(usual)))[0]
 
     cells = expand(sweep, identify, partial(fit_batch, datasets=datasets), settle)
-    asked = {cell.config.key: cell.config for cell in cells if cell.config is not None}
-    checked_runs = _check_each(asked, datasets, find_record, runs or ())
+    configs = {cell.config.key: cell.config for cell in cells if cell.config is not None}
+    checked_runs = _check_each(configs, datasets, find_record, runs or ())
     checked = [_refuse(cell, checked_runs) for cell in cells]
     check_cells(checked, sweep)
     alone = {cell.config.key: cell.config for cell in checked if cell.config is not None}
@@ -278,10 +278,10 @@ def _can_share(config: RunConfig) -> bool:
 
 def _name_release(config: RunConfig) -> str:
     """Return what decides a run's release: the rows, the method's settings that belong to it, and the budget."""
-    asked, taken = config.to_json(), config.method.info.reuses
-    own = {name: asked["method"].get(name) for name in ("name", *taken)}
-    common = [asked["data"], asked["file_id"], asked["split"], asked["epsilon"], asked["delta"]]
-    return json.dumps([common, own, find_seed(asked)], sort_keys=True)
+    document, taken = config.to_json(), config.method.info.reuses
+    own = {name: document["method"].get(name) for name in ("name", *taken)}
+    common = [document["data"], document["file_id"], document["split"], document["epsilon"], document["delta"]]
+    return json.dumps([common, own, find_seed(document)], sort_keys=True)
 
 
 def _use(config: RunConfig, source: str) -> RunConfig:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import violation
+from fairpriv_core.plain import Json
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.stats import mean_interval
 from fairpriv_core.store.rows import RunRow
@@ -25,8 +25,6 @@ METRICS = (
 )
 _MEANS = ("accuracy", "gap", "epsilon")
 
-Json = dict[str, Any]
-
 
 def list_results(store: RunStore, plan: SweepPlan) -> list[Json]:
     """Return a line for each combination: its values (`cell`), its run's key and status, epsilon and metrics.
@@ -37,7 +35,7 @@ def list_results(store: RunStore, plan: SweepPlan) -> list[Json]:
     """
     rows = SweepStore(store).find(plan.keys)
     records = store.records([row.key for row in rows.values()])
-    return [_describe(cell, rows, records) for cell in plan.cells]
+    return [_cell_to_json(cell, rows, records) for cell in plan.cells]
 
 
 def average_results(cells: Sequence[Cell], results: Sequence[Json]) -> list[Json]:
@@ -49,8 +47,8 @@ def average_results(cells: Sequence[Cell], results: Sequence[Json]) -> list[Json
     return [_average(lines) for lines in groups.values()]
 
 
-def _describe(cell: Cell, rows: Mapping[str, RunRow], records: Mapping[str, RunRecord]) -> Json:
-    line: Json = {"cell": dict(cell.values), "key": None, "status": "left out", "reason": cell.reason}
+def _cell_to_json(cell: Cell, rows: Mapping[str, RunRow], records: Mapping[str, RunRecord]) -> Json:
+    line: dict[str, object] = {"cell": dict(cell.values), "key": None, "status": "left out", "reason": cell.reason}
     if cell.config is None:
         return {**line, "epsilon": None, **dict.fromkeys(("gap", *METRICS))}
     row = rows.get(cell.config.key)
@@ -69,11 +67,11 @@ def _describe(cell: Cell, rows: Mapping[str, RunRow], records: Mapping[str, RunR
 
 def _average(lines: Sequence[Json]) -> Json:
     finished = [line for line in lines if line["status"] == "finished"]
-    means: Json = {"cell": _without_seed(lines[0]["cell"]), "runs": len(lines), "finished": len(finished)}
+    means: dict[str, object] = {"cell": _without_seed(lines[0]["cell"]), "runs": len(lines), "finished": len(finished)}
     for name in _MEANS:
         means[name] = mean_interval(line[name] for line in finished).mean
     return means
 
 
-def _without_seed(values: Mapping[str, Any]) -> Json:
+def _without_seed(values: Json) -> Json:
     return {name: value for name, value in values.items() if name != "seed"}

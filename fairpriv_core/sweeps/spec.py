@@ -83,7 +83,7 @@ class Sweep:
         return not any("private_evaluation" in table for table in (self.base, *self.axes))
 
 
-def read_sweep_file(path: str) -> dict[str, Any]:
+def read_sweep_file(path: str) -> dict[str, object]:
     """Return what the TOML file at `path` holds, as for `build_sweep`; BadInput where it is missing or no TOML."""
     text = read_text(path, field="sweep", what="the sweep's file")
     return read_toml(text, what=f"the sweep's file {path}")
@@ -103,9 +103,9 @@ def build_sweep(raw: Mapping[str, Any]) -> Sweep:
     if not tables or not all(tables):
         raise BadInput("the sweep has no [axes]: name at least one, such as seed = [0, 1, 2].", field="axes")
     checks.known_names("setting of [sweep]", tuple(options), _OPTIONS)
-    found = Sweep(base, tuple(_read_axes(base, axes) for axes in tables), **options)
-    check_count(found, MOST_COMBINATIONS, "make several sweeps of it")
-    return found
+    sweep = Sweep(base, tuple(_read_axes(base, axes) for axes in tables), **options)
+    check_count(sweep, MOST_COMBINATIONS, "make several sweeps of it")
+    return sweep
 
 
 def _read_axes(base: Mapping[str, Any], axes: Mapping[str, Any]) -> Axes:
@@ -122,7 +122,7 @@ def check_count(sweep: Sweep, most: int, advice: str) -> None:
         )
 
 
-def list_methods(base: Mapping[str, Any], axis: Any) -> list[str]:
+def list_methods(base: Mapping[str, object], axis: Any) -> list[str]:
     """Return the names of the methods of a sweep, those that there are."""
     own = _name_method(base.get("method"))
     values = axis if isinstance(axis, list) and axis else [own]
@@ -145,9 +145,9 @@ def _read_table(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return table
 
 
-def _flatten(axes: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten(axes: Mapping[str, object]) -> dict[str, object]:
     """Return axes by name: tables within [axes] as "method.epochs"; a field of the data by its own name."""
-    flat: dict[str, Any] = {}
+    flat: dict[str, object] = {}
     for name, values in axes.items():
         inner = {f"{name}.{part}": value for part, value in values.items()} if isinstance(values, Mapping) else {}
         flat |= inner or {name: values}
@@ -159,7 +159,7 @@ def _shorten(name: str) -> str:
     return part if dot and table == "data" and part in DATA_FIELDS else name
 
 
-def _check_names(axes: Mapping[str, Any], named: Sequence[str]) -> list[str]:
+def _check_names(axes: Mapping[str, object], named: Sequence[str]) -> list[str]:
     """Return the axes' names, each of them known; BadInput names the nearest."""
     own = dict.fromkeys(part for name in named for part in (ASKED if name == AUTO else parameters(methods()[name])))
     known = [*_FIELDS, *DATA_FIELDS, *(f"method.{part}" for part in own)]
@@ -253,13 +253,13 @@ def _fill(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     return raw
 
 
-def _choose(base: Mapping[str, Any], method: Mapping[str, Any]) -> dict[str, Any]:
+def _choose(base: Mapping[str, object], method: Mapping[str, object]) -> dict[str, object]:
     """Return a method's table over the base's, whose hyper-parameters hold for the method that it names, or for all."""
     other = "name" in base and method.get("name", base["name"]) != base["name"]
     return {**({} if other else base), **method}
 
 
-def _table(value: Any) -> dict[str, Any]:
+def _table(value: Any) -> dict[str, object]:
     if isinstance(value, Mapping):
         return dict(value)
     return {} if value is None else {"name": value}
@@ -288,13 +288,13 @@ def write_sweep(configs: Sequence[ConfigJson]) -> str | None:
     if len(configs) < 2 or any(config["data"].get("file") for config in configs):
         return None
     try:
-        asked = [build_config(config) for config in configs]
-        text = write_toml(_arrange(_flatten_configs(asked)))
+        built = [build_config(config) for config in configs]
+        text = write_toml(_arrange(_flatten_configs(built)))
         cells = expand(build_sweep(read_toml(text)))
     except BadInput:
         return None
-    found = sorted(cell.config.key if cell.config else "" for cell in cells)
-    return text if found == sorted(config.key for config in asked) else None
+    keys = sorted(cell.config.key if cell.config else "" for cell in cells)
+    return text if keys == sorted(config.key for config in built) else None
 
 
 def _flatten_configs(configs: Sequence[RunConfig]) -> list[dict[tuple[str, str], Any]]:
@@ -311,11 +311,11 @@ def _flatten_config(config: ConfigJson) -> dict[tuple[str, str], Any]:
     return flat | {(table, name): value for table in _TABLES for name, value in config[table].items()}
 
 
-def _arrange(flat: Sequence[Mapping[tuple[str, str], Any]]) -> dict[str, Any]:
+def _arrange(flat: Sequence[Mapping[tuple[str, str], Any]]) -> dict[str, object]:
     """Return the sweep: what all have in common, and an axis for each setting that all have and that differs."""
     several = len({(each["method", "name"], each.get(("method", "variant"))) for each in flat}) > 1
-    own: dict[str, Any] = {}
-    tables: dict[str, dict[str, Any]] = {"data": {}, "method": {}, "axes": {}, "sweep": {}}
+    own: dict[str, object] = {}
+    tables: dict[str, dict[str, object]] = {"data": {}, "method": {}, "axes": {}, "sweep": {}}
     for table, name in flat[0]:
         if several and table == "method" and all(_is_default(each, name) for each in flat):
             continue  # each method and variant has a default of its own

@@ -7,15 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from fairpriv_core.audit.inference import advantage_limit, describe_answers, infer_attribute, infer_membership
+from fairpriv_core.audit.inference import advantage_limit, infer_attribute, infer_membership, stack_answers
 
 
 def test_a_model_that_remembers_is_caught_by_all_four() -> None:
     draw = np.random.default_rng(0)
     y = draw.integers(0, 2, 1200)
     sure = np.where(y == 1, 0.99, 0.01) + draw.uniform(-0.005, 0.005, 1200)
-    inside = describe_answers(sure, y)
-    outside = describe_answers(draw.uniform(0.0, 1.0, 1200), draw.integers(0, 2, 1200))
+    inside = stack_answers(sure, y)
+    outside = stack_answers(draw.uniform(0.0, 1.0, 1200), draw.integers(0, 2, 1200))
     found = infer_membership(inside, outside, most=1000, seed=0)
     assert [one.attacker for one in found.attackers] == ["LR", "MLP", "RF", "KNN"]
     assert all(one.auc > 0.9 and one.advantage > 0.8 for one in found.attackers)
@@ -24,7 +24,7 @@ def test_a_model_that_remembers_is_caught_by_all_four() -> None:
 
 def test_a_model_that_answers_all_alike_gives_chance() -> None:
     draw = np.random.default_rng(1)
-    parts = [describe_answers(draw.uniform(0.0, 1.0, 1000), draw.integers(0, 2, 1000)) for _ in range(2)]
+    parts = [stack_answers(draw.uniform(0.0, 1.0, 1000), draw.integers(0, 2, 1000)) for _ in range(2)]
     found = infer_membership(*parts, most=1000, seed=0)
     assert found.chance == pytest.approx(1.358 * math.sqrt(4 / 1000), rel=1e-3)
     assert all(abs(one.auc - 0.5) < 0.08 for one in found.attackers)
@@ -42,7 +42,7 @@ def test_an_answer_that_tells_the_group_shows_as_a_gain_over_the_columns() -> No
 
 
 def test_certain_answers_stay_finite() -> None:
-    assert np.isfinite(describe_answers(np.array([0.0, 1.0]), np.array([1, 0]))).all()
+    assert np.isfinite(stack_answers(np.array([0.0, 1.0]), np.array([1, 0]))).all()
 
 
 def test_the_limit_is_what_epsilon_allows() -> None:
@@ -53,7 +53,7 @@ def test_the_limit_is_what_epsilon_allows() -> None:
 
 def test_of_many_labels_every_probability_is_seen_and_the_loss_is_the_own_labels() -> None:
     score = np.array([[0.7, 0.2, 0.1], [0.0, 0.0, 1.0]])
-    seen = describe_answers(score, np.array([1, 2]))
+    seen = stack_answers(score, np.array([1, 2]))
     assert seen.shape == (2, 10) and np.isfinite(seen).all()
     assert np.allclose(seen[0, :3], score[0]) and np.allclose(seen[0, 3:6], np.log(score[0] / (1 - score[0])))
     assert seen[:, 6:9].tolist() == [[0, 1, 0], [0, 0, 1]]

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from fairpriv_core.bench.board import Board, build_boards, find_critical
-from fairpriv_core.bench.costs import fold_costs, measure_costs, say_papers
+from fairpriv_core.bench.costs import fold_costs, format_paper_costs, measure_costs
 from fairpriv_core.documents.bench import show_board, show_task, write_bench_page
 from fairpriv_core.figures import export
 from fairpriv_core.figures.bench import draw_task
@@ -30,10 +30,10 @@ def test_entries_are_ranked_and_no_winner_is_alone_where_ranks_are_near() -> Non
     board = build(make_lines(APART))
     assert [each.rank for each in board.ranked] == [1.0, 2.0, 3.0, 4.0, 5.0]
     assert board.critical is not None and 2.0 < board.critical < 3.0
-    assert board.say_first().startswith("PF-LD, DP-FERMI and OneRelease rank first: over 8 tasks")
-    assert build(make_lines({"pf_ld": 0.84, "dp_fermi": 0.8})).say_first().startswith("PF-LD ranks first")
-    assert build(make_lines(APART, tasks=TASKS[:2])).say_first().startswith("No entry is ahead")
-    assert build(make_lines({"pf_ld": 0.84})).say_first() == "PF-LD alone has all tasks of this board."
+    assert board.format_first().startswith("PF-LD, DP-FERMI and OneRelease rank first: over 8 tasks")
+    assert build(make_lines({"pf_ld": 0.84, "dp_fermi": 0.8})).format_first().startswith("PF-LD ranks first")
+    assert build(make_lines(APART, tasks=TASKS[:2])).format_first().startswith("No entry is ahead")
+    assert build(make_lines({"pf_ld": 0.84})).format_first() == "PF-LD alone has all tasks of this board."
 
 
 def test_on_a_task_nobody_leads_alone_whose_interval_meets_anothers() -> None:
@@ -97,7 +97,7 @@ def test_what_is_of_others_moves_no_cost_no_reference_and_no_sentence_on_papers(
     theirs = [make_lines({"theirs": 0.99}, constant=0.9, **own), make_reference({"theirs_open": 0.999}, **own)]
     both = pd.concat([ours, *theirs])
     assert measure_costs(both, "demographic_parity") == measure_costs(ours, "demographic_parity")
-    assert say_papers(both) == say_papers(ours)
+    assert format_paper_costs(both) == format_paper_costs(ours)
     board = build(both)
     assert board.constants == build(ours).constants
     assert board.standings[0].title == "theirs (their_package 1.0)" and board.standings[0].stated == "none"
@@ -166,6 +166,6 @@ def test_the_page_has_every_board_and_asks_no_server(monkeypatch: pytest.MonkeyP
 
 
 def test_each_papers_method_has_one_sentence() -> None:
-    said = say_papers(make_lines(APART))
+    said = format_paper_costs(make_lines(APART))
     assert [each.partition(" (")[0] for each in said] == ["PF-LD", "DP-FERMI"]
     assert "reached the gap in 8 of 8 cells" in said[0] and "surely ahead on 0 of 1 board" in said[0]

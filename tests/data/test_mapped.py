@@ -23,7 +23,7 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.files.read import read_table
 from fairpriv_core.records.config import build_config
-from fairpriv_core.runs.execute import Outcome, execute
+from fairpriv_core.runs.execute import FitOutcome, execute
 from fairpriv_core.runs.session import MemoryJournal
 
 BLOCKS = [np.arange(start, start + 3 * rows, dtype=np.float32).reshape(rows, 3) for start, rows in ((0, 5), (15, 2))]
@@ -128,7 +128,7 @@ def test_a_run_is_the_same_run(folder: Path, monkeypatch: pytest.MonkeyPatch, me
     assert in_file.record.released == in_memory.record.released
 
 
-def run(raw: dict[str, Any]) -> Outcome:
+def run(raw: dict[str, Any]) -> FitOutcome:
     return execute(build_config(raw), MemoryJournal())
 
 

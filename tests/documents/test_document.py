@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 import pytest
 
 from fairpriv_core.documents import forms
-from fairpriv_core.documents.document import AUDIENCES, Audience, Code, Document, Section, Table, Text, list_parts
+from fairpriv_core.documents.document import AUDIENCES, Audience, Code, Document, Section, TablePart, Text, list_parts
 from fairpriv_core.documents.forms import Report, forms_of, open_report, pack, safe_name, write_image
 from fairpriv_core.documents.html import write_html
 from fairpriv_core.documents.markdown import escape, write_markdown
@@ -233,7 +233,9 @@ def test_an_image_of_no_figure_is_refused() -> None:
 
 def test_markdown_escapes_and_fences_what_would_be_markup() -> None:
     document = Document(
-        "# t", "analyst", (Section("s", (Text("*a*", strong=True), Code("x = '```'"), Table(("h|",), ((1.234,),)))),)
+        "# t",
+        "analyst",
+        (Section("s", (Text("*a*", strong=True), Code("x = '```'"), TablePart(("h|",), ((1.234,),)))),),
     )
     text = write_markdown(document)
     assert "# \\# t" in text and "**\\*a\\***" in text and "````toml\nx = '```'\n````" in text

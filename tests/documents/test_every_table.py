@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fairpriv_core.documents.document import AUDIENCES, Audience, Document, Section, Table, show_cell
+from fairpriv_core.documents.document import AUDIENCES, Audience, Document, Section, TablePart, show_cell
 from fairpriv_core.documents.forms import open_report
 from fairpriv_core.documents.html import write_report_table
 from fairpriv_core.documents.markdown import escape, write_markdown
@@ -50,15 +50,15 @@ def list_documents() -> Iterator[tuple[str, Audience, Document]]:
             yield name, audience, open_report(data, audience).document
 
 
-def list_tables(document: Document) -> list[tuple[Section, Table]]:
-    return [(section, part) for section in document.sections for part in section.parts if isinstance(part, Table)]
+def list_tables(document: Document) -> list[tuple[Section, TablePart]]:
+    return [(section, part) for section in document.sections for part in section.parts if isinstance(part, TablePart)]
 
 
 def test_every_maker_of_a_table_is_in_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
     """A new one fails here until a document of `list_data` comes to it."""
-    made = note_makers(Table, monkeypatch)
+    made = note_makers(TablePart, monkeypatch)
     assert sum(len(list_tables(document)) for _, _, document in list_documents()) > 40
-    assert made - {"dataclasses.replace"} == list_makers(Table)
+    assert made - {"dataclasses.replace"} == list_makers(TablePart)
 
 
 @pytest.mark.parametrize("document", [pytest.param(each[2], id=" ".join(each[:2])) for each in list_documents()])

@@ -12,7 +12,7 @@ import pytest
 
 from fairpriv_core.documents.chosen import choose_runs, cut_beside
 from fairpriv_core.documents.document import AUDIENCES, Text
-from fairpriv_core.documents.story import Curve, build_story
+from fairpriv_core.documents.story import CostCurve, build_story
 from fairpriv_core.documents.summary import build_summary
 from fairpriv_core.facts.headline import Headline, read_about, write_headline
 from fairpriv_core.facts.measured import measure
@@ -93,7 +93,7 @@ def test_a_small_group_neither_hides_a_miss_nor_is_judged() -> None:
     people, gap, _, costs, choice = story.steps
     assert gap.number == choice.number == "20.0" and "too few rows" in gap.sentence
     assert isinstance(people.picture, tuple) and [crowd.filled for crowd in people.picture] == [50, 50, 0]
-    assert isinstance(costs.picture, Curve) and costs.picture.lines[0].gap[0] == pytest.approx(20, abs=0.1)
+    assert isinstance(costs.picture, CostCurve) and costs.picture.lines[0].gap[0] == pytest.approx(20, abs=0.1)
 
 
 def test_for_policy_nothing_is_said_by_raw_numbers() -> None:

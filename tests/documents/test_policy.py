@@ -20,7 +20,7 @@ from fairpriv_core.documents.document import (
     Document,
     Part,
     Section,
-    Table,
+    TablePart,
     show_cell,
 )
 from fairpriv_core.documents.forms import Report, forms_of, open_report, write_image, write_runs
@@ -199,7 +199,7 @@ def read_part(part: Part) -> list[str]:
     """Return the sentences and rows of one part, of a figure its caption."""
     if isinstance(part, Bullets):
         return list(part.items)
-    if isinstance(part, Table):
+    if isinstance(part, TablePart):
         return [*(" ".join(map(show_cell, row)) for row in part.rows), part.text]
     return [part.text]
 
@@ -304,7 +304,7 @@ def test_the_methods_own_terms_and_listings_stand_in_the_appendix() -> None:
 
 def test_a_report_for_policy_takes_no_raw_part_wherever_it_comes_from() -> None:
     figure = FigureData("one", "One", Axis("x"), (), (), "Shown.", "Said.", origin=ALL_RAW)
-    for part in (figure, Table(("x",), (), origin=ALL_RAW)):
+    for part in (figure, TablePart(("x",), (), origin=ALL_RAW)):
         assert Document("Of one", "analyst", (Section("One", (part,)),)).notice == NOTICES["analyst"]
         with pytest.raises(ValueError, match="holds 1 raw"):
             Document("Of one", "policy", (Section("One", (part,)),))

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page
 from fairpriv_core.documents.chosen import choose_runs, cut_beside
 from fairpriv_core.documents.forms import OF_STORY, forms_of, open_report
 from fairpriv_core.documents.slides import can_write_slides, write_slides
-from fairpriv_core.documents.story import Bars, Crowd, Curve, Lists, Odds, Story, build_story
+from fairpriv_core.documents.story import Bars, CostCurve, Crowd, Lists, Odds, Story, build_story
 from fairpriv_core.documents.story_page import write_story
 from tests.documents.made_up import ADULT, PAID, Told, make_data, make_record, tell, tell_run
 from tests.documents.test_policy import find_raw
@@ -41,7 +41,7 @@ def test_it_has_five_steps_with_one_number_and_one_picture_each() -> None:
     assert isinstance(gap.picture, Bars)
     assert [(bar.label, round(bar.share)) for bar in gap.picture.bars] == [("women", 42), ("men", 42)]
     assert isinstance(privacy.picture, Odds) and privacy.picture.sure == 74 and privacy.number == "74"
-    assert isinstance(costs.picture, Curve) and [line.name for line in costs.picture.lines] == [
+    assert isinstance(costs.picture, CostCurve) and [line.name for line in costs.picture.lines] == [
         "PF-LD, ε = 1",
         "DP-SGD, ε = 1",
     ]

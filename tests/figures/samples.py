@@ -204,7 +204,7 @@ def _of_plans() -> dict[str, list[FigureData]]:
 def _of_live(names: tuple[str, ...], about: str) -> dict[str, list[FigureData]]:
     seen = history(*names)
     labels = [("A: PF-LD", "pf_ld"), ("B: PF-LD", "pf_ld"), ("C: DP-SGD", "dp_sgd")]
-    curves = [live.Curve(label, method, *seen["test/accuracy"]) for label, method in labels]
+    curves = [live.RunCurve(label, method, *seen["test/accuracy"]) for label, method in labels]
     gap = seen["test/demographic_parity_gap"]
     ends = [[None if y is None else y + move for y in gap[1]] for move in (-0.01, 0.01)]
     return {
@@ -233,7 +233,7 @@ def _of_live(names: tuple[str, ...], about: str) -> dict[str, list[FigureData]]:
         "live.live_clipping": [live.live_clipping(seen)],
         "live.overlay": [
             live.overlay(curves, metric="accuracy"),
-            live.overlay([live.Curve(about, "pf_ld", *gap, *ends)], metric="demographic_parity_gap"),
+            live.overlay([live.RunCurve(about, "pf_ld", *gap, *ends)], metric="demographic_parity_gap"),
         ],
     }
 

@@ -117,7 +117,10 @@ def test_the_minimiser_is_marked() -> None:
 
 
 def test_runs_without_numbers_of_epochs_are_named_and_not_drawn() -> None:
-    curves = [live.Curve("A: PF-LD", "pf_ld", [1.0, 2.0], [0.7, 0.8]), live.Curve("B: PF-LD, ε = 2", "pf_ld", [], [])]
+    curves = [
+        live.RunCurve("A: PF-LD", "pf_ld", [1.0, 2.0], [0.7, 0.8]),
+        live.RunCurve("B: PF-LD, ε = 2", "pf_ld", [], []),
+    ]
     figure = live.overlay(curves, metric="accuracy")
     assert [series.name for series in figure.series] == ["A: PF-LD"]
     assert "Not drawn, since it keeps no numbers of single epochs: B: PF-LD, ε = 2." in figure.caption

@@ -17,7 +17,7 @@ from fairpriv_core.figures.draw import draw
 from fairpriv_core.figures.figure import write_csv
 from fairpriv_core.figures.frontier import (
     MOST_DOMINATED,
-    Claim,
+    EpsilonClaim,
     Wanted,
     find_best,
     frontier,
@@ -147,7 +147,7 @@ def test_of_five_thousand_settings_some_are_drawn_and_quickly() -> None:
 
 
 def test_a_claim_without_a_delta_has_a_title() -> None:
-    assert Claim("record", "published", None).title == "Protects the whole record · published, not proved"
+    assert EpsilonClaim("record", "published", None).title == "Protects the whole record · published, not proved"
 
 
 def test_private_evaluation_is_no_other_setting_that_a_line_joins() -> None:

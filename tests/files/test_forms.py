@@ -226,7 +226,7 @@ def test_the_same_rows_are_read_from_every_form(tmp_path: Path, name: str) -> No
     }
     assert plain(reading.table["weight"])[:3] == [1.5, -2.25, None]
     assert digest_content(path) == digest_content(reference)  # the same people, whatever the file
-    described = form.describe()
+    described = form.format()
     assert [each for each in reading.odd if "is read" in each] == ([f"The file is read {described}."] * bool(described))
     assert inspect_file(path).rows == len(ROWS)
     assert [str(cell) for cell in read_cells(path, "age")] == [row[2] for row in ROWS]
@@ -433,7 +433,7 @@ def test_a_first_line_of_values_names_no_columns(tmp_path: Path, name: str) -> N
     form, reading = find_form(path), read_table(path)
     assert form.header == header and len(next(iter(reading.table.values()))) == text.count("\n") - form.skip
     assert next(iter(reading.table)) == ("column 1" if header == 0 else next(each for each in form.names if each))
-    assert ("no line that names its columns" in form.describe()) == (header == 0)
+    assert ("no line that names its columns" in form.format()) == (header == 0)
 
 
 def write_book(path: Path, **sheets: list[list[object]]) -> Path:
@@ -458,7 +458,7 @@ def test_the_sheet_that_holds_a_table_is_found(tmp_path: Path) -> None:
     assert read_cells(path, "age") == ["30", "41", "52"]
     assert read_cells(path, "age", Stated(sheet="Old")) == ["30", "41"]
     single = write_book(tmp_path / "one.xlsx", Sheet=TABLE)
-    assert find_form(single).describe() == "" and digest_content(single) == digest_content(path)
+    assert find_form(single).format() == "" and digest_content(single) == digest_content(path)
     with pytest.raises(BadInput, match=r"none of its sheets \(A, B\) holds a row of names"):
         read_table(write_book(tmp_path / "none.xlsx", A=[["x"]], B=TABLE[:1]))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fairpriv_core.cli.ledger import answer_selection
-from fairpriv_core.cli.runs import describe_run
+from fairpriv_core.cli.runs import run_to_json
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.facts.epsilon import read_epsilon_facts
 from fairpriv_core.ledger.selection import (
@@ -170,7 +170,7 @@ def test_a_raw_choice_takes_epsilon_away_and_is_in_the_ledger(store: RunStore) -
     record, other = store.record(keys[1]), store.records(keys)[keys[0]]
     assert record is not None and record.epsilon is None and record.epsilon_reason == found["epsilon_reason"]
     assert other.epsilon == 1.0 and store.records(keys)[keys[1]] == record
-    listed = [describe_run(*each) for each in store.read_all()[0]]
+    listed = [run_to_json(*each) for each in store.read_all()[0]]
     assert {row["key"]: row["epsilon"] for row in listed} == {keys[0]: 1.0, keys[1]: None}
     assert spent(store) == math.inf
     assert select_run(store, keys, Criterion("raw")) == found and len(store.ledger.lines(name())) == 3

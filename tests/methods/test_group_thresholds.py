@@ -15,8 +15,8 @@ from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.group_thresholds import (
     GroupThresholds,
     choose_thresholds,
-    describe_thresholds,
     list_thresholds,
+    measure_thresholds,
 )
 from fairpriv_core.methods.shared.group_estimate import Estimate, Redraws
 from fairpriv_core.methods.shared.public_score import LINEAR, fit_score
@@ -71,7 +71,7 @@ def test_no_thresholds_within_the_gap_have_fewer_errors(notion: str, gap: float)
     probabilities = np.random.default_rng(0).dirichlet((2.0, 1.0, 3.0), data.n)
     nothing = Redraws(np.arange(data.n), probabilities.T[None])
     estimate = Estimate(np.zeros(1), probabilities, data.y, lambda: nothing)
-    rates, errors = describe_thresholds(notions()[notion], estimate, score, tried)
+    rates, errors = measure_thresholds(notions()[notion], estimate, score, tried)
     place = list(notions_of_means()).index(notion)
     chosen = choose_thresholds(rates, errors, gap)
     found = float(sum(errors[group, own] for group, own in enumerate(chosen)))
@@ -90,7 +90,7 @@ def test_rates_and_errors_are_those_of_the_decisions() -> None:
     exact = np.eye(2)[data.group]
     estimate = Estimate(np.zeros(1), exact, data.y, lambda: Redraws(np.arange(500), exact.T[None]))
     tried = list_thresholds(score)
-    rates, errors = describe_thresholds(notions()["equalized_odds"], estimate, score, tried)
+    rates, errors = measure_thresholds(notions()["equalized_odds"], estimate, score, tried)
     for index in (0, 7, len(tried) // 2, len(tried) - 1):
         for group in range(2):
             decided = score > tried[index]

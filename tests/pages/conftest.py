@@ -23,7 +23,7 @@ from fairpriv_core.store.work import WorkStore
 from pages.widgets.app import top
 from pages.widgets.shared import state, uploader
 from pages.widgets.train import launch
-from pages.widgets.train.plan import Plan
+from pages.widgets.train.plan import LaunchPlan
 from tests.pages.shown import ROOT, Open
 
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
@@ -127,7 +127,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
     found: list[RunConfig] = []
     draw = launch.offer_launch
 
-    def offer(store: RunStore, config: RunConfig, plan: Plan, **known: Any) -> None:
+    def offer(store: RunStore, config: RunConfig, plan: LaunchPlan, **known: Any) -> None:
         found.append(config)
         draw(store, config, plan, **known)
 

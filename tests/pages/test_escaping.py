@@ -31,7 +31,7 @@ SAFE = frozenset(
     {"plain", "quote", "len", "sum", "min", "max", "round", "count_text", "epsilon_text", "short_epsilon_text"}
     | {"at_least_text", "delta_text", "odds", "odds_shown"}
 )
-OWN_WORDS = frozenset({"say_undefined", "metric_title", "duration_text"})
+OWN_WORDS = frozenset({"format_undefined", "metric_title", "duration_text"})
 NUMERIC = re.compile(r"[ +]?0?\d*,?(\.\d+)?[defgn%,]")
 CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*")
 

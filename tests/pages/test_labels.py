@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fairpriv_core.store.labels import Label
+from fairpriv_core.store.labels import RunLabel
 from fairpriv_core.store.runs import RunStore, open_store
 from tests.pages.shown import Open, click, find_key, said
 
@@ -25,7 +25,7 @@ def test_the_run_page_names_tags_notes_pins_and_archives(store: RunStore, open_p
     page.text_area(f"label.note.{key}").set_value("one\ntwo")
     click(page, "Save")
     assert not page.exception and not page.error
-    assert store.labels() == {key: Label(EVIL, (), "one\ntwo")}
+    assert store.labels() == {key: RunLabel(EVIL, (), "one\ntwo")}
     assert [option for option in page.selectbox("run").options if option.startswith(f"{EVIL} · ")]
     for button, flag in (("label.pin", "pinned"), ("label.archive", "archived")):
         page.button(button).click().run()

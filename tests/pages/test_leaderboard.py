@@ -27,7 +27,7 @@ def test_it_shows_the_kept_results_by_board_and_by_task(folder: Path, open_page:
     page = whole(open_page("leaderboard"))
     over, on_task = (frame.value for frame in page.dataframe)
     board = build_boards(read_lines([KEPT]), read_suite().notions[0], 1.0)[0]
-    assert [*over["Entry"]] == [each.title for each in board.standings] and board.say_first() in said(page)
+    assert [*over["Entry"]] == [each.title for each in board.standings] and board.format_first() in said(page)
     assert "One answer for all" in [*on_task["Entry"]] and {"bench_task", "bench_costs"} <= charts(page).keys()
     assert "no measurable cost" in said(page) and "free" not in said(page)
     page.selectbox("bench_board").set_value("record").run()

@@ -17,11 +17,11 @@ from fairpriv_core.papers.preset import (
     GAP,
     SECONDS,
     Compare,
+    PaperTable,
     Part,
     Plot,
     Printed,
     Quantity,
-    Table,
     Value,
     of_method,
     proved,
@@ -143,7 +143,7 @@ def test_points_are_joined_along_the_setting_that_their_runs_have() -> None:
 
 
 def test_a_table_has_a_cell_for_each_row_and_column_and_times_no_interval() -> None:
-    table = Table((Part("all"), Part("ε = 1", {"config/epsilon": 1.0})), ((PF_LD, GAP), (N, SECONDS)))
+    table = PaperTable((Part("all"), Part("ε = 1", {"config/epsilon": 1.0})), ((PF_LD, GAP), (N, SECONDS)))
     preset = replace(tiny.TABLE, drawing=table)
     assert list_cells(preset, RUNS) == [
         {"what": "all", "PF-LD": "3.60 ± 1.73", "N": "2.00"},
@@ -211,7 +211,7 @@ def test_a_line_of_a_table_has_its_epsilon_and_who_accounts_for_it() -> None:
         make_record("none", seed=0, accuracy=0.9, gap=0.1),
     ]
     rows = (N, published("PF-LD", "pf_ld"), proved("PF-LD", "pf_ld"))
-    preset = replace(tiny.TABLE, drawing=Table(rows, ((Part("accuracy"), ACCURACY),)))
+    preset = replace(tiny.TABLE, drawing=PaperTable(rows, ((Part("accuracy"), ACCURACY),)))
     assert [cells["ε"] for cells in list_cells(preset, runs)] == [
         "none",
         "1.50 by the paper, not proved",

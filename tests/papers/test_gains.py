@@ -7,7 +7,7 @@ from statistics import stdev
 
 from fairpriv_core.figures.paper_figures import format_run_sentences, list_cells
 from fairpriv_core.papers.paper_run import PaperRun
-from fairpriv_core.papers.preset import ACCURACY, GAP, Claim, GainTable, MeanGain, Part, Quantity
+from fairpriv_core.papers.preset import ACCURACY, GAP, GainTable, MeanGain, PaperClaim, Part, Quantity
 from fairpriv_core.papers.verdicts import Verdict, judge
 from tests.papers import tiny
 from tests.papers.records import make_record
@@ -40,7 +40,7 @@ def make_runs(*, also: float | None = None, of: str = "dp_fermi") -> list[PaperR
 
 
 def look(runs: list[PaperRun], low: float = 50.0) -> Verdict:
-    return judge(Claim("it gains", "Section 4", replace(CHECK, low=low)), runs)
+    return judge(PaperClaim("it gains", "Section 4", replace(CHECK, low=low)), runs)
 
 
 def halve(pairs: tuple[tuple[float, float], ...]) -> float:
@@ -100,7 +100,7 @@ def test_one_seed_settles_nothing() -> None:
 
 
 def test_its_table_has_a_line_for_each_cell_with_both_sides_at_the_level() -> None:
-    preset = replace(tiny.TABLE, drawing=GainTable((CHECK,)), claims=(Claim("it gains", "Section 4", CHECK),))
+    preset = replace(tiny.TABLE, drawing=GainTable((CHECK,)), claims=(PaperClaim("it gains", "Section 4", CHECK),))
     runs = [*make_runs(), make_record("none", seed=7, accuracy=0.9, gap=0.1)]
     first, second, *again = list_cells(preset, runs)
     assert again == [first, second], "of both levels"

@@ -18,7 +18,7 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.papers import scoreboard
 from fairpriv_core.papers.catalog import find_preset, papers, presets
 from fairpriv_core.papers.paper_run import PaperRun
-from fairpriv_core.papers.preset import GAP, Claim, Compare, Plot, Preset, Quantity
+from fairpriv_core.papers.preset import GAP, Compare, PaperClaim, Plot, Preset, Quantity
 from fairpriv_core.papers.printed import set_beside
 from fairpriv_core.papers.results import FOLDER as KEPT
 from fairpriv_core.papers.results import Made
@@ -238,7 +238,7 @@ def test_a_page_is_short_and_has_a_row_for_each_figure() -> None:
 def test_a_figure_is_told_in_a_readers_sentence(
     statuses: Sequence[Status], answer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim = Claim("it is fair", "a section", Compare(Quantity("A", GAP), 1.0))
+    claim = PaperClaim("it is fair", "a section", Compare(Quantity("A", GAP), 1.0))
     found = [Finding(f"ε = {value:g}", status, seeds=3) for value, status in zip((0.5, 1, 3), statuses, strict=True)]
     other = Verdict(replace(claim, says="it is quick"), "", (Finding("", "open", seeds=3),), ())
     monkeypatch.setattr(scoreboard, "judge_all", lambda *_: [Verdict(claim, "", tuple(found), ()), other])
@@ -260,7 +260,7 @@ def test_a_figure_is_told_in_a_readers_sentence(
 def test_a_sentence_says_where_our_runs_came_out_against_what_stays_open(
     cases: Sequence[str], against: Sequence[int], where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim = Claim("it is fair", "a section", Compare(Quantity("A", GAP), 1.0), lost="the settings")
+    claim = PaperClaim("it is fair", "a section", Compare(Quantity("A", GAP), 1.0), lost="the settings")
     verdicts = [
         Verdict(claim, "", tuple(Finding(case, "open", against=at in told) for at, case in enumerate(cases)), ())
         for told in (against[-1:], against[:-1])

@@ -20,9 +20,9 @@ from fairpriv_core.papers.preset import (
     SECONDS,
     Best,
     Check,
-    Claim,
     Compare,
     Differ,
+    PaperClaim,
     Part,
     Printed,
     Quantity,
@@ -59,7 +59,7 @@ def keys(verdict: Verdict) -> tuple[str, ...]:
 
 
 def look(check: Check, runs: list[PaperRun], *cases: Part) -> Verdict:
-    return judge(Claim("A sentence.", "a section", check, cases or (Part(""),)), runs)
+    return judge(PaperClaim("A sentence.", "a section", check, cases or (Part(""),)), runs)
 
 
 def test_a_flipped_number_changes_the_sentence() -> None:
@@ -118,7 +118,7 @@ def test_the_paper_is_judged_by_what_it_had_and_ours_stands_apart() -> None:
     runs = make_runs()
     variants = [{**PF_LD.where, "config/method/variant": kind} for kind in ("published", "proved")]
     checks = [Compare(Quantity("PF-LD", GAP, where), M, high=0.0) for where in variants]
-    claim = Claim("PF-LD is fairer", "a section", checks[0], ours=checks[1], reading="lower at all")
+    claim = PaperClaim("PF-LD is fairer", "a section", checks[0], ours=checks[1], reading="lower at all")
     found = judge(claim, runs)
     assert (statuses(found), found.subject, found.cases[0].words) == (["open"], "", "")
     assert [one.status for one in found.own] == ["agrees"]

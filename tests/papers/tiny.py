@@ -9,16 +9,16 @@ from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
     GAP,
-    Claim,
     Compare,
     Mark,
     Paper,
+    PaperClaim,
+    PaperTable,
     Part,
     Plot,
     Preset,
     Printed,
     Quantity,
-    Table,
     Value,
     Version,
     of_method,
@@ -50,7 +50,7 @@ FIGURE = Preset(
     drawing=Plot("line", EPSILON, (ACCURACY, GAP), (NONE, PF_LD)),
     not_printed="The paper prints no numbers for this figure.",
     claims=(
-        Claim(
+        PaperClaim(
             "PF-LD is fairer than N",
             "Results",
             Compare(Quantity("PF-LD", GAP, PF_LD.where), Quantity("N", GAP, NONE.where), high=0.0),
@@ -64,7 +64,7 @@ TABLE = Preset(
     title="Table 1: accuracy",
     shows="Accuracy of N and PF-LD.",
     **_RUNS,
-    drawing=Table((Part("synthetic"),), ((NONE, ACCURACY), (PF_LD, ACCURACY))),
+    drawing=PaperTable((Part("synthetic"),), ((NONE, ACCURACY), (PF_LD, ACCURACY))),
     printed=(Printed("accuracy of N", 81.25, "Table 1, row 1", Quantity("N", ACCURACY, NONE.where)),),
 )
 AUC = Value("membership/*/auc", "Attack AUC", "%", scale=100.0, mark=Mark("membership/chance/auc", "guessing"))
@@ -75,7 +75,7 @@ ATTACKED = replace(
     title="Figure 3: attacks",
     drawing=Plot("bar", EPSILON, (AUC,), (NONE, PF_LD), ATTACKERS),
     claims=(
-        Claim(
+        PaperClaim(
             "PF-LD leaks no more than N",
             "Results",
             Compare(Quantity("PF-LD", AUC, PF_LD.where), Quantity("N", AUC, NONE.where), high=0.0),

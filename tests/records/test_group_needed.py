@@ -7,7 +7,7 @@ from fairpriv_core.facts.terminal import format_record
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.records.config import build_config
-from fairpriv_core.records.parameters import read_method, say_group_needed
+from fairpriv_core.records.parameters import format_group_needed, read_method
 from fairpriv_core.runs.account import account
 from fairpriv_core.runs.foreground import train
 from fairpriv_core.text import Reporter
@@ -24,7 +24,7 @@ def test_a_method_that_may_decide_by_group_assumes_so_where_it_does() -> None:
         asked = {"method": {"name": name, **SETTINGS.get(name, {})}}
         method = read_method(asked["method"])
         assert method.decides_by_group() == (name in AWARE), name
-        assert say_group_needed(asked) == (GROUP_NEEDED if name in AWARE else None), name
+        assert format_group_needed(asked) == (GROUP_NEEDED if name in AWARE else None), name
         assert (GROUP_NEEDED in method.assumptions()) == (name in AWARE), name
 
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from fairpriv_core.audit import inference
 from fairpriv_core.cli.ledger import answer_ledger
 from fairpriv_core.cli.main import cli
-from fairpriv_core.cli.runs import describe_run
+from fairpriv_core.cli.runs import run_to_json
 from fairpriv_core.data.dataset import split_dataset
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.terminal import format_record, format_runs
@@ -25,7 +25,7 @@ from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.runs import audit
-from fairpriv_core.runs.execute import Outcome, execute
+from fairpriv_core.runs.execute import FitOutcome, execute
 from fairpriv_core.runs.foreground import train
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.runs import open_store
@@ -46,7 +46,7 @@ def build(ratio: Any = None, method: str = "dp_sgd", **given: Any) -> RunConfig:
     return build_config({**raw, **given})
 
 
-def run(**given: Any) -> Outcome:
+def run(**given: Any) -> FitOutcome:
     return execute(build(**given), MemoryJournal())
 
 
@@ -76,7 +76,7 @@ def test_wherever_an_epsilon_is_told_it_is_told_with_what_it_takes_as_given(
         told = " ".join(format_record(each).split())
         assert each.assumptions and all(f"assumes {said}" in told for said in each.assumptions)
     with open_store() as store:
-        listed = format_runs([describe_run(*each) for each in store.read_all()[0]])
+        listed = format_runs([run_to_json(*each) for each in store.read_all()[0]])
     assert listed.endswith(f"assumes that the rows left out for a group ratio are public, in: {thinned}")
     told = " ".join(answer_ledger(None, None, None, None).text.split())
     assert "assume what each run's epsilon assumes, such as which rows were left out" in told
@@ -158,7 +158,7 @@ def test_members_are_told_from_others_of_the_same_groups(monkeypatch: pytest.Mon
 
     def see(_: Any, part: Any) -> Any:
         seen.append([int((part.group == one).sum()) for one in range(part.groups)])
-        return inference.describe_answers(part.X[:, 0], part.y)
+        return inference.stack_answers(part.X[:, 0], part.y)
 
     monkeypatch.setattr(audit, "_see", see)
     monkeypatch.setattr(audit, "_MOST", 200)
@@ -171,7 +171,7 @@ def test_members_of_a_published_split_are_told_from_others_in_the_same_shares(mo
 
     def see(_: Any, part: Any) -> Any:
         seen.append(part.group)
-        return inference.describe_answers(np.full(part.n, 0.5), part.y)
+        return inference.stack_answers(np.full(part.n, 0.5), part.y)
 
     monkeypatch.setattr(audit, "_see", see)
     monkeypatch.setattr(audit, "_MOST", 200)

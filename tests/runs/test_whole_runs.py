@@ -23,7 +23,7 @@ import pytest
 from _pytest.mark import ParameterSet
 from PIL import Image
 
-from fairpriv_core.cli.runs import describe_run
+from fairpriv_core.cli.runs import run_to_json
 from fairpriv_core.data import catalog, gather
 from fairpriv_core.data.dataset import Dataset, split_dataset
 from fairpriv_core.data.images import Pixels
@@ -116,7 +116,7 @@ def run_whole(config: RunConfig, place: Path, tape: list[Release] | None = None)
     with recorded(tape) as made, open_store(str(place)) as store:
         row, work = store.submit(config), WorkStore(store.database)
         work_on(work, work.claim(row.key))
-        (listed,) = (describe_run(*each) for each in store.read_all()[0])
+        (listed,) = (run_to_json(*each) for each in store.read_all()[0])
         listed |= dict.fromkeys((*_CLOCKS, *_LISTED_RAW))
         assert listed["status"] == "finished", listed["error"]
         model = {piece.name: store.artifact(row.key, piece.name) for piece in release.MODEL}

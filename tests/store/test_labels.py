@@ -12,7 +12,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.finished import FinishedRuns
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.store.labels import MOST_OF_NAME, MOST_OF_NOTE, MOST_OF_TAG, MOST_TAGS, Label
+from fairpriv_core.store.labels import MOST_OF_NAME, MOST_OF_NOTE, MOST_OF_TAG, MOST_TAGS, RunLabel
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.tables import label
 from tests import launched
@@ -27,12 +27,12 @@ def test_a_label_is_changed_part_by_part_and_its_texts_are_kept_as_they_are(
 ) -> None:
     key, other = (store.submit(configure(seed=seed)).key for seed in (0, 1))
     assert store.labels() == {}
-    assert store.label(key, name=f"  {EVIL} ") == Label(name=EVIL)
+    assert store.label(key, name=f"  {EVIL} ") == RunLabel(name=EVIL)
     store.label(key, tags=["a", " b,c ", "a", " "], note="one\ntwo")
-    assert store.label(key, pinned=True) == Label(EVIL, ("a", "b,c"), "one\ntwo", pinned=True)
-    assert store.label(key, tags=(), name="") == Label(note="one\ntwo", pinned=True)
-    assert store.labels() == {key: Label(note="one\ntwo", pinned=True)}
-    assert store.label(other) == Label() and other not in store.labels()
+    assert store.label(key, pinned=True) == RunLabel(EVIL, ("a", "b,c"), "one\ntwo", pinned=True)
+    assert store.label(key, tags=(), name="") == RunLabel(note="one\ntwo", pinned=True)
+    assert store.labels() == {key: RunLabel(note="one\ntwo", pinned=True)}
+    assert store.label(other) == RunLabel() and other not in store.labels()
 
 
 def test_a_label_is_no_part_of_a_run(store: RunStore) -> None:
@@ -66,7 +66,7 @@ def test_what_is_too_long_or_no_text_gives_a_sentence(
     store.label(key, name="kept")
     with pytest.raises(BadInput, match=said):
         store.label(key, pinned=True, **given)  # type: ignore[arg-type]
-    assert store.labels() == {key: Label("kept")}
+    assert store.labels() == {key: RunLabel("kept")}
 
 
 @ON_BOTH
@@ -88,7 +88,7 @@ def test_only_the_owner_labels_a_run_and_sees_its_label(store: RunStore, configu
     mine.label(key, name="ours")
     with pytest.raises(BadInput, match="someone else's"):
         yours.label(key, name="theirs")
-    assert mine.labels() == {key: Label("ours")} and yours.labels() == {}
+    assert mine.labels() == {key: RunLabel("ours")} and yours.labels() == {}
     with pytest.raises(BadInput, match="no run 'nothing'"):
         mine.label("nothing", name="x")
 

@@ -343,7 +343,7 @@ def test_an_error_in_the_code_is_pinned_on_one_run(
     real = worker.train_together
     keys = submit(local, [configure(seed=seed) for seed in range(4)])
 
-    def break_down(plans: list[worker.Plan], *rest: object) -> list[worker.Outcome]:
+    def break_down(plans: list[worker.Plan], *rest: object) -> list[worker.FitOutcome]:
         if any(plan.config.seed == 1 for plan in plans):
             raise ValueError("no such thing")
         return real(plans, *rest)  # type: ignore[arg-type]

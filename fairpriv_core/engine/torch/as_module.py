@@ -119,11 +119,11 @@ class _Outputs(nn.Module):
         super().__init__()
         self.module, self.shape = module, shape
         flat = torch.from_numpy(np.array(parameters, dtype=np.float32))
-        vector_to_parameters(flat, [each for each in module.parameters() if each.requires_grad])
+        vector_to_parameters(flat, [parameter for parameter in module.parameters() if parameter.requires_grad])
 
     def forward(self, rows: Tensor, group: Tensor | None = None) -> Tensor:
-        found = self.module(rows.view(-1, *self.shape.size_in))
-        outputs = (found.flatten(1) if found.dim() > 1 else found.unsqueeze(1)).double()
+        out = self.module(rows.view(-1, *self.shape.size_in))
+        outputs = (out.flatten(1) if out.dim() > 1 else out.unsqueeze(1)).double()
         if self.shape.outputs == 1 and outputs.shape[1] == self.shape.labels:
             outputs = outputs[:, 1:] - outputs[:, :1]
         return outputs.softmax(dim=1) if self.shape.outputs > 1 else _both(outputs.sigmoid())
@@ -234,14 +234,14 @@ def _correct(
     """Return the score less half of what a decision is expected to cost: engine/corrected.py."""
     score, prices = scores[:, 1:], scores.new_tensor(network.prices)
     edges, weights = map(scores.new_tensor, correction)
-    features = _describe(rows, score, edges, network.bound)
+    features = _build_features(rows, score, edges, network.bound)
     chances = [(features @ own.T).softmax(dim=1) for own in weights]
     costs = [each @ prices[:, label : label + 1] for label, each in enumerate(chances)]
     cost = (1.0 - score) * costs[0] + score * costs[1]
     return _both((score - 0.5 * cost).clamp(0.0, 1.0))
 
 
-def _describe(rows: Tensor, score: Tensor, edges: Tensor, bound: float) -> Tensor:
+def _build_features(rows: Tensor, score: Tensor, edges: Tensor, bound: float) -> Tensor:
     """Return rows with an intercept and the bin of their score, shortened; of one bin none is written."""
     parts = [rows.double(), torch.full_like(score, SCORE_WEIGHT)]
     if len(edges):

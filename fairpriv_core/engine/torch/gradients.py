@@ -214,9 +214,9 @@ class ByLayer(Road):
         parts = _list_known(module)
         for part in parts:
             part.register_forward_hook(self._note)
-        uses = Counter(each for part in parts for each in part.parameters(recurse=False))
+        uses = Counter(parameter for part in parts for parameter in part.parameters(recurse=False))
         dense = [part for part in parts if type(part) is nn.Linear]
-        self._products = {part for part in dense if all(_is_own(each, uses) for each in part.parameters())}
+        self._products = {part for part in dense if all(_is_own(parameter, uses) for parameter in part.parameters())}
 
     def _note(self, layer: nn.Module, given: tuple[Any, ...], out: Tensor) -> None:
         if self._calls is not None and out.requires_grad:
@@ -306,7 +306,7 @@ def open_road(module: nn.Module, size: tuple[int, ...], read: Read) -> Road:
 
 def list_unknown(module: nn.Module) -> list[str]:
     """Return the kinds of the parts that train parameters of which no layer that Opacus knows has a part."""
-    known = {each for part in _list_known(module) for each in part.parameters(recurse=False)}
+    known = {parameter for part in _list_known(module) for parameter in part.parameters(recurse=False)}
     parts = ((type(part).__name__, part.parameters(recurse=False)) for part in module.modules())
     return [name for name, own in parts if any(each.requires_grad and each not in known for each in own)]
 
@@ -314,7 +314,7 @@ def list_unknown(module: nn.Module) -> list[str]:
 def _list_known(module: nn.Module) -> list[nn.Module]:
     """Return the layers that train parameters of their own and whose gradients Opacus makes."""
     parts = [part for part in module.modules() if type(part) in _SAMPLERS]
-    return [part for part in parts if any(each.requires_grad for each in part.parameters(recurse=False))]
+    return [part for part in parts if any(parameter.requires_grad for parameter in part.parameters(recurse=False))]
 
 
 def _is_own(parameter: nn.Parameter, uses: Counter[nn.Parameter]) -> bool:

@@ -176,14 +176,14 @@ class TorchKernel(Kernel):
     def embed(self, passed: TorchPass) -> np.ndarray:
         """Return what the last layer of each model is fed (K, B, in), the very numbers that sums are made of."""
         inputs = self.shape.views(self.parameters)[-1][0].shape[2]
-        found = np.empty((*passed.logits.shape[:2], inputs), dtype=self.parameters.dtype)
+        embedding = np.empty((*passed.logits.shape[:2], inputs), dtype=self.parameters.dtype)
         with exactly(self._place):
-            for model, own in enumerate(found):
+            for model, own in enumerate(embedding):
                 for part, cache in self._caches(passed, model):
                     last = cache[-1]
                     assert isinstance(last, Outer), "the last layer is dense"
                     own[part] = last.fed[: part.stop - part.start].cpu().numpy()
-        return found
+        return embedding
 
     @torch.inference_mode()
     def weighted_sum(self, passed: Pass, weights: np.ndarray, rows: slice, *, bounded: bool = False) -> np.ndarray:

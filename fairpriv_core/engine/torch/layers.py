@@ -18,11 +18,11 @@ def build_layers(
 
 
 def _build_layer(place: Place) -> nn.Module:
-    layer, found = place.layer, place.layer.weights(place.size)
+    layer, weights = place.layer, place.layer.weights(place.size)
     match layer:
         case Dense():
-            assert found is not None
-            return nn.Sequential(nn.Flatten(), nn.Linear(found[1], layer.units))
+            assert weights is not None
+            return nn.Sequential(nn.Flatten(), nn.Linear(weights[1], layer.units))
         case Convolution():
             return nn.Conv2d(place.size[0], layer.channels, layer.side, layer.stride, layer.padding)
         case GroupNorm():

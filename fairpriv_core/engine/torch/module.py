@@ -40,7 +40,7 @@ def open_module(shape: ModuleShape, device: str) -> OpenModule:
     cache = OPENED if held is None else held.opened
     if (bare, device) not in cache:
         if shape.trained is not None and hash_sources(shape.reference) != shape.trained.code:
-            raise BadInput(_say_changed(shape.reference, _TOLD_BY[0]), field="network")
+            raise BadInput(_format_changed(shape.reference, _TOLD_BY[0]), field="network")
         cache[bare, device] = OpenModule(bare, device)
     opened: OpenModule = cache[bare, device]
     opened.require(shape.trained)
@@ -74,7 +74,7 @@ class OpenModule:
         same = own.code == other.code, own.fixed == other.fixed, own == other
         for held, what in zip(same, _TOLD_BY, strict=True):
             if not held:
-                raise BadInput(_say_changed(self.shape.reference, what), field="network")
+                raise BadInput(_format_changed(self.shape.reference, what), field="network")
 
     def initial(self, seed: int) -> np.ndarray:
         """Return the trainable parameters (P,) float32 that the module is built with; BadInput if others change too."""
@@ -85,7 +85,7 @@ class OpenModule:
                 "another; load them from a file, or train them.",
                 field="network",
             )
-        parts = [each.detach().numpy().ravel() for each in module.parameters() if each.requires_grad]
+        parts = [parameter.detach().numpy().ravel() for parameter in module.parameters() if parameter.requires_grad]
         return np.concatenate(parts).astype(np.float32)
 
     def load(self, flat: Tensor, owner: object) -> None:
@@ -122,17 +122,17 @@ class OpenModule:
     def give(self, rows: Tensor) -> Tensor:
         """Return what the module itself gives for `rows` (b, d), as (b, …)."""
         with torch.no_grad():
-            found: Tensor = self._module(rows.view(-1, *self.shape.size_in)).reshape(len(rows), -1)
+            out: Tensor = self._module(rows.view(-1, *self.shape.size_in)).reshape(len(rows), -1)
         self._require_unchanged()
-        return found
+        return out
 
     def differentiate(self, row: Tensor, delta: Tensor) -> Tensor:
         """Return the gradient (P,) of sum(delta * outputs) of one row (1, d), by autograd alone."""
         with torch.inference_mode(False), torch.enable_grad():
             total = (delta * self.road.forward(row.clone())).sum()
             wanted = [each for _, each in self.road.weights]
-            found = torch.autograd.grad(total, wanted, allow_unused=True, materialize_grads=True)
-        return torch.cat([each.reshape(-1) for each in found])
+            gradients = torch.autograd.grad(total, wanted, allow_unused=True, materialize_grads=True)
+        return torch.cat([each.reshape(-1) for each in gradients])
 
     def learn(self, rows: Tensor, seed: Seed) -> Learnt:
         """Return what `rows` (b, d) give when `seed` of their outputs is propagated back."""
@@ -142,8 +142,8 @@ class OpenModule:
 
     def _require_unchanged(self) -> None:
         """Stop where forward left anything in the module: what one record left there, others would see."""
-        found = read_kept(self._module)
-        changed = [name for name in found.keys() | self._kept.keys() if found.get(name) != self._kept.get(name)]
+        state = read_kept(self._module)
+        changed = [name for name in state.keys() | self._kept.keys() if state.get(name) != self._kept.get(name)]
         changed = changed or [
             name for name, each in self._list_tensors() if not have_same_bits(each, self._values[name])
         ]
@@ -172,10 +172,10 @@ class _Same:
     __hash__ = object.__hash__
 
 
-def read_kept(module: nn.Module) -> dict[str, Any]:
+def read_kept(module: nn.Module) -> dict[str, object]:
     """Return what a module and its parts hold, by name: tensors by identity and version, other values as they are."""
     tensors = chain(module.named_parameters(), module.named_buffers())
-    kept: dict[str, Any] = {name: _Same(each, each._version) for name, each in tensors}
+    kept: dict[str, object] = {name: _Same(each, each._version) for name, each in tensors}
     for place, part in module.named_modules():
         own = ((name, value) for name, value in vars(part).items() if name not in _OTHERS)
         kept |= {f"{place}.{name}".lstrip("."): _mark(value, _DEEP) for name, value in own}
@@ -225,7 +225,7 @@ def build_module(shape: ModuleShape, seed: int) -> nn.Module:
         )
     module = deepcopy(module).float()  # whoever builds it may hold on to it
     for part in module.modules():
-        part.training = any(each.requires_grad for each in part.parameters())
+        part.training = any(parameter.requires_grad for parameter in part.parameters())
     check_layers(shape.reference, module)
     return module
 
@@ -262,7 +262,7 @@ def as_outputs(found: Any, shape: ModuleShape, count: int) -> Tensor:
     )
 
 
-def _say_changed(reference: str, what: str) -> str:
+def _format_changed(reference: str, what: str) -> str:
     return (
         f"network '{reference}' is not the one that this model was trained with: {what} others; install the version "
         "that it was trained with."

@@ -57,7 +57,7 @@ def check_layers(reference: str, module: nn.Module) -> None:
     """Raise BadInput for a module that has nothing to train, or a layer that Opacus refuses, with what to take."""
     if any(is_lazy(each) for each in (*module.parameters(), *module.buffers())):
         raise BadInput(f"network '{reference}' has a lazy layer; give its number of inputs.", field="network")
-    if not any(each.requires_grad for each in module.parameters()):
+    if not any(parameter.requires_grad for parameter in module.parameters()):
         raise BadInput(f"network '{reference}' has no parameter that requires a gradient.", field="network")
     for name, part in module.named_modules():
         own = list(part.parameters(recurse=False))
@@ -72,7 +72,7 @@ def _check_layer(reference: str, name: str, part: nn.Module) -> None:
         return
     why = "mixes the records of a batch" if mixes else "gives Opacus no gradient of a record's own"
     fix = ModuleValidator.FIXERS.get(type(part))
-    instead = f"take {_describe(fix(part))}, as Opacus' ModuleValidator.fix does" if fix else "take another layer"
+    instead = f"take {_format_part(fix(part))}, as Opacus' ModuleValidator.fix does" if fix else "take another layer"
     raise BadInput(
         f"network '{reference}' has {type(part).__name__} ('{name}'), which {why}: no record's part can be bounded; "
         f"{instead}.",
@@ -80,7 +80,7 @@ def _check_layer(reference: str, name: str, part: nn.Module) -> None:
     )
 
 
-def _describe(part: nn.Module) -> str:
+def _format_part(part: nn.Module) -> str:
     return type(part).__name__ if any(True for _ in part.children()) else repr(part)
 
 
@@ -132,14 +132,14 @@ def _explain(opened: Opened, error: Exception) -> str:
             f"network '{reference}' has {inplace[0]}, which overwrites what a record's gradient is made of; "
             "set inplace=False."
         )
-    said = f"{type(error).__name__}: {error}"
+    sentence = f"{type(error).__name__}: {error}"
     unknown = list_unknown(opened.road.module)
     if unknown:
         return (
             f"network '{reference}' trains parameters outside the layers that Opacus knows ({unknown[0]}), so that its "
-            f"code runs on one record at a time, and cannot: {said}"
+            f"code runs on one record at a time, and cannot: {sentence}"
         )
-    return f"network '{reference}' does not take rows of size {size} with values from 0 to 1: {said}"
+    return f"network '{reference}' does not take rows of size {size} with values from 0 to 1: {sentence}"
 
 
 _OTHER = "gives a row another output alone than among others"
@@ -247,16 +247,16 @@ def find_doubt(opened: Opened) -> str | None:
     rows = draw.normal(size=(_ROWS // 2, opened.shape.inputs)) * np.geomspace(0.1, 100.0, _ROWS // 2)[:, None]
     signed = torch.from_numpy(np.concatenate([rows, -rows]).astype(np.float32)).to(opened.place)
     moved = draw.uniform(-_FAR, _FAR, (_ROWS, opened.size)).astype(np.float32)
-    found = []
+    doubts = []
     try:
         for flat in (built, *torch.from_numpy(moved).to(opened.place)):
             opened.load(flat, flat)
-            found.append(opened.give(signed))
+            doubts.append(opened.give(signed))
     except Exception:  # its own code, on rows it may not know: a number that is no word of its vocabulary
         return None
     finally:
         opened.load(built, built)
-    outputs = torch.cat(found)
+    outputs = torch.cat(doubts)
     low, high, name = float(outputs.min()), float(outputs.max()), opened.shape.reference
     if low >= 0 and high <= 1:
         return (

@@ -135,7 +135,7 @@ def require_reachable(method: Looking, notion: Notion, *, n_train: int, groups: 
     target = method.certificate_target
     if target is None or not list_looks(method):
         return
-    labels = sorted({label for each in notion.populations for label in each})
+    labels = sorted({label for population in notion.populations for label in population})
     best = np.zeros((groups, LABELS, LABELS))
     best[:, labels, 0] = n_train / (groups * len(labels))
     noise = ONE_CELL * known_noise(noise_looks=method.noise_looks)

@@ -28,7 +28,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.corrected import Corrected, correct, tell_groups
+from fairpriv_core.engine.corrected import Corrected, correct, estimate_shares
 from fairpriv_core.engine.predict import freeze
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.errors import BadInput
@@ -98,7 +98,9 @@ def move_decisions(
     training.observer.commit(step=1, events=mechanism.events, checkpoint=checkpoint)
     cells = build_cells(training.notion, train.group_names)
     weights = reading.weights.astype(np.float32).astype(np.float64)  # as they are stored
-    search = _Search.of(score.held_out, tell_groups(weights, reading.features.rows), reading.estimate, cells, training)
+    search = _Search.of(
+        score.held_out, estimate_shares(weights, reading.features.rows), reading.estimate, cells, training
+    )
     found = (search.aim_bound if to_bound else search.aim)(method, training.notion)
     prices = search.price(found)
     decided = correct(score.held_out, search.chances, prices) > 0.5

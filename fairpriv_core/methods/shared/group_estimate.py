@@ -229,7 +229,7 @@ def _fit_label(features: PublicFeatures, inside: np.ndarray, sums: np.ndarray, *
     gram, ridge = _weigh(replace(features, rows=rows), completed, noise=noise)
     told = sample_rows(members)
     own = features.rows[told].astype(np.float32)
-    weights = fit_weights(rows, gram, ridge, linear=completed, tell=_tell_all)
+    weights = fit_weights(rows, gram, ridge, linear=completed, tell=_sum_log_partition)
     return _Fit(weights, ridge, told, own, len(members) / max(len(told), 1))
 
 
@@ -313,7 +313,7 @@ def _weigh(features: PublicFeatures, sums: np.ndarray, *, noise: float) -> tuple
     return gram, (1.0 + (noise / _WEIGHT) ** 2 / curvature) / features.bound**2
 
 
-def _tell_all(scores: np.ndarray, partition: np.ndarray) -> tuple[float, np.ndarray]:
+def _sum_log_partition(scores: np.ndarray, partition: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the log-partition of all rows and its derivative (n, k) in the scores."""
     return float(partition.sum()), np.exp(scores - partition)
 

@@ -122,8 +122,8 @@ def _score_linearly(train: Dataset) -> np.ndarray:
     features -= features.mean(axis=0)
     features /= np.maximum(features.std(axis=0), _LEAST_SPREAD)
     gram = features.T @ features + _RIDGE * np.eye(train.d)
-    found: np.ndarray = features @ np.linalg.solve(gram, features.T @ (train.y - train.y.mean()))
-    return found
+    score: np.ndarray = features @ np.linalg.solve(gram, features.T @ (train.y - train.y.mean()))
+    return score
 
 
 def statistic_sensitivity(groups: int) -> float:

@@ -157,7 +157,7 @@ class SumsWithCounts(NoisySums):
         """Return what the paper's accounting counts: gradients, and its noisy counts as if on samples of their own."""
         counts = self.count_noise() if self.COUNT_NOISE is not None else None
         noises = [each for each in (self.gradient_noise(), counts) if each is not None]
-        return tuple(self.step_sum(n_train, self.clip_primal).at(each) for each in noises)
+        return tuple(self.step_sum(n_train, self.clip_primal).at(noise) for noise in noises)
 
     def unproved_reason(self) -> str | None:
         """Why the published variant has no epsilon; None for the proved variant."""

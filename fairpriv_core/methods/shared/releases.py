@@ -115,19 +115,19 @@ class Private(ABC):
 
     def event(self, n_train: int) -> Events:
         """Return what `fit` will release on `n_train` rows; how many groups there are changes none of it."""
-        return tuple(each.event(self) for each in self.releases(n_train, 2) if each.made)
+        return tuple(release.event(self) for release in self.releases(n_train, 2) if release.made)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return how far one person can move each kind of release, by what it is called; group sizes as if equal.
 
         Those that are made most often come first, those that are never made are left out.
         """
-        told: dict[str, float] = {}
-        made = [each for each in self.releases(n_train, groups) if each.made]
+        sensitivities: dict[str, float] = {}
+        made = [release for release in self.releases(n_train, groups) if release.made]
         for each in sorted(made, key=lambda each: _OFTEN.index(each.often)):
-            told |= {} if each.sensitivity is None else {each.name: each.sensitivity}
-            told |= each.beside
-        return told
+            sensitivities |= {} if each.sensitivity is None else {each.name: each.sensitivity}
+            sensitivities |= each.beside
+        return sensitivities
 
     def published_event(self, n_train: int) -> Events:
         """Return what the accounting counts that noise is set by where no epsilon is proved."""

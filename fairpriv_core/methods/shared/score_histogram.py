@@ -50,16 +50,16 @@ def count_groups(method: Releases, train: Dataset, training: Training, score: np
         statistic = release_statistic(method, train, training, features=features)
     noise = method.noise() * statistic_sensitivity(train.groups)
     sums = statistic.reshape(LABELS, -1, method.score_bins)
-    told = [_tell(train, bins, label, sums[label]) for label in range(LABELS)]
+    histograms = [_read_sums(train, bins, label, sums[label]) for label in range(LABELS)]
     probabilities = np.empty((train.n, train.groups))
-    for each in told:
+    for each in histograms:
         probabilities[each.rows] = each.shares[:, bins[each.rows]].T
-    estimate = Estimate(statistic, probabilities, train.y, lambda: _redraw(told, bins, noise))
+    estimate = Estimate(statistic, probabilities, train.y, lambda: _redraw(histograms, bins, noise))
     require_rows(estimate.sizes(), training.notion, train.group_names)
     return estimate
 
 
-def _tell(train: Dataset, bins: np.ndarray, label: int, sums: np.ndarray) -> _Told:
+def _read_sums(train: Dataset, bins: np.ndarray, label: int, sums: np.ndarray) -> _Told:
     """Return the shares that noisy counts (k or 1, B) of a label give; what is below 0 is 0."""
     rows = np.flatnonzero(train.y == label)
     sizes = np.bincount(bins[rows], minlength=sums.shape[1]).astype(np.float64)
@@ -68,10 +68,10 @@ def _tell(train: Dataset, bins: np.ndarray, label: int, sums: np.ndarray) -> _To
     return _Told(np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1.0 / train.groups), sizes, rows)
 
 
-def _redraw(told: list[_Told], bins: np.ndarray, noise: float) -> Redraws:
+def _redraw(histograms: list[_Told], bins: np.ndarray, noise: float) -> Redraws:
     """Return the shares under further draws of the counts' noise, on a public sample of the rows."""
     rows, parts = [], []
-    for label, each in enumerate(told):
+    for label, each in enumerate(histograms):
         own = sample_rows(each.rows)
         moved = each.shares + draw_noise(label, each.shares.shape, noise) / np.maximum(each.sizes, 1.0)
         rows.append(own)

@@ -13,8 +13,8 @@ from fairpriv_core.papers.dp_fermi.settings import LOST, PARITY
 from fairpriv_core.papers.preset import (
     ERROR,
     GAP,
-    Claim,
     Compare,
+    PaperClaim,
     Part,
     Plot,
     Preset,
@@ -79,9 +79,9 @@ def _print(what: str, number: float, value: Value, multiplier: float) -> Printed
     return Printed(label, number, "Figure 5, not in our text", ours, tolerance=1.0)
 
 
-def _sweeps(value: Value, way: Literal["up", "down"], reading: str, slack: float) -> Claim:
+def _sweeps(value: Value, way: Literal["up", "down"], reading: str, slack: float) -> PaperClaim:
     checks = (Trend(_of(part, value), LAMBDA, way, slack) for part in (FERMI, FERMI_PROVED))
-    return Claim(
+    return PaperClaim(
         "sweeping λ gives meaningful trade-off curves",
         "Section 4.2 and Appendix F.3",
         next(checks),
@@ -99,7 +99,7 @@ def _tells_apart(part: Part) -> Compare:
 _CLAIMS = (
     _sweeps(ERROR, "up", "the error rises as λ grows", 0.5),
     _sweeps(GAP, "down", "the violation falls as λ grows", 0.5),
-    Claim(
+    PaperClaim(
         "DP-FERMI is stable, where its rivals mostly predict a single output irrespective of the input",
         "Section 4.2",
         _tells_apart(FERMI),

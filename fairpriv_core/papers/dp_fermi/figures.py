@@ -31,12 +31,12 @@ from fairpriv_core.papers.preset import (
     ACCURACY,
     ERROR,
     GAP,
-    Claim,
     Compare,
     GainTable,
     MeanGain,
     MethodTable,
     Paper,
+    PaperClaim,
     PaperSweep,
     Part,
     Plot,
@@ -125,32 +125,34 @@ def _quantity(part: Part) -> Quantity:
 _RIVALS_LOST = "the rivals' settings, which the paper does not print"
 
 
-def _beats(rival: Part, says: str, source: str, of: tuple[str, str], epsilons: Sequence[float]) -> Claim:
+def _beats(rival: Part, says: str, source: str, of: tuple[str, str], epsilons: Sequence[float]) -> PaperClaim:
     """Return the claim that DP-FERMI's violation is the smaller at the accuracies of a notion and a data set."""
     check = Reach(_quantity(FERMI), _quantity(rival), ACCURACY, list_levels(*of), high=0.0)
     low, high = SPANS[of]
     reading = f"at an accuracy of {low:g} to {high:g} % its violation is at most that of our {rival.name}"
-    return Claim(says, source, check, _budgets(epsilons), reading, lost=_RIVALS_LOST)
+    return PaperClaim(says, source, check, _budgets(epsilons), reading, lost=_RIVALS_LOST)
 
 
-def _beats_points(says: str, source: str, points: Sequence[Released], epsilons: Sequence[float]) -> Iterator[Claim]:
+def _beats_points(
+    says: str, source: str, points: Sequence[Released], epsilons: Sequence[float]
+) -> Iterator[PaperClaim]:
     """Yield the claims that DP-FERMI's violation is at most that of the authors' own points of Tran et al. (2021b).
 
     Accuracies are cut after two digits, as more than the point's own would be asked of DP-FERMI otherwise.
     """
     for case in _budgets(epsilons):
         ((violation, error),) = next(
-            each.points for each in points if (each.column, each.style) == (case.name, "pf_ld")
+            point.points for point in points if (point.column, point.style) == (case.name, "pf_ld")
         )
         level = math.floor(round(100.0 * (100.0 - error), 6)) / 100.0
         check = Reach(_quantity(FERMI), violation, ACCURACY, (level,), high=0.0)
         reading = (
             f"at {level:g} % its violation is at most the {violation:.2f} points of the authors' own Tran et al. 2021b"
         )
-        yield Claim(says, source, check, (case,), reading, lost=LOST)
+        yield PaperClaim(says, source, check, (case,), reading, lost=LOST)
 
 
-def _trades(epsilons: Sequence[float]) -> tuple[Claim, ...]:
+def _trades(epsilons: Sequence[float]) -> tuple[PaperClaim, ...]:
     """Return the claims that say how the curves come about."""
     says, source = "sweeping λ trades accuracy for fairness", "Appendix F.2.1"
     printed = {**FERMI.where, _LAMBDA.path: runs.PRINTED}
@@ -158,8 +160,8 @@ def _trades(epsilons: Sequence[float]) -> tuple[Claim, ...]:
     worse = Trend(Quantity(FERMI.name, ERROR, printed), _LAMBDA, "up", slack=0.2)
     cases = _budgets(epsilons)
     return (
-        Claim(says, source, fewer, cases, "the violation falls as λ grows", lost=LOST),
-        Claim(says, source, worse, cases, "the error rises as λ grows", lost=LOST),
+        PaperClaim(says, source, fewer, cases, "the violation falls as λ grows", lost=LOST),
+        PaperClaim(says, source, worse, cases, "the error rises as λ grows", lost=LOST),
     )
 
 
@@ -169,7 +171,7 @@ def _plot(series: tuple[Part, ...], epsilons: Sequence[float]) -> Plot:
 
 def _list_claims(
     says: str, source: str, name: str, points: Sequence[Released], epsilons: Sequence[float]
-) -> tuple[Claim, ...]:
+) -> tuple[PaperClaim, ...]:
     """Return the claims of a figure of a case, beside the authors' points."""
     case = CASES[name]
     of = case.notion, case.data["dataset"]
@@ -235,7 +237,7 @@ ITERATE = Preset(
     drawing=_plot((_LAST, _DRAWN), _ITERATE_BUDGETS),
     not_printed="The paper shows no figure and prints no number of a drawn iterate.",
     claims=(
-        Claim(
+        PaperClaim(
             "its experiments show strong performance of the last iterate",
             "Section 3, after Theorem 3.4",
             Compare(Quantity(_LAST.name, ERROR, _LAST.where), Quantity(_DRAWN.name, ERROR, _DRAWN.where), high=0.0),
@@ -417,9 +419,9 @@ def _gain(notion: str, name: str, low: float, budgets: Mapping[str, Sequence[flo
     return MeanGain(_quantity(FERMI), _quantity(PF_LD), ACCURACY, cells, low)
 
 
-def _gain_claim(says: str, check: MeanGain) -> Claim:
+def _gain_claim(says: str, check: MeanGain) -> PaperClaim:
     reading = "the mean gain over data sets and budgets is at least that, at the accuracies of the figures"
-    return Claim(says, "Section 4", check, reading=reading, lost=_RIVALS_LOST)
+    return PaperClaim(says, "Section 4", check, reading=reading, lost=_RIVALS_LOST)
 
 
 _GAIN_PARITY = _gain(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 from fairpriv_core.papers.dp_fermi.settings import CASES, CHOSEN, TRIAL_SEEDS, build, list_methods
 from fairpriv_core.papers.preset import Method, PaperSweep, SweepAxes
@@ -50,7 +49,7 @@ def compared(name: str, *, whole: bool) -> list[Method]:
     case, chosen = CASES[name], CHOSEN[name]
     penalties = [*(_LAMBDAS if whole else _FEW), *case.beyond]  # beyond in search of where the violation ends
     values = {**_VALUES, "dp_fermi": penalties, "pf_ld": case.multipliers}
-    ours, *rivals = (build(each, chosen[each], values[each]) for each in list_methods(case))
+    ours, *rivals = (build(method, chosen[method], values[method]) for method in list_methods(case))
     plain = {"name": "none", **case.plain}
     return [*ours, *fermi_proved([1.0, 3.0, 6.0]), *rivals[0], *rivals[1], plain]
 
@@ -74,7 +73,7 @@ def fermi_on_faces(network: str, multipliers: list[float], epochs: int) -> list[
 
 
 def sweep(
-    data: Mapping[str, Any], notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int, *, split: str
+    data: Mapping[str, object], notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int, *, split: str
 ) -> PaperSweep:
     """Return the sweep of all combinations."""
     axes: SweepAxes = {"method": methods, "epsilon": list(epsilons), "seed": list(range(seeds))}

@@ -172,9 +172,11 @@ def format_trials(name: str) -> str:
     """Return with what the methods of a case were tried, and what was chosen."""
     methods = list_methods(CASES[name])
     alike = groupby(methods, lambda each: TRIED[each])
-    tried = " ".join(f"{' and '.join(TITLES[each] for each in own)}: {_say(settings)}." for settings, own in alike)
+    tried = " ".join(
+        f"{' and '.join(TITLES[each] for each in own)}: {_format_settings(settings)}." for settings, own in alike
+    )
     taken = "; ".join(
-        f"{', '.join(f'for {TITLES[each]} {_say([CHOSEN[name][each]])}' for each in own)}, at {at} %"
+        f"{', '.join(f'for {TITLES[each]} {_format_settings([CHOSEN[name][each]])}' for each in own)}, at {at} %"
         for at, own in groupby(methods, lambda each: _format_accuracy(name, each))
     )
     return (
@@ -190,7 +192,7 @@ def _format_accuracy(name: str, method: str) -> str:
     return f"{low:g} to {high:g}" if (name, method) in THERE else f"{LEVELS[case.data['dataset']]:g}"
 
 
-def _say(settings: Sequence[Setting]) -> str:
+def _format_settings(settings: Sequence[Setting]) -> str:
     """Return in words which values each hyper-parameter has in settings."""
     values = {key: sorted({setting[key] for setting in settings}) for key in settings[0]}
     return " with ".join(_WORDS[key].format(" or ".join(f"{one:g}" for one in own)) for key, own in values.items())

@@ -34,10 +34,10 @@ from fairpriv_core.papers.fairdp_adaptive.tables import TABLES
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
-    Claim,
     Compare,
     Mark,
     Paper,
+    PaperClaim,
     PaperSweep,
     Part,
     Plot,
@@ -64,7 +64,7 @@ def _similar(part: Part, value: Value) -> Compare:
     return Compare(Quantity(part.name, value, part.where), Quantity(DPSGD.name, value, DPSGD.where), high=BY_CHANCE)
 
 
-def _claims(value: Value, by: str) -> tuple[Claim, ...]:
+def _claims(value: Value, by: str) -> tuple[PaperClaim, ...]:
     return in_each(
         "FairDP maintains a similar level of privacy protection as DPSGD",
         "Section 4.2",

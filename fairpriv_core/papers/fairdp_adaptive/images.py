@@ -34,14 +34,14 @@ from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
     GAP,
-    Claim,
     Compare,
+    PaperClaim,
+    PaperTable,
     Part,
     Plot,
     Preset,
     Printed,
     Quantity,
-    Table,
     Trend,
     Value,
     Version,
@@ -95,7 +95,7 @@ _FULL = "10 seeds; how many the paper ran is not in our text"
 _GINI = INDEX_VALUES["Gini"]
 
 
-def _as_sgd(says: str, source: str, value: Value, within: float, unit: str) -> tuple[Claim, ...]:
+def _as_sgd(says: str, source: str, value: Value, within: float, unit: str) -> tuple[PaperClaim, ...]:
     return in_each(
         says,
         source,
@@ -105,7 +105,7 @@ def _as_sgd(says: str, source: str, value: Value, within: float, unit: str) -> t
     )
 
 
-def _fairer(place: int) -> tuple[Claim, ...]:
+def _fairer(place: int) -> tuple[PaperClaim, ...]:
     return in_each(
         "FairDP outperforms the other private methods on fairness",
         "Section 4.1",
@@ -123,11 +123,11 @@ TABLE_1 = Preset(
     settings=_SETTINGS + _OURS,
     full=Version((digits(10),), _FULL),
     small=Version((digits(3),), "3 seeds"),
-    drawing=Table(_ROWS, tuple((Part(f"{name}, %"), value) for name, value in _CLASSES.items())),
+    drawing=PaperTable(_ROWS, tuple((Part(f"{name}, %"), value) for name, value in _CLASSES.items())),
     printed=print_losses("Table 1, Unbalanced MNIST", _CLASSES, LOSSES),
     claims=(
         *(claim for place in range(len(_RIVALS)) for claim in loses_least(place)),
-        Claim(
+        PaperClaim(
             "DPSGD costs the classes unlike amounts",
             "Section 1",
             less(DPSGD, SGD, GAP, low=0.0),
@@ -151,13 +151,15 @@ TABLE_2 = Preset(
     settings=_SETTINGS + _OURS + _TEN,
     full=Version((digits(10),), _FULL),
     small=Version((digits(3),), "3 seeds"),
-    drawing=Table(_ROWS, tuple((Part(f"{name}, thousandths"), value) for name, value in INDEX_VALUES.items())),
+    drawing=PaperTable(_ROWS, tuple((Part(f"{name}, thousandths"), value) for name, value in INDEX_VALUES.items())),
     printed=print_indices("Table 2, Unbalanced MNIST", INDICES),
     claims=(
         *_as_sgd(
             "FairDP offers equal fair statistics as SGD", "Section 4.1", _GINI, 2.0, "thousandths of the Gini index"
         ),
-        Claim("DPSGD is less equal than SGD", "Table 2", less(DPSGD, SGD, _GINI, low=0.0), reading="by the Gini index"),
+        PaperClaim(
+            "DPSGD is less equal than SGD", "Table 2", less(DPSGD, SGD, _GINI, low=0.0), reading="by the Gini index"
+        ),
         *(claim for place in range(len(_RIVALS)) for claim in _fairer(place)),
     ),
     privacy=_PRIVACY,
@@ -181,7 +183,7 @@ FIGURE_1A = Preset(
         for name, number in ((_TWOS, -6.74), (_EIGHTS, -74.16))
     ),
     claims=(
-        Claim(
+        PaperClaim(
             "the underrepresented class has significantly larger utility loss than the other classes",
             "Section 1",
             Compare(
@@ -213,13 +215,13 @@ FIGURE_1B = Preset(
     drawing=Plot("points", _TAU, _WORSE, (DPSGD,), along=_NOISE),
     not_printed="The paper prints no numbers for this figure: what is compared is what its text says of it.",
     claims=(
-        Claim(
+        PaperClaim(
             "a larger bias and variance term results in more serious accuracy bias on different classes",
             "Section 1",
             Trend(mean_of(DPSGD, GAP), _NOISE, "up", slack=1.0),
             reading="the largest difference between classes' accuracies grows with σ, and with it τ",
         ),
-        Claim(
+        PaperClaim(
             "the bias and variance term is determined by C and σ",
             "Section 1",
             Trend(mean_of(DPSGD, _TAU), _NOISE, "up"),

@@ -9,9 +9,9 @@ from typing import Any
 from fairpriv_core.methods.shared.noisy_sums import NOISE_BOUNDS
 from fairpriv_core.papers.preset import (
     ACCURACY,
-    Claim,
     Compare,
     Method,
+    PaperClaim,
     PaperSweep,
     Part,
     Printed,
@@ -100,23 +100,23 @@ def in_each(
     readings: Sequence[Reading] = READINGS,
     cases: Sequence[Part] = (),
     lost: str = "the paper's epochs, batch size and learning rate, which our text lacks",
-) -> tuple[Claim, ...]:
+) -> tuple[PaperClaim, ...]:
     """Return a claim in each reading; `words` are how we take it, `ours` checks our proved variant."""
     return tuple(
-        Claim(
+        PaperClaim(
             says,
             source,
-            check(each),
-            tuple(replace(case, name=f"{case.name}, {each.name}") for case in cases) or (Part(each.name),),
+            check(reading),
+            tuple(replace(case, name=f"{case.name}, {reading.name}") for case in cases) or (Part(reading.name),),
             words,
-            ours() if each is READINGS[-1] else None,
+            ours() if reading is READINGS[-1] else None,
             lost,
         )
-        for each in readings
+        for reading in readings
     )
 
 
-def loses_least(place: int, words: str = "") -> tuple[Claim, ...]:
+def loses_least(place: int, words: str = "") -> tuple[PaperClaim, ...]:
     """Return the claim against the rival in that place of `Reading.rivals`."""
     rival = ("DPSGD", "DP-FedAvg", "Opt-Q", "DPSGD-F")[place]
     return in_each(
@@ -172,7 +172,7 @@ def print_indices(source: str, indices: Mapping[str, Sequence[float]]) -> tuple[
 
 def _list_cells(numbers: Sequence[float]) -> Iterator[tuple[str, Part, float]]:
     """Yield each printed number with its line, and with its reading where the readings have other lines there."""
-    for number, lines in zip(numbers, zip(*(each.rows for each in READINGS), strict=True), strict=True):
+    for number, lines in zip(numbers, zip(*(reading.rows for reading in READINGS), strict=True), strict=True):
         if len(set(map(id, lines))) == 1:
             yield "", lines[0], number
         else:
@@ -232,7 +232,7 @@ def table_methods(**changed: Any) -> list[Method]:
     return [plain, *rivals(**changed), layered, *readings]
 
 
-def table(data: Mapping[str, Any], seeds: int) -> PaperSweep:
+def table(data: Mapping[str, object], seeds: int) -> PaperSweep:
     """Return the sweep of the tables: Adult by its published split, Dutch at the rate that suits it."""
     methods = table_methods() if data is ADULT else table_methods(learning_rate=_DUTCH_RATE)
     return _sweep(data, methods, seeds)
@@ -285,19 +285,19 @@ def attacked(seeds: int) -> PaperSweep:
     return _sweep(ADULT, [{"name": "none", **_TABLE}, *rivals(), *fairdp("class"), with_noise_at_c()[1]], seeds)
 
 
-def varied(data: Mapping[str, Any], parameter: str, values: list[float], seeds: int) -> PaperSweep:
+def varied(data: Mapping[str, object], parameter: str, values: list[float], seeds: int) -> PaperSweep:
     """Return the sweep of Figures 4 to 6 on a table: every private method at each value of one hyper-parameter."""
     own = {"learning_rate": _DUTCH_RATE} if data is DUTCH else {}
     settings: list[Method] = [{**own, parameter: value} for value in values]
     methods = [
         method
-        for each in settings
-        for method in (*rivals(**each), *fairdp("class", **each), with_noise_at_c(**each)[1])
+        for setting in settings
+        for method in (*rivals(**setting), *fairdp("class", **setting), with_noise_at_c(**setting)[1])
     ]
     return _sweep(data, methods, seeds)
 
 
-def _sweep(data: Mapping[str, Any], methods: list[Method], seeds: int) -> PaperSweep:
+def _sweep(data: Mapping[str, object], methods: list[Method], seeds: int) -> PaperSweep:
     split = "stratified" if data is DUTCH else "official"
     axes: SweepAxes = {"method": methods, "seed": list(range(seeds))}
     return {"data": data, "notion": "accuracy_parity", "split": split, "axes": axes, "sweep": {"max_runs": 5000}}

@@ -27,7 +27,7 @@ from fairpriv_core.papers.fairdp_adaptive.readings import (
     print_losses,
     table,
 )
-from fairpriv_core.papers.preset import ACCURACY, GAP, Claim, Compare, Part, Preset, Table, Value, Version
+from fairpriv_core.papers.preset import ACCURACY, GAP, Compare, PaperClaim, PaperTable, Part, Preset, Value, Version
 
 
 def _of_group(name: str, title: str) -> Value:
@@ -94,7 +94,7 @@ _TEN = (
 )
 
 
-def _alike(says: str, source: str, value: Value, within: float, unit: str) -> tuple[Claim, ...]:
+def _alike(says: str, source: str, value: Value, within: float, unit: str) -> tuple[PaperClaim, ...]:
     """Return the claim that FairDP is as SGD is, with bounds by class and by group."""
 
     def like_sgd(part: Part) -> Compare:
@@ -139,11 +139,11 @@ def _table_1(name: str) -> Preset:
         settings=_RATES[name],
         full=full,
         small=small,
-        drawing=Table(ROWS, tuple((Part(f"{people}, %"), value) for people, value in _PEOPLE[name].items())),
+        drawing=PaperTable(ROWS, tuple((Part(f"{people}, %"), value) for people, value in _PEOPLE[name].items())),
         printed=print_losses(f"Table 1, {title}", _PEOPLE[name], LOSSES[name]),
         claims=(
             *(claim for place in (0, 2, 3) for claim in loses_least(place, "with bounds by class ")),
-            Claim(
+            PaperClaim(
                 "DPSGD costs the groups unlike amounts",
                 "Section 1",
                 unequal,
@@ -172,13 +172,13 @@ def _table_2(name: str) -> Preset:
         settings=_RATES[name] + _TEN,
         full=full,
         small=small,
-        drawing=Table(ROWS, tuple((Part(f"{index}, thousandths"), value) for index, value in shown.items())),
+        drawing=PaperTable(ROWS, tuple((Part(f"{index}, thousandths"), value) for index, value in shown.items())),
         printed=print_indices(f"Table 2, {title}", INDICES[name]),
         claims=(
             *_alike(
                 "FairDP offers equal fair statistics as SGD", "Section 4.1", gini, 2.0, "thousandths of the Gini index"
             ),
-            Claim(
+            PaperClaim(
                 "DPSGD is less equal than SGD",
                 "Table 2",
                 less(DPSGD, SGD, gini, low=0.0),

@@ -30,12 +30,12 @@ from fairpriv_core.papers.fairdp_certified.shared import (
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
-    Claim,
     Compare,
+    PaperClaim,
+    PaperTable,
     Part,
     Plot,
     Preset,
-    Table,
     Trend,
     Value,
     Version,
@@ -69,16 +69,16 @@ _TRADE = _SETTINGS.format(budgets="ε = 2 and 8")
 _HELD = _SETTINGS.format(budgets="ε = 8")
 
 
-def _fairer(rival: Part, says: str) -> Claim:
+def _fairer(rival: Part, says: str) -> PaperClaim:
     checks = (Compare(of(part, PARITY), of(rival, PARITY), high=0.0) for part in _VARIANTS)
-    return Claim(
+    return PaperClaim(
         says, "Section VI-A", next(checks), reading="in demographic parity, over all budgets", ours=next(checks)
     )
 
 
-def _gains(value: Value) -> Claim:
+def _gains(value: Value) -> PaperClaim:
     checks = (Compare(of(part, value), of(IS_SGD, value), high=0.2592, as_ratio=True) for part in _VARIANTS)
-    return Claim(
+    return PaperClaim(
         "gains go up to 74.08 % on UTK-Face over DP-IS-SGD",
         "Section VI-A",
         next(checks),
@@ -108,7 +108,7 @@ FIGURE_3 = Preset(
         _fairer(CLEAN, "FairDP attains fairer decisions than the clean model"),
         _fairer(IS_SGD, "FairDP attains fairer decisions than the best baseline, DP-IS-SGD"),
         *map(_gains, GAPS.values()),
-        Claim(
+        PaperClaim(
             "privacy enhances fairness: the lower the budget, the lower the fairness metric",
             "Section VI-A",
             next(_GROWS),
@@ -129,8 +129,8 @@ def _lines(epsilons: list[float]) -> tuple[Part, ...]:
     )
 
 
-def _holds(notion: str, value: Value) -> Claim:
-    return Claim(
+def _holds(notion: str, value: Value) -> PaperClaim:
+    return PaperClaim(
         "the empirical value is lower than the certificate",
         "Section VI-B",
         stays_below(FAIRDP, value, notion, groups=5),
@@ -155,11 +155,11 @@ FIGURE_6 = Preset(
         runs.on_faces([*runs.face_fairdp([1.0]), runs.clean_faces()], _FEW, 3, rows=runs.FEW_FACES),
         f"{_SIZE}, 2 budgets",
     ),
-    drawing=Table(_lines(_FEW), list_gap_columns()),
+    drawing=PaperTable(_lines(_FEW), list_gap_columns()),
     not_printed=f"{LOST}.",
     claims=(
         *(_holds(notion, value) for notion, value in GAPS.items()),
-        Claim(
+        PaperClaim(
             "for demographic parity on UTK-Face the certificates are significantly smaller than the clean model's gaps",
             "Section VI-B",
             Compare(of(FAIRDP, certificate("demographic_parity")), of(CLEAN, PARITY), high=0.0),
@@ -171,9 +171,11 @@ FIGURE_6 = Preset(
 )
 
 
-def _grows(value: Value, says: str, slack: float) -> Claim:
+def _grows(value: Value, says: str, slack: float) -> PaperClaim:
     checks = (Trend(of(part, value), M, "up", slack) for part in _VARIANTS)
-    return Claim(says, "Section VI-C", next(checks), reading=f"{value.title}, over M from 0.25 to 1", ours=next(checks))
+    return PaperClaim(
+        says, "Section VI-C", next(checks), reading=f"{value.title}, over M from 0.25 to 1", ours=next(checks)
+    )
 
 
 TABLE_3 = Preset(
@@ -187,7 +189,7 @@ TABLE_3 = Preset(
     small=Version(
         runs.on_faces(runs.face_fairdp(runs.WEIGHT_BOUNDS), _ONE, 3, rows=runs.FEW_FACES), f"{_SIZE}, one budget"
     ),
-    drawing=Table(
+    drawing=PaperTable(
         tuple(
             Part(f"M = {bound:g}, {variant.name.partition(', ')[2]}", {**variant.where, M.path: bound})
             for variant in _VARIANTS

@@ -41,14 +41,14 @@ from fairpriv_core.papers.fairdp_certified.steps import ADAM, THEOREM_6
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
-    Claim,
     Compare,
     Differ,
     Paper,
+    PaperClaim,
+    PaperTable,
     Part,
     Plot,
     Preset,
-    Table,
     Trend,
     Value,
     Version,
@@ -81,14 +81,14 @@ def _ratio(one: Part, other: Part, value: Value, high: float) -> Compare:
     return Compare(of(one, value), of(other, value), high=high, as_ratio=True)
 
 
-def _fairer(rival: Part, says: str) -> Claim:
+def _fairer(rival: Part, says: str) -> PaperClaim:
     checks = (_change(part, rival, PARITY, high=0.0) for part in (FAIRDP, PROVED))
-    return Claim(says, "Section VI-A", next(checks), DATA, "in demographic parity", next(checks))
+    return PaperClaim(says, "Section VI-A", next(checks), DATA, "in demographic parity", next(checks))
 
 
-def _differs(rival: Part, name: str) -> Claim:
+def _differs(rival: Part, name: str) -> PaperClaim:
     checks = (Differ(of(part, PARITY), of(rival, PARITY), EPSILON, 0.05) for part in (FAIRDP, PROVED))
-    return Claim(
+    return PaperClaim(
         f"FairDP differs significantly from {name} in fairness, by a two-tailed t test",
         "Section VI-A",
         next(checks),
@@ -102,7 +102,7 @@ def _differs(rival: Part, name: str) -> Claim:
 _CLAIMS = (
     _fairer(CLEAN, "FairDP attains fairer decisions than the clean model"),
     _fairer(IS_SGD, "FairDP attains fairer decisions than the best baseline, DP-IS-SGD"),
-    Claim(
+    PaperClaim(
         "privacy enhances fairness: the lower the budget, the lower the fairness metric",
         "Section VI-A",
         Trend(of(FAIRDP, PARITY), EPSILON, "up", slack=0.5),
@@ -110,7 +110,7 @@ _CLAIMS = (
         "demographic parity",
         Trend(of(PROVED, PARITY), EPSILON, "up", slack=0.5),
     ),
-    Claim(
+    PaperClaim(
         "on Adult DPSGDF is less fair than the clean model in demographic parity",
         "Section VI-A",
         _change(DPSGD_F, CLEAN, PARITY, low=0.0),
@@ -119,7 +119,7 @@ _CLAIMS = (
 )
 
 
-def _trade_off(number: int, utility: Value, *claims: Claim) -> Preset:
+def _trade_off(number: int, utility: Value, *claims: PaperClaim) -> Preset:
     """Return Figure 3 or 4: the three gaps over a measure of utility, a point for each budget."""
     return Preset(
         id=f"fairdp_certified.figure{number}",
@@ -150,7 +150,7 @@ FIGURE_5 = Preset(
     not_printed=f"{LOST}, but for gains on average over the fairness metrics: up to 78.41 % (Default-CCC) and 74.08 % "
     "(UTK-Face), at budgets that are lost. The first is judged here metric by metric over all budgets.",
     claims=tuple(
-        Claim(
+        PaperClaim(
             "gains go up to 78.41 % on Default-CCC over DP-IS-SGD",
             "Section VI-A",
             _ratio(FAIRDP, IS_SGD, value, high=0.2159),
@@ -185,10 +185,10 @@ FIGURE_6 = Preset(
     "with a chance of 0.05 for all its bounds together.",
     full=Version((runs.sweep(runs.fairdp([0.5]), _EPSILONS, 10),), _FULL),
     small=Version(runs.certified(_FEW), "20 seeds, 3 of “proved”, 3 budgets"),
-    drawing=Table(_lines(_FEW), list_gap_columns()),
+    drawing=PaperTable(_lines(_FEW), list_gap_columns()),
     not_printed=f"{LOST}.",
     claims=tuple(
-        Claim(
+        PaperClaim(
             "the empirical value is lower than the certificate",
             "Section VI-B",
             stays_below(FAIRDP, value, notion),
@@ -213,9 +213,9 @@ def _bounds(data: Part) -> tuple[Part, ...]:
     )
 
 
-def _grows(value: Value, says: str, slack: float) -> Claim:
+def _grows(value: Value, says: str, slack: float) -> PaperClaim:
     checks = (Trend(of(part, value), M, "up", slack) for part in (FAIRDP, PROVED))
-    return Claim(says, "Section VI-C", next(checks), DATA, f"{value.title}, over M from 0.25 to 1", next(checks))
+    return PaperClaim(says, "Section VI-C", next(checks), DATA, f"{value.title}, over M from 0.25 to 1", next(checks))
 
 
 _SHORT = zip(("DP", "EOpp", "EOdd"), GAPS.values(), strict=True)
@@ -232,7 +232,7 @@ TABLE_3 = Preset(
     settings=SETTINGS.replace("ε from 0.5 to 2", "ε = 1").replace(", and M = 0.5", ""),
     full=Version((runs.sweep(runs.fairdp(runs.WEIGHT_BOUNDS), [1.0], 10),), "10 seeds, one budget"),
     small=Version((runs.sweep(runs.fairdp(runs.WEIGHT_BOUNDS), [1.0], 5),), "5 seeds, one budget"),
-    drawing=Table((*_bounds(ADULT), *_bounds(CREDIT)), _CELLS),
+    drawing=PaperTable((*_bounds(ADULT), *_bounds(CREDIT)), _CELLS),
     not_printed="All cells of this table but the values of M are lost in the text that we have.",
     claims=(
         _grows(PARITY, "reducing M leads to fairer decisions", 0.5),

@@ -22,7 +22,7 @@ from fairpriv_core.papers.fairdp_certified.shared import (
     of,
     stays_below,
 )
-from fairpriv_core.papers.preset import ACCURACY, EPSILON, Claim, Part, Plot, Preset, Trend, Value, Version
+from fairpriv_core.papers.preset import ACCURACY, EPSILON, PaperClaim, Part, Plot, Preset, Trend, Value, Version
 
 _RATIO = Value("config/data/group_ratio", "Smaller group over larger group, training rows")
 _EPSILONS, _DRAWN = [0.5, 1.0, 2.0, 4.0, 8.0], [0.5, 2.0, 8.0]
@@ -39,9 +39,9 @@ _BESIDE = tuple(  # under short titles, which fit beside low panels
 )
 
 
-def _improves(value: Value) -> Claim:
+def _improves(value: Value) -> PaperClaim:
     checks = (Trend(of(part, value), _RATIO, "down", slack=0.3) for part in _VARIANTS)
-    return Claim(
+    return PaperClaim(
         "more data points of the majority group improve the model's accuracy",
         "Section VI-C",
         next(checks),
@@ -52,9 +52,9 @@ def _improves(value: Value) -> Claim:
     )
 
 
-def _holds(notion: str, value: Value) -> Claim:
+def _holds(notion: str, value: Value) -> PaperClaim:
     checks = (stays_below(part, value, notion) for part in _VARIANTS)
-    return Claim(
+    return PaperClaim(
         "the guarantee remains applicable across degrees of imbalance",
         "Section VI-C",
         next(checks),
@@ -90,7 +90,7 @@ FIGURE_7 = Preset(
         _improves(ACCURACY),
         _improves(AUC),
         *(_holds(notion, value) for notion, value in GAPS.items()),
-        Claim(
+        PaperClaim(
             "lower privacy budgets contribute to improved fairness",
             "Section VI-C",
             Trend(of(FAIRDP, PARITY), EPSILON, "up", slack=0.5),

@@ -95,8 +95,8 @@ def face_methods(*, whole: bool) -> list[Method]:
     descent = {**_FACE_NETWORK, "optimizer": "sgd", "learning_rate": 1.0}
     clipped, sampled = ({"name": name, "variant": "published", **descent} for name in ("dpsgd_f", "dp_is_sgd"))
     smooth = [{**clean_faces(), "name": "fairsmooth"}, {"name": "dpsgd_smooth", **descent}]
-    found = [clean_faces(), {"name": "dp_sgd", **descent}, sampled, *face_fairdp([1.0])]
-    return [*found, clipped, *smooth] if whole else found
+    methods = [clean_faces(), {"name": "dp_sgd", **descent}, sampled, *face_fairdp([1.0])]
+    return [*methods, clipped, *smooth] if whole else methods
 
 
 def on_faces(methods: list[Method], epsilons: list[float], seeds: int, *, rows: int | None) -> tuple[PaperSweep, ...]:
@@ -106,6 +106,8 @@ def on_faces(methods: list[Method], epsilons: list[float], seeds: int, *, rows: 
     return ({"data": data, "notion": "demographic_parity", "axes": axes, "sweep": {"max_runs": 5000}},)
 
 
-def _sweep(data: Sequence[Mapping[str, Any]], methods: list[Method], epsilons: list[float], seeds: range) -> PaperSweep:
+def _sweep(
+    data: Sequence[Mapping[str, object]], methods: list[Method], epsilons: list[float], seeds: range
+) -> PaperSweep:
     axes: SweepAxes = {"data": [*data], "method": methods, "epsilon": epsilons, "seed": list(seeds)}
     return {"notion": "demographic_parity", "split": "stratified", "axes": axes, "sweep": {"max_runs": 5000}}

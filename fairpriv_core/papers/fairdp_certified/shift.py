@@ -20,7 +20,7 @@ from fairpriv_core.papers.fairdp_certified.shared import (
     stays_below,
 )
 from fairpriv_core.papers.measured import SHIFTS
-from fairpriv_core.papers.preset import Claim, Part, Plot, Preset, Value, Version
+from fairpriv_core.papers.preset import PaperClaim, Part, Plot, Preset, Value, Version
 
 _PARITY = "demographic_parity"
 _EPSILONS, _DRAWN = [0.5, 1.0, 2.0, 4.0, 8.0], [0.5, 1.0, 2.0]
@@ -80,7 +80,7 @@ FIGURE_6_SHIFT = Preset(
     ),
     not_printed=f"{LOST}.",
     claims=(
-        Claim(
+        PaperClaim(
             "the certification still holds under some magnitude of distribution shift",
             "Section VI-B",
             stays_below(FAIRDP, _gap("even"), _PARITY),

@@ -27,9 +27,9 @@ from fairpriv_core.papers.fairdp_certified.shared import (
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
-    Claim,
     Compare,
     Mark,
+    PaperClaim,
     Part,
     Plot,
     Preset,
@@ -74,12 +74,12 @@ def _list_printed(reading: str, part: Part) -> tuple[Printed, ...]:
 
 def _judge(
     says: str, reading: str, checks: Callable[[Part], Compare | Trend], cases: tuple[Part, ...]
-) -> tuple[Claim, ...]:
+) -> tuple[PaperClaim, ...]:
     """Return a claim in both readings of Adam."""
 
-    def judge(part: Part, name: str, own: Compare | Trend | None) -> Claim:
+    def judge(part: Part, name: str, own: Compare | Trend | None) -> PaperClaim:
         named = tuple(replace(case, name=f"{case.name}, {name}") for case in cases)
-        return Claim(says, "Section VI-A", checks(part), named, reading, own, LOST_SETTINGS)
+        return PaperClaim(says, "Section VI-A", checks(part), named, reading, own, LOST_SETTINGS)
 
     return judge(_ADAM, "Adam over the mean", checks(_ADAM_PROVED)), judge(_BY_GROUP, "an Adam a group", None)
 
@@ -161,14 +161,14 @@ THEOREM_6 = Preset(
     drawing=Plot("line", _EPOCHS, (_EXCESS, _BOUND), (FAIRDP,), across=True),
     not_printed="The paper prints no numbers for its theorem: what is compared is the excess risk with the bound.",
     claims=(
-        Claim(
+        PaperClaim(
             "the expected excess risk is at most the bound",
             "Theorem 6",
             Compare(of(FAIRDP, _EXCESS), replace(of(FAIRDP, _BOUND), name="its bound"), high=0.0),
             tuple(Part(f"{epochs} epochs", {_EPOCHS.path: epochs}) for epochs in _EPOCHS_RUN),
             "on average over seeds",
         ),
-        Claim(
+        PaperClaim(
             "given a fixed noise scale and a decay of the rate FairDP converges to the minimum of a convex loss",
             "Section V",
             Trend(of(FAIRDP, _EXCESS), _EPOCHS, "down"),

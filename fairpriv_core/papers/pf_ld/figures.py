@@ -19,18 +19,18 @@ from fairpriv_core.papers.preset import (
     SECONDS,
     Best,
     Check,
-    Claim,
     Compare,
     Differ,
     Method,
     Paper,
+    PaperClaim,
     PaperSweep,
+    PaperTable,
     Part,
     Plot,
     Preset,
     Printed,
     Quantity,
-    Table,
     Trend,
     Value,
     Version,
@@ -120,9 +120,9 @@ PUBLISHED, PROVED = published("PF-LD", "pf_ld"), proved("PF-LD", "pf_ld")
 
 def make_claim(
     says: str, source: str, check: Callable[[Part], Check], *, reading: str = "", cases: tuple[Part, ...] = CASES
-) -> Claim:
+) -> PaperClaim:
     """Return a claim; `check` is given the variant that it is about."""
-    return Claim(says, source, check(PUBLISHED), cases, reading, check(PROVED), LOST)
+    return PaperClaim(says, source, check(PUBLISHED), cases, reading, check(PROVED), LOST)
 
 
 def quantity(part: Part, value: Value, where: Where | None = None) -> Quantity:
@@ -198,14 +198,14 @@ TABLE_1 = Preset(
     "ratios measured one model at a time, against plain PyTorch and Opacus.",
     full=Version((_sweep(5),), "10, 30 or 60 epochs a cell, 3 seeds that train together"),
     small=Version((_sweep(1),), "2, 6 or 12 epochs a cell, a fifth of our full version; 3 seeds that train together"),
-    drawing=Table(_CASES, tuple((column, SECONDS) for column in _COLUMNS)),
+    drawing=PaperTable(_CASES, tuple((column, SECONDS) for column in _COLUMNS)),
     printed=tuple(
         _print(size, column, round(number / numbers[0], 3))
         for size, numbers in _PRINTED.items()
         for column, number in zip((_F_LD, _P, _PUBLISHED), numbers[1:], strict=True)
     ),
     claims=(
-        Claim(
+        PaperClaim(
             "fairness comes at almost no overhead on top of N",
             "Performance",
             Compare(_time(_F_LD), _time(_N), high=1.45, as_ratio=True),
@@ -213,7 +213,7 @@ TABLE_1 = Preset(
             "at most 1.45 times N's, the largest ratio that it prints",
             lost=LOST_UNITS,
         ),
-        Claim(
+        PaperClaim(
             "fairness comes at almost no overhead on top of P",
             "Performance",
             Compare(_time(_PUBLISHED), _time(_P), high=1.11, as_ratio=True),
@@ -222,7 +222,7 @@ TABLE_1 = Preset(
             Compare(_time(_PROVED), _time(_P), high=1.11, as_ratio=True),
             LOST_UNITS,
         ),
-        Claim(
+        PaperClaim(
             "clipping is computationally expensive",
             "Performance",
             Compare(_time(_P), _time(_N), low=1.67, as_ratio=True),
@@ -369,7 +369,7 @@ FIGURE_4 = Preset(
 
 def _theorem(number: int, what: str, release: str, along: Value, bounds: tuple[float, ...]) -> Preset:
     """Return what Theorem 4 or 5 bounds, beside its bound, over the clipping bound `along`."""
-    found = Value(f"errors/{what}", f"Error of the {what}", log=True)
+    error = Value(f"errors/{what}", f"Error of the {what}", log=True)
     bound = Value(f"errors/{what}_bound", f"Bound of Theorem {number}", log=True)
     limit = replace(quantity(PUBLISHED, bound), name="its bound")
     table, setting = list_pf_ld(_DP, ("logit",))[0], along.path.rpartition("/")[2]
@@ -383,13 +383,13 @@ def _theorem(number: int, what: str, release: str, along: Value, bounds: tuple[f
         "the root mean square over the noise, which is at least its mean, over 10 batches; of the violation the mean.",
         full=version,
         small=version,
-        drawing=Plot("line", along, (found, bound), (published("PF-LD, ε = 1", "pf_ld"),), across=True),
+        drawing=Plot("line", along, (error, bound), (published("PF-LD, ε = 1", "pf_ld"),), across=True),
         not_printed="The paper prints no numbers for its theorem: what is compared is the error with the bound.",
         claims=(
-            Claim(
+            PaperClaim(
                 f"the expected error of the {what} is at most the bound",
                 f"Theorem {number}",
-                Compare(quantity(PUBLISHED, found), limit, high=0.0, failing=0.0),
+                Compare(quantity(PUBLISHED, error), limit, high=0.0, failing=0.0),
                 (Part("Demographic parity, h the logit", {"config/notion": _DP}),),
                 "at every run",
             ),

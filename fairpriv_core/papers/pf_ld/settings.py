@@ -12,16 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fairpriv_core.papers.preset import Method, PaperSweep, SweepAxes
 
 Kind = tuple[str, str, str]  # notion, reading of h, variant
 WARMUP = 30
-NETWORK: Mapping[str, Any] = {"hidden_layers": 2, "width": 16, "optimizer": "sgd"}
+NETWORK: Mapping[str, object] = {"hidden_layers": 2, "width": 16, "optimizer": "sgd"}
 _STEPS = {"batch_size": 4096, "learning_rate": 0.3, "warmup_epochs": WARMUP}
 #: what stands for h, and the bounds that go with it: the paper's, of a probability ours; accuracy parity has a loss
-READINGS: Mapping[str, Mapping[str, Any]] = {
+READINGS: Mapping[str, Mapping[str, object]] = {
     "logit": {"surrogate": "logit", "clip_primal": 10.0, "clip_dual": 5.0, "dual_step": 0.1},
     "probability": {"surrogate": "probability", "clip_primal": 0.5, "clip_dual": 1.0, "dual_step": 5.0},
     "loss": {"clip_primal": 10.0, "clip_dual": 5.0, "dual_step": 0.1},

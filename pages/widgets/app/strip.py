@@ -128,7 +128,7 @@ def _ask(config: ConfigJson, spent: float | None, *, ended: bool) -> Asked:
 def tell_shown(asked: Sequence[Asked]) -> dict[str, str]:
     """Return the ε of runs, and what it protects; where they differ, what each has."""
     facts = [_tell_run(*each) for each in asked]
-    budgets, protects = ({each[name]: None for each in facts} for name in ("ε", "protects"))
+    budgets, protects = ({fact[name]: None for fact in facts} for name in ("ε", "protects"))
     private = [text for text in protects if not text.startswith("nothing")]
     return {
         "ε": next(iter(budgets)) if len(budgets) == 1 else _list_budgets(asked),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from fairpriv_core.data.problem import DataJson
@@ -98,8 +96,8 @@ def _offer(store: RunStore, row: RunRow, *, again: bool) -> None:
         clicked = st.button(label, key="do_audit", type="primary", icon=":material/policy:", disabled=idle)
     if clicked:
         attempt(lambda: store.previews.ask(_request(row, runs)))
-    asked = [runs, *(effort for effort in _EFFORTS if effort != runs)]
-    for key in (name_request(_request(row, effort)) for effort in asked):
+    efforts = [runs, *(effort for effort in _EFFORTS if effort != runs)]
+    for key in (name_request(_request(row, effort)) for effort in efforts):
         if _look(store, key).waits:
             poll(_wait, store, key, every=_POLL_SECONDS)
             return
@@ -108,7 +106,7 @@ def _offer(store: RunStore, row: RunRow, *, again: bool) -> None:
         st.error(plain(f"The audit could not be made: {made.error}"), icon=":material/error:")
 
 
-def _request(row: RunRow, runs: int) -> dict[str, Any]:
+def _request(row: RunRow, runs: int) -> dict[str, object]:
     return {"audit": row.key, "runs": runs, "seed": 0}
 
 
@@ -137,19 +135,19 @@ def _wait(store: RunStore, key: str) -> None:
 
 
 def _show_code(code: CodeAudit, made: str) -> None:
-    found = code["distinguishing"]
-    first = at_own_delta(found)
+    attack = code["distinguishing"]
+    first = at_own_delta(attack)
     st.header("What do attacks on the method show?", anchor=False)
     with st.container(horizontal=True, gap="medium", key="audit_numbers"):
         st.metric("Attacks show at least", f"ε = {at_least_text(best_lower_bound(code))}", width=200)
-        if (curve := curve_bound(found)) is not None:
+        if (curve := curve_bound(attack)) is not None:
             st.metric(CURVE, f"ε = {at_least_text(curve)}", width=220, help=ASSUMED)
         of_these = "This is the ε of the attacked releases, on a few made-up rows. The run has its own."
         st.metric("Proved: at most", _claim(first["epsilon"]), width=200, help=of_these)
         hint = "The ε that the paper's accounting gives for the same noise. It need not hold."
         st.metric("The paper's formula", _claim(first["epsilon_published"]), width=200, help=hint)
-    _judge(found)
-    _say_odds(best_lower_bound(code), first["epsilon"])
+    _judge(attack)
+    _show_odds(best_lower_bound(code), first["epsilon"])
     left, right = st.columns(2, gap="medium")
     with left:
         show_figure(bound_bars(code), "audit_bounds")
@@ -167,7 +165,7 @@ def _claim(epsilon: float | None) -> str:
     return "none" if epsilon is None else f"ε = {epsilon_text(epsilon)}"
 
 
-def _say_odds(shown: float, proved: float | None) -> None:
+def _show_odds(shown: float, proved: float | None) -> None:
     """Say both ends as odds."""
     certain = proved is None or odds(proved) > 99
     limit = "near certainty" if certain else f"more than {odds(proved or 0.0)} %"

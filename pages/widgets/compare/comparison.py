@@ -16,7 +16,7 @@ from fairpriv_core.figures.mixing import find_plain
 from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.ledger.selection import WAYS, Criterion, select_run
 from fairpriv_core.records.config import DEFAULT_DELTA
-from fairpriv_core.records.parameters import say_group_needed
+from fairpriv_core.records.parameters import format_group_needed
 from fairpriv_core.records.stored import format_stored
 from fairpriv_core.runs.plain_run import find_stored_plain_run
 from fairpriv_core.store.ledger import Choice
@@ -67,10 +67,10 @@ def offer_choice(store: RunStore, rows: Sequence[TableRow]) -> None:
             named, criterion = (keys if by == "raw" else every), Criterion(by, epsilon=price)
             selection = attempt(lambda: select_run(store, named, criterion, without_epsilon=ready))
             if selection is not None:
-                _say(selection)
+                _show_choice(selection)
 
 
-def _say(selection: Choice) -> None:
+def _show_choice(selection: Choice) -> None:
     metric = metric_title(selection["request"]["metric"] or "").lower()
     chosen = (
         f"**{plain(selection['selected'])}** has the smallest {plain(metric)} of {len(selection['candidates'])} runs."
@@ -105,11 +105,11 @@ def show_comparison(
     show_points(compared, plain_row)
     if stored is not None:
         st.caption(plain(format_stored("Plain training is", [stored])))
-    _tell_letters(compared)
+    _show_letters(compared)
     for letter, one in zip(ascii_uppercase, compared, strict=False):
         for remark in list_margins(store, one.runs[0]):
             st.caption(plain(f"{letter}: {remark}{find_origin_of_rows([one.row]).brief}"))
-        needed = say_group_needed(one.runs[0].config)
+        needed = format_group_needed(one.runs[0].config)
         if needed is not None:
             st.caption(plain(f"{letter}: {needed}"))
     show_curves(store, compared)
@@ -124,7 +124,7 @@ def show_comparison(
         show_spent(store, configs, delta=DEFAULT_DELTA)
 
 
-def _tell_letters(compared: Sequence[Compared]) -> None:
+def _show_letters(compared: Sequence[Compared]) -> None:
     """Say what each letter stands for, with what stands behind its ε."""
     varied = varied_settings(one.row for one in compared)
     for letter, one in zip(ascii_uppercase, compared, strict=False):
@@ -140,14 +140,14 @@ def _read(store: RunStore, rows: Sequence[TableRow]) -> list[Compared]:
     for row in rows:
         own = [read_facts(records[key]) for key in row.keys if key in records]
         if len(own) < len(row.keys):
-            _tell_missing(store, row, next(key for key in row.keys if key not in records))
+            _show_missing(store, row, next(key for key in row.keys if key not in records))
         else:
             letter = ascii_uppercase[len(compared)]
             compared.append(Compared(f"{letter}: {name_short(row, varied[row.keys[0]])}", row, own))
     return compared
 
 
-def _tell_missing(store: RunStore, row: TableRow, key: str) -> None:
+def _show_missing(store: RunStore, row: TableRow, key: str) -> None:
     """Say why a row cannot be compared: its run `key` is damaged, or gone."""
     try:
         store.record(key)

@@ -41,9 +41,9 @@ def _read() -> dict[str, dict[str, Any]]:
     return dict(json.loads(str(ahead(_STATE, "") or "{}")))
 
 
-def _write(said: Mapping[str, Mapping[str, Any]]) -> None:
-    told = {name: each for name, each in said.items() if any(value != {} for value in each.values())}
-    choose(_STATE, json.dumps(told, ensure_ascii=False) if told else "")
+def _write(said: Mapping[str, Mapping[str, object]]) -> None:
+    changes = {name: each for name, each in said.items() if any(value != {} for value in each.values())}
+    choose(_STATE, json.dumps(changes, ensure_ascii=False) if changes else "")
 
 
 def offer_merges(report: FileReport, compared: Collection[str]) -> None:
@@ -55,9 +55,9 @@ def offer_merges(report: FileReport, compared: Collection[str]) -> None:
     for name in sorted(columns, key=lambda each: each not in compared):
         pairs = suggest_merges(columns[name].values)
         if pairs:
-            said = ", ".join(f"{text} → {value}" for text, value in islice(pairs.items(), _MOST_NAMED))
-            said += ", …" * (len(pairs) > _MOST_NAMED)
-            label = plain(f"Merge in {name}: {said}")
+            pairs_text = ", ".join(f"{text} → {value}" for text, value in islice(pairs.items(), _MOST_NAMED))
+            pairs_text += ", …" * (len(pairs) > _MOST_NAMED)
+            label = plain(f"Merge in {name}: {pairs_text}")
             st.button(label, key=f"merge.{name}", icon=":material/merge:", on_click=_merge, args=(name, pairs))
         lacking = suggest_missing(columns[name].values) if name in compared else ()
         if lacking:

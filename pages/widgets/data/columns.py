@@ -132,43 +132,43 @@ def leave_out(name: str) -> None:
 
 def read_row(row: Mapping[str, Any], before: Column) -> Column:
     """Return what a row of the grid says of a column that was `before`; BadInput where it makes no sense."""
-    if {key: row[key] for key in _SAID} == _say(before):
+    if {key: row[key] for key in _SAID} == _column_to_json(before):
         return before
     kind = row["type"]
-    said: dict[str, Any] = {"role": "feature" if row["use"] else "left out", "type": kind}
+    document: dict[str, Any] = {"role": "feature" if row["use"] else "left out", "type": kind}
     ends = [row["from"], row["to"]]
     if kind in ("number", "whole number", "date") and ends != [None, None]:
         if None in ends:
             there, lacking = ("lowest", "highest") if row["to"] is None else ("highest", "lowest")
             raise BadInput(f"column '{before.name}' has a {there} value and no {lacking} one; give both, or none.")
-        said["range"] = ends
+        document["range"] = ends
     if kind in ("category", "code"):
-        said["categories"] = [str(each).strip() for each in row["values"] or ()]
+        document["categories"] = [str(each).strip() for each in row["values"] or ()]
     if kind == "date":
-        said |= {"part": row["part"] or "year", "order": before.order, "at": row["at"] or ""}
+        document |= {"part": row["part"] or "year", "order": before.order, "at": row["at"] or ""}
     if row["empty"]:
-        said["missing"] = True
-    said |= {"spellings": dict(before.spellings), "missing_words": before.missing_words, "decimal": before.decimal}
-    if kind == before.type and said.get("range") == _list(before.range):
-        said |= {"edges": before.edges, "log": before.log}
-    return read_column(before.name, said)
+        document["missing"] = True
+    document |= {"spellings": dict(before.spellings), "missing_words": before.missing_words, "decimal": before.decimal}
+    if kind == before.type and document.get("range") == _list(before.range):
+        document |= {"edges": before.edges, "log": before.log}
+    return read_column(before.name, document)
 
 
 _SAID = ("use", "type", "from", "to", "values", "empty", "part", "at")
 
 
-def _say(column: Column) -> dict[str, Any]:
+def _column_to_json(column: Column) -> dict[str, object]:
     """Return what can be corrected of a column."""
     low, high = column.range or (None, None)
     use, empty = column.role == "feature", bool(column.missing)
-    said = (use, column.type, low, high, list(column.categories), empty, column.part or None, column.at or None)
-    return dict(zip(_SAID, said, strict=True))
+    values = (use, column.type, low, high, list(column.categories), empty, column.part or None, column.at or None)
+    return dict(zip(_SAID, values, strict=True))
 
 
-def _as_row(column: Column, found: ColumnReport) -> dict[str, Any]:
+def _as_row(column: Column, found: ColumnReport) -> dict[str, object]:
     return {
         "column": column.name,
-        **_say(column),
+        **_column_to_json(column),
         "different": found.distinct,
         "missing": found.missing,
         "some": ", ".join(found.values[:5]),
@@ -204,16 +204,16 @@ def _overlay(guessed: TableSchema, said: TableSchema | None, compared: Collectio
     stated = {column.name: column for column in said.columns}
     columns = []
     for column in guessed.columns:
-        found = stated.get(column.name)
-        if found is None or found.type == SEEMING:
-            stays = found is not None or column.name in compared or said.others == "guessed"
+        statement = stated.get(column.name)
+        if statement is None or statement.type == SEEMING:
+            stays = statement is not None or column.name in compared or said.others == "guessed"
             columns.append(column if stays else replace(column, role="left out"))
         else:
-            columns.append(replace(found, reason=column.reason, public=column.public))
+            columns.append(replace(statement, reason=column.reason, public=column.public))
     return TableSchema(tuple(columns), said.values_from, said.paid)
 
 
-def _edit(rows: Sequence[Mapping[str, Any]], *, key: str) -> list[dict[str, Any]]:
+def _edit(rows: Sequence[Mapping[str, object]], *, key: str) -> list[dict[str, object]]:
     """Draw the grid and return its rows as they are corrected."""
     column = st.column_config
     dated = any(row["type"] == "date" for row in rows)

@@ -23,7 +23,7 @@ from pages.widgets.shared.person import find_person
 from pages.widgets.shared.reference import write_file
 from pages.widgets.shared.sentences import attempt
 from pages.widgets.shared.session import stamp_file
-from pages.widgets.shared.state import choose, draw_list, forget, tell_apart
+from pages.widgets.shared.state import choose, draw_list, forget, label_apart
 from pages.widgets.shared.uploader import offer_uploader, spell
 
 _ROLES = (
@@ -124,7 +124,7 @@ def choose_given_file() -> GivenFile | None:
         return None
     left, right = st.columns([5, 1], vertical_alignment="bottom")
     with left:
-        labels = tell_apart({name: _describe(item, store) for name, item in given.items()})
+        labels = label_apart({name: _format_file(item, store) for name, item in given.items()})
         chosen = given[draw_list("file", "File", given, labels.__getitem__)]
     begin_file(str(chosen.path))
     if chosen.upload is not None and chosen.upload.owner == store.payer:
@@ -160,7 +160,7 @@ def _name_choice(given: GivenFile) -> str:
     return name_upload(given.upload) if given.upload is not None else write_file(str(given.path))
 
 
-def _describe(given: GivenFile, store: RunStore) -> str:
+def _format_file(given: GivenFile, store: RunStore) -> str:
     if given.upload is None:
         return f"{given.name} ({_size(given.path.stat().st_size)}, on this server)"
     shared = "" if given.upload.owner == store.payer else ", shared by someone else"

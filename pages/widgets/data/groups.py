@@ -132,7 +132,7 @@ def show_telling(outline: Outline, *, own: bool) -> None:
 
 def _format_hidden(hidden: Sequence[GroupProfile], profiles: Sequence[GroupProfile]) -> str:
     """Count the groups that are not drawn, and name those whose base rate is furthest from everybody's."""
-    known = [(each, each.base_rate) for each in profiles if each.base_rate is not None]
+    known = [(profile, profile.base_rate) for profile in profiles if profile.base_rate is not None]
     overall = sum(each.size * rate for each, rate in known) / max(1, sum(each.size for each, _ in known))
     far = sorted((abs(rate - overall), each.name, rate, each.size) for each, rate in known if each in hidden)
     worst = "; ".join(f"{name} ({percent_text(rate)} of {size:,})" for _, name, rate, size in reversed(far[-_WORST:]))
@@ -178,7 +178,7 @@ def show_thinned(dataset: Dataset, *, seed: int, split: str) -> None:
     """Say which training rows are left where larger groups are thinned; a sentence where none can be left out."""
     train = None if dataset.group_ratio is None else attempt(lambda: split_dataset(dataset, seed=seed, split=split)[0])
     if train is not None:
-        listed = ", ".join(f"{each.size:,} of {each.name}" for each in profile_groups(train) if each.size)
+        listed = ", ".join(f"{group.size:,} of {group.name}" for group in profile_groups(train) if group.size)
         st.markdown(plain(f"A run with seed {seed} trains on {train.n:,} rows: {listed}. Test rows stay as drawn."))
 
 

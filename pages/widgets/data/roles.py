@@ -47,8 +47,8 @@ def ask_cut(name: str) -> str:
 
 def name_labels(label: str, columns: Collection[str]) -> tuple[str, ...]:
     """Return the two values of a label that is cut; none where it is not said where, or not in one number."""
-    asked = attempt(lambda: parse_label(label, columns)) if label else None
-    return () if asked is None else name_bins(asked.column, asked.edges)
+    attribute = attempt(lambda: parse_label(label, columns)) if label else None
+    return () if attribute is None else name_bins(attribute.column, attribute.edges)
 
 
 def choose_images(report: FileReport) -> tuple[str | None, str | None]:
@@ -75,8 +75,8 @@ def choose_person(report: FileReport, image: str | None) -> str | None:
 
 def ask_skip() -> str | None:
     """Return "skip" where images that cannot be read are to be left out; None where they are refused."""
-    asked = st.toggle("Leave out images that cannot be read", **mount("unreadable", default=False))
-    return "skip" if keep("unreadable", asked) else None
+    skips = st.toggle("Leave out images that cannot be read", **mount("unreadable", default=False))
+    return "skip" if keep("unreadable", skips) else None
 
 
 def ask_terms(problem: Problem) -> bool:
@@ -150,11 +150,11 @@ def choose_file() -> DataSpec | None:
         offer_merges(report, () if spec is None else list_meant(f"{spec.label}+{spec.sensitive}"))
         show_first(report)
     gridded = spec is not None and spec.image is None
-    said = {column.said.reason for column in report.columns} if gridded else set()
-    found = () if report.form is None else report.form.sentences
-    told = [each for each in report.warnings if each not in said.union(found)]
-    if told:
-        above.warning("\n".join(f"- {plain(sentence(each))}" for each in told), icon=":material/info:")
+    reasons = {column.said.reason for column in report.columns} if gridded else set()
+    sentences = () if report.form is None else report.form.sentences
+    warnings = [warning for warning in report.warnings if warning not in reasons.union(sentences)]
+    if warnings:
+        above.warning("\n".join(f"- {plain(sentence(each))}" for each in warnings), icon=":material/info:")
     for error in report.errors:
         above.error(plain(sentence(error.replace(given.path.name, given.name))), icon=":material/error:")
     if spec is None:
@@ -216,10 +216,10 @@ def _choose_column(labels: dict[str, ColumnReport]) -> str:
 
 def _choose_positive(categories: Sequence[str], usual: str) -> str:
     options = list(categories)
-    asked = options if usual else ["", *options]
+    offers = options if usual else ["", *options]
     label = "Positive label: the outcome that counts as 1"
     help_text = "The one whose share is compared between groups: hired, granted, above the line."
-    return str(draw_list("positive", label, asked, lambda value: value or "Choose one", usual, help=help_text))
+    return str(draw_list("positive", label, offers, lambda value: value or "Choose one", usual, help=help_text))
 
 
 def _choose_benchmark_attributes(problem: Problem, label: str) -> str:

@@ -13,7 +13,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -59,7 +58,7 @@ from pages.widgets.shared.state import choose, draw_list, keep, mount, mount_ind
 from pages.widgets.shared.suitable import list_methods, title_method
 from pages.widgets.train.costs import find_effects
 from pages.widgets.train.form import fit_batch
-from pages.widgets.train.plan import Plan, make_plan
+from pages.widgets.train.plan import LaunchPlan, make_plan
 from pages.widgets.train.recipe import choose_release
 from pages.widgets.train.sliders import MOST_POINTS, choose_sliders
 
@@ -91,7 +90,7 @@ class Move:
     """
 
     config: RunConfig
-    plan: Plan | None
+    plan: LaunchPlan | None
     dataset: Dataset
     free: bool
     expected: Explored | None
@@ -128,17 +127,17 @@ def _choose_move(store: RunStore) -> Move | None:
     with below:
         reuse = choose_release(kind.info, data, value("seed"))
     with sliders:
-        budget: dict[str, Any] = {"reuse": reuse}
+        budget: dict[str, object] = {"reuse": reuse}
         if reuse is None and kind.info.threat_model is not None:
             budget = {"epsilon": choose_epsilon()}
         chosen, _ = choose_sliders(kind, notion, lines=False)
-        asked = raw | budget | {"method": {"name": name, **chosen, **fit_batch(kind, dataset)}}
-    config = attempt(lambda: _build(asked, store))
+        settings = raw | budget | {"method": {"name": name, **chosen, **fit_batch(kind, dataset)}}
+    config = attempt(lambda: _build(settings, store))
     if config is None:
         return None
-    found = expect(config.to_json())
-    if found is not None:
-        return Move(config, None, dataset, True, place_expected(config.to_json(), found, dataset.label_names))
+    expected_point = expect(config.to_json())
+    if expected_point is not None:
+        return Move(config, None, dataset, True, place_expected(config.to_json(), expected_point, dataset.label_names))
     source = None if reuse is None else attempt(lambda: store.source(reuse))
     plan = attempt(lambda: make_plan(config, dataset, source))
     if plan is None:
@@ -163,7 +162,7 @@ def _choose_what() -> tuple[DataSpec | None, Dataset | None, str, str]:
     return spec, dataset, str(keep("method", method)), str(keep("notion", notion))
 
 
-def _build(raw: Mapping[str, Any], store: RunStore) -> RunConfig:
+def _build(raw: Mapping[str, object], store: RunStore) -> RunConfig:
     config = build_config(raw)
     return replace(config, file_id=identify_file(config.data.file, store))
 
@@ -209,16 +208,16 @@ def _show_price(store: RunStore, move: Move) -> bool:
 
 def _rest(config: RunConfig, *, automatic: bool) -> None:
     """Remember since when the sliders rest, and whether what they say is to be trained."""
-    asked = st.session_state.get(_ASKED) or {}
-    if asked.get("key") != config.key:
+    request = st.session_state.get(_ASKED) or {}
+    if request.get("key") != config.key:
         st.session_state[_ASKED] = {"key": config.key, "since": time.monotonic(), "wanted": automatic, "run": None}
     elif automatic:
-        asked["wanted"] = True
+        request["wanted"] = True
 
 
 def _is_asked(config: RunConfig) -> bool:
-    asked = st.session_state.get(_ASKED) or {}
-    return bool(asked.get("key") == config.key and asked.get("wanted"))
+    request = st.session_state.get(_ASKED) or {}
+    return bool(request.get("key") == config.key and request.get("wanted"))
 
 
 def _ask(store: RunStore, config: RunConfig) -> None:
@@ -233,16 +232,16 @@ def _ask(store: RunStore, config: RunConfig) -> None:
 
 def _follow(store: RunStore, move: Move) -> None:
     """Draw the point; ask for a new one once the sliders have rested, and draw the page anew when it is there."""
-    asked = st.session_state.get(_ASKED) or {}
+    request = st.session_state.get(_ASKED) or {}
     row = attempt(lambda: store.find(move.config.key))
     known = row is not None and row.status in ("finished", "failed")
-    if asked.get("drawn"):  # what stands beside the chart follows, once the point itself has moved
-        st.session_state[_ASKED] = {**asked, "wanted": False, "run": None, "drawn": False}
+    if request.get("drawn"):  # what stands beside the chart follows, once the point itself has moved
+        st.session_state[_ASKED] = {**request, "wanted": False, "run": None, "drawn": False}
         st.rerun()
     waits = _is_asked(move.config) and not known
-    if waits and asked["run"] is None and time.monotonic() - asked["since"] >= _REST_SECONDS:
+    if waits and request["run"] is None and time.monotonic() - request["since"] >= _REST_SECONDS:
         _ask(store, move.config)
-    asked["drawn"] = row is not None and row.ended and row.key == asked.get("run")
+    request["drawn"] = row is not None and row.ended and row.key == request.get("run")
     _draw(store, move, row if known else None, waiting=waits)
 
 
@@ -294,18 +293,21 @@ def _find_trail(store: RunStore, move: Move, row: RunRow | None) -> list[Explore
     expected = None if finished else move.expected
     shown = row.key if row is not None and finished else "" if expected else st.session_state.get(_SHOWN, "")
     st.session_state[_SHOWN] = shown
-    asked = config.to_json()
-    told = without_folders(asked)
+    config_json = config.to_json()
+    without = without_folders(config_json)
     same = [
         each
         for each in attempt(lambda: store.explored(4 * _TRAIL)) or []
-        if each.status == "finished" and _is_alike(each.config, asked)
+        if each.status == "finished" and _is_alike(each.config, config_json)
     ]
     keys = [each.key for each in reversed(same[:_TRAIL]) if each.key != shown]
     keys += [shown] if shown else []
     charged = store.stamp()[2]  # a choice by raw numbers takes an epsilon back
-    found = [attempt(partial(_read, str(store.database.url), key, charged, store)) for key in keys]
-    trail = [*_pass(expected, asked), *(each for each in found if each is not None and _is_alike(each.config, told))]
+    points = [attempt(partial(_read, str(store.database.url), key, charged, store)) for key in keys]
+    trail = [
+        *_pass(expected, config_json),
+        *(each for each in points if each is not None and _is_alike(each.config, without)),
+    ]
     trail += [expected] if expected is not None else []
     return [each for each in trail if trail[-1].is_raw or not each.is_raw]  # no raw gap beside released ones
 
@@ -346,9 +348,9 @@ def _offer_ways(store: RunStore, move: Move, row: RunRow | None) -> None:
         _offer_keeping(store, row if finished else None)
         if st.button("Open in Train", key="explore_to_train", icon=":material/tune:"):
             go_to("train")
-    told = st.session_state.pop(_KEPT, "")
-    if told:
-        st.info(plain(told), icon=":material/bookmark_added:")
+    sentence = st.session_state.pop(_KEPT, "")
+    if sentence:
+        st.info(plain(sentence), icon=":material/bookmark_added:")
 
 
 def _offer_keeping(store: RunStore, row: RunRow | None) -> None:

@@ -31,8 +31,8 @@ def list_glides(config: RunConfig, name: str) -> Glide:
 
 def _list_places(said: ConfigJson, name: str, stops: Mapping[float, float]) -> dict[str, tuple[float, ...]]:
     """Return where each entry of a slider puts the point, of those for which runs are stored."""
-    asked = {entry: _change(said, name, stop) for entry, stop in stops.items()}
-    return {f"{entry:g}": _place(found) for entry, config in asked.items() if (found := expect(config))}
+    configs = {entry: _change(said, name, stop) for entry, stop in stops.items()}
+    return {f"{entry:g}": _place(found) for entry, config in configs.items() if (found := expect(config))}
 
 
 def _change(said: ConfigJson, name: str, stop: float) -> ConfigJson:

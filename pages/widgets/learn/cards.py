@@ -91,16 +91,16 @@ def _list_releases(kind: type[Method]) -> tuple[str, ...]:
 
 def _list_caveats(info: MethodInfo) -> list[str]:
     """Return what the method's own declarations say against reading too much into it."""
-    said = [_PLAIN[info.threat_model]]
+    caveats = [_PLAIN[info.threat_model]]
     if info.threat_model is not None and (plugin := find_plugin(info.name)) is not None:
-        said.append(f"Its ε is not proved. {CLAIMED.format(plugin.package)}")
+        caveats.append(f"Its ε is not proved. {CLAIMED.format(plugin.package)}")
     if not info.pursues_notion:
-        said.append("It does not aim at the chosen fairness notion: a small gap here was not asked for.")
+        caveats.append("It does not aim at the chosen fairness notion: a small gap here was not asked for.")
     if info.needs_group_at_prediction:
-        said.append("Each decision needs the person's group, which may be unknown or not allowed.")
+        caveats.append("Each decision needs the person's group, which may be unknown or not allowed.")
     if info.certifies:
-        said.append("What it certifies is the exported model's gap on people like those tested, not on any others.")
+        caveats.append("What it certifies is the exported model's gap on people like those tested, not on any others.")
     if "published" in info.variants:
         reason = read_method({"name": info.name, "variant": "published"}).unproved_reason()
-        said.append(f"As published it has no proved ε. {reason}")
-    return said
+        caveats.append(f"As published it has no proved ε. {reason}")
+    return caveats

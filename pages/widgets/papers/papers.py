@@ -90,8 +90,8 @@ def _with_measured(store: RunStore, preset: Preset, runs: list[PaperRun]) -> lis
     """
     if not preset.measured:
         return runs
-    asked = {"measure": preset.measured, "keys": sorted(run.key for run in runs)}
-    answer, what = store.previews.look(name_request(asked)), MEASURES[preset.measured]
+    request = {"measure": preset.measured, "keys": sorted(run.key for run in runs)}
+    answer, what = store.previews.look(name_request(request)), MEASURES[preset.measured]
     if answer.result:
         return attach(runs, preset.measured, answer.result["measured"])
     if not answer.status and not store.database.writable:
@@ -99,11 +99,11 @@ def _with_measured(store: RunStore, preset: Preset, runs: list[PaperRun]) -> lis
     elif answer.error:
         st.warning(plain(f"It cannot be shown {what}: {answer.error}"), icon=":material/warning:")
         if st.button("Measure again", disabled=not store.database.writable):
-            store.previews.ask(asked)
+            store.previews.ask(request)
             st.rerun()
     else:
         work = f"{what}, at {len(runs)} models"
-        poll(_wait_for, store, store.previews.ask(asked), work, every=_POLL_SECONDS)
+        poll(_wait_for, store, store.previews.ask(request), work, every=_POLL_SECONDS)
     return []
 
 

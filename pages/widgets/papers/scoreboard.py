@@ -70,7 +70,7 @@ def show_statements() -> None:
     names = {_ALL: "All papers", **{paper.id: paper.name for paper in papers().values()}}
     with left:
         paper = draw_list("claims_of", "Statements of", names, names.__getitem__, _ALL)
-    figures = [line for each in names if paper in (_ALL, each) and each != _ALL for line in _list_figures(each)]
+    figures = [line for name in names if paper in (_ALL, name) and name != _ALL for line in _list_figures(name)]
     widths = {"figure": st.column_config.TextColumn(width=300)}
     st.dataframe(figures, key="paper_figures", hide_index=True, column_config=widths, alt="Each figure in a sentence.")
     kinds: dict[str, str] = {_ALL: "All"} | {str(status): title for status, title in TITLES.items()}

@@ -32,8 +32,8 @@ def settle_leaving(
     if None not in alone:
         left = tuple(key for key in keys if not any(key in each.among.all for each in lost) or key in alone)
         for each in lost:
-            said = f"Run {each.alone} was chosen among {len(each.among.all):,}, so it leaves alone."
-            st.caption(plain(said))
+            sentence = f"Run {each.alone} was chosen among {len(each.among.all):,}, so it leaves alone."
+            st.caption(plain(sentence))
         return left
     first = next(each for each in lost if each.alone is None)
     together = list_together(store, first.among, most=MOST_CHOSEN) if decided is None else ()

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from fairpriv_core.documents.document import DETAILS, Bullets, Code, Document, Part, Table
+from fairpriv_core.documents.document import DETAILS, Bullets, Code, Document, Part, TablePart
 from fairpriv_core.documents.forms import NO_BROWSER, OF_STORY, Form, Report, forms_of, open_report
 from fairpriv_core.documents.html import write_report_table
 from fairpriv_core.documents.report_data import gather_report, gather_stored
@@ -49,7 +49,7 @@ def find_stored_story() -> Report:
     return open_report(data, "policy", choice=1 + budgets.index(_USUAL))
 
 
-def say_where_stored() -> None:
+def show_where_stored() -> None:
     """Say that what is shown comes with this software, and how to have a run of one's own here."""
     with st.container(horizontal=True, vertical_alignment="center", key="report_stored"):
         st.caption("No run of yours is chosen. This is a stored one on Adult, which is public.")
@@ -97,7 +97,7 @@ def show_document(document: Document) -> None:
 def _show_part(part: Part, key: str) -> None:
     if isinstance(part, FigureData):
         show_figure(part, key)
-    elif isinstance(part, Table):
+    elif isinstance(part, TablePart):
         st.html(write_report_table(part))
         if part.text:
             st.caption(_line(part.text))

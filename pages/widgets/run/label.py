@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from fairpriv_core.ledger.choice import closes_choice
-from fairpriv_core.store.labels import MOST_OF_NAME, MOST_OF_NOTE, MOST_TAGS, Label
+from fairpriv_core.store.labels import MOST_OF_NAME, MOST_OF_NOTE, MOST_TAGS, RunLabel
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.labels import Labels, list_tags
@@ -30,7 +30,7 @@ def offer_ways(store: RunStore, row: RunRow, labels: Labels) -> None:
 
 
 def _draw_label(store: RunStore, row: RunRow, labels: Labels) -> None:
-    label = labels.get(row.key, Label())
+    label = labels.get(row.key, RunLabel())
     known = list_tags([*(one.tags for one in labels.values()), label.tags])
     keys = {name: f"label.{name}.{row.key}" for name in ("name", "tags", "note")}
     with st.form(f"label.{row.key}", border=False):

@@ -13,7 +13,7 @@ from fairpriv_core.figures import live
 from fairpriv_core.figures.origin import find_origin
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods, name_accounting_of
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.records.parameters import say_group_needed
+from fairpriv_core.records.parameters import format_group_needed
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.release import Kind
 from fairpriv_core.records.source import ConfigJson, find_answers, is_published, name_unit
@@ -69,7 +69,7 @@ def say_more(store: RunStore, row: RunRow, history: live.History, run: RunFacts[
         _say_accounted(row, run)
     for said in list_margins(store, run) if row.ended else ():
         st.caption(plain(f"{said}{find_origin([row.config['data']]).brief}"))
-    needed = say_group_needed(row.config)
+    needed = format_group_needed(row.config)
     if needed is not None:
         st.caption(plain(needed))
 

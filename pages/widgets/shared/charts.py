@@ -72,18 +72,18 @@ def show_plot(
         "drag": on_drag is not None,
         "glide": None if glide is None else asdict(glide),
     }
-    asked: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if on_pick is not None:
-        asked["on_picked_change"] = lambda: _report(key, "picked", lambda told: on_pick(str(told)))
+        options["on_picked_change"] = lambda: _report(key, "picked", lambda told: on_pick(str(told)))
     if on_drag is not None:
-        asked["on_dragged_change"] = lambda: _report(key, "dragged", on_drag)
-    _draw(key=key, data=data, height=int(drawing["layout"]["height"]), **asked)  # its place is held until it is drawn
+        options["on_dragged_change"] = lambda: _report(key, "dragged", on_drag)
+    _draw(key=key, data=data, height=int(drawing["layout"]["height"]), **options)  # its place is held until it is drawn
 
 
 def _report(key: str, what: str, tell: Callable[[Any], None]) -> None:
-    told = st.session_state[key].get(what)
-    if told:
-        tell(told)
+    event = st.session_state[key].get(what)
+    if event:
+        tell(event)
 
 
 def _address_library() -> str:
@@ -143,11 +143,11 @@ def show_figure(
         return
     with st.container(horizontal=True, vertical_alignment="top"):
         with st.container(width="stretch"):  # leaves room beside it, however long the words
-            st.caption(plain(figure.own if in_set else _describe(figure)))
+            st.caption(plain(figure.own if in_set else _format_text(figure)))
         offer_downloads(figure, key, cited=cited)
 
 
-def _describe(figure: FigureData) -> str:
+def _format_text(figure: FigureData) -> str:
     """Return what stands below a figure; where its rows are public, what holds of a person's own is said too."""
     return f"{figure.text}{figure.origin.aside}"
 

@@ -73,13 +73,13 @@ def _offer_noise(store: RunStore, lost: Lost, name: str, chosen: Taken, *, ready
 
 
 def _choose(store: RunStore, key: str, criterion: Criterion, chosen: Taken) -> None:
-    found = attempt(lambda: select_run(store, [key], criterion))
-    if found is not None:
-        st.toast(_say(found), icon=":material/how_to_reg:")
-        chosen(str(found["selected"]))
+    choice = attempt(lambda: select_run(store, [key], criterion))
+    if choice is not None:
+        st.toast(_format_choice(choice), icon=":material/how_to_reg:")
+        chosen(str(choice["selected"]))
 
 
-def _say(found: Choice) -> str:
+def _format_choice(found: Choice) -> str:
     many, cost = len(found["candidates"]), found["epsilon"]
     covers = "" if cost is None else f": ε = {epsilon_text(cost)} (δ = {delta_text(found['delta'])}) covers all of them"
     return plain(f"Run {found['selected']} was chosen among {many}{covers}.")

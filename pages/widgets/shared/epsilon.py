@@ -36,9 +36,9 @@ def choose_epsilon(*, help: str | None = None, delta: float | None = None) -> fl
 
     Where it is not said elsewhere, the label has `delta`.
     """
-    asked = value("epsilon")
-    stops = list_stops(asked)
-    nearest = min(stops, key=lambda stop: abs(stop - asked))
+    epsilon = value("epsilon")
+    stops = list_stops(epsilon)
+    nearest = min(stops, key=lambda stop: abs(stop - epsilon))
     beside = "" if delta is None else f", δ = {delta_text(delta)}"
     label = f"Privacy budget ε{beside}"
     chosen = st.select_slider(

@@ -15,21 +15,21 @@ from pages.widgets.shared.sentences import attempt
 
 def find_rows(store: RunStore) -> tuple[TableRow, ...] | None:
     """Return finished runs with their seeds folded, newest first; None after showing why they cannot be had."""
-    found = _find(store)
-    return None if found is None else found.rows
+    folded = _find(store)
+    return None if folded is None else folded.rows
 
 
 def list_rows() -> tuple[RunStore, tuple[TableRow, ...]] | None:
     """Return the store and its finished runs, archived ones if asked for; None after showing why they cannot be had."""
     store = find_store()
-    found = None if store is None else _find(store)
-    if store is None or found is None:
+    folded = None if store is None else _find(store)
+    if store is None or folded is None:
         return None
-    if found.damaged:
-        many = "1 run is" if found.damaged == 1 else f"{found.damaged:,} runs are"
-        names = "it" if found.damaged == 1 else "them"
+    if folded.damaged:
+        many = "1 run is" if folded.damaged == 1 else f"{folded.damaged:,} runs are"
+        names = "it" if folded.damaged == 1 else "them"
         st.caption(f"{many} damaged and left out; `fairpriv check` names {names}.")
-    return store, leave_out_archived(found.rows)
+    return store, leave_out_archived(folded.rows)
 
 
 def open_rows() -> tuple[RunStore, tuple[TableRow, ...]] | None:

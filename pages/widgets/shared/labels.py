@@ -7,13 +7,13 @@ from typing import Any, Protocol, TypeVar
 
 import streamlit as st
 
-from fairpriv_core.store.labels import Label
+from fairpriv_core.store.labels import RunLabel
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.sentences import attempt
 from pages.widgets.shared.state import choose, keep, mount, mount_index, mount_several, value
 
-Labels = Mapping[str, Label]
+Labels = Mapping[str, RunLabel]
 _TAG = "only.tag"
 
 
@@ -93,5 +93,5 @@ def offer_archived(there_are: bool) -> bool:
     return bool(there_are and keep("archived", st.toggle("Show archived runs", **mount("archived"))))
 
 
-def _find(labels: Labels, key: str) -> Label:
-    return labels.get(key, Label())
+def _find(labels: Labels, key: str) -> RunLabel:
+    return labels.get(key, RunLabel())

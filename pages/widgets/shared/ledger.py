@@ -39,7 +39,7 @@ def call_people(data: DataJson) -> str:
 
 def show_spent(store: RunStore, configs: Iterable[ConfigJson], *, delta: float) -> None:
     """Draw the ledger of every data set that these runs' configs are about."""
-    named = {identify_data(each["data"]["dataset"], each["file_id"]): each["data"] for each in configs}
+    named = {identify_data(config["data"]["dataset"], config["file_id"]): config["data"] for config in configs}
     with st.expander("Ledger: what these data sets have spent", key="ledger"):
         for data, people in named.items():
             page = attempt(partial(find_page, store, data))
@@ -114,7 +114,9 @@ def list_effects(effects: Sequence[Effect], *, launched: bool) -> None:
 
 def _list_lines(effects: Sequence[Effect], *, launched: bool) -> None:
     st.markdown(
-        "\n".join(f"- :small[**{name_column(each)}**: {_describe(each, launched=launched)}]" for each in effects)
+        "\n".join(
+            f"- :small[**{name_column(effect)}**: {_format_effect(effect, launched=launched)}]" for effect in effects
+        )
     )
 
 
@@ -124,7 +126,7 @@ def _list_reasons(effects: Sequence[Effect]) -> None:
             st.markdown(f"**{name_column(effect)}**: {plain(effect.reason)}")
 
 
-def _describe(effect: Effect, *, launched: bool) -> str:
+def _format_effect(effect: Effect, *, launched: bool) -> str:
     """Return one line: what is spent, what waits, what a launch makes of it, what a cap leaves."""
     parts = [f"{_show(effect.spent)}, {count_text(effect.runs, 'run')}" if effect.runs else "nothing spent"]
     if effect.planned != effect.spent:

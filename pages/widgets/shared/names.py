@@ -15,7 +15,7 @@ from fairpriv_core.records.source import ConfigJson
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.text import short_epsilon_text
 from pages.widgets.shared.reference import call_files
-from pages.widgets.shared.state import tell_apart
+from pages.widgets.shared.state import label_apart
 
 
 def name_data(data: DataJson) -> str:
@@ -82,9 +82,9 @@ def name_runs(rows: Sequence[RunRow]) -> dict[str, str]:
         differing = parameter_diff([row.config for row in same])
         for place, row in enumerate(same):
             own = {one: values[place] for one, values in differing.items() if values[place] is not None}
-            told = name_settings(row.config["method"]["name"], own)
-            names[row.key] = f"{name} · {told}" if told else name
-    return tell_apart({row.key: names[row.key] for row in rows})
+            settings = name_settings(row.config["method"]["name"], own)
+            names[row.key] = f"{name} · {settings}" if settings else name
+    return label_apart({row.key: names[row.key] for row in rows})
 
 
 def name_short_run(config: ConfigJson) -> str:

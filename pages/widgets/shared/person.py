@@ -10,7 +10,6 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 from streamlit.errors import StreamlitAuthError, StreamlitMissingAuthlibError
@@ -37,7 +36,7 @@ def find_person() -> Person:
 
     On trial, without a sign-in, everybody is somebody of their own as long as the page is open.
     """
-    claims: Mapping[str, Any] = st.user.to_dict()
+    claims: Mapping[str, object] = st.user.to_dict()
     if "is_logged_in" not in claims:
         if _has_unreadable_secrets():
             raise BadInput(_NO_SECRETS)
@@ -53,7 +52,7 @@ def find_person() -> Person:
     return Person(f"{claims.get('iss', '')}#{claims['sub']}", name)
 
 
-def is_allowed(claims: Mapping[str, Any], allowed: Sequence[str]) -> bool:
+def is_allowed(claims: Mapping[str, object], allowed: Sequence[str]) -> bool:
     """Return whether `allowed` names a person: by e-mail address, by "@domain", or all by "*".
 
     An address that the provider says it has not checked names nobody.
@@ -102,8 +101,8 @@ def _sign_in() -> None:
 
 
 def _read_allowed() -> list[str]:
-    found = st.secrets.get("people", {}).get("allowed", ()) if st.secrets.load_if_toml_exists() else ()
-    return [found] if isinstance(found, str) else [str(item) for item in found]
+    names = st.secrets.get("people", {}).get("allowed", ()) if st.secrets.load_if_toml_exists() else ()
+    return [names] if isinstance(names, str) else [str(item) for item in names]
 
 
 def _has_unreadable_secrets() -> bool:

@@ -175,7 +175,7 @@ def _read_data(text: str) -> DataJson:
 
 
 def _format_rows(text: str) -> str:
-    asked = dict(parse_qsl(text.partition("?")[2]))
-    ratio = f" · group ratio {asked[_RATIO]}" if _RATIO in asked else ""
-    small = f" · {asked[_ROWS]} rows" if _ROWS in asked else ""
-    return ratio + small + (f" · {asked[_ENCODING]} encoding" if _ENCODING in asked else "")
+    options = dict(parse_qsl(text.partition("?")[2]))
+    ratio = f" · group ratio {options[_RATIO]}" if _RATIO in options else ""
+    small = f" · {options[_ROWS]} rows" if _ROWS in options else ""
+    return ratio + small + (f" · {options[_ENCODING]} encoding" if _ENCODING in options else "")

@@ -20,7 +20,7 @@ from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.labels import choose_tags, list_tags
 from pages.widgets.shared.names import name_budget, name_data_of, name_method, name_notion, name_settings
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import ahead, choose, keep, mount_several, tell_apart, value
+from pages.widgets.shared.state import ahead, choose, keep, label_apart, mount_several, value
 
 FILTERS = ("only.data", "only.notion", "only.method", "only.protects")
 _TITLES = {"only.data": "Data", "only.notion": "Notion", "only.method": "Method", "only.protects": "Protects"}
@@ -28,7 +28,7 @@ MOST_CHOSEN = 6
 _KEY = "run_table"
 _HEIGHT = 422
 _LONGEST = 40
-Varied = Mapping[str, Mapping[str, Any]]
+Varied = Mapping[str, Mapping[str, object]]
 
 
 def key_data(row: TableRow) -> str:
@@ -56,7 +56,7 @@ def choose_rows(rows: Sequence[TableRow]) -> list[TableRow]:
 def _choose(name: str, rows: Sequence[TableRow]) -> list[str]:
     """Draw a filter; what it lets pass stands in the address, and in the list in words."""
     alike = group_by(rows, lambda row: _read(row, name))
-    titles = tell_apart(
+    titles = label_apart(
         {one: " or ".join(dict.fromkeys(_show(row, name) for row in own)) for one, own in alike.items()}
     )
     options = sorted(titles, key=place_method) if name == "only.method" else list(titles)
@@ -82,15 +82,15 @@ def _show(row: TableRow, name: str) -> str:
     return {"only.notion": name_notion, "only.method": name_method}.get(name, str)(one)
 
 
-def name_row(row: TableRow, varied: Mapping[str, Any] | None = None) -> str:
+def name_row(row: TableRow, varied: Mapping[str, object] | None = None) -> str:
     """Return a row as a list names it; `varied` are the settings that tell it from others of its method."""
     budget = name_budget(row.epsilon, row.variant)
     budget = {REPLAYED: ", replayed noise", UNPROVED: ", no ε proved"}.get(row.variant or "", budget)
     seeds = f"{len(row.seeds)} seeds" if len(row.seeds) > 1 else "1 seed"
     settings = f", {name_settings(row.method, varied)}" if varied else ""
-    asked = f"{name_data_of(row)} · {name_notion(row.notion)}"
+    question = f"{name_data_of(row)} · {name_notion(row.notion)}"
     called = f"{row.name} · " if row.name else ""
-    return f"{called}{method_style(row.method).title}{budget}{settings} · {asked} · {seeds}"
+    return f"{called}{method_style(row.method).title}{budget}{settings} · {question} · {seeds}"
 
 
 def name_rows(rows: Sequence[TableRow]) -> dict[str, str]:
@@ -100,13 +100,13 @@ def name_rows(rows: Sequence[TableRow]) -> dict[str, str]:
     """
     called = group_by(rows, name_row)
     varied = {key: settings for same in called.values() for key, settings in varied_settings(same).items()}
-    return tell_apart({row.keys[0]: name_row(row, varied[row.keys[0]]) for row in rows})
+    return label_apart({row.keys[0]: name_row(row, varied[row.keys[0]]) for row in rows})
 
 
-def name_short(row: TableRow, varied: Mapping[str, Any]) -> str:
+def name_short(row: TableRow, varied: Mapping[str, object]) -> str:
     """Return a row as a legend names it."""
-    told = name_settings(row.method, varied)
-    settings = f", {textwrap.shorten(told, _LONGEST, placeholder=' …')}" if varied else ""
+    words = name_settings(row.method, varied)
+    settings = f", {textwrap.shorten(words, _LONGEST, placeholder=' …')}" if varied else ""
     return f"{method_style(row.method).title}{name_budget(row.epsilon, row.variant)}{settings}"
 
 
@@ -127,7 +127,7 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
         selection_mode="multi-row",
         alt="Finished runs, seeds folded: method, notion, data, budget, accuracy and gap with the half of their "
         "95 % interval.",
-        column_config=_describe_columns(),
+        column_config=_build_columns(),
     )
     thinned = any(row.group_ratio for row in rows)
     given = f" An ε with a group ratio has an assumption. {wording.THINNED}" if thinned else ""
@@ -152,7 +152,7 @@ def _take(keys: Sequence[str]) -> None:
     choose("runs", (*selected, *(key for key in clicked if key not in selected)))
 
 
-def _describe_columns() -> dict[str, Any]:
+def _build_columns() -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     half = "Half the 95 % interval of the mean over seeds, in percentage points; empty for one seed"
     return {
@@ -172,12 +172,12 @@ def _describe_columns() -> dict[str, Any]:
     }
 
 
-def _call(row: TableRow, words: Sequence[str]) -> dict[str, Any]:
+def _call(row: TableRow, words: Sequence[str]) -> dict[str, object]:
     """Return the columns of a person's own words, of those that are used."""
     return {name: {"name": row.name, "tags": ", ".join(row.tags)}[name] for name in words}
 
 
-def _as_row(row: TableRow, varied: Mapping[str, Any]) -> dict[str, Any]:
+def _as_row(row: TableRow, varied: Mapping[str, object]) -> dict[str, object]:
     return {
         "method": method_style(row.method).title,
         "ε": row.epsilon,

@@ -34,8 +34,8 @@ def stamp_file(path: str | None) -> tuple[int, int] | None:
     """Return what changes when a file does: its size and time; None where there is none."""
     if path is None or not os.path.exists(path):
         return None
-    found = os.stat(path)
-    return found.st_size, found.st_mtime_ns
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns
 
 
 def read_spec(reference: str, store: RunStore) -> DataSpec:

@@ -98,9 +98,9 @@ class _Memory:
     """
 
     choices: dict[str, Any] = field(default_factory=dict)
-    defaults: dict[str, Any] = field(default_factory=dict)
-    linked: dict[str, Any] = field(default_factory=dict)
-    refused: dict[str, Any] = field(default_factory=dict)
+    defaults: dict[str, object] = field(default_factory=dict)
+    linked: dict[str, object] = field(default_factory=dict)
+    refused: dict[str, object] = field(default_factory=dict)
     mounted: set[str] = field(default_factory=set)
     page: str = ""
     shown: tuple[TableRow, ...] = ()
@@ -139,7 +139,7 @@ def refuse(name: str) -> None:
         memory.refused[name] = memory.linked[name]
 
 
-def get_refused() -> Mapping[str, Any]:
+def get_refused() -> Mapping[str, object]:
     """Return what of the address this page cannot take, by its name there."""
     return _memory().refused
 
@@ -242,12 +242,12 @@ def mount_index(name: str, options: Iterable[Any], default: Any = None) -> dict[
     return {"key": name, "index": listed.index(mounted["value"]) if listed else None}
 
 
-def tell_apart(labels: Mapping[str, str]) -> dict[str, str]:
+def label_apart(labels: Mapping[str, str]) -> dict[str, str]:
     """Return what a list shows of each option, with the option behind texts that are equal.
 
     A list in the browser sends back the text that was chosen, not its place: of equal texts the first would count.
 
-    >>> tell_apart({"1f": "people.csv", "2a": "people.csv", "3c": "pay.csv"})
+    >>> label_apart({"1f": "people.csv", "2a": "people.csv", "3c": "pay.csv"})
     {'1f': 'people.csv · 1f', '2a': 'people.csv · 2a', '3c': 'pay.csv'}
     """
     shown = list(labels.values())

@@ -14,7 +14,7 @@ from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, DEFAULT_METHOD_OF_CLASSES, mark_ours, methods
 from fairpriv_core.notions.catalog import notions, notions_of_means
 from fairpriv_core.notions.cells import LABELS
-from fairpriv_core.notions.notion import explain, list_names, say_undefined
+from fairpriv_core.notions.notion import explain, format_undefined, list_names
 from fairpriv_core.records.advice import AUTO
 from fairpriv_core.records.plan import check_method
 from pages.widgets.shared.sentences import plain, sentence
@@ -108,16 +108,16 @@ def choose_notion(method: str, reference: str, dataset: Dataset | None) -> str:
         forget("notion.aside")
     keep("notion", chosen)
     for name in [each for each in names if each not in able]:
-        st.caption(f"Not in the list: {say_undefined(notions()[name], labels)}")
+        st.caption(f"Not in the list: {format_undefined(notions()[name], labels)}")
     return str(chosen)
 
 
 def explain_notion(name: str, dataset: Dataset) -> None:
     """Say what the notion asks for on this data: which groups, which direction, the ideal value."""
     notion = notions()[name]
-    said = explain(notion, dataset.group_names, dataset.label_names)
-    misleads = f"{notion.number} {notion.misleads}" if notion.number in said else notion.misleads
-    st.markdown(plain(said.replace(notion.number, "").strip()), help=plain(misleads))
+    sentences = explain(notion, dataset.group_names, dataset.label_names)
+    misleads = f"{notion.number} {notion.misleads}" if notion.number in sentences else notion.misleads
+    st.markdown(plain(sentences.replace(notion.number, "").strip()), help=plain(misleads))
 
 
 def _format_unsuited(infos: Sequence[MethodInfo], dataset: Dataset) -> str:

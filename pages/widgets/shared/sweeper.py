@@ -40,18 +40,18 @@ _CANCEL = "Finished runs and their points stay. The others are paused; Resume co
 
 
 def show_costs_of_sweep(cost: SweepCost) -> None:
-    """Draw what `tell_cost` told: number of runs, expected time, ε of all runs together and beside the ledger."""
+    """Draw what `estimate_cost` told: number of runs, expected time, ε of all runs together and beside the ledger."""
     with st.container(horizontal=True, gap="medium"):
         st.metric("Runs", f"{cost['runs']:,}", width=110)
         st.metric("New", f"{cost['new']:,}", width=110, help="The others are stored and are not run again.")
         st.metric("Training time, nothing else running", _format_time(cost), width=280, help=_help_with_time(cost))
-    lines = [_describe(item) for item in cost["protected"] if item["protected"]]
+    lines = [_format_item(item) for item in cost["protected"] if item["protected"]]
     if lines:
         st.markdown("**If all results are released**", help=_HELP)
         st.markdown("\n".join(f"- {line}" for line in lines))
     else:
         st.markdown("No run of this sweep is private: no ε limits what its results reveal.")
-    _say_shared(cost)
+    _show_shared(cost)
     _list_skipped(cost["skipped"])
 
 
@@ -67,7 +67,7 @@ def _help_with_time(cost: SweepCost) -> str:
     return f"Estimated from a few timed steps, with {cores}, plus seconds to start.{untimed}"
 
 
-def _describe(item: SweptEpsilon) -> str:
+def _format_item(item: SweptEpsilon) -> str:
     what = "whole records" if item["column"] is None else plain(item["column"])
     head = f"**{what}** in {plain(item['data'])}"
     if item["epsilon"] is None:
@@ -81,7 +81,7 @@ def _describe(item: SweptEpsilon) -> str:
     return f"{head}: {'; '.join(parts)}"
 
 
-def _say_shared(cost: SweepCost) -> None:
+def _show_shared(cost: SweepCost) -> None:
     if cost["share_samples"]:
         st.caption("Runs of one seed share their secret samples: for you alone, since releasing several costs more.")
     if cost["share_release"]:
@@ -154,7 +154,7 @@ class _State:
         return len(self.estimate["keys"] if self.estimate else ()) - sum(self.counts.values())
 
 
-def offer_sweep(store: RunStore, raw: Mapping[str, Any], *, key: str) -> str | None:
+def offer_sweep(store: RunStore, raw: Mapping[str, object], *, key: str) -> str | None:
     """Draw the sweep `raw` (as for `build_sweep`) under `key`: its cost on demand, then Launch, then its progress.
 
     What is wrong with it is said in a sentence. Nothing starts before its cost was shown. Another `raw` under the same
@@ -206,7 +206,7 @@ def _draw(sweep: _Sweep, state: _State) -> None:
         if st.button("Cancel", key=f"{sweep.own_key}_cancel_cost", icon=":material/stop:"):
             _do(partial(sweep.store.previews.cancel, name_request(sweep.request)))
     elif state.estimate:
-        show_costs_of_sweep(_tell_left(state, state.estimate))
+        show_costs_of_sweep(_count_left(state, state.estimate))
         _offer_launch(sweep, state, state.estimate)
         if state.counts:
             _show_progress(sweep, state, state.estimate["keys"])
@@ -217,7 +217,7 @@ def _draw(sweep: _Sweep, state: _State) -> None:
         _offer_cost(sweep, "Show runs, time and ε cost", kind="secondary")
 
 
-def _tell_left(state: _State, estimate: SweepPreview) -> SweepCost:
+def _count_left(state: _State, estimate: SweepPreview) -> SweepCost:
     """Return the cost that was told, with the runs that are new and not finished as they are by now."""
     going_on = sum(count for status, count in state.counts.items() if status not in _ENDED)
     return {**estimate["cost"], "new": state.missing, "unfinished": going_on}

@@ -30,17 +30,17 @@ def send_empty(address: Address, manager: MemoryUploadedFileManager, session: st
     headers |= {b"cookie": b"_streamlit_xsrf=" + token}
     scope: dict[str, Any] = {"type": "http", "http_version": "1.1", "method": "PUT", "scheme": "http"}
     scope |= {"path": place.upload_url, "root_path": "", "query_string": b"", "headers": [*headers.items()]}
-    said: list[int] = []
+    statuses: list[int] = []
 
-    async def receive() -> dict[str, Any]:
+    async def receive() -> dict[str, object]:
         return {"type": "http.request", "body": _EMPTY_FILE, "more_body": False}
 
     async def answer(message: Mapping[str, Any]) -> None:
-        said.extend([message["status"]] if message["type"] == "http.response.start" else [])
+        statuses.extend([message["status"]] if message["type"] == "http.response.start" else [])
 
     async def ask() -> None:
         await address(scope, receive, answer)
 
     with ThreadPoolExecutor(1) as threads:  # whoever asks may be in an event loop already
         threads.submit(lambda: asyncio.run(ask())).result()
-    return said == [204]
+    return statuses == [204]

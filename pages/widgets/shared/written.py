@@ -26,10 +26,10 @@ def put_form(stated: Stated, *, of: str) -> None:
 
 def get_form(*, of: str) -> Stated:
     """Return what is stated of the form; what is typed and makes no sense counts as not stated."""
-    said = {name: str(ahead(f"{of}.{name}", "") or "").strip() for name in _NAMES}
-    header = said.pop("header")
-    said |= {} if _is_sign(said["separator"]) else {"separator": ""}
-    return read_stated(said | ({"header": int(header)} if header.isascii() and header.isdigit() else {}))
+    texts = {name: str(ahead(f"{of}.{name}", "") or "").strip() for name in _NAMES}
+    header = texts.pop("header")
+    texts |= {} if _is_sign(texts["separator"]) else {"separator": ""}
+    return read_stated(texts | ({"header": int(header)} if header.isascii() and header.isdigit() else {}))
 
 
 def _is_sign(separator: str) -> bool:
@@ -54,12 +54,12 @@ def show_form(form: Form | None, stated: Stated, *, of: str, is_wrong: bool) -> 
         left, right = st.columns(2)
         if is_text:
             with left:
-                found = name_encoding(form.encoding) or "UTF-8"
-                _ask(f"{of}.encoding", "Encoding", ENCODINGS, stated.encoding, found)
+                encoding = name_encoding(form.encoding) or "UTF-8"
+                _ask(f"{of}.encoding", "Encoding", ENCODINGS, stated.encoding, encoding)
         if is_text and has_lines:
             with right:
-                found = SEPARATORS.get(form.separator, form.separator)
-                _ask(f"{of}.separator", "Between values", SEPARATORS, stated.separator, found, can_type=True)
+                encoding = SEPARATORS.get(form.separator, form.separator)
+                _ask(f"{of}.separator", "Between values", SEPARATORS, stated.separator, encoding, can_type=True)
         if form.sheet or form.others:
             sheets = {name: name for name in sorted({form.sheet, *form.others})}
             with left:
@@ -94,6 +94,6 @@ def _ask_header(of: str, form: Form) -> None:
         placeholder=f"as found: {form.header or 'none'}",
         help="Its number, from 1. Type 0 where no line names them: then they are called column 1, column 2 and so on.",
     )
-    said = str(keep(f"{of}.header", typed) or "").strip()
-    if said and not (said.isascii() and said.isdigit()):
-        raise BadInput(f"the line that names the columns must be a number, such as 1, or 0 for none, got '{said}'.")
+    header = str(keep(f"{of}.header", typed) or "").strip()
+    if header and not (header.isascii() and header.isdigit()):
+        raise BadInput(f"the line that names the columns must be a number, such as 1, or 0 for none, got '{header}'.")

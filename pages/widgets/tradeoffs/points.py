@@ -16,7 +16,7 @@ from pages.widgets.shared.names import name_budget
 from pages.widgets.shared.picks import settle
 from pages.widgets.shared.run_table import MOST_CHOSEN
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import ahead, choose, keep, mount_number, mount_several, tell_apart, value
+from pages.widgets.shared.state import ahead, choose, keep, label_apart, mount_number, mount_several, value
 from pages.widgets.train.clone import offer_clone
 
 _MOST_OFFERED = 300
@@ -38,7 +38,7 @@ def show_picked(rows: Sequence[TableRow], best: Sequence[TableRow], details: Map
     by_key = {row.keys[0]: row for row in rows}
     offered = [row.keys[0] for row in (rows if len(rows) <= _MOST_OFFERED else best[:_MOST_OFFERED])]
     listed = list(dict.fromkeys([*(key for key in value("points") if key in by_key), *offered]))
-    names = tell_apart({key: _name(by_key[key], details) for key in listed})
+    names = label_apart({key: _name(by_key[key], details) for key in listed})
     picked = st.multiselect(
         "Chosen points",
         listed,

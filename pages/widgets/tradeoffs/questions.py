@@ -11,7 +11,7 @@ import streamlit as st
 from fairpriv_core.data.catalog import default_split
 from fairpriv_core.facts.tables import TableRow, varied_settings
 from fairpriv_core.facts.wording import data_title, rows_suffix
-from fairpriv_core.figures.frontier import Claim, group_by_claim
+from fairpriv_core.figures.frontier import EpsilonClaim, group_by_claim
 from fairpriv_core.figures.heatmap import Setting, read_settings
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.base import parameters
@@ -23,10 +23,10 @@ from pages.widgets.shared.finished import find_rows
 from pages.widgets.shared.labels import leave_out_archived
 from pages.widgets.shared.names import name_settings
 from pages.widgets.shared.reference import call_files
-from pages.widgets.shared.state import draw_list, keep, mount, mount_several, tell_apart
+from pages.widgets.shared.state import draw_list, keep, label_apart, mount, mount_several
 
 _OWN_TITLES = {"epsilon": "Privacy budget ε", "delta": "δ"}
-Claims = Mapping[Claim, Sequence[TableRow]]
+Claims = Mapping[EpsilonClaim, Sequence[TableRow]]
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def choose_question(found: Mapping[str, Mapping[str, Answers]]) -> tuple[Topic, 
     Return them with what answers, and of that the rows that pass the filters.
     """
     places = st.columns([4, 3, 2], vertical_alignment="bottom")
-    titles = tell_apart({name: call_files(next(iter(own.values())).title) for name, own in found.items()})
+    titles = label_apart({name: call_files(next(iter(own.values())).title) for name, own in found.items()})
     with places[0]:
         data = draw_list("of_data", "Data", found, titles.__getitem__)
     names = {name: notions()[name].title for name in found[data]}

@@ -29,12 +29,12 @@ from pages.widgets.shared.state import (
     draw_buttons,
     draw_list,
     keep,
+    label_apart,
     mount,
     mount_index,
     mount_number,
     mount_several,
     refuse,
-    tell_apart,
     value,
 )
 from pages.widgets.shared.suitable import title_method
@@ -207,12 +207,12 @@ def _offer_points(store: RunStore, name: str) -> None:
 
 def _choose_launched(store: RunStore, launched: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     mounted = mount_index("sweep", launched)
-    labels = tell_apart({name: _describe(raw["sweep"]) for name, raw in launched.items()})
+    labels = label_apart({name: _format_sweep(raw["sweep"]) for name, raw in launched.items()})
     chosen = st.selectbox("Newest first", list(labels), **mounted, format_func=labels.__getitem__)
     for name in [name for name in labels if name != chosen]:
         _show_under_way(store, name, labels[name])
-    found: Mapping[str, Any] = launched[chosen]["sweep"]
-    return found
+    sweep: Mapping[str, Any] = launched[chosen]["sweep"]
+    return sweep
 
 
 def _show_under_way(store: RunStore, name: str, label: str) -> None:
@@ -224,7 +224,7 @@ def _show_under_way(store: RunStore, name: str, label: str) -> None:
         st.progress(min(1.0, made / len(keys)), text=plain(f"{label}: {ended:,} of {len(keys):,} ended"))
 
 
-def _describe(raw: Mapping[str, Any]) -> str:
+def _format_sweep(raw: Mapping[str, object]) -> str:
     """Return a sweep in a line: "PF-LD · Synthetic: label by group · ε 1, 3 · seeds 0, 1"; of many values the ends."""
     base, data = raw.get("method"), raw.get("data")
     method = str(base.get("name", "") if isinstance(base, Mapping) else base or "")

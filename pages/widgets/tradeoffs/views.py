@@ -9,13 +9,13 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.facts.tables import TableRow
-from fairpriv_core.figures.frontier import Claim, Wanted, frontier
+from fairpriv_core.figures.frontier import EpsilonClaim, Wanted, frontier
 from fairpriv_core.figures.heatmap import find_varying, heat_map
 from fairpriv_core.figures.origin import format_origin
 from fairpriv_core.figures.over_epsilon import trade_off
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.fields import GROUP_NEEDED
-from fairpriv_core.records.parameters import say_group_needed
+from fairpriv_core.records.parameters import format_group_needed
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.run_table import MOST_CHOSEN
 from pages.widgets.shared.saving import offer_set
@@ -93,13 +93,13 @@ def show_list(claims: Claims, best: Sequence[TableRow], answers: Answers) -> Non
     )
     if len(listed) == _MOST_ROWS:
         st.caption(f"The newest {_MOST_ROWS} are listed; Compare lists all.")
-    deciding = {row.method for _, row in listed if say_group_needed(json.loads(row.setting)) is not None}
+    deciding = {row.method for _, row in listed if format_group_needed(json.loads(row.setting)) is not None}
     if deciding:
         titles = ", ".join(sorted(method_style(name).title for name in deciding))
         st.caption(plain(f"{titles}: {GROUP_NEEDED}"))
 
 
-def _as_row(claim: Claim, row: TableRow, answers: Answers, *, dominated: bool) -> dict[str, Any]:
+def _as_row(claim: EpsilonClaim, row: TableRow, answers: Answers, *, dominated: bool) -> dict[str, object]:
     return {
         "method": method_style(row.method).title,
         "settings": answers.details.get(row.keys[0], ""),

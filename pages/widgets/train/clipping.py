@@ -21,7 +21,7 @@ from pages.widgets.shared.polling import poll
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose
 from pages.widgets.train.form import find_stop
-from pages.widgets.train.plan import Plan
+from pages.widgets.train.plan import LaunchPlan
 
 _POLL_SECONDS = 0.5
 _ASKED = "clipping_asked"
@@ -54,14 +54,14 @@ _RISES = (
 )
 
 
-def show_clipping(store: RunStore, config: RunConfig, plan: Plan) -> None:
+def show_clipping(store: RunStore, config: RunConfig, plan: LaunchPlan) -> None:
     """Draw the curves of a method that has them, with the chosen bounds marked; until they are there, wait for them."""
     method = plan.method
     if isinstance(method, ChoosesClipping):
         _follow(store, config, partial(_draw_curves, config=config, method=method))
 
 
-def show_sparkline(store: RunStore, config: RunConfig, plan: Plan) -> None:
+def show_sparkline(store: RunStore, config: RunConfig, plan: LaunchPlan) -> None:
     """Draw the error over C_p as a line as long as its slider, with a dot where it is least."""
     method = plan.method
     if isinstance(method, ChoosesClipping):

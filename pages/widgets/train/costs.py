@@ -27,10 +27,10 @@ from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.epsilon import explain_epsilon
 from pages.widgets.shared.ledger import HELP, call_people, find_page, list_effects
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.train.plan import Plan
+from pages.widgets.train.plan import LaunchPlan
 
 
-def show_costs(config: RunConfig, plan: Plan, *, levels: bool) -> None:
+def show_costs(config: RunConfig, plan: LaunchPlan, *, levels: bool) -> None:
     """Draw what the run will spend; with `levels`, how much noise that takes too."""
     threat = plan.method.info.threat_model
     if threat is None:
@@ -56,7 +56,7 @@ def show_costs(config: RunConfig, plan: Plan, *, levels: bool) -> None:
         show_figure(figure, "plan_epsilon", small=True)
 
 
-def say_duration(config: RunConfig, plan: Plan, rows: Sequence[RunRow]) -> None:
+def say_duration(config: RunConfig, plan: LaunchPlan, rows: Sequence[RunRow]) -> None:
     """Say how long the run may take; `rows` are the store's, newest first."""
     sizes = f"{plan.n_train:,} training rows, {plan.steps:,} steps"
     parameters = count_known(plan.shape)
@@ -73,20 +73,20 @@ def say_duration(config: RunConfig, plan: Plan, rows: Sequence[RunRow]) -> None:
     st.caption(f"Time alone: {time}", help=f"{first}With nothing else running on this machine. {sizes}")
 
 
-def say_what_predicting_needs(plan: Plan) -> None:
+def say_what_predicting_needs(plan: LaunchPlan) -> None:
     """Say where the model will decide by group."""
     if plan.method.decides_by_group():
         st.info(GROUP_NEEDED, icon=":material/groups:")
 
 
-def warn_of_idling(plan: Plan) -> None:
+def warn_of_idling(plan: LaunchPlan) -> None:
     """Warn where the settings leave a method that pursues a notion without anything to pursue."""
     reason = plan.method.idle_reason()
     if reason is not None:
         st.warning(plain(reason), icon=":material/warning:")
 
 
-def warn_of_noise(config: RunConfig, plan: Plan, groups: int) -> bool:
+def warn_of_noise(config: RunConfig, plan: LaunchPlan, groups: int) -> bool:
     """Warn where public numbers say that next to nothing can be learned; return whether they do."""
     size = count_known(plan.shape)
     little = forecast(config, plan.method, n_train=plan.n_train, groups=groups, parameters=size)
@@ -95,13 +95,13 @@ def warn_of_noise(config: RunConfig, plan: Plan, groups: int) -> bool:
     return little is not None
 
 
-def accept_risk(config: RunConfig, plan: Plan) -> bool:
+def accept_risk(config: RunConfig, plan: LaunchPlan) -> bool:
     """Warn where noise may take a group's count below what training needs; return whether that is accepted.
 
     It ends the run after its ε was spent. Which sizes the rows have is raw.
     """
     epsilon = plan.epsilon[-1] if plan.epsilon else config.epsilon
-    risk = None if plan.counts is None else plan.counts.say_risk(epsilon)
+    risk = None if plan.counts is None else plan.counts.format_risk(epsilon)
     if risk is None:
         return True
     raw = "" if is_published(config.data.to_json()) else f" {RAW}"
@@ -110,14 +110,14 @@ def accept_risk(config: RunConfig, plan: Plan) -> bool:
     return bool(st.checkbox(plain(accepted), key=f"accept_{config.key}"))
 
 
-def warn_of_delta(config: RunConfig, plan: Plan) -> None:
+def warn_of_delta(config: RunConfig, plan: LaunchPlan) -> None:
     """Warn where δ is so large that it would allow publishing somebody."""
     large = None if plan.method.info.threat_model is None else explain.warn_of_delta(config.delta, plan.n_train)
     if large is not None:
         st.warning(large, icon=":material/warning:")
 
 
-def _say_what_is_spent(plan: Plan, given: str) -> None:
+def _say_what_is_spent(plan: LaunchPlan, given: str) -> None:
     claim = "" if plan.published is None else f"claims {epsilon_text(plan.published)}"
     if plan.unproved is not None:
         beside = f" {name_claimant(name_author(plan.method))} {claim}." if claim else ""
@@ -127,7 +127,7 @@ def _say_what_is_spent(plan: Plan, given: str) -> None:
         st.caption(plain(f"Launch uses ε = {epsilon_text(plan.epsilon[-1])}, proved.{given}"), help=said)
 
 
-def _show_levels(plan: Plan) -> None:
+def _show_levels(plan: LaunchPlan) -> None:
     with st.container(horizontal=True, gap="medium", key="plan_numbers"):
         for title, level in plan.noise.items():
             st.metric(plain(title), f"{level:.2f}", width=170, help="Scale of the noise over what it hides.")
@@ -136,7 +136,7 @@ def _show_levels(plan: Plan) -> None:
             st.metric(f"Sensitivity, {plain(title)}", f"{level:.3g}", width=170, help=words)
 
 
-def show_effect(store: RunStore, config: RunConfig, plan: Plan, dataset: Dataset, *, runs_already: bool) -> None:
+def show_effect(store: RunStore, config: RunConfig, plan: LaunchPlan, dataset: Dataset, *, runs_already: bool) -> None:
     """Draw the ledger of the data that is about to be trained on; with what a launch adds unless it has run."""
     effects = find_effects(store, config, plan, dataset, runs_already=runs_already)
     if effects is None:
@@ -148,7 +148,7 @@ def show_effect(store: RunStore, config: RunConfig, plan: Plan, dataset: Dataset
 
 
 def find_effects(
-    store: RunStore, config: RunConfig, plan: Plan, dataset: Dataset, *, runs_already: bool
+    store: RunStore, config: RunConfig, plan: LaunchPlan, dataset: Dataset, *, runs_already: bool
 ) -> list[Effect] | None:
     """Return what a launch adds to the ledger, unless it has run; None after showing why that cannot be had."""
     launch = None if runs_already else _read_plan(config, plan, dataset)
@@ -156,7 +156,7 @@ def find_effects(
     return None if page is None else foresee_launch(page, launch, delta=config.delta)
 
 
-def _read_plan(config: RunConfig, plan: Plan, dataset: Dataset) -> LedgerEntry:
+def _read_plan(config: RunConfig, plan: LaunchPlan, dataset: Dataset) -> LedgerEntry:
     """Return what the run would be in the ledger, from its plan."""
     planned = RunRecord(
         key="of this launch",

@@ -24,10 +24,10 @@ from pages.widgets.shared.state import (
     follow,
     forget,
     keep,
+    label_apart,
     mount,
     mount_index,
     mount_number,
-    tell_apart,
     value,
     write_texts,
 )
@@ -252,7 +252,7 @@ def choose_network(kind: type[Method], dataset: Dataset) -> tuple[str | None, tu
     if dataset.image is None and not own:
         return None, ("network",)
     shipped = _TITLES if dataset.image is not None else {MLP: "Hidden layers and width as set"}
-    titles = tell_apart({**shipped, **{reference: f"{name}, installed" for reference, name in own.items()}})
+    titles = label_apart({**shipped, **{reference: f"{name}, installed" for reference, name in own.items()}})
     mounted = mount_index("p.network", titles, FOR_IMAGES if dataset.image is not None else MLP)
     chosen = st.selectbox("Network", list(titles), **mounted, format_func=titles.__getitem__, help=_HELP)
     network = str(keep("p.network", chosen))

@@ -41,7 +41,7 @@ from pages.widgets.train.costs import (
     warn_of_idling,
     warn_of_noise,
 )
-from pages.widgets.train.plan import Plan, make_plan
+from pages.widgets.train.plan import LaunchPlan, make_plan
 from pages.widgets.train.studio import find_watched, show_watched, watch
 
 
@@ -102,7 +102,7 @@ def _keep_watching(store: RunStore | None, refused: Mapping[str, Any]) -> None:
 def offer_launch(
     store: RunStore,
     config: RunConfig,
-    plan: Plan,
+    plan: LaunchPlan,
     *,
     watched: RunRow | None,
     exists: bool,
@@ -150,7 +150,7 @@ def _say_no_gap(store: RunStore | None, config: RunConfig) -> None:
             st.caption(RAW)
 
 
-def _say_expected(config: RunConfig, plan: Plan, dataset: Dataset, *, with_others: bool) -> None:
+def _say_expected(config: RunConfig, plan: LaunchPlan, dataset: Dataset, *, with_others: bool) -> None:
     """Say what test rows and releases can show and, `with_others`, what this method came to on other data."""
     target, tested = getattr(config.method, "gap_target", None), dataset.n - plan.n_train
     notion, forecast = notions()[config.notion], forecast_fit(config, Size.of(dataset)) if with_others else None
@@ -172,6 +172,6 @@ def _build(raw: Mapping[str, Any], store: RunStore | None) -> RunConfig:
     return config if store is None else replace(config, file_id=identify_file(config.data.file, store))
 
 
-def _plan(config: RunConfig, dataset: Dataset, store: RunStore | None) -> Plan:
+def _plan(config: RunConfig, dataset: Dataset, store: RunStore | None) -> LaunchPlan:
     source = None if config.reuse is None or store is None else store.source(config.reuse)
     return make_plan(config, dataset, source)

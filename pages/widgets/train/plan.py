@@ -33,7 +33,7 @@ _POINTS = 24
 
 
 @dataclass(frozen=True)
-class Plan:
+class LaunchPlan:
     """A run before it runs.
 
     Attributes:
@@ -68,7 +68,7 @@ class Plan:
     counts: Counts | None = None
 
 
-def make_plan(config: RunConfig, dataset: Dataset, source: RunRecord | None) -> Plan:
+def make_plan(config: RunConfig, dataset: Dataset, source: RunRecord | None) -> LaunchPlan:
     """Return the plan of `config`; raises BadInput where the data and the settings do not go together.
 
     `source` is the JSON of the record of the run whose release the config uses, if it uses one.
@@ -86,7 +86,7 @@ def make_plan(config: RunConfig, dataset: Dataset, source: RunRecord | None) -> 
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def _make(asked: str, n_train: int, groups: int) -> Plan:
+def _make(asked: str, n_train: int, groups: int) -> LaunchPlan:
     config = build_config(json.loads(asked))
     method = calibrate_method(config, n_train)
     private = method.info.threat_model is not None
@@ -102,7 +102,7 @@ def _make(asked: str, n_train: int, groups: int) -> Plan:
     curve = epsilon_over(events, [end / epochs for end in ends], config.delta) if proved else []
     if curve:  # what the record will state; the points before are for drawing, up to 1 % above
         curve[-1] = accountants.epsilon(releases, config.delta)
-    return Plan(
+    return LaunchPlan(
         method=method,
         n_train=n_train,
         steps=method.steps(n_train),

@@ -25,7 +25,7 @@ from pages.widgets.shared.names import name_notion
 from pages.widgets.shared.reference import list_reference
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_dataset, find_spec
-from pages.widgets.shared.state import keep, mount, mount_default, mount_index, refuse, tell_apart, value
+from pages.widgets.shared.state import keep, label_apart, mount, mount_default, mount_index, refuse, value
 from pages.widgets.shared.suitable import choose_method, choose_notion, explain_notion
 
 _NEW = "new"
@@ -118,7 +118,7 @@ def choose_release(info: MethodInfo, data: DataJson, seed: int) -> str | None:
         if value("reuse") != _NEW:
             refuse("reuse")
         return None
-    labels = tell_apart({_NEW: "a new one, within ε"} | {key: _describe(row) for key, row in able.items()})
+    labels = label_apart({_NEW: "a new one, within ε"} | {key: _describe(row) for key, row in able.items()})
     options = list(labels)
     mounted = mount_index("reuse", options, _NEW)
     chosen = keep("reuse", st.selectbox("Release", options, **mounted, format_func=labels.__getitem__, help=_HELP))
