@@ -53,7 +53,7 @@ The rule got its standard error when the results of 16 tables for demographic pa
 share as one more distance, which was written down first, it chose otherwise in 166 of 504 cells, and its choices were
 worth 0.1 ± 0.6 points less, over 21 tables and all questions below.
 
-**Not tried.** `sf_pate`, whose fits would take about 20 minutes of a core, as three tables tell.
+**Not tried.** `sf_pate`, whose fits would take about a quarter of an hour of a core.
 
 **Forecasts.** Train says between what nine fits in ten lay on tables like the one at hand. Of the fits on each table,
 with tables from the same source left out again, lay there:
