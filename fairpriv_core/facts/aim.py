@@ -10,7 +10,7 @@ import numpy as np
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.facts.measures import CountTable
+from fairpriv_core.facts.measures import CountTable, widen
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.fields import USUAL_GAP
@@ -59,7 +59,10 @@ def judge_aim(runs: Sequence[RunFacts[Kind]], tables: Sequence[CountTable]) -> R
     if not gaps:
         why = "too few test rows tell" if tables else "no number that may be shown tells"
         return Reached("unknown", f"{request}; {why} whether it was reached.", request, "–")
-    gap, small = fold_apart(gaps), sorted({names[group] for apart in gaps for group in apart.small})
+    gap, small = (
+        fold_apart(gaps, answered=first.data.answered),
+        sorted({names[group] for apart in gaps for group in apart.small}),
+    )
     low, high = (gap.mean if end is None else end for end in (gap.low, gap.high))
     assert gap.mean is not None and low is not None and high is not None
     pairs = {apart.pair for apart in gaps}
@@ -90,10 +93,16 @@ def _call_gap(notion: Notion) -> str:
     return f"{'an' if title[0] in 'aeiou' else 'a'} {title} gap"
 
 
-def fold_apart(gaps: Sequence[Apart]) -> Mean:
-    """Return the gap with its interval: one seed's over its rows and noise, of several the mean's over seeds."""
+def fold_apart(gaps: Sequence[Apart], *, answered: bool) -> Mean:
+    """Return the gap with its interval: one seed's over its rows and noise, of several the mean's over seeds.
+
+    Where groups are `answered`, that of several is `widen`'s.
+    """
     gap = gaps[0].gap
-    return Mean(gap.value, gap.low, gap.high, 1) if len(gaps) == 1 else mean_interval(apart.gap.value for apart in gaps)
+    if len(gaps) == 1:
+        return Mean(gap.value, gap.low, gap.high, 1)
+    mean = mean_interval(apart.gap.value for apart in gaps)
+    return widen(mean, [(apart.gap.low, apart.gap.high) for apart in gaps]) if answered else mean
 
 
 def _name_small(names: Sequence[str], *, noisy: bool) -> str:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairpriv_core.facts.classes import read_classes, read_groups
-from fairpriv_core.facts.measures import Fact, MeanFact, find_worst, fold, fold_facts
+from fairpriv_core.facts.measures import Fact, MeanFact, find_worst, fold, fold_facts, widen
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.facts.wording import metric_title
-from fairpriv_core.plain import Json
 from fairpriv_core.records.release import Kind
-from fairpriv_core.stats import mean_interval
+from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import count_text, number_text
 
 LEVEL = 0.05
@@ -27,6 +26,9 @@ INDICES = {
     "mean_log_deviation": ("1/k Σ log(m/v)", "Theil 1967"),
     "theil": ("1/k Σ (v/m) log(v/m)", "Theil 1967"),
 }
+
+
+_UNTESTED = "{title}: {run}'s is told by randomised answers. Seeds do not vary their flips, so no test is made."
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,11 @@ def compare(settings: Sequence[Compared], reference: Compared) -> list[str]:
     for setting in settings:
         gap = reference.row.notion == setting.row.notion
         for metric in ("accuracy", *([f"{setting.row.notion}_gap"] if gap else [])):
-            paired = compare_paired(setting.runs, reference.runs, metric)
             title = metric_title(metric)
+            if metric != "accuracy" and setting.row.by_answers:
+                sentences.append(_UNTESTED.format(title=title, run=setting.letter))
+                continue
+            paired = compare_paired(setting.runs, reference.runs, metric)
             sentences.append(format_paired(paired, run=setting.letter, reference=reference.letter, metric=title))
     return sentences
 
@@ -168,18 +173,22 @@ def fold_groups(runs: Sequence[RunFacts[Kind]], rate: str, *, of: str = "group")
     """Return each group's name, size (its mean over seeds), mean `rate` and its 95 % t interval, as of one run.
 
     `of`: "class" for the classes in place of the groups.
-    The interval is within [0, 1]; of one seed it is the run's own Wilson interval. Undefined rates are left out.
+    The interval is within [0, 1]; of one seed it is the run's own Wilson interval. Where groups are randomised answers,
+    rates and intervals are by these. Undefined rates are left out.
     """
     parts: dict[str, list[Mapping[str, object]]] = {}
     for run in runs:
-        exact: Json = {} if run.exact is None else run.exact.found
-        for part in read_classes(run.exact) if of == "class" else read_groups(exact, rate):
+        told = run.released if run.data.answered else run.exact
+        for part in read_classes(run.exact) if of == "class" else read_groups({} if told is None else told.found, rate):
             parts.setdefault(str(part["name"]), []).append(part)
-    return [_fold_group(name, own, rate) for name, own in parts.items()]
+    answered = any(run.data.answered for run in runs)
+    return [_fold_group(name, own, rate, answered=answered) for name, own in parts.items()]
 
 
-def _fold_group(name: str, groups: Sequence[Mapping[str, Any]], rate: str) -> dict[str, Any]:
-    mean = mean_interval(group.get(rate) for group in groups)
+def _fold_group(name: str, groups: Sequence[Mapping[str, Any]], rate: str, *, answered: bool) -> dict[str, Any]:
+    mean: Mean = mean_interval(group.get(rate) for group in groups)
+    if answered:
+        mean = widen(mean, [own for group in groups if (own := group.get(f"{rate}_interval"))])
     size = round(sum(group["size"] for group in groups) / len(groups))
     ends: Sequence[float | None] = groups[0].get(f"{rate}_interval") or (None, None)
     if mean.low is not None and mean.high is not None:

@@ -32,16 +32,21 @@ _FROM: dict[Kind, str] = {
 
 
 _KINDS: dict[Kind, str] = {"public": "exact and public", "released": "by noisy counts", "raw": "exact and raw"}
+_ANSWERED = "Gaps are estimates from randomised answers, within ε."
 _NOTHING = "Nothing that was measured may be shown."
 _FOLLOWS = "Accuracy is exact: it follows from the released model and from what ε takes as public."
 
 
 @dataclass(frozen=True)
 class About:
-    """What a headline speaks of, as sentences call it; `published` are rows that everybody has."""
+    """What a headline speaks of, as sentences call it.
+
+    `published` are rows that everybody has, `answered` those whose groups are randomised answers.
+    """
 
     title: str
     published: bool
+    answered: bool
     attribute: str
     groups: tuple[str, ...]
     names: Mapping[str, str]
@@ -98,6 +103,7 @@ def read_about(run: RunFacts[Kind]) -> About:
     return About(
         title="The file" if problem is None else problem.title,
         published=data.published,
+        answered=data.answered,
         attribute=" and ".join(data.sensitive_columns or (data.sensitive,)),  # not how values are grouped
         groups=data.groups,
         names=names,
@@ -130,8 +136,9 @@ def write_headline(
         sentences = _format_several(shown, about, before)
     sentence, *reasons = [one for one in (*sentences, *more) if one]
     where = _FOLLOWS if kind == "public" and not about.published else _FROM[kind].format(title=about.title)
+    where = _ANSWERED if kind == "released" and about.answered else where
     where = where if any(one.accuracy.n or one.gap.n for one in shown) else _NOTHING
-    note = " ".join((where, *_format_spread(shown)))
+    note = " ".join((where, *_format_spread(shown, about)))
     outcome, failed = _format_outcome(shown)
     return Headline(outcome, failed, sentence, tuple(reasons), kind, note)
 
@@ -322,11 +329,13 @@ def _format_people(setting: Measured, about: About) -> str | None:
     return f"O{first} {format_prediction(about)}, o{second}."
 
 
-def _format_spread(settings: Sequence[Measured]) -> tuple[str, ...]:
+def _format_spread(settings: Sequence[Measured], about: About) -> tuple[str, ...]:
     """Return what the intervals are over; () where there is none."""
     counts = {one.gap.n for one in settings if one.gap.low is not None}
     counts |= {one.accuracy.n for one in settings if one.accuracy.low is not None}
-    noise = " and the noise" if any(one.kind == "released" for one in settings) else ""
-    words = [f"the sampling of test rows{noise}"] if 1 in counts else []
+    noise = (
+        f" and the {'flips' if about.answered else 'noise'}" if any(one.kind == "released" for one in settings) else ""
+    )
+    words = [f"the sampling of test rows{noise}"] if 1 in counts or (about.answered and counts) else []
     words += ["seeds"] if max(counts, default=0) > 1 else []
     return (f"±: 95 % interval, over {' or over '.join(words)}.",) if words else ()

@@ -13,13 +13,12 @@ from itertools import product
 from typing import Literal
 
 from fairpriv_core.facts.aim import Reached, fold_apart, judge_aim
-from fairpriv_core.facts.measures import CountTable, Fact, Measures, find_worst, fold_facts
+from fairpriv_core.facts.measures import CountTable, Fact, Measures, find_worst, fold_facts, widen
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.noisy import find_apart, gap_interval
-from fairpriv_core.notions.notion import Notion
 from fairpriv_core.plain import Json
 from fairpriv_core.records.release import Kind
 from fairpriv_core.stats import Mean, mean_interval, wilson_interval
@@ -106,7 +105,7 @@ def measure(runs: Sequence[RunFacts[Kind]], name: str = "") -> Measured:
         constant=constant,
         reached=judge_aim(runs, tables),
         gaps=dict(_list_gaps(runs, kind)),
-        among_large=gap if gap.mean is not None else _measure_large(tables, first.notion),
+        among_large=gap if gap.mean is not None else _measure_large(tables, first),
         sizes={str(group["name"]): max(0.0, group["size"]) for group in _find_groups(first)},
     )
 
@@ -174,10 +173,10 @@ def _list_tables(runs: Sequence[RunFacts[Kind]], name: str) -> Iterator[CountTab
             yield measures.table
 
 
-def _measure_large(tables: Sequence[CountTable], notion: Notion) -> Mean:
+def _measure_large(tables: Sequence[CountTable], run: RunFacts[Kind]) -> Mean:
     """Return the largest gap between two groups that are large enough, by counts of which one group is not."""
-    gaps = [apart for counts, noise in tables if (apart := find_apart(counts, notion, noise))]
-    return fold_apart(gaps) if gaps else _NOTHING
+    gaps = [apart for counts, noise in tables if (apart := find_apart(counts, run.notion, noise))]
+    return fold_apart(gaps, answered=run.data.answered) if gaps else _NOTHING
 
 
 def _list_gaps(runs: Sequence[RunFacts[Kind]], kind: Kind) -> Iterator[tuple[str, Mean]]:
@@ -194,6 +193,8 @@ def _list_gaps(runs: Sequence[RunFacts[Kind]], kind: Kind) -> Iterator[tuple[str
 def _fold(runs: Sequence[RunFacts[Kind]], name: str, facts: Sequence[Fact[Kind] | None]) -> Mean:
     """Return the mean over seeds; of one seed with the interval that its own rows and noise give it."""
     mean = fold_facts(facts)
+    if runs[0].data.answered:
+        return widen(mean, [fact.interval for fact in facts if fact and fact.interval])
     if mean.n != 1 or mean.mean is None:
         return mean
     run, fact = next((run, fact) for run, fact in zip(runs, facts, strict=True) if fact)

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 import numpy as np
@@ -25,6 +26,7 @@ Open = Literal["public", "released"]
 #: the kinds of what is measured, those that most people may see first
 KINDS: tuple[Kind, ...] = ("public", "released", "raw")
 K = TypeVar("K", bound=Kind, covariant=True)
+M = TypeVar("M", bound=Mean)
 CountTable = tuple[np.ndarray, Noise]  # counts (k, l, l) over group, label and decision, and the noise in each
 
 
@@ -59,6 +61,19 @@ def fold_facts(facts: Iterable[Fact[Kind] | None]) -> MeanFact[Kind]:
     """Return the mean over seeds of a number; None where one is undefined."""
     known = [fact for fact in facts if fact is not None]
     return fold((fact.value for fact in known), find_worst([fact.kind for fact in known]))
+
+
+def widen(mean: M, intervals: Sequence[Sequence[float]]) -> M:
+    """Return the mean over seeds of gaps by answers; its interval reaches at least as far as its runs' own on average.
+
+    Answers are flipped once for all runs on them, so that more seeds leave no less of the flips in doubt.
+    """
+    if mean.mean is None or not intervals:
+        return mean
+    lows, highs = zip(*intervals, strict=True)
+    low, high = math.fsum(lows) / len(lows), math.fsum(highs) / len(highs)
+    ends = [mean.mean, low, high, *(end for end in (mean.low, mean.high) if end is not None)]
+    return replace(mean, low=min(ends), high=max(ends))
 
 
 @dataclass(frozen=True)

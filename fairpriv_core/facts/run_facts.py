@@ -161,6 +161,7 @@ class RunFacts(Generic[K]):
                 "epsilon": stated.proved,
                 "delta": stated.delta,
                 "metrics": None if exact is None else exact.found,
+                "metrics_private": None if self.released is None else self.released.found,
             }
         )
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Generic
 
 from fairpriv_core.data.problem import ENCODINGS, DataJson
-from fairpriv_core.facts.measures import K, MeanFact, find_kinds, find_worst, fold
-from fairpriv_core.facts.wording import ACCOUNTED, ONE_SEED, protected
+from fairpriv_core.facts.measures import K, MeanFact, find_kinds, find_worst, fold, widen
+from fairpriv_core.facts.wording import ACCOUNTED, protected, say_one_seed
 from fairpriv_core.plain import Json
 from fairpriv_core.records.release import Kind
-from fairpriv_core.records.source import ConfigJson, name_unit
+from fairpriv_core.records.source import ConfigJson, find_answers, name_unit
 from fairpriv_core.stats import mean_interval
 from fairpriv_core.text import delta_text, epsilon_text
 
@@ -32,6 +32,7 @@ class Outcome:
     neither proves nor publishes an epsilon (it was chosen by raw numbers, say) has the variant UNPROVED and no epsilon.
     `setting` is the config without its seeds as JSON text: runs that share it differ by seed alone. `constant` is the
     accuracy of the answer that is right most often, given to everybody. `kinds` are those of accuracy and of the gap.
+    `gap_ends` is the 95 % interval of a gap that randomised answers tell, which is "released".
     """
 
     method: str
@@ -52,6 +53,7 @@ class Outcome:
     constant: float | None = None
     encoding: str = ENCODINGS[0]
     kinds: tuple[Kind, Kind] = ("raw", "raw")
+    gap_ends: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,11 @@ class Row(Generic[K]):
         return find_worst([self.accuracy.kind, self.gap.kind])
 
     @property
+    def by_answers(self) -> bool:
+        """Whether its gap is an estimate from randomised answers."""
+        return self.gap.kind == "released"
+
+    @property
     def asked(self) -> DataJson:
         """What the setting says of the data."""
         data: DataJson = json.loads(self.setting or "{}").get("data", {})
@@ -115,6 +122,11 @@ def read_outcome(record: Json) -> Outcome:
     variant = REPLAYED if replayed else UNPROVED if unproved else variant
     setting = {name: value for name, value in config.items() if name not in _SEEDS}
     epsilon = record.get("epsilon") if config.get("reuse") else config.get("epsilon")
+    kinds, told, name = find_kinds(record), metrics, f"{config['notion']}_gap"
+    ends = None
+    if find_answers(data) is not None:
+        kinds, told = (kinds[0], "released"), record.get("metrics_private") or {}
+        ends = told.get(f"{name}_interval")
     return Outcome(
         method=config["method"]["name"],
         notion=config["notion"],
@@ -122,7 +134,8 @@ def read_outcome(record: Json) -> Outcome:
         sensitive=str(data.get("sensitive")),
         seed=config["seed"],
         accuracy=metrics.get("accuracy"),
-        gap=metrics.get(f"{config['notion']}_gap"),
+        gap=told.get(name),
+        gap_ends=None if ends is None else (ends[0], ends[1]),
         epsilon=None if replayed or unproved else epsilon,
         threat_model=None if replayed else record.get("threat_model"),
         variant=variant,
@@ -133,7 +146,7 @@ def read_outcome(record: Json) -> Outcome:
         rows=data.get("rows"),
         encoding=data.get("encoding", ENCODINGS[0]),
         constant=metrics.get("constant_accuracy"),
-        kinds=find_kinds(record),
+        kinds=kinds,
     )
 
 
@@ -167,6 +180,11 @@ def format_claim(row: TableRow) -> str:
     delta = "" if row.delta is None else f"δ = {delta_text(row.delta)}, "
     protects = protected(row.threat_model, name_unit(row.asked))
     return f"ε = {epsilon_text(row.epsilon)} ({delta}{accounted}, protects {protects})"
+
+
+def name_gap(title: str, rows: Iterable[TableRow]) -> str:
+    """Return a gap's title, with what tells it where that is randomised answers."""
+    return f"{title}, by answers" if any(row.by_answers for row in rows) else title
 
 
 def parameter_diff(configs: Sequence[ConfigJson]) -> dict[str, tuple[Any, ...]]:
@@ -204,7 +222,7 @@ def _list_untold(row: TableRow) -> dict[str, object]:
 
 
 def _fold(runs: list[Outcome]) -> TableRow:
-    one = runs[0]
+    one, gap = runs[0], fold((run.gap for run in runs), find_worst([run.kinds[1] for run in runs]))
     return TableRow(
         method=one.method,
         notion=one.notion,
@@ -216,8 +234,10 @@ def _fold(runs: list[Outcome]) -> TableRow:
         seeds=tuple(run.seed for run in runs),
         keys=tuple(run.key for run in runs),
         accuracy=fold((run.accuracy for run in runs), find_worst([run.kinds[0] for run in runs])),
-        gap=fold((run.gap for run in runs), find_worst([run.kinds[1] for run in runs])),
-        note=ONE_SEED if len(runs) == 1 else f"{len(runs)} seeds, mean ± 95 %",
+        gap=widen(gap, [run.gap_ends for run in runs if run.gap_ends is not None]),
+        note=say_one_seed(by_answers=one.kinds[1] == "released")
+        if len(runs) == 1
+        else f"{len(runs)} seeds, mean ± 95 %",
         delta=one.delta,
         setting=one.setting,
         group_ratio=one.group_ratio,

@@ -19,6 +19,11 @@ DECIDED = "decided/"  # and a class's name: the share of a group that is decided
 PUBLIC_PART = "It does not cover the rows that the run took as public: their features and groups are taken as known."
 THINNED = "It assumes that the rows left out for a group ratio are public, although they depend on everyone's group."
 ONE_SEED = "One seed: no interval can be given."
+#: beside gaps that randomised answers tell
+BY_ANSWERS = (
+    "Gaps of runs on randomised answers are estimates. Their 95 % intervals cover the flips and the sampling of test "
+    "rows."
+)
 LEARNED = (
     "The guarantee assumes that the columns' ranges, bins and categories are public. Here they come from your rows."
 )
@@ -34,6 +39,11 @@ _PROTECTED = {
 def protected(threat_model: str | None, unit: str = "person") -> str:
     """Return what an epsilon of `threat_model` protects of a "person" or "row": see `records.source.name_unit`."""
     return "nothing: the method is not private" if threat_model is None else _PROTECTED[threat_model, unit]
+
+
+def say_one_seed(*, by_answers: bool) -> str:
+    """Return what intervals there are of one seed; a gap by answers has one."""
+    return f"One seed: accuracy has no interval. {BY_ANSWERS}" if by_answers else ONE_SEED
 
 
 def format_given(data: DataJson, threat_model: str | None, method: str) -> str:

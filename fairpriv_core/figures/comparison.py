@@ -8,7 +8,7 @@ from typing import Literal
 
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.compare import Compared, fold_groups
-from fairpriv_core.facts.tables import TableRow
+from fairpriv_core.facts.tables import TableRow, name_gap
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Series
 from fairpriv_core.figures.figures import ACCURACY, GroupRates, group_bars, percent_ends
 from fairpriv_core.figures.mixing import CAPTION, draw_mixing_line
@@ -18,17 +18,25 @@ from fairpriv_core.text import in_percent, percent_text, points_text
 
 _OVER_SEEDS = "Bars: mean over seeds; whiskers: 95 % interval of that mean, of one seed the 95 % Wilson interval."
 
+_BY_ANSWERS = (
+    "Means over seeds of estimates from randomised answers. Whiskers: 95 % interval, over the flips and the sampling "
+    "of test rows."
+)
+
 
 def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) -> FigureData:
     """Mean accuracy against the mean gap of the settings' own notion, with 95 % whiskers over seeds both ways.
 
     `plain` is the row of plain training on the same data, for the mixing line.
     """
-    notion = wording.metric_title(f"{compared[0].row.notion}_gap")
+    rows = [one.row for one in compared]
+    notion, answers = name_gap(wording.metric_title(f"{rows[0].notion}_gap"), rows), any(row.by_answers for row in rows)
     series = tuple(map(_point, compared, count_earlier([one.row.method for one in compared])))
     line = draw_mixing_line(plain)
-    single = all(len(one.row.seeds) == 1 for one in compared)
-    words = wording.ONE_SEED if single else "Whiskers: 95 % interval of the mean over seeds, for accuracy and for gap."
+    words = "Whiskers: 95 % interval of the mean over seeds, for accuracy and for gap."
+    words = f"{words} {wording.BY_ANSWERS}" if answers else words
+    if all(len(row.seeds) == 1 for row in rows):
+        words = wording.say_one_seed(by_answers=answers)
     return FigureData(
         name="compared_points",
         title="Accuracy against fairness gap",
@@ -37,7 +45,7 @@ def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) 
         series=(*series, *line),
         caption=f"{words} Up and to the left is better.{f' {CAPTION}' * bool(line)}",
         alt=f"Accuracy against {notion.lower()}. " + " ".join(_format_one(one) for one in compared),
-        origin=find_origin_of_rows(one.row for one in compared),
+        origin=find_origin_of_rows(rows),
     )
 
 
@@ -45,6 +53,8 @@ def compare_groups(compared: Sequence[Compared], *, rate: str, of: Literal["grou
     """One bar for each group (or class) and setting: the mean of `rate` over seeds with its 95 % interval."""
     bars = [GroupRates(one.label, one.row.method, fold_groups(one.runs, rate, of=of)) for one in compared]
     figure = group_bars(bars, rate=rate, of=of, origin=find_origin_of_rows(one.row for one in compared))
+    if any(one.row.by_answers for one in compared):
+        return replace(figure, caption=_BY_ANSWERS)
     if all(len(one.runs) == 1 for one in compared):
         return figure
     return replace(figure, caption=_OVER_SEEDS)

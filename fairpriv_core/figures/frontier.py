@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairpriv_core.facts import wording
-from fairpriv_core.facts.tables import REPLAYED, TableRow
+from fairpriv_core.facts.tables import REPLAYED, TableRow, name_gap
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Region, Series, Value
 from fairpriv_core.figures.figures import ACCURACY, percent_ends
 from fairpriv_core.figures.heatmap import find_varying
@@ -18,6 +18,7 @@ from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.grouping import group_by
 from fairpriv_core.methods.catalog import place_method
+from fairpriv_core.stats import spread
 from fairpriv_core.text import count_text, delta_text, half_text, in_percent, percent_text, points_text
 
 Triple = tuple[float, float, float]
@@ -162,6 +163,7 @@ def frontier(
         series += drawn.draw(plain, named=False) if private and plain else []
         series += draw_ends(find_plain(plain), panel)
     best, total = _count(claims)
+    everything = [row for rows in claims.values() for row in rows]
     mixed = any(one.style == "muted" for one in series)
     caption = (
         f"{_format_best(best, total, dominated=dominated)} Up and to the left is better; a line joins a method's "
@@ -170,13 +172,13 @@ def frontier(
     return FigureData(
         name="frontier",
         title=dataset,
-        x=Axis(f"{notion} gap", "percentage points", with_zero=True),
+        x=Axis(name_gap(f"{notion} gap", everything), "percentage points", with_zero=True),
         panels=tuple(Panel(ACCURACY, claim.short) for claim in shown),
         series=tuple(series),
         caption=f"{caption} {_format_seeds(claims, series)}",
         own=caption,
         alt=_format_text(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
-        origin=find_origin_of_rows(row for rows in claims.values() for row in rows),
+        origin=find_origin_of_rows(everything),
         regions=() if wanted is None else tuple(wanted.shade(panel) for panel in range(len(shown))),
         shaded="" if wanted is None else wanted.said,
     )
@@ -188,10 +190,17 @@ def format_point(row: TableRow, detail: str = "") -> str:
     lines = [
         f"{method_style(row.method).title}, {budget}",
         f"accuracy {percent_text(row.accuracy.mean)}{half_text(row.accuracy.half)}",
-        f"gap {points_text(row.gap.mean)}{half_text(row.gap.half)}",
+        format_gap(row),
         count_text(len(row.seeds), "seed"),
     ]
     return "\n".join([*lines, detail] if detail else lines)
+
+
+def format_gap(row: TableRow) -> str:
+    """Return a row's gap with its interval."""
+    if row.by_answers:
+        return f"gap by answers {spread(row.gap)} pp"
+    return f"gap {points_text(row.gap.mean)}{half_text(row.gap.half)}"
 
 
 @dataclass(frozen=True)
@@ -314,9 +323,9 @@ def _format_best(best: int, total: int, *, dominated: bool) -> str:
 
 def _format_seeds(claims: Claims, series: Sequence[Series]) -> str:
     sizes = [len(row.seeds) for rows in claims.values() for row in rows]
-    counts = set(sizes)
+    counts, answers = set(sizes), any(row.by_answers for rows in claims.values() for row in rows)
     if counts in ({1}, set()):
-        return wording.ONE_SEED if counts else ""
+        return wording.say_one_seed(by_answers=answers) if counts else ""
     n = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     drawn = "Whiskers: 95 % interval" if any(one.low for one in series) else "Each point is the mean"
     small = (
@@ -325,7 +334,7 @@ def _format_seeds(claims: Claims, series: Sequence[Series]) -> str:
         else ""
     )
     of = " of the mean" if drawn.startswith("Whiskers") else ""
-    return f"{drawn}{of} over {n} seeds.{small}"
+    return f"{drawn}{of} over {n} seeds.{small}{f' {wording.BY_ANSWERS}' * answers}"
 
 
 def _format_text(claims: Claims, what: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from fairpriv_core.facts.tables import TableRow
+from fairpriv_core.facts.tables import TableRow, name_gap
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Series
 from fairpriv_core.figures.origin import find_origin_of_rows
 from fairpriv_core.records.source import ConfigJson
@@ -69,7 +69,7 @@ def heat_map(
             places.setdefault((own[across.name], own[up.name]), []).append(row)
     columns, lines = (sorted({place[side] for place in places}) for side in (0, 1))
     empty = [(x, y) for y in lines for x in columns if (x, y) not in places]
-    title = {"accuracy": "Accuracy", "gap": "Fairness gap"}[quantity]
+    title = {"accuracy": "Accuracy", "gap": name_gap("Fairness gap", rows)}[quantity]
     unit = {"accuracy": "%", "gap": "pp"}[quantity]
     alike = max((len(alike_rows) for alike_rows in places.values()), default=0)
     return FigureData(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.tables import TableRow, format_claim
+from fairpriv_core.figures.frontier import format_gap
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.grouping import group_by
 from fairpriv_core.stats import Mean
-from fairpriv_core.text import count_text, number_text, percent_text, points_text
+from fairpriv_core.text import count_text, half_text, percent_text, points_text
 
 RAW_CHOICE = "This answer uses exact fairness numbers; publishing it is not covered by any ε."
 _SLACK = 1e-9  # a slider's 0.83 reaches a mean of 0.83
@@ -64,8 +65,7 @@ def format_answer(answer: Answer, *, accuracy: float | None = None, gap: float |
     if answer.nearest is None:
         return f"{wanted}: none of {many} has these numbers."
     row = answer.nearest
-    means = _format_mean(row.accuracy, percent_text), _format_mean(row.gap, points_text)
-    has, seeds = f"accuracy {means[0]}, gap {means[1]}", f"{row.note.rstrip('.')}."
+    has, seeds = f"accuracy {_format_mean(row.accuracy)}, {format_gap(row)}", f"{row.note.rstrip('.')}."
     name = method_style(row.method).title
     if answer.found is not None:
         return f"{wanted}: the smallest ε of {many} is {format_claim(row)}. {name} has {has} there. {seeds}"
@@ -108,5 +108,5 @@ def _list_misses(answer: Answer) -> list[str]:
     return [*misses, f"{points_text(answer.gap_over)} of gap"] if answer.gap_over else misses
 
 
-def _format_mean(mean: Mean, show: Callable[[float | None], str]) -> str:
-    return show(mean.mean) + ("" if mean.half is None else f" ± {number_text(100 * mean.half)}")
+def _format_mean(mean: Mean) -> str:
+    return f"{percent_text(mean.mean)}{half_text(mean.half)}"

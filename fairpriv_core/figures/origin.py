@@ -52,9 +52,8 @@ PUBLIC, ALL_RAW = Origin("public"), Origin("raw")
 def find_origin_of_rows(rows: Iterable[TableRow]) -> Origin:
     """Return of which kind the numbers of rows of the run table are, and of which public data."""
     shown = list(rows)
-    if find_worst([row.kind for row in shown]) == "raw":
-        return ALL_RAW
-    return Origin("public", list_titles(row.asked for row in shown))
+    kind = find_worst([row.kind for row in shown])
+    return ALL_RAW if kind == "raw" else Origin(kind, list_titles(filter(is_published, (row.asked for row in shown))))
 
 
 def find_origin(data: Iterable[DataJson], *, tell: bool = True) -> Origin:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairpriv_core.facts import wording
-from fairpriv_core.facts.tables import TableRow
+from fairpriv_core.facts.tables import TableRow, name_gap
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Region, Series, line
 from fairpriv_core.figures.figures import ACCURACY, EPSILON_AXIS, list_values, percent_ends
 from fairpriv_core.figures.frontier import Wanted, format_point
@@ -66,7 +66,10 @@ def trade_off(
         name="trade_off",
         title=f"{dataset}, over ε",
         x=EPSILON_AXIS,
-        panels=(Panel(ACCURACY, "Accuracy"), Panel(Axis("Gap", "percentage points", with_zero=True), f"{notion} gap")),
+        panels=(
+            Panel(ACCURACY, "Accuracy"),
+            Panel(Axis("Gap", "percentage points", with_zero=True), name_gap(f"{notion} gap", known)),
+        ),
         series=tuple(series),
         caption=caption,
         own=caption,
@@ -145,10 +148,11 @@ def _format_seeds(curves: Sequence[EpsilonCurve]) -> str:
     counts = {len(row.seeds) for curve in curves for row in curve.rows}
     if not counts:
         return "No finished run yet."
+    answers = any(row.by_answers for curve in curves for row in curve.rows)
     if counts == {1}:
-        return wording.ONE_SEED
+        return wording.say_one_seed(by_answers=answers)
     n = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
-    return f"Bands: 95 % interval of the mean over {n} seeds."
+    return f"Bands: 95 % interval of the mean over {n} seeds.{f' {wording.BY_ANSWERS}' * answers}"
 
 
 def _format_threats(rows: Sequence[TableRow]) -> str:

@@ -35,13 +35,16 @@ from fairpriv_core.text import count_text
 
 AUTO = "auto"
 #: of rule and evidence together; a config says which one chose its method
-ADVISER = 1
+ADVISER = 2
 USUAL: Mapping[ThreatModel, str] = {"attribute": DEFAULT_METHOD, "record": DEFAULT_RECORD_METHOD}
 #: what `auto` is told beside a config's own fields
 ASKED = ("protect", "group_at_decision", "gap_target")
 _UNSAID = (
     "method auto must know what is to be protected: say attribute (who is in which group) or record (all that a row "
     "says)."
+)
+_UNANSWERED = (
+    "groups are randomised answers here, and no method that protects whole records reads them: say protect attribute."
 )
 _TELLING = 0.002  # a gain that is worth a sentence: 0.2 points
 
@@ -86,19 +89,27 @@ def advise(question: Question, size: Size, *, without: str = "") -> Advice:
         raise BadInput(f"method auto knows tables of two labels alone, and these are {what}: name a method.")
     fits = weigh_fits(question.notion, size, gaussian_mu(question.epsilon, question.delta), without=without)
     means, weights = _average(fits)
-    able = [name for name, method in read_candidates().items() if name in means and _suits(method, question)]
+    able = [name for name, method in read_candidates().items() if name in means and _suits(method, question, size)]
+    if not able:
+        raise BadInput(_UNANSWERED, field="protect")
     found = {name: float(np.average(means[name], weights=weights)) for name in able}
     best, usual = max(found, key=found.__getitem__), USUAL[question.protect]
-    gain, error = _find_gain(means[best] - means[usual], weights)
-    if not found[best] - found[usual] > error:
-        best = usual
-    told = _say_choice(best, usual, found[best], gain, fits)
+    if size.answered:
+        told = _say_reader(best)
+    else:
+        gain, error = _find_gain(means[best] - means[usual], weights)
+        best = best if found[best] - found[usual] > error else usual
+        told = _say_choice(best, usual, gain, fits)
+    if found[best] <= 0:
+        told += (f"On {_name_tables(fits)} it was worth no more than one answer for all: expect little.",)
     if not question.by_group:
         told += _say_group(question, size, found[best], without)
     return Advice(best, list_candidates()[best], found[best], told)
 
 
-def _suits(method: Method, question: Question) -> bool:
+def _suits(method: Method, question: Question, size: Size) -> bool:
+    if size.answered and not method.info.reads_answers:
+        return False
     told = question.by_group or not method.decides_by_group()
     pursues = method.info.pursues(notions()[question.notion])
     return told and pursues and method.info.threat_model == question.protect
@@ -129,19 +140,25 @@ def _find_gain(gains: pd.Series, weights: np.ndarray) -> tuple[Mean, float]:
     return Mean(mean, mean - half, mean + half, round(count)), error
 
 
-def _say_choice(best: str, usual: str, worth: float, gain: Mean, fits: pd.DataFrame) -> tuple[str, ...]:
-    """Return what is advised, for what it was tried, by how much it was worth more, and whether it was worth it."""
+def _say_choice(best: str, usual: str, gain: Mean, fits: pd.DataFrame) -> tuple[str, ...]:
+    """Return what is advised, for what it was tried, and by how much it was worth more than the usual method."""
     title, other = (read_candidates()[name].info.title for name in (best, usual))
-    tables = f"the {count_text(count_like(fits), 'table')} most like yours"
+    tables = _name_tables(fits)
     tried = f"(tried: {notions()[fits.notion.iloc[0]].title.lower()}, a gap of {100 * GAP:.4g} points)"
     if best == usual:
-        said = (f"Recommended: {title}, the usual method. None was clearly better on {tables} {tried}.",)
-    else:
-        better = (
-            f"It did {spread(gain)} points better than {other} there: accuracy at an equal gap, missed gaps deducted."
-        )
-        said = (f"Recommended: {title}, the best on {tables} {tried}. {better}",)
-    return said if worth > 0 else (*said, "It was worth no more there than one answer for all: expect little.")
+        return (f"Recommended: {title}, the usual method. None was clearly better on {tables} {tried}.",)
+    better = f"It did {spread(gain)} points better than {other} there: accuracy at an equal gap, missed gaps deducted."
+    return (f"Recommended: {title}, the best on {tables} {tried}. {better}",)
+
+
+def _say_reader(best: str) -> tuple[str, ...]:
+    """Return why a method is advised on randomised answers."""
+    title = read_candidates()[best].info.title
+    return (f"Recommended: {title}. Groups are randomised answers here, and other methods take them as true.",)
+
+
+def _name_tables(fits: pd.DataFrame) -> str:
+    return f"the {count_text(count_like(fits), 'table')} most like yours"
 
 
 def _say_group(question: Question, size: Size, worth: float, without: str) -> tuple[str, ...]:

@@ -41,17 +41,18 @@ _FAILS = 0.05  # a share of fits without a model that is worth a sentence
 
 @dataclass(frozen=True)
 class Size:
-    """What is known of a table: training rows, groups, labels, and whether a row is an image."""
+    """What is known of a table: training rows, groups, labels, whether rows are images, and groups answers."""
 
     rows: int
     groups: int
     labels: int = LABELS
     image: bool = False
+    answered: bool = False
 
     @classmethod
     def of(cls, data: Dataset) -> Size:
         """Return the size of a table of which three rows in four are trained on."""
-        return cls(data.n * 3 // 4, data.groups, data.labels, data.image is not None)
+        return cls(data.n * 3 // 4, data.groups, data.labels, data.image is not None, data.answered is not None)
 
     @property
     def is_like_evidence(self) -> bool:

@@ -220,14 +220,20 @@ class RunRecord:
     def to_brief(self) -> dict[str, object] | None:
         """Return what tables and charts over thousands of runs need, as JSON; None unless finished.
 
-        `metrics` keeps the single numbers of the whole test split: accuracies, rates, gaps, inequality indices. Key
-        and config are left out: the store's row has them.
+        `metrics` keeps the single numbers of the whole test split: accuracies, rates, gaps, inequality indices; where
+        groups are randomised answers, `metrics_private` its own notion's gap with the interval. Key and config are left
+        out: the store's row has them.
         """
         if self.status != "finished":
             return None
         metrics = self.metrics or {}
         single = {name: value for name, value in metrics.items() if not isinstance(value, (Mapping, list))}
-        return {**{name: getattr(self, name) for name in _IN_BRIEF}, "metrics": single}
+        brief = {**{name: getattr(self, name) for name in _IN_BRIEF}, "metrics": single}
+        if find_answers(self.config["data"]) is not None and self.metrics_private is not None:
+            gap = f"{self.config['notion']}_gap"
+            told = {name: self.metrics_private.get(name) for name in (gap, f"{gap}_interval")}
+            brief["metrics_private"] = told
+        return brief
 
     def to_text(self) -> str:
         """Return the JSON document that commands print and export."""

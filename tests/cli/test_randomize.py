@@ -11,6 +11,13 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.facts import wording
+from fairpriv_core.facts.compare import Compared, compare, fold_groups
+from fairpriv_core.facts.measured import measure
+from fairpriv_core.facts.run_facts import read_facts
+from fairpriv_core.facts.tables import run_table
+from fairpriv_core.figures.comparison import compare_points
+from fairpriv_core.store.runs import open_store
 from tests.cli.commands import Call
 from tests.randomized import HEADER, draw_people, write_people
 
@@ -44,10 +51,39 @@ def test_a_run_on_randomised_answers_has_one_event_and_no_raw_gap(call: Call, tm
     said = call(*own, *TRAIN, "--seed", "0")
     told = " ".join(said.out.split())
     assert "From randomised answers alone" in told and not re.search(r"\braw\b", told.lower()), told
+    asked = ("--notion", "demographic_parity", "--method", "auto", "--protect", "attribute", "--json")
+    advised = call(*own, *asked)
+    assert advised.json["config"]["method"]["name"] == "one_release_local"
+    assert "Groups are randomised answers here" in advised.err
     [spent] = call("ledger", "--file", str(answers), "--sensitive", "sex", "--json").json["ledgers"]
     [column] = [each for each in spent["protected"] if each["column"] == "sex"]
-    assert column["event"] == [{"kind": "randomized_response", "epsilon": 2.0}], "one event for both runs"
-    assert len(column["runs"]) == 2
+    assert column["event"] == [{"kind": "randomized_response", "epsilon": 2.0}], "one event for all runs"
+    assert len(column["runs"]) == 3
+
+
+def test_tables_and_comparisons_of_runs_tell_gaps_by_the_answers(call: Call, tmp_path: Path) -> None:
+    flip(call, write_people(tmp_path / "people.csv", 6_000))
+    own = ("train", "--file", str(tmp_path / "people.randomized.csv"), "--label", "paid", *TRAIN)
+    for seed in ("0", "1"):
+        call(*own, "--seed", seed)
+    with open_store() as store:
+        [row] = run_table(store.each_brief())
+        runs = [read_facts(record) for record in store.records(row.keys).values()]
+    assert row.by_answers and [run.outcome.gap for run in runs] == [run.gap.value for run in runs if run.gap]
+    measured = measure(runs)
+    ends = measured.gap.low, measured.gap.high
+    assert (row.gap.mean, row.gap.low, row.gap.high) == pytest.approx((measured.gap.mean, *ends))
+    one = Compared("A: OneRelease, local", row, runs)
+    figure = compare_points([one])
+    assert figure.x.title == "Demographic parity gap, by answers" and wording.BY_ANSWERS in figure.caption
+    assert figure.origin.kind == "released"
+    groups = fold_groups(runs, "positive_rate")
+    assert [group["name"] for group in groups] == ["female", "male"]
+    assert all(
+        low < group["positive_rate"] < high for group in groups for low, high in [group["positive_rate_interval"]]
+    )
+    accuracy, gap = compare([one], one)
+    assert accuracy.startswith("Accuracy: ") and "Seeds do not vary their flips" in gap
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,27 @@ def test_an_undefined_gap_is_not_zero() -> None:
     assert run_table([one])[0].gap.mean is None
 
 
+def test_a_gap_by_answers_is_their_estimate_and_seeds_leave_no_less_of_the_flips_in_doubt() -> None:
+    schema = '{"columns": {"sex": {"type": "category", "categories": ["f", "m"], "randomized": [2.0]}}}'
+    own = {"dataset": None, "file": "own.csv", "label": "y", "sensitive": "sex", "schema": schema}
+
+    def answered(seed: int, gap: float | None, ends: list[float] | None) -> dict[str, object]:
+        told = {"demographic_parity_gap": gap, "demographic_parity_gap_interval": ends}
+        hidden = {"accuracy": 0.8, "demographic_parity_gap": None}
+        return {**changed(seed, data=own), "metrics": hidden, "metrics_private": told}
+
+    [one] = run_table([answered(0, 0.05, [0.0, 0.2])])
+    assert (one.gap.kind, one.gap.mean, one.gap.low, one.gap.high) == ("released", 0.05, 0.0, 0.2)
+    assert one.by_answers and one.note == wording.say_one_seed(by_answers=True)
+    [row] = run_table([answered(0, 0.05, [0.0, 0.2]), answered(1, 0.07, [0.02, 0.3]), answered(2, 0.06, [0.01, 0.25])])
+    assert row.gap.mean == pytest.approx(0.06) and row.gap.high == pytest.approx(0.25)
+    assert row.gap.low == pytest.approx(0.01), "no shorter than the runs' own ones are on average"
+    [unlike] = run_table([answered(0, 0.0, [0.0, 0.01]), answered(1, 0.5, [0.49, 0.51])])
+    assert unlike.gap.high is not None and unlike.gap.high > 1.0, "nor than the one over seeds"
+    [unknown] = run_table([answered(0, None, None)])
+    assert unknown.gap.mean is None and unknown.by_answers
+
+
 def test_only_differing_parameters() -> None:
     other = changed(1, method={"name": "dp_sgd", "clip_primal": 10.0})
     assert parameter_diff([record(0)["config"], other["config"]]) == {

@@ -59,6 +59,9 @@ def test_a_file_with_its_note_is_trained_on_and_no_gap_is_raw(
     assert "take sex as true (here it holds randomised answers)" in said(train)
     assert "ε = 2: the answers have spent it" in said(train) and not train.select_slider
     assert list(train.selectbox("method").options) == ["OneRelease, local · attribute · ours"]
+    recommended = whole(open_page("train", data=reference, method="auto", epsilon="2"))
+    assert recommended.selectbox("method").value == "one_release_local", "there is nothing else to choose"
+    assert "take sex as true (here it holds randomised answers)" in said(recommended)
     config = offered[-1]
     assert config.epsilon == 2.0 and not config.private_evaluation
     train.button("launch").click().run()

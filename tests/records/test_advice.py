@@ -84,6 +84,17 @@ def test_tables_that_nobody_tried_are_refused() -> None:
             settle({"name": "auto", "protect": "attribute"}, size)
 
 
+def test_of_randomised_answers_a_method_that_reads_them_is_advised() -> None:
+    answered = Size(30_000, 2, answered=True)
+    for by_group, notion in product(("yes", "no"), ("demographic_parity", "equalized_odds", "equal_opportunity")):
+        asked = {"name": "auto", "protect": "attribute", "group_at_decision": by_group}
+        found, reasons = settle_method({**ASKED, "notion": notion, "method": asked}, lambda config: answered)
+        assert read_method(found["method"]).info.reads_answers
+        assert reasons[0].endswith("Groups are randomised answers here, and other methods take them as true.")
+    with pytest.raises(BadInput, match="no method that protects whole records reads them: say protect attribute"):
+        settle({"name": "auto", "protect": "record"}, answered)
+
+
 def test_a_sweep_asks_for_each_combination() -> None:
     raw = {**ASKED, "method": {"name": "auto", "protect": "record"}, "axes": {"epsilon": [0.01, 8.0], "seed": [0, 1]}}
     cells = expand(build_sweep(raw), settle=lambda asked: settle_method(asked, lambda config: SMALL)[0])

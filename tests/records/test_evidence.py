@@ -26,7 +26,7 @@ from fairpriv_core.records.evidence import (
 
 DATA = {"dataset": "synthetic", "sensitive": "group"}
 #: what the adviser does not know yet: fits of these are still to be made
-UNTRIED = {"one_release_local", "sf_pate", "fair_pate", "pflr", "adfc", "dp2dp"}
+UNTRIED = {"sf_pate"}
 
 
 def fit(accuracy: float | None, gap: float | None, *, low: float | None = None, end: float = 0.2) -> float:

@@ -81,9 +81,11 @@ def show_differences(compared: Sequence[Compared]) -> None:
 
 
 def show_indices(compared: Sequence[Compared]) -> None:
-    """Draw the inequality indices over the groups' accuracies, with formula and source."""
-    st.header("Inequality of the groups' accuracy", anchor=False)
+    """Draw the inequality indices over the groups' accuracies, with formula and source, where a run has one."""
     folded = [fold_indices(one.runs) for one in compared]
+    if all(mean.mean is None for indices in folded for mean in indices.values()):
+        return
+    st.header("Inequality of the groups' accuracy", anchor=False)
     table = [
         {
             "index": metric_title(name),

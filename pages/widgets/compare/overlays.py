@@ -42,7 +42,8 @@ def show_curves(store: RunStore, compared: Sequence[Compared]) -> None:
         st.caption(_NO_CURVES)
         return
     rows = [one.row for one in compared]
-    notions, origin = dict.fromkeys(row.notion for row in rows), find_origin_of_rows(rows)
+    notions = dict.fromkeys(row.notion for row in rows if not row.by_answers)  # of answers no curve looks at groups
+    origin = find_origin_of_rows(rows)
     columns = st.columns(2, gap="medium")
     for number, metric in enumerate(["accuracy", *(f"{notion}_gap" for notion in notions)]):
         curves = [

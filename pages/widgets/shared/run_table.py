@@ -10,7 +10,7 @@ import streamlit as st
 
 from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.facts import wording
-from fairpriv_core.facts.tables import REPLAYED, UNPROVED, TableRow, varied_settings
+from fairpriv_core.facts.tables import REPLAYED, UNPROVED, TableRow, name_gap, varied_settings
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.grouping import group_by
 from fairpriv_core.methods.catalog import methods, place_method
@@ -127,7 +127,7 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
         selection_mode="multi-row",
         alt="Finished runs, seeds folded: method, notion, data, budget, accuracy and gap with the half of their "
         "95 % interval.",
-        column_config=_build_columns(),
+        column_config=_build_columns(rows),
     )
     thinned = any(row.group_ratio for row in rows)
     given = f" An ε with a group ratio has an assumption. {wording.THINNED}" if thinned else ""
@@ -135,6 +135,7 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
         given += f" An ε of a method with a public part has one too. {wording.PUBLIC_PART}"
     learned = any(is_read_from_rows(row.asked, row.threat_model) for row in rows)
     given += f" Where ε protects records: {wording.LEARNED[0].lower()}{wording.LEARNED[1:]}" if learned else ""
+    given += f" {wording.BY_ANSWERS}" if any(row.by_answers for row in rows) else ""
     if any(row.kind == "raw" for row in rows):
         mark_raw()
     if given:
@@ -152,7 +153,7 @@ def _take(keys: Sequence[str]) -> None:
     choose("runs", (*selected, *(key for key in clicked if key not in selected)))
 
 
-def _build_columns() -> dict[str, Any]:
+def _build_columns(rows: Sequence[TableRow]) -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     half = "Half the 95 % interval of the mean over seeds, in percentage points; empty for one seed"
     return {
@@ -167,7 +168,11 @@ def _build_columns() -> dict[str, Any]:
         "accuracy %": number(format="%.2f", help="Mean over seeds of the last state, not the best, on the test split"),
         "seeds": number(help="Runs that differ by seed alone are one row"),
         "± acc.": number(format="%.2f", help=half),
-        "gap pp": number(format="%.2f", help="Mean gap of the run's own notion, in percentage points (pp)"),
+        "gap pp": number(
+            name_gap("gap pp", rows) if all(row.by_answers for row in rows) else None,
+            format="%.2f",
+            help="Mean gap of the run's own notion, in percentage points (pp)",
+        ),
         "± gap": number(format="%.2f", help=half),
     }
 

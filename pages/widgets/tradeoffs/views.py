@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.facts.tables import TableRow
+from fairpriv_core.facts.tables import TableRow, name_gap
 from fairpriv_core.figures.frontier import EpsilonClaim, Wanted, frontier
 from fairpriv_core.figures.heatmap import find_varying, heat_map
 from fairpriv_core.figures.origin import format_origin
@@ -85,7 +85,11 @@ def show_list(claims: Claims, best: Sequence[TableRow], answers: Answers) -> Non
         placeholder="–",
         column_config={
             "accuracy %": number(format="%.2f", help="Mean over seeds, on the test split"),
-            "gap pp": number(format="%.2f", help="Mean gap of the notion over seeds, in percentage points (pp)"),
+            "gap pp": number(
+                name_gap("gap pp", [row for _, row in listed]),
+                format="%.2f",
+                help="Mean gap of the notion over seeds, in percentage points (pp)",
+            ),
             "dominated": st.column_config.CheckboxColumn(
                 help="Whether another setting is at least as good in ε, accuracy and gap, and better in one"
             ),
