@@ -25,13 +25,12 @@ from fairpriv_core.facts.finished import list_together
 from fairpriv_core.facts.run_facts import Audience
 from fairpriv_core.facts.tables import run_table
 from fairpriv_core.figures.export import ImageFormat
+from fairpriv_core.figures.origin import find_origin
 from fairpriv_core.ledger.choice import foresee_choice, refuse_choice, withdraw
 from fairpriv_core.paths import read_path
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.onnx_file import write_onnx
-from fairpriv_core.records.record import RAW
 from fairpriv_core.records.release import Kind
-from fairpriv_core.records.source import find_answers
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.text import write_lines
 
@@ -194,12 +193,12 @@ def _export_run(key: str, form: str) -> str:
 
 
 def curves_to_csv(store: RunStore, key: str) -> str:
-    """Return a run's curves as CSV (step, name, value), under a line that says that they are raw.
+    """Return a run's curves as CSV (step, name, value), under a line that says that they are raw or of public data.
 
     Beside randomised answers nobody's group is known, so that none is, and there is no such line.
     """
     buffer = io.StringIO()
-    if find_answers(store.glance(key).config["data"]) is None:
-        buffer.write(f"# {RAW}\n")
+    if origin := find_origin([store.glance(key).config["data"]]).text:
+        buffer.write(f"# {origin}\n")
     write_lines(buffer, ("step", "name", "value"), store.metrics(key))
     return buffer.getvalue()

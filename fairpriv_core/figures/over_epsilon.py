@@ -17,6 +17,7 @@ from fairpriv_core.methods.catalog import place_method
 from fairpriv_core.text import epsilon_text, in_percent
 
 _MOST_FAINT = 60
+_GAP = Axis("Gap", "percentage points", with_zero=True)
 _FAINT = "Bold: of each method the setting that meets your gap most often, and of several the most accurate."
 
 
@@ -66,10 +67,7 @@ def trade_off(
         name="trade_off",
         title=f"{dataset}, over ε",
         x=EPSILON_AXIS,
-        panels=(
-            Panel(ACCURACY, "Accuracy"),
-            Panel(Axis("Gap", "percentage points", with_zero=True), name_gap(f"{notion} gap", known)),
-        ),
+        panels=(Panel(ACCURACY, "Accuracy"), Panel(_GAP, name_gap(f"{notion} gap", known))),
         series=tuple(series),
         caption=caption,
         own=caption,

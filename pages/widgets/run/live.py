@@ -26,8 +26,8 @@ from pages.widgets.run.brakes import draw_state, say_broken_off
 from pages.widgets.run.outcome import show_outcome
 from pages.widgets.run.panels import (
     UseBound,
+    add_gaps,
     choose_along,
-    draw_gaps,
     hold_panels,
     is_single,
     offer_plain,
@@ -143,7 +143,7 @@ def _draw_more(row: RunRow, history: live.History) -> None:
     origin = find_origin([config["data"]], tell=False)
     figures: dict[str, FigureData] = {}
     if find_answers(config["data"]) is None:  # no curve looks at groups
-        figures["gaps"] = draw_gaps(row, history)
+        add_gaps(figures, row, history)
     if live.has_own_classes(history):
         figures["classes"] = live.live_classes(history, origin=origin)
     if "epsilon" in history:

@@ -64,10 +64,12 @@ def is_single(row: RunRow, history: live.History) -> bool:
     return row.ended and not live.has_curves(history)
 
 
-def draw_gaps(row: RunRow, history: live.History) -> FigureData:
-    """Return the gaps of all notions."""
-    origin = find_origin([row.config["data"]], tell=False)
-    return live.live_gaps(history, method=row.config["method"]["name"], notion=row.config["notion"], origin=origin)
+def add_gaps(figures: dict[str, FigureData], row: RunRow, history: live.History) -> None:
+    """Add the gaps of all notions."""
+    config = row.config
+    origin = find_origin([config["data"]], tell=False)
+    method = config["method"]["name"]
+    figures["gaps"] = live.live_gaps(history, method=method, notion=config["notion"], origin=origin)
 
 
 def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: str, small: bool) -> None:
@@ -79,7 +81,7 @@ def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: s
     if find_answers(row.config["data"]) is not None:  # no curve looks at groups
         del figures["gap"]
     elif is_single(row, history) and not small:  # bars below have its groups, with intervals
-        figures["gaps"] = draw_gaps(row, history)
+        add_gaps(figures, row, history)
     elif not small or len(figures) < _FEWEST:
         figures["groups"] = live.live_groups(history, origin=find_origin([row.config["data"]], tell=False))
     show_pairs({f"{name}_{along}" if name in _OVER else name: each for name, each in figures.items()}, small=small)
