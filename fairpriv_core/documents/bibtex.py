@@ -239,7 +239,7 @@ _WORKS = (
     Work("becker1996adult", "Becker, Barry and Kohavi, Ronny", "Adult [Dataset]", 1996, "doi:10.24432/C5XW20"),
     Work(
         "moro2014bank",
-        "Moro, Sérgio and Cortez, Paulo and Rita, Paulo",
+        "Moro, Sérgio and Rita, Paulo and Cortez, Paulo",
         "Bank Marketing",
         2014,
         "doi:10.24432/C5K306",
@@ -253,7 +253,7 @@ _WORKS = (
     ),
     Work(
         "yeh2009default",
-        "Yeh, I-Cheng and Lien, Che-hui",
+        "Yeh, I-Cheng",
         "Default of Credit Card Clients",
         2009,
         "doi:10.24432/C55S3H",
@@ -267,7 +267,7 @@ _WORKS = (
     ),
     Work(
         "tsanas2009parkinsons",
-        "Tsanas, Athanasios and Little, Max A. and McSharry, Patrick E. and Ramig, Lorraine O.",
+        "Tsanas, Athanasios and Little, Max A.",
         "Parkinsons Telemonitoring",
         2009,
         "doi:10.24432/C5ZS3N",

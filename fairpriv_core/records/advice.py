@@ -6,7 +6,8 @@ nothing. Its evidence is that of evidence.py.
 
 *The rule.* Of each candidate the mean worth of its fits is taken over the tables, each weighted by how near it lies.
 The candidate with the largest mean is advised where it is more than one standard error over tables above the usual
-method, which is advised elsewhere (Breiman et al. 1984).
+method, which is advised elsewhere (Breiman et al. 1984). Candidates are those that do what is asked: under `record`,
+and wherever a gap is named, they can aim at a gap.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from scipy.special import stdtrit
 from fairpriv_core import checks
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods.base import Method, ThreatModel
+from fairpriv_core.methods.base import Method, ThreatModel, parameters
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, DEFAULT_RECORD_METHOD, methods
 from fairpriv_core.notions.catalog import notions, notions_of_means
 from fairpriv_core.privacy.gaussian import gaussian_mu
@@ -51,13 +52,17 @@ _TELLING = 0.002  # a gain that is worth a sentence: 0.2 points
 
 @dataclass(frozen=True)
 class Question:
-    """What a person asks for; `by_group` is whether the group may be known when the model decides."""
+    """What a person asks for.
+
+    `by_group` is whether the group may be known when the model decides, `names_gap` whether a gap is named to aim at.
+    """
 
     protect: ThreatModel
     by_group: bool
     notion: str
     epsilon: float
     delta: float
+    names_gap: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,8 @@ def advise(question: Question, size: Size, *, without: str = "") -> Advice:
 def _suits(method: Method, question: Question, size: Size) -> bool:
     if size.answered and not method.info.reads_answers:
         return False
+    if "gap_target" not in parameters(method) and (question.names_gap or question.protect == "record"):
+        return False  # docs/results/adviser.md says why
     told = question.by_group or not method.decides_by_group()
     pursues = method.info.pursues(notions()[question.notion])
     return told and pursues and method.info.threat_model == question.protect
@@ -198,7 +205,7 @@ def settle_method(
     aim = {name: table[name] for name in ("gap_target",) if name in table}
     usual = build_config({**raw, "method": {"name": USUAL[table["protect"]], **aim}}, data=data)
     assert usual.epsilon is not None
-    question = Question(table["protect"], by_group == "yes", usual.notion, usual.epsilon, usual.delta)
+    question = Question(table["protect"], by_group == "yes", usual.notion, usual.epsilon, usual.delta, bool(aim))
     advice = advise(question, measure(usual))
     return {**raw, "method": {**advice.settings, **aim}, "adviser": ADVISER}, advice.reasons
 

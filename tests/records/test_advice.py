@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput
 from fairpriv_core.estimator import FairPrivateClassifier
+from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.shared.public_score import choose_learner
 from fairpriv_core.notions.catalog import notions_of_means
+from fairpriv_core.records import advice as adviser
 from fairpriv_core.records.advice import ADVISER, USUAL, Question, advise, settle_method
 from fairpriv_core.records.config import build_config
-from fairpriv_core.records.evidence import Size, list_candidates
-from fairpriv_core.records.parameters import read_method
+from fairpriv_core.records.evidence import Size, list_candidates, list_tried
+from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.sweeps.spec import build_sweep, expand
 from tests.cli.commands import Call
 
@@ -40,6 +43,7 @@ def test_what_is_advised_protects_what_is_asked_pursues_the_notion_and_uses_the_
         method = read_method(advice.settings)
         assert method.info.threat_model == protect and method.info.pursues(notion)
         assert by_group or not method.decides_by_group()
+        assert protect == "attribute" or "gap_target" in parameters(method)
         assert advice.reasons[0].startswith(f"Recommended: {method.info.title}")
 
 
@@ -50,6 +54,28 @@ def test_the_config_names_method_settings_and_adviser_and_is_its_own_run() -> No
     assert build_config(config.to_json()) == config
     by_hand = build_config({**found, "adviser": None})
     assert "adviser" not in by_hand.to_json() and by_hand.key != config.key
+
+
+@pytest.mark.parametrize("name", list_candidates())
+def test_a_gap_that_is_named_is_never_refused_whichever_candidate_did_best(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    weigh = adviser.weigh_fits
+
+    def prefer(*given: Any, **other: Any) -> pd.DataFrame:
+        fits = weigh(*given, **other)
+        return fits.assign(worth=fits.worth.where(fits.setting != name, 1.0))
+
+    monkeypatch.setattr(adviser, "weigh_fits", prefer)
+    advised = []
+    for protect, by_group, notion in product(USUAL, ("yes", "no"), list_tried()):
+        asked = {"name": "auto", "protect": protect, "group_at_decision": by_group, "gap_target": 0.1}
+        found = settle(asked, notion=notion)["method"]
+        for gap in (0.0, found.pop("gap_target"), 1.0):
+            assert method_to_json(read_method({**found, "gap_target": gap}))["gap_target"] == gap
+        advised.append(found)
+    candidate = list_candidates()[name]
+    assert (candidate in advised) == ("gap_target" in parameters(read_method(candidate)))
 
 
 def test_the_group_at_decision_is_said_to_gain_what_it_gains_and_never_taken_unasked() -> None:
