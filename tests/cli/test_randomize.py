@@ -17,6 +17,7 @@ from fairpriv_core.facts.measured import measure
 from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.facts.tables import run_table
 from fairpriv_core.figures.comparison import compare_points
+from fairpriv_core.stats import wilson_interval
 from fairpriv_core.store.runs import open_store
 from tests.cli.commands import Call
 from tests.randomized import HEADER, draw_people, write_people
@@ -72,6 +73,9 @@ def test_tables_and_comparisons_of_runs_tell_gaps_by_the_answers(call: Call, tmp
     assert row.by_answers and [run.outcome.gap for run in runs] == [run.gap.value for run in runs if run.gap]
     measured = measure(runs)
     ends = measured.gap.low, measured.gap.high
+    one_seed, rows = measure(runs[:1]).accuracy, runs[0].data.n_test
+    assert measured.answered and one_seed.mean is not None
+    assert (one_seed.low, one_seed.high) == pytest.approx(wilson_interval(round(one_seed.mean * rows), rows))
     assert (row.gap.mean, row.gap.low, row.gap.high) == pytest.approx((measured.gap.mean, *ends))
     one = Compared("A: OneRelease, local", row, runs)
     figure = compare_points([one])
