@@ -31,6 +31,16 @@ def flip(call: Call, people: Path, *more: str) -> Any:
     return said
 
 
+def sweep_seeds(call: Call, answers: Path) -> Any:
+    sweep = answers.with_name("sweep.toml")
+    data = f'[data]\nfile = "{answers}"\nlabel = "paid"\nsensitive = "sex"\n'
+    method = f'[method]\nname = "{TRAIN[3]}"\nlearner = "linear"\n'
+    sweep.write_text(f'notion = "{TRAIN[1]}"\n{data}{method}[axes]\nseed = [0, 1]\n')
+    said = call("sweep", str(sweep), "--json")
+    assert said.code == 0, said.err
+    return said
+
+
 def test_a_run_on_randomised_answers_has_one_event_and_no_raw_gap(call: Call, tmp_path: Path) -> None:
     people = write_people(tmp_path / "people.csv", 12_000)
     flip(call, people)
@@ -67,10 +77,15 @@ def test_tables_and_comparisons_of_runs_tell_gaps_by_the_answers(call: Call, tmp
     own = ("train", "--file", str(tmp_path / "people.randomized.csv"), "--label", "paid", *TRAIN)
     for seed in ("0", "1"):
         call(*own, "--seed", seed)
+    listed, said = call("runs", "--json").json["runs"], call("runs").out
+    swept = sweep_seeds(call, Path(own[2]))
     with open_store() as store:
         [row] = run_table(store.each_brief())
         runs = [read_facts(record) for record in store.records(row.keys).values()]
     assert row.by_answers and [run.outcome.gap for run in runs] == [run.gap.value for run in runs if run.gap]
+    assert {line["gap"] for line in listed} == {run.outcome.gap for run in runs} and "are estimates" in said
+    assert swept.json["table"][0]["gap"] == pytest.approx(row.gap.mean)
+    assert "are estimates" in call("sweep", str(tmp_path / "sweep.toml")).out
     measured = measure(runs)
     ends = measured.gap.low, measured.gap.high
     one_seed, rows = measure(runs[:1]).accuracy, runs[0].data.n_test
