@@ -18,7 +18,6 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.facts.certificates import find_certificates, format_certificates
 from fairpriv_core.facts.terminal import align, format_record, format_runs
 from fairpriv_core.files.forms import UNSTATED, Stated
-from fairpriv_core.notions.metrics import violation
 from fairpriv_core.paths import read_path
 from fairpriv_core.records.ledger_entry import call_data
 from fairpriv_core.records.model import Model
@@ -333,7 +332,7 @@ def run_to_json(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
         "epsilon": stated,
         "delta": config["delta"],
         "accuracy": None if metrics is None else metrics["accuracy"],
-        "gap": None if metrics is None else violation(config["notion"], metrics),
+        "gap": None if record is None else record.gap,
         "data_is_published": is_published(config["data"]),
         "config": without_folders(config),
     }

@@ -28,7 +28,9 @@ INDICES = {
 }
 
 
-_UNTESTED = "{title}: {run}'s is told by randomised answers. Seeds do not vary their flips, so no test is made."
+_UNTESTED = (
+    "{title}: {run} and {reference} are not tested, since randomised answers tell {of}. Seeds do not vary their flips."
+)
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,10 @@ def compare(settings: Sequence[Compared], reference: Compared) -> list[str]:
         gap = reference.row.notion == setting.row.notion
         for metric in ("accuracy", *([f"{setting.row.notion}_gap"] if gap else [])):
             title = metric_title(metric)
-            if metric != "accuracy" and setting.row.by_answers:
-                sentences.append(_UNTESTED.format(title=title, run=setting.letter))
+            answered = [f"{one.letter}'s" for one in (setting, reference) if one.row.by_answers]
+            if metric != "accuracy" and answered:
+                told = {"run": setting.letter, "reference": reference.letter, "of": " and ".join(answered)}
+                sentences.append(_UNTESTED.format(title=title, **told))
                 continue
             paired = compare_paired(setting.runs, reference.runs, metric)
             sentences.append(format_paired(paired, run=setting.letter, reference=reference.letter, metric=title))

@@ -55,6 +55,7 @@ class Measured:
         reached: whether it came to the gap that it was asked for; None where it was asked for none.
         gaps: those of the notions that were not asked for, by notion.
         among_large: the gap; where a group is too small to tell of all, the largest between the others.
+        answered: whether its gaps are estimates from randomised answers, which its seeds share.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Measured:
     gaps: Mapping[str, Mean] = field(default_factory=dict)
     among_large: Mean = _NOTHING
     sizes: Mapping[str, float] = field(default_factory=dict)
+    answered: bool = False
 
 
 def measure(runs: Sequence[RunFacts[Kind]], name: str = "") -> Measured:
@@ -107,6 +109,7 @@ def measure(runs: Sequence[RunFacts[Kind]], name: str = "") -> Measured:
         gaps=dict(_list_gaps(runs, kind)),
         among_large=gap if gap.mean is not None else _measure_large(tables, first),
         sizes={str(group["name"]): max(0.0, group["size"]) for group in _find_groups(first)},
+        answered=first.data.answered,
     )
 
 
@@ -140,11 +143,13 @@ def difference(after: Measured, before: Measured, which: Literal["accuracy", "ga
     """Return how far `which` moved, with a 95 % interval: paired over common seeds, else of two independent numbers.
 
     The interval is None where one of the two has none and fewer than two seeds are common. Two settings on the same
-    test rows agree on much, so that the second interval is rather too wide.
+    test rows agree on much, so that the second interval is rather too wide. Gaps by randomised answers are not paired:
+    seeds share the flips, so that they vary less than what is in doubt.
     """
     index = 0 if which == "accuracy" else 1
     seeds = after.by_seed.keys() & before.by_seed.keys()
-    if len(seeds) > 1:
+    by_answers = which == "gap" and (after.answered or before.answered)
+    if len(seeds) > 1 and not by_answers:
         return mean_interval(after.by_seed[seed][index] - before.by_seed[seed][index] for seed in seeds)
     return subtract(getattr(after, which), getattr(before, which))
 
@@ -193,7 +198,7 @@ def _list_gaps(runs: Sequence[RunFacts[Kind]], kind: Kind) -> Iterator[tuple[str
 def _fold(runs: Sequence[RunFacts[Kind]], name: str, facts: Sequence[Fact[Kind] | None]) -> Mean:
     """Return the mean over seeds; of one seed with the interval that its own rows and noise give it."""
     mean = fold_facts(facts)
-    if runs[0].data.answered:
+    if runs[0].data.answered and name != "accuracy":
         return widen(mean, [fact.interval for fact in facts if fact and fact.interval])
     if mean.n != 1 or mean.mean is None:
         return mean

@@ -36,6 +36,7 @@ _RUN_COLUMNS = ("key", "status", "dataset", "method", "notion", "epsilon", "accu
 _LABEL_COLUMNS = ("name", "tags")  # a person's own words
 _PUBLIC_PART = "epsilon does not cover the rows that were taken as public, in"
 _THINNED = "epsilon assumes that the rows left out for a group ratio are public, in"
+_BY_ANSWERS = "gaps of runs on randomised answers are estimates; the record of each run has their 95 % intervals"
 _SKIPS = 3  # combinations that are named among those left out
 _ANALYST = (
     "what stays with you costs nobody anything; once some of it is released the ledger counts every run, since each "
@@ -182,8 +183,9 @@ def format_runs(rows: Sequence[Json]) -> str:
     parted = [row["key"] for row in rows if methods()[row["config"]["method"]["name"]].info.public_part]
     lines += [f"{_PUBLIC_PART}: {', '.join(parted)}"] if parted else []
     own = [row for row in rows if row["accuracy"] is not None and not row["data_is_published"]]
-    raw = any(find_answers(row["config"]["data"]) is None for row in own)
-    return "\n".join([*lines, RAW_OF_OWN] if raw else lines)
+    answers = {find_answers(row["config"]["data"]) is not None for row in own}
+    lines += [_BY_ANSWERS] if True in answers else []
+    return "\n".join([*lines, RAW_OF_OWN] if False in answers else lines)
 
 
 def _show_column(name: str, value: object) -> str:
@@ -256,8 +258,11 @@ def format_sweep_progress(counts: Mapping[str, int], runs: int, left: float | No
     return so_far if left is None else f"{so_far}; about {duration_text(left)} left"
 
 
-def format_results(results: Sequence[Json], table: Sequence[Json], *, raw: bool) -> str:
-    """Return the means over seeds, and the reasons of what did not finish; `raw`: some are of a person's own rows."""
+def format_results(results: Sequence[Json], table: Sequence[Json], *, raw: bool, by_answers: bool) -> str:
+    """Return the means over seeds, and the reasons of what did not finish.
+
+    `raw`: some are of a person's own rows. `by_answers`: some gaps are told by randomised answers.
+    """
     axes = list(dict.fromkeys(axis for line in table for axis in line["cell"]))
     head = (*(axis.removeprefix("method.") for axis in axes), "runs", "accuracy", "gap", "epsilon")
     reasons = Counter(
@@ -265,6 +270,7 @@ def format_results(results: Sequence[Json], table: Sequence[Json], *, raw: bool)
     )
     lines = [tabulate([head, *[_show_means(line, axes) for line in table]])]
     lines += [f"{count_text(count, 'run')} {reason}" for reason, count in reasons.items()]
+    lines += [_BY_ANSWERS] if by_answers else []
     return "\n".join([*lines, RAW_OF_OWN] if raw else lines)
 
 

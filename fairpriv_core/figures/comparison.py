@@ -19,8 +19,8 @@ from fairpriv_core.text import in_percent, percent_text, points_text
 _OVER_SEEDS = "Bars: mean over seeds; whiskers: 95 % interval of that mean, of one seed the 95 % Wilson interval."
 
 _BY_ANSWERS = (
-    "Means over seeds of estimates from randomised answers. Whiskers: 95 % interval, over the flips and the sampling "
-    "of test rows."
+    "Bars of runs on randomised answers are estimates, averaged over seeds. Their whiskers: 95 % interval, over the "
+    "flips and the sampling of test rows."
 )
 
 
@@ -52,12 +52,11 @@ def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) 
 def compare_groups(compared: Sequence[Compared], *, rate: str, of: Literal["group", "class"] = "group") -> FigureData:
     """One bar for each group (or class) and setting: the mean of `rate` over seeds with its 95 % interval."""
     bars = [GroupRates(one.label, one.row.method, fold_groups(one.runs, rate, of=of)) for one in compared]
-    figure = group_bars(bars, rate=rate, of=of, origin=find_origin_of_rows(one.row for one in compared))
-    if any(one.row.by_answers for one in compared):
-        return replace(figure, caption=_BY_ANSWERS)
-    if all(len(one.runs) == 1 for one in compared):
-        return figure
-    return replace(figure, caption=_OVER_SEEDS)
+    exact = [one for one in compared if not one.row.by_answers]
+    figure = group_bars(bars, rate=rate, of=of)  # not as released: that means noisy counts
+    words = figure.caption if all(len(one.runs) == 1 for one in exact) else _OVER_SEEDS
+    parts = [*([words] if exact else []), *([_BY_ANSWERS] if len(exact) < len(compared) else [])]
+    return replace(figure, caption=" ".join(parts), origin=find_origin_of_rows(one.row for one in compared))
 
 
 def _point(one: Compared, variation: int) -> Series:

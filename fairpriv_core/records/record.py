@@ -24,6 +24,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import find_plugin, name_accounting, why_unproved
 from fairpriv_core.methods.fields import network_of
+from fairpriv_core.notions.metrics import violation
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.accountants import epsilon as proved_epsilon
 from fairpriv_core.privacy.calibrate import calibrate
@@ -211,6 +212,12 @@ class RunRecord:
         """Return the JSON form."""
         plain = asdict(self)
         return {**plain, "assumptions": list(self.assumptions), "warnings": list(self.warnings)}
+
+    @property
+    def gap(self) -> float | None:
+        """The gap of the run's own notion; where groups are randomised answers their estimate. None without one."""
+        told = self.metrics if find_answers(self.config["data"]) is None else self.metrics_private
+        return None if told is None else violation(self.config["notion"], told)
 
     def to_document(self) -> dict[str, Any]:
         """Return what leaves the store: as `to_json`, with a person's file, and every other path, by its name alone."""

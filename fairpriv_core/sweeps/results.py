@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.metrics import violation
 from fairpriv_core.plain import Json
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.stats import mean_interval
@@ -31,7 +30,7 @@ def list_results(store: RunStore, plan: SweepPlan) -> list[Json]:
 
     `status` is the run's, or "left out" for a combination that no run can have, or "not started" for one whose run
     would use the release of another that did not finish; `reason` says why it has not finished. `gap` is that of the
-    run's own notion.
+    run's own notion, where groups are randomised answers their estimate.
     """
     rows = SweepStore(store).find(plan.keys)
     records = store.records([row.key for row in rows.values()])
@@ -61,7 +60,7 @@ def _cell_to_json(cell: Cell, rows: Mapping[str, RunRow], records: Mapping[str, 
     waits = None if row.status == "finished" else f"run {row.key} is {row.status}."
     stated = record.epsilon if record is not None and row.ended else None
     line |= {"key": row.key, "status": row.status, "reason": row.error or waits, "epsilon": stated}
-    line["gap"] = None if metrics is None else violation(cell.config.notion, metrics)
+    line["gap"] = None if record is None else record.gap
     return {**line, **{name: None if metrics is None else metrics.get(name) for name in METRICS}}
 
 

@@ -17,6 +17,7 @@ from fairpriv_core.facts.measured import measure
 from fairpriv_core.facts.run_facts import read_facts
 from fairpriv_core.facts.tables import run_table
 from fairpriv_core.figures.comparison import compare_points
+from fairpriv_core.stats import wilson_interval
 from fairpriv_core.store.runs import open_store
 from tests.cli.commands import Call
 from tests.randomized import HEADER, draw_people, write_people
@@ -26,6 +27,16 @@ TRAIN = ("--notion", "demographic_parity", "--method", "one_release_local", "--s
 
 def flip(call: Call, people: Path, *more: str) -> Any:
     said = call("randomize", str(people), "--column", "sex", "--values", "female,male", "--epsilon", "2", *more)
+    assert said.code == 0, said.err
+    return said
+
+
+def sweep_seeds(call: Call, answers: Path) -> Any:
+    sweep = answers.with_name("sweep.toml")
+    data = f'[data]\nfile = "{answers}"\nlabel = "paid"\nsensitive = "sex"\n'
+    method = f'[method]\nname = "{TRAIN[3]}"\nlearner = "linear"\n'
+    sweep.write_text(f'notion = "{TRAIN[1]}"\n{data}{method}[axes]\nseed = [0, 1]\n')
+    said = call("sweep", str(sweep), "--json")
     assert said.code == 0, said.err
     return said
 
@@ -66,12 +77,20 @@ def test_tables_and_comparisons_of_runs_tell_gaps_by_the_answers(call: Call, tmp
     own = ("train", "--file", str(tmp_path / "people.randomized.csv"), "--label", "paid", *TRAIN)
     for seed in ("0", "1"):
         call(*own, "--seed", seed)
+    listed, said = call("runs", "--json").json["runs"], call("runs").out
+    swept = sweep_seeds(call, Path(own[2]))
     with open_store() as store:
         [row] = run_table(store.each_brief())
         runs = [read_facts(record) for record in store.records(row.keys).values()]
     assert row.by_answers and [run.outcome.gap for run in runs] == [run.gap.value for run in runs if run.gap]
+    assert {line["gap"] for line in listed} == {run.outcome.gap for run in runs} and "are estimates" in said
+    assert swept.json["table"][0]["gap"] == pytest.approx(row.gap.mean)
+    assert "are estimates" in call("sweep", str(tmp_path / "sweep.toml")).out
     measured = measure(runs)
     ends = measured.gap.low, measured.gap.high
+    one_seed, rows = measure(runs[:1]).accuracy, runs[0].data.n_test
+    assert measured.answered and one_seed.mean is not None
+    assert (one_seed.low, one_seed.high) == pytest.approx(wilson_interval(round(one_seed.mean * rows), rows))
     assert (row.gap.mean, row.gap.low, row.gap.high) == pytest.approx((measured.gap.mean, *ends))
     one = Compared("A: OneRelease, local", row, runs)
     figure = compare_points([one])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fairpriv_core.facts.headline import About, read_about, write_headline
-from fairpriv_core.facts.measured import GroupShare, Measured, difference, measure
+from fairpriv_core.facts.measured import GroupShare, Measured, difference, measure, subtract
 from fairpriv_core.facts.run_facts import for_audience
 from fairpriv_core.stats import Mean
 from tests.documents.made_up import ADULT, PAID, RAW, make_record, tell, tell_run
@@ -69,6 +69,14 @@ def test_seeds_that_both_ran_are_compared_in_pairs() -> None:
     lower = {seed: (accuracy - 0.001, gap - 0.1) for seed, (accuracy, gap) in shares.items()}
     moved = difference(replace(FAIR, by_seed=lower), replace(PLAIN, by_seed=shares), "accuracy")
     assert moved.mean == pytest.approx(-0.001) and moved.high is not None and moved.high < 0
+
+
+def test_gaps_by_answers_are_not_paired_since_seeds_share_the_flips() -> None:
+    before = replace(PLAIN, answered=True, kind="released", by_seed={0: (0.85, 0.17), 1: (0.86, 0.18)})
+    after = replace(before, gap=Mean(0.034, 0.0, 0.18, 2), by_seed={0: (0.84, 0.03), 1: (0.85, 0.04)})
+    moved = difference(after, before, "gap")
+    assert moved == subtract(after.gap, before.gap) and moved.high is not None and moved.high > 0
+    assert difference(after, before, "accuracy").high == pytest.approx(-0.01), "accuracy has no flips"
 
 
 def test_a_before_for_fewer_people_is_left_out(about: About) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
 from scipy import stats
 
-from fairpriv_core.facts.compare import compare_paired, format_paired
+from fairpriv_core.facts.compare import Compared, compare, compare_paired, format_paired
 from fairpriv_core.facts.run_facts import RunFacts
+from fairpriv_core.facts.tables import run_table
 from fairpriv_core.records.release import Kind
 from tests.facts.told import tell
 from tests.figures.samples import record
@@ -65,6 +67,16 @@ def test_what_cannot_be_tested_says_so() -> None:
     assert "−5.98 to 2.98" in say(runs(0.8, 0.81, 0.8), runs(0.8, 0.82, 0.835))
     assert say(runs(0.8, 0.9), runs(0.8, 0.9)) == "Accuracy: B and A are the same on 2 seeds."
     assert "No paired t test, since every difference is the same" in say(runs(0.8, 0.9), runs(0.7, 0.8))
+
+
+def test_a_gap_is_not_tested_where_either_of_the_two_is_told_by_answers() -> None:
+    exact = Compared("B: x", run_table([record(0), record(1)])[0], runs(0.8, 0.9))
+    answered = replace(exact, label="A: x", row=replace(exact.row, gap=replace(exact.row.gap, kind="released")))
+    for setting, reference in ((exact, answered), (answered, exact)):
+        accuracy, gap = compare([setting], reference)
+        assert accuracy == f"Accuracy: {setting.letter} and {reference.letter} are the same on 2 seeds."
+        assert gap.endswith("since randomised answers tell A's. Seeds do not vary their flips."), gap
+    assert "B and B are the same" in compare([exact], exact)[0] and "flips" not in compare([exact], exact)[1]
 
 
 def test_a_seed_without_the_number_is_left_out() -> None:

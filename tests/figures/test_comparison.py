@@ -88,6 +88,17 @@ def test_groups_of_one_seed_keep_their_wilson_interval_and_its_caption() -> None
     assert [compare_groups([each], rate="positive_rate").raw for each in (compared(3), own)] == [False, True]
 
 
+def test_beside_bars_by_answers_exact_ones_are_not_called_estimates() -> None:
+    one, exact = compared(3), compared(3, "B", epsilon=2.0)
+    answered = replace(one, row=replace(one.row, gap=replace(one.row.gap, kind="released")))
+    mixed, alone = (compare_groups(each, rate="positive_rate") for each in ([answered, exact], [answered]))
+    assert mixed.caption.startswith("Bars: mean over seeds; ") and "Wilson" not in alone.caption
+    for figure in (mixed, alone):
+        assert "Bars of runs on randomised answers are estimates" in figure.caption
+        assert figure.name == "groups_positive_rate" and "noise" not in f"{figure.title}{figure.caption}"
+        assert figure.origin.kind == "released"
+
+
 def test_every_index_has_formula_source_and_means() -> None:
     first, second = (fold_indices(one.runs) for one in (compared(3), compared(1, "B", epsilon=2.0)))
     assert set(first) == set(second) == set(INDICES) and all(all(words) for words in INDICES.values())

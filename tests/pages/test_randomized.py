@@ -75,6 +75,10 @@ def test_a_file_with_its_note_is_trained_on_and_no_gap_is_raw(
     for name, address in AFTER:
         shown = whole(open_page(name, **{"run": keys[0], "runs": keys, **address}))
         assert not RAW.search(said(shown)), (name, said(shown))
+    table = whole(open_page("compare")).dataframe[0].value
+    assert table["± gap"].isna().all() and " to " in table["gap 95 %"][0], "its two sides are not as long"
+    picked = open_page("tradeoffs", points=next(iter(table["key"])))
+    assert picked.multiselect("points").value and not picked.warning, "ε covers what answers tell"
 
 
 def test_the_page_data_states_earlier_answers_too(open_page: Open, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from fairpriv_core.figures.styles import method_style
 from fairpriv_core.grouping import group_by
 from fairpriv_core.methods.catalog import methods, place_method
 from fairpriv_core.records.source import is_read_from_rows
-from fairpriv_core.text import in_percent
+from fairpriv_core.text import in_percent, number_text
 from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.labels import choose_tags, list_tags
 from pages.widgets.shared.names import name_budget, name_data_of, name_method, name_notion, name_settings
@@ -173,7 +173,8 @@ def _build_columns(rows: Sequence[TableRow]) -> dict[str, Any]:
             format="%.2f",
             help="Mean gap of the run's own notion, in percentage points (pp)",
         ),
-        "± gap": number(format="%.2f", help=half),
+        "± gap": number(format="%.2f", help=f"{half}, and of a gap by randomised answers"),
+        "gap 95 %": text(help="The ends of the 95 % interval of a gap by randomised answers, in percentage points"),
     }
 
 
@@ -189,7 +190,8 @@ def _as_row(row: TableRow, varied: Mapping[str, object]) -> dict[str, object]:
         "accuracy %": in_percent(row.accuracy.mean),
         "± acc.": in_percent(row.accuracy.half),
         "gap pp": in_percent(row.gap.mean),
-        "± gap": in_percent(row.gap.half),
+        "± gap": None if row.by_answers else in_percent(row.gap.half),
+        **_show_ends(row),
         "settings": name_settings(row.method, varied),
         "accounting": row.variant,
         "protects": row.threat_model or "nothing",
@@ -199,3 +201,10 @@ def _as_row(row: TableRow, varied: Mapping[str, object]) -> dict[str, object]:
         "seeds": len(row.seeds),
         "key": row.keys[0],
     }
+
+
+def _show_ends(row: TableRow) -> dict[str, object]:
+    """Return the column with the ends of an interval by answers, of which one side is longer; {} of other rows."""
+    if not row.by_answers or row.gap.low is None or row.gap.high is None:
+        return {}
+    return {"gap 95 %": f"{number_text(100 * row.gap.low)} to {number_text(100 * row.gap.high)}"}

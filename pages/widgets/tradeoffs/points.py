@@ -58,7 +58,8 @@ def show_picked(rows: Sequence[TableRow], best: Sequence[TableRow], details: Map
             choose("run", picked[0])
             go_to("run", run=picked[0])
         offer_clone(picked[0], "points_clone", disabled=len(picked) != 1)
-    st.warning(_PICKED, icon=":material/visibility_lock:")
+    if any(by_key[key].kind != "released" for key in picked):  # ε covers what randomised answers tell
+        st.warning(_PICKED, icon=":material/visibility_lock:")
 
 
 def _name(row: TableRow, details: Mapping[str, str]) -> str:
