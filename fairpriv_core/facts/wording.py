@@ -14,6 +14,7 @@ from fairpriv_core.records.source import is_read_from_rows
 from fairpriv_core.text import number_text
 
 PAID = "From noisy counts that ε covers. Whiskers: 95 % interval over the noise and the sampling of the test rows."
+ESTIMATED = "Estimated from randomised answers. Whiskers: 95 % interval over the flips and the sampling of test rows."
 DECIDED = "decided/"  # and a class's name: the share of a group that is decided for it
 #: beside an epsilon of a method with a public part
 PUBLIC_PART = "It does not cover the rows that the run took as public: their features and groups are taken as known."

@@ -40,13 +40,15 @@ def group_bars(
     rate: str = "positive_rate",
     origin: Origin = ALL_RAW,
     of: Literal["group", "class"] = "group",
+    by_answers: bool = False,
 ) -> FigureData:
     """One bar for each group and run with its 95 % interval; groups stand by position and label.
 
     `of` is "class" where the runs' `groups` are a record's classes. `origin` is of the rates: released ones are from
-    noisy counts that ε covers.
+    noisy counts that ε covers, or `by_answers` that are randomised.
     """
-    title, paid = wording.metric_title(rate), origin.kind == "released"
+    title, paid = wording.metric_title(rate), origin.kind == "released" and not by_answers
+    whiskers = wording.ESTIMATED if by_answers else f"Whiskers: 95 % Wilson interval of each {of} on the test split."
     series = []
     for run, same in zip(runs, count_earlier([run.method for run in runs]), strict=True):
         names = tuple(_group_label(group, runs) for group in run.groups)
@@ -60,7 +62,7 @@ def group_bars(
         x=Axis(title, "%"),  # short: beside long names little of a phone is left for it
         panels=(Panel(Axis("")),),
         series=tuple(series),
-        caption=wording.PAID if paid else f"Whiskers: 95 % Wilson interval of each {of} on the test split.",
+        caption=wording.PAID if paid else whiskers,
         alt=f"{title} by {of}. " + " ".join(f"{each.name}: {list_values(each.x, each.y, ' %')}." for each in series),
         horizontal=True,
         origin=origin,

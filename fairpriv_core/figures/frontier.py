@@ -329,7 +329,7 @@ def _format_seeds(claims: Claims, series: Sequence[Series]) -> str:
     n = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     drawn = "Whiskers: 95 % interval" if any(one.low for one in series) else "Each point is the mean"
     small = (
-        f" {sizes.count(1)} of the settings have 1 seed and no interval; point at one to see its seeds."
+        f" {sizes.count(1)} of the settings have 1 seed and no interval over seeds; point at one to see its seeds."
         if 1 in counts
         else ""
     )

@@ -71,6 +71,7 @@ def test_a_file_with_its_note_is_trained_on_and_no_gap_is_raw(
     assert "What randomised answers say" in told and not RAW.search(told), told
     assert "Gap, by answers" in {metric.label for metric in run.metric}
     assert not {"run_gap_steps", "run_gaps"} & set(charts(run))
+    assert "Estimated from randomised answers" in told and "noisy counts" not in told
     assert "do_evaluate" not in {button.key for button in run.button}
     for name, address in AFTER:
         shown = whole(open_page(name, **{"run": keys[0], "runs": keys, **address}))

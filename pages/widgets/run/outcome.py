@@ -87,7 +87,8 @@ def _show_paid(released: Measures[Kind], run: RunFacts[Kind], rate: str) -> None
         if "/" not in name:
             st.caption(f"{plain(wording.metric_title(name))}: undefined, {plain(why)}")
     bars = GroupRates("this run", run.method.name, read_groups(found, rate))
-    show_figure(group_bars([bars], rate=rate, origin=Origin(released.kind)), "run_paid_bars")
+    figure = group_bars([bars], rate=rate, origin=Origin(released.kind), by_answers=released.by_answers)
+    show_figure(figure, "run_paid_bars")
     _show_classes(released, run)
 
 
