@@ -31,6 +31,19 @@ def test_every_page_opens_on_an_empty_store_with_adult(open_page: Open, data_at_
             assert page.query_params["data"] == "adult:sex"
 
 
+def test_a_page_whose_browser_never_has_its_style_is_headed_once() -> None:
+    def draw_page() -> None:
+        import streamlit as st
+
+        from pages.widgets.app.top import wait_for_style
+
+        st.session_state["styled"] = False
+        wait_for_style("Compare")
+        st.title("Compare")
+
+    assert [title.value for title in AppTest.from_function(draw_page).run().title] == ["Compare"]
+
+
 def test_a_store_that_cannot_be_read_gives_a_sentence(open_page: Open, own_store: Path) -> None:
     own_store.parent.mkdir(parents=True)
     own_store.write_bytes(b"this is no database, whatever its name says")
