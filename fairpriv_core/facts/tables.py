@@ -10,7 +10,7 @@ from typing import Any, Generic
 
 from fairpriv_core.data.problem import ENCODINGS, DataJson
 from fairpriv_core.facts.measures import K, MeanFact, find_kinds, find_worst, fold, widen
-from fairpriv_core.facts.wording import ACCOUNTED, protected, say_one_seed
+from fairpriv_core.facts.wording import ACCOUNTED, format_one_seed, protected
 from fairpriv_core.plain import Json
 from fairpriv_core.records.release import Kind
 from fairpriv_core.records.source import ConfigJson, find_answers, name_unit
@@ -235,7 +235,7 @@ def _fold(runs: list[Outcome]) -> TableRow:
         keys=tuple(run.key for run in runs),
         accuracy=fold((run.accuracy for run in runs), find_worst([run.kinds[0] for run in runs])),
         gap=widen(gap, [run.gap_ends for run in runs if run.gap_ends is not None]),
-        note=say_one_seed(by_answers=one.kinds[1] == "released")
+        note=format_one_seed(by_answers=one.kinds[1] == "released")
         if len(runs) == 1
         else f"{len(runs)} seeds, mean ± 95 %",
         delta=one.delta,

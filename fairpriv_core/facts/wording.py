@@ -42,7 +42,7 @@ def protected(threat_model: str | None, unit: str = "person") -> str:
     return "nothing: the method is not private" if threat_model is None else _PROTECTED[threat_model, unit]
 
 
-def say_one_seed(*, by_answers: bool) -> str:
+def format_one_seed(*, by_answers: bool) -> str:
     """Return what intervals there are of one seed; a gap by answers has one."""
     return f"One seed: accuracy has no interval. {BY_ANSWERS}" if by_answers else ONE_SEED
 

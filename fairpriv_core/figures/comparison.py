@@ -36,7 +36,7 @@ def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) 
     words = "Whiskers: 95 % interval of the mean over seeds, for accuracy and for gap."
     words = f"{words} {wording.BY_ANSWERS}" if answers else words
     if all(len(row.seeds) == 1 for row in rows):
-        words = wording.say_one_seed(by_answers=answers)
+        words = wording.format_one_seed(by_answers=answers)
     return FigureData(
         name="compared_points",
         title="Accuracy against fairness gap",

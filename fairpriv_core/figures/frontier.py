@@ -325,7 +325,7 @@ def _format_seeds(claims: Claims, series: Sequence[Series]) -> str:
     sizes = [len(row.seeds) for rows in claims.values() for row in rows]
     counts, answers = set(sizes), any(row.by_answers for rows in claims.values() for row in rows)
     if counts in ({1}, set()):
-        return wording.say_one_seed(by_answers=answers) if counts else ""
+        return wording.format_one_seed(by_answers=answers) if counts else ""
     n = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     drawn = "Whiskers: 95 % interval" if any(one.low for one in series) else "Each point is the mean"
     small = (

@@ -148,7 +148,7 @@ def _format_seeds(curves: Sequence[EpsilonCurve]) -> str:
         return "No finished run yet."
     answers = any(row.by_answers for curve in curves for row in curve.rows)
     if counts == {1}:
-        return wording.say_one_seed(by_answers=answers)
+        return wording.format_one_seed(by_answers=answers)
     n = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     return f"Bands: 95 % interval of the mean over {n} seeds.{f' {wording.BY_ANSWERS}' * answers}"
 

@@ -191,7 +191,7 @@ def release_all(each: Sequence[One]) -> list[Told]:
 
 def choose(method: OneReleaseRecord, train: Dataset, training: Training, *, told: Told) -> Fitted:
     """Return the rule that aims at the gap, from what was told; a constant answer where that is right more often."""
-    gaps, right = describe_places(told, training.notion)
+    gaps, right = measure_places(told, training.notion)
     place = choose_place(gaps, target=method.gap_target)
     found = method.multiplier_max * (place / PLACES) ** 2
     multiplier: float | None = found
@@ -202,7 +202,7 @@ def choose(method: OneReleaseRecord, train: Dataset, training: Training, *, told
         weights = np.full((train.groups, LABELS), _FIRST[answer])
     notes = {
         "multiplier": multiplier,
-        **tell_numbers(method, told, place, answer),
+        **list_numbers(method, told, place, answer),
         "notion": training.notion.name,
         **told.to_json(),
         "shared_releases": {told.name(): events_of.to_json(method.event(train.n))},
@@ -299,7 +299,7 @@ def find_flips(chances: np.ndarray, line: np.ndarray, largest: float) -> tuple[n
     return known.astype(np.int64) - 1, first > 0
 
 
-def describe_places(told: Told, notion: Notion) -> tuple[np.ndarray, np.ndarray]:
+def measure_places(told: Told, notion: Notion) -> tuple[np.ndarray, np.ndarray]:
     """Return the gap and the number of rows that are right at each place, 0 to PLACES, each (PLACES + 1,).
 
     At place 0 multipliers are 0. Rates are within 0 and 1.
@@ -316,7 +316,7 @@ def measure_gap(ones: np.ndarray, totals: np.ndarray, notion: Notion) -> float:
     return max(float(np.ptp(divide(*sum_rate(rate, table)))) for rate in rates_of(notion))
 
 
-def tell_numbers(method: OneReleaseRecord, told: Told, place: int, answer: int | None) -> dict[str, Any]:
+def list_numbers(method: OneReleaseRecord, told: Told, place: int, answer: int | None) -> dict[str, Any]:
     """Return accuracy and every notion's gap on the training rows as the releases tell them, with standard errors.
 
     They are of the rule at `place`, or of the one `answer` for everybody. An error is how much the releases' noise

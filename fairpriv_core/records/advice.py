@@ -100,15 +100,15 @@ def advise(question: Question, size: Size, *, without: str = "") -> Advice:
     found = {name: float(np.average(means[name], weights=weights)) for name in able}
     best, usual = max(found, key=found.__getitem__), USUAL[question.protect]
     if size.answered:
-        told = _say_reader(best)
+        told = _format_reader(best)
     else:
         gain, error = _find_gain(means[best] - means[usual], weights)
         best = best if found[best] - found[usual] > error else usual
-        told = _say_choice(best, usual, gain, fits)
+        told = _format_choice(best, usual, gain, fits)
     if found[best] <= 0:
         told += (f"On {_name_tables(fits)} it was worth no more than one answer for all: expect little.",)
     if not question.by_group:
-        told += _say_group(question, size, found[best], without)
+        told += _format_group(question, size, found[best], without)
     return Advice(best, list_candidates()[best], found[best], told)
 
 
@@ -147,7 +147,7 @@ def _find_gain(gains: pd.Series, weights: np.ndarray) -> tuple[Mean, float]:
     return Mean(mean, mean - half, mean + half, round(count)), error
 
 
-def _say_choice(best: str, usual: str, gain: Mean, fits: pd.DataFrame) -> tuple[str, ...]:
+def _format_choice(best: str, usual: str, gain: Mean, fits: pd.DataFrame) -> tuple[str, ...]:
     """Return what is advised, for what it was tried, and by how much it was worth more than the usual method."""
     title, other = (read_candidates()[name].info.title for name in (best, usual))
     tables = _name_tables(fits)
@@ -158,7 +158,7 @@ def _say_choice(best: str, usual: str, gain: Mean, fits: pd.DataFrame) -> tuple[
     return (f"Recommended: {title}, the best on {tables} {tried}. {better}",)
 
 
-def _say_reader(best: str) -> tuple[str, ...]:
+def _format_reader(best: str) -> tuple[str, ...]:
     """Return why a method is advised on randomised answers."""
     title = read_candidates()[best].info.title
     return (f"Recommended: {title}. Groups are randomised answers here, and other methods take them as true.",)
@@ -168,7 +168,7 @@ def _name_tables(fits: pd.DataFrame) -> str:
     return f"the {count_text(count_like(fits), 'table')} most like yours"
 
 
-def _say_group(question: Question, size: Size, worth: float, without: str) -> tuple[str, ...]:
+def _format_group(question: Question, size: Size, worth: float, without: str) -> tuple[str, ...]:
     """Return what deciding by group would gain; () where that is nothing."""
     other = advise(replace(question, by_group=True), size, without=without)
     if other.worth - worth < _TELLING:

@@ -34,6 +34,7 @@ LOSSES = Path(__file__).with_name("losses.parquet")
 GAP = 0.04  # that the fits were asked for
 _WIDTHS = (0.5, 0.7, 1.0)  # decades of rows times mu, decades of rows, doublings of the number of groups
 _LIKE = 0.25  # a table is called like another from this weight on, that of the nearest being 1
+_NEAR = 0.25  # nothing is forecast where the nearest table has less; no table that a forecast was tried on had
 _DELTA = 1e-5
 _ENDS = (0.05, 0.95)  # between which nine fits in ten lie
 _FAILS = 0.05  # a share of fits without a model that is worth a sentence
@@ -225,7 +226,7 @@ def count_like(fits: pd.DataFrame) -> int:
 
 
 def forecast_fit(config: RunConfig, size: Size, *, without: str = "") -> Forecast | None:
-    """Return what to expect of a run; None where nothing like it was tried: its settings, notion or kind of data."""
+    """Return what to expect of a run; None where nothing like it was tried: settings, notion, kind of data, place."""
     aware, name = config.method.info.pursues_notion, _name_setting(config.method)
     if name is None or config.epsilon is None or not size.is_like_evidence:
         return None
@@ -235,7 +236,7 @@ def forecast_fit(config: RunConfig, size: Size, *, without: str = "") -> Forecas
     fits = weigh_fits(config.notion, size, mu, without=without) if aware else weigh_losses(size, mu, without=without)
     fits = fits[fits.setting == name]
     made = fits[fits.accuracy.notna()]
-    if made.empty:
+    if made.empty or fits.weight.max() < _NEAR:
         return None
     weights = made.weight.to_numpy()
     lost = _find_ends((made.plain_accuracy - made.accuracy).to_numpy(), weights)

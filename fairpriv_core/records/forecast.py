@@ -70,13 +70,17 @@ def _find_noise(event: Event) -> float:
     return 0.0
 
 
-def format_much_noise(noise: float, *, n_train: int, groups: int) -> str | None:
-    """Return that what is told of groups is noise, with the rows that would do; None where it is not."""
+def format_much_noise(noise: float, *, n_train: int, groups: int, unit: str, epsilon: float | None) -> str | None:
+    """Return that what is told of groups is noise, with the rows that would do; None where it is not.
+
+    `unit` is a "person" or a "row"; `epsilon` is None where noise is set by hand.
+    """
     if noise < 1.0:
         return None
     rows = float(f"{n_train * noise * ENOUGH / LITTLE:.1g}")
+    equal = f"{n_train // groups:,} {'people' if unit == 'person' else 'rows'}"
     return (
-        f"So much noise on {n_train:,} rows leaves next to nothing to learn of {groups} groups: in a pass over the "
-        f"rows it is {noise:.1f} times what {n_train // groups:,} people, an equal group, can change. With these "
-        f"settings about {rows:,.0f} training rows would do, or a larger ε."
+        f"So much noise on {n_train:,} rows leaves next to nothing to learn of {groups} groups. In a pass over the "
+        f"rows it is {noise:.1f} times what {equal}, an equal group, can change. With these settings about "
+        f"{rows:,.0f} training rows would do{'' if epsilon is None else ', or a larger ε'}."
     )

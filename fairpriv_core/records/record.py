@@ -24,6 +24,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import find_plugin, name_accounting, why_unproved
 from fairpriv_core.methods.fields import network_of
+from fairpriv_core.methods.shared.votes import Votes
 from fairpriv_core.notions.metrics import violation
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.accountants import epsilon as proved_epsilon
@@ -39,7 +40,7 @@ from fairpriv_core.records.forecast import (
 )
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.parameters import method_to_json, read_method
-from fairpriv_core.records.source import ConfigJson, find_answers, is_published, without_folders
+from fairpriv_core.records.source import ConfigJson, find_answers, is_published, name_unit, without_folders
 from fairpriv_core.text import drop_folders
 from fairpriv_core.warnings import FairprivWarning, PrivacyWarning, TrainingWarning
 
@@ -448,14 +449,16 @@ def doubt_network(method: Method, train: Dataset) -> list[FairprivWarning]:
 def forecast(config: RunConfig, method: Method, *, n_train: int, groups: int, parameters: int | None) -> str | None:
     """Return the sentence on a run of `method` (calibrated) that can learn next to nothing.
 
-    None where it can, where an earlier run's release is used, and where nobody has counted the network's parameters.
+    None where it can, where an earlier run's release is used, and where nobody has counted the network's parameters;
+    of votes too: single answers may be noise, and `Votes.require_possible` refuses where all of them are.
     """
-    if config.reuse is not None or method.info.threat_model is None:
+    if config.reuse is not None or method.info.threat_model is None or isinstance(method, Votes):
         return None
     events = method.event(n_train)
     if method.info.threat_model == "attribute":
         noise = measure_noise(events, n_train=n_train, groups=groups)
-        return format_much_noise(noise, n_train=n_train, groups=groups)
+        unit = name_unit(config.data.to_json())
+        return format_much_noise(noise, n_train=n_train, groups=groups, unit=unit, epsilon=config.epsilon)
     if parameters is None:
         return None
     signal = measure_signal(events, n_train=n_train, parameters=parameters)

@@ -72,7 +72,7 @@ def test_a_gap_by_answers_is_their_estimate_and_seeds_leave_no_less_of_the_flips
 
     [one] = run_table([answered(0, 0.05, [0.0, 0.2])])
     assert (one.gap.kind, one.gap.mean, one.gap.low, one.gap.high) == ("released", 0.05, 0.0, 0.2)
-    assert one.by_answers and one.note == wording.say_one_seed(by_answers=True)
+    assert one.by_answers and one.note == wording.format_one_seed(by_answers=True)
     [row] = run_table([answered(0, 0.05, [0.0, 0.2]), answered(1, 0.07, [0.02, 0.3]), answered(2, 0.06, [0.01, 0.25])])
     assert row.gap.mean == pytest.approx(0.06) and row.gap.high == pytest.approx(0.25)
     assert row.gap.low == pytest.approx(0.01), "no shorter than the runs' own ones are on average"

@@ -21,7 +21,7 @@ from fairpriv_core.methods.one_release_record import (
     Told,
     directions,
     find_flips,
-    tell_numbers,
+    list_numbers,
     weigh,
 )
 from fairpriv_core.methods.shared.cumulative import release_cumulative, running_deviation
@@ -118,7 +118,7 @@ def test_released_numbers_have_the_errors_that_their_noise_gives_them() -> None:
     for _ in range(60):
         noisy = counts + draw.normal(scale=5.0, size=counts.shape)
         turned = flips + draw.normal(scale=2.0 * running_deviation(PLACES, place), size=(2, 2, 1))
-        found.append(tell_numbers(method, Told(np.zeros(1), noisy, turned), place, None))
+        found.append(list_numbers(method, Told(np.zeros(1), noisy, turned), place, None))
     for number, error, name in (
         ("released_gaps", "released_gap_errors", "demographic_parity_gap"),
         ("released_accuracy", "released_accuracy_errors", "accuracy"),

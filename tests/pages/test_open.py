@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.store.runs import open_store
-from pages.widgets.app.strip import tell_shown
+from pages.widgets.app.strip import list_shown
 from tests.pages.shown import PAGES, Open, find_key, open_frame, said, whole
 
 
@@ -29,6 +29,19 @@ def test_every_page_opens_on_an_empty_store_with_adult(open_page: Open, data_at_
         if name == "data":
             assert (page.selectbox("dataset").value, page.multiselect("attributes").value) == ("adult", ["sex"])
             assert page.query_params["data"] == "adult:sex"
+
+
+def test_a_page_whose_browser_never_has_its_style_is_headed_once() -> None:
+    def draw_page() -> None:
+        import streamlit as st
+
+        from pages.widgets.app.top import wait_for_style
+
+        st.session_state["styled"] = False
+        wait_for_style("Compare")
+        st.title("Compare")
+
+    assert [title.value for title in AppTest.from_function(draw_page).run().title] == ["Compare"]
 
 
 def test_a_store_that_cannot_be_read_gives_a_sentence(open_page: Open, own_store: Path) -> None:
@@ -97,13 +110,13 @@ def test_several_budgets_are_listed_and_many_have_ends() -> None:
             "delta": delta,
         }, epsilon
 
-    assert tell_shown([ask("pf_ld", 1.0)])["ε"] == "1.00 (δ = 1 in 100,000, proved)"
-    assert tell_shown([ask("pf_ld", 3.0), ask("pf_ld", 1.0)])["ε"] == "1.00, 3.00 (δ = 1 in 100,000, proved)"
+    assert list_shown([ask("pf_ld", 1.0)])["ε"] == "1.00 (δ = 1 in 100,000, proved)"
+    assert list_shown([ask("pf_ld", 3.0), ask("pf_ld", 1.0)])["ε"] == "1.00, 3.00 (δ = 1 in 100,000, proved)"
     as_published = ask("pf_ld", 3.0, variant="published")
-    assert tell_shown([as_published])["ε"] == "3.00 (δ = 1 in 100,000, as published, not proved)"
-    both = tell_shown([as_published, ask("pf_ld", 1.0)])["ε"]
+    assert list_shown([as_published])["ε"] == "3.00 (δ = 1 in 100,000, as published, not proved)"
+    both = list_shown([as_published, ask("pf_ld", 1.0)])["ε"]
     assert both == "1.00, 3.00 (δ = 1 in 100,000, proved or as published, not proved)"
     many = [ask(name, budget) for name in ("pf_ld", "dp_sgd") for budget in (0.5, 1.0, 3.0, 9.0)]
-    told = tell_shown([*many, ask("none", None), ask("pf_ld", 1.0, 1e-6)])
+    told = list_shown([*many, ask("none", None), ask("pf_ld", 1.0, 1e-6)])
     assert told["ε"] == "none, 0.500 to 9.00 (δ = 1 in 1,000,000 or 1 in 100,000, proved)"
     assert told["protects"].count("each person") == 2

@@ -75,6 +75,8 @@ def test_nothing_is_forecast_of_what_nobody_tried() -> None:
     assert ask({"name": "dp_sgd", "epochs": 3}) is None and ask("pf_ld", "accuracy_parity") is None
     config = build_config({"data": DATA, "notion": "demographic_parity", "method": "pf_ld", "epsilon": 1.0})
     assert forecast_fit(config, Size(4_000, 2, labels=3)) is None
+    assert all(ask(each, epsilon=1e6) is None for each in ("pf_ld", "dp_sgd")), "0.1 to 3 were tried"
+    assert forecast_fit(config, Size(10_000_000, 2)) is None and forecast_fit(config, Size(4_000, 200)) is None
 
 
 def test_of_a_method_that_pursues_no_notion_the_loss_alone_is_forecast() -> None:

@@ -64,7 +64,7 @@ def test_what_would_do_does() -> None:
 def test_nothing_is_said_where_something_can_be_learned() -> None:
     assert format_little_signal(LITTLE, n_train=100, epsilon=1.0, delta=1e-5) is None
     assert format_little_signal(None, n_train=100, epsilon=1.0, delta=1e-5) is None
-    assert format_much_noise(0.99, n_train=100, groups=2) is None
+    assert format_much_noise(0.99, n_train=100, groups=2, unit="row", epsilon=1.0) is None
     by_hand = format_little_signal(1.0, n_train=100, epsilon=None, delta=1e-5) or ""
     assert "about 1,000 training rows would do" in by_hand and "ε" not in by_hand
 
@@ -86,9 +86,26 @@ def test_what_would_do_for_groups_does(method: str) -> None:
         return forecast(config, calibrate_method(config, n_train), n_train=n_train, groups=2, parameters=9) or ""
 
     said = say(240, 0.1)
-    assert re.search(r"of 2 groups: in a pass over the rows it is \d\.\d times what 120 people", said)
+    assert re.search(r"of 2 groups\. In a pass over the rows it is \d\.\d times what 120 people", said)
     (rows,) = re.search(r"about ([\d,]+) training rows would do, or a larger ε", said).groups()  # type: ignore[union-attr]
     assert say(int(rows.replace(",", "")), 0.1) == ""
+
+
+def test_groups_of_rows_and_noise_by_hand_are_called_so() -> None:
+    method = {"name": "one_release", "noise_statistic": 500.0}
+    data = {"file": "visits.csv", "label": "left", "sensitive": "sex"}
+    config = build_config({"data": data, "notion": "demographic_parity", "method": method})
+    said = forecast(config, calibrate_method(config, 240), n_train=240, groups=2, parameters=9) or ""
+    assert "what 120 rows, an equal group" in said and said.endswith("training rows would do.") and "ε" not in said
+
+
+@pytest.mark.parametrize("n_train", [750, 50_000])
+def test_noise_of_single_votes_is_not_held_against_all_of_them(n_train: int) -> None:
+    """Its deviation grows as the square root of the questions, and what is learned is a mean over all answers."""
+    config = ask("sf_pate", 0.05)
+    method = calibrate_method(config, n_train)
+    assert measure_noise(method.event(n_train), n_train=n_train, groups=6) > 1.0
+    assert forecast(config, method, n_train=n_train, groups=6, parameters=9) is None
 
 
 def test_no_kept_fits_of_what_is_refused_were_better_than_lots() -> None:

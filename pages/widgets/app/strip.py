@@ -54,7 +54,7 @@ def show_strip(page: str, line: DeltaGenerator, buttons: DeltaGenerator, faults:
     shown, of_shown = _find_shown(page)
     if page == "Audit" and row is not None:
         shown = [_ask(row.config, row.epsilon, ended=row.ended)]
-    parts = tell_shown(shown) if shown else _tell_choice() if page == "Explore" else {}
+    parts = list_shown(shown) if shown else _list_choice_facts() if page == "Explore" else {}
     if parts:
         line.markdown(f":small[{_write(parts)}]")
     with buttons:
@@ -70,10 +70,10 @@ def show_strip(page: str, line: DeltaGenerator, buttons: DeltaGenerator, faults:
             st.code(link(st.context.url or ""), language=None, wrap_lines=True)
         if find_person().name:
             show_person()
-    _say_refused(faults)
+    _show_refused(faults)
 
 
-def _say_refused(place: DeltaGenerator) -> None:
+def _show_refused(place: DeltaGenerator) -> None:
     refused = [(name, text) for name, item in get_refused().items() for text in write_texts(item)]
     if refused:
         said = " and ".join(f"{name} = {textwrap.shorten(text, _LONGEST, placeholder=' …')}" for name, text in refused)
@@ -125,9 +125,9 @@ def _ask(config: ConfigJson, spent: float | None, *, ended: bool) -> Asked:
     return ({**config, "epsilon": None}, None) if unproved else (config, spent)
 
 
-def tell_shown(asked: Sequence[Asked]) -> dict[str, str]:
+def list_shown(asked: Sequence[Asked]) -> dict[str, str]:
     """Return the ε of runs, and what it protects; where they differ, what each has."""
-    facts = [_tell_run(*each) for each in asked]
+    facts = [_list_run_facts(*each) for each in asked]
     budgets, protects = ({fact[name]: None for fact in facts} for name in ("ε", "protects"))
     private = [text for text in protects if not text.startswith("nothing")]
     return {
@@ -163,7 +163,7 @@ def _list_few(texts: Sequence[str]) -> str:
     return "; ".join(texts[:_FEW]) + (f" and {more} more" if more > 0 else "")
 
 
-def _tell_run(config: ConfigJson, epsilon: float | None) -> dict[str, str]:
+def _list_run_facts(config: ConfigJson, epsilon: float | None) -> dict[str, str]:
     if config.get("replay_noise") is not None:
         return {"ε": "none: its noise can be repeated", "protects": "nothing"}
     method, budget = config["method"], _find_budget(config, epsilon)
@@ -183,7 +183,7 @@ def _find_budget(config: ConfigJson, epsilon: float | None) -> float | None:
     return asked if private and config.get("replay_noise") is None else None
 
 
-def _tell_choice() -> dict[str, str]:
+def _list_choice_facts() -> dict[str, str]:
     """Return what the next run's ε is worth, whose size its slider says."""
     name = value("method") if value("method") in methods() else DEFAULT_METHOD
     info = methods()[name].info

@@ -57,10 +57,12 @@ def wait_for_style(page: str) -> None:
     """
     if st.session_state["styled"]:
         return
+    heading = st.empty()
     if page != "Start":  # whose heading is a sentence of its own
-        st.title(page, anchor=False)
+        heading.title(page, anchor=False)
     place, until = st.empty(), time.monotonic() + _STYLE_SECONDS
     while time.monotonic() < until:
         time.sleep(0.02)
         place.empty()  # lets an answer in
+    heading.empty()  # the page draws its own
     st.session_state["styled"] = True

@@ -25,7 +25,7 @@ _STATES = {
 _QUEUE_PATIENCE = 5.0
 
 
-def say_broken_off(row: RunRow) -> None:
+def show_broken_off(row: RunRow) -> None:
     """Say why a run has no outcome: it was stopped, or broke off by itself."""
     if row.error:
         st.error(plain(sentence(row.error)), icon=":material/error:")
@@ -37,8 +37,8 @@ def say_broken_off(row: RunRow) -> None:
 
 def draw_state(store: RunStore, row: RunRow) -> None:
     """Draw how far a run is, and its brakes; of one that is over only what it did."""
-    state = f"{_STATES[row.status]}{_tell_place(store, row)}{_tell_request(row)}"
-    told = f"{state} · {_describe_steps(row)}{_describe_heartbeat(row)}"
+    state = f"{_STATES[row.status]}{_format_place(store, row)}{_format_request(row)}"
+    told = f"{state} · {_format_steps(row)}{_format_heartbeat(row)}"
     with st.container(key="run_state"):
         if row.ended and not _can_resume(row):
             st.caption(plain(told))
@@ -66,13 +66,13 @@ def _offer_brakes(store: RunStore, row: RunRow) -> None:
         _offer(store, row, "stop", ":material/stop:", disabled=row.status == "stopping")
 
 
-def _tell_place(store: RunStore, row: RunRow) -> str:
+def _format_place(store: RunStore, row: RunRow) -> str:
     """Return how many runs come before one that waits."""
     before = (attempt(lambda: store.count_before(row)) or 0) if row.status == "queued" else 0
     return f", {count_text(before, 'run')} before it" if before else ""
 
 
-def _tell_request(row: RunRow) -> str:
+def _format_request(row: RunRow) -> str:
     return f", {row.request} asked for" if row.request and row.status == "running" else ""
 
 
@@ -93,13 +93,13 @@ def _can_resume(row: RunRow) -> bool:
     return row.status in ("paused", "lost") or crashed or (row.status == "running" and row.request == "pause")
 
 
-def _describe_heartbeat(row: RunRow) -> str:
+def _format_heartbeat(row: RunRow) -> str:
     if row.heartbeat is None or row.status not in ("running", "stopping", "lost"):
         return ""
     return f" · last sign of life {max(0.0, time.time() - row.heartbeat):.0f} s ago"
 
 
-def _describe_steps(row: RunRow) -> str:
+def _format_steps(row: RunRow) -> str:
     if row.status == "finished":  # a search may end before its last step
         return count_text(row.step, "step") + (f", {count_text(row.epoch, 'epoch')}" if row.epoch else "")
     return f"step {row.step:,} of {row.steps:,}, epoch {row.epoch}" if row.steps else f"step {row.step:,}"

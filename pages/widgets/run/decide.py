@@ -76,9 +76,9 @@ def _show(store: RunStore, asked: Asked) -> None:
     if made.waits:
         poll(_wait, store, asked, every=_POLL_SECONDS)
     elif found is None:
-        _say_refused(made.error or "the file is gone; give it again.")
+        _show_refused(made.error or "the file is gone; give it again.")
     elif "refused" in found:
-        _say_refused(_name(str(found["refused"]), asked), asked.name)
+        _show_refused(_name(str(found["refused"]), asked), asked.name)
     else:
         _show_found(store, asked, found)
     done = partial(_end, store, asked)
@@ -111,7 +111,7 @@ def _read_again(store: RunStore, asked: Asked, stated: Stated, form: dict[str, A
     return again
 
 
-def _say_refused(fault: str, *names: str) -> None:
+def _show_refused(fault: str, *names: str) -> None:
     st.error(plain(spell(fault, names)), icon=":material/error:")
 
 

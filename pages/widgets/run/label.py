@@ -57,16 +57,16 @@ def _draw_label(store: RunStore, row: RunRow, labels: Labels) -> None:
 
 def _change(store: RunStore, key: str, **flag: bool) -> None:
     attempt(lambda: store.label(key, pinned=flag.get("pinned"), archived=flag.get("archived")))
-    _tell_list(key)
+    _reset_list(key)
 
 
 def _save(store: RunStore, key: str, keys: dict[str, str]) -> None:
     name, tags, note = (st.session_state[keys[part]] for part in ("name", "tags", "note"))
     attempt(lambda: store.label(key, name=name, tags=tags, note=note))
-    _tell_list(key)
+    _reset_list(key)
 
 
-def _tell_list(key: str) -> None:
+def _reset_list(key: str) -> None:
     """Set the list of runs anew: in a browser it keeps the text that was chosen, which is another one now."""
     st.session_state["run"] = key
 

@@ -22,7 +22,7 @@ from fairpriv_core.records.source import find_answers, name_unit
 from fairpriv_core.store.curves import SWEPT_POINTS
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
-from pages.widgets.run.brakes import draw_state, say_broken_off
+from pages.widgets.run.brakes import draw_state, show_broken_off
 from pages.widgets.run.outcome import show_outcome
 from pages.widgets.run.panels import (
     UseBound,
@@ -35,7 +35,7 @@ from pages.widgets.run.panels import (
     show_pairs,
     show_panels,
 )
-from pages.widgets.run.run_numbers import draw_budget, draw_numbers, say_more
+from pages.widgets.run.run_numbers import draw_budget, draw_numbers, show_more
 from pages.widgets.shared.charts import show_origin
 from pages.widgets.shared.headline import show_reasons, show_run_headline
 from pages.widgets.shared.history import find_history
@@ -73,7 +73,7 @@ def draw_frame(store: RunStore, seen: Seen, *, small: bool, use_bound: UseBound 
     """
     row, history, facts = seen.row, seen.history, seen.facts
     headline = show_run_headline(store, facts) if facts is not None and row.status == "finished" else None
-    say_broken_off(row)
+    show_broken_off(row)
     draw_state(store, row)
     if not (small and headline):
         draw_numbers(row, history, facts)
@@ -113,7 +113,7 @@ def draw_run(store: RunStore, row: RunRow) -> None:
     with st.expander("Reasons", key="run_reasons", icon=":material/help:"):
         if headline is not None:
             show_reasons(headline)
-        say_more(store, row, seen.history, seen.facts)
+        show_more(store, row, seen.history, seen.facts)
     if live.has_epochs(seen.history) and not is_single(row, seen.history):
         _draw_more(row, seen.history)
     if seen.record is not None and seen.facts is not None and row.ended:

@@ -78,7 +78,7 @@ def _show_paid(released: Measures[Kind], run: RunFacts[Kind], rate: str) -> None
     st.header(by, anchor=False)
     with st.container(horizontal=True, gap="medium", key="run_paid"):
         for name in ["accuracy", *list_gaps(run.config["notion"])]:
-            value, interval = _describe(released.read(name), name)
+            value, interval = _format_fact(released.read(name), name)
             st.metric(
                 wording.metric_title(name), value, delta=interval, delta_color="off", delta_arrow="off", width=220
             )
@@ -92,7 +92,7 @@ def _show_paid(released: Measures[Kind], run: RunFacts[Kind], rate: str) -> None
     _show_classes(released, run)
 
 
-def _describe(fact: Fact[Kind] | None, name: str) -> tuple[str, str | None]:
+def _format_fact(fact: Fact[Kind] | None, name: str) -> tuple[str, str | None]:
     """Return a number and its interval, in per cent or percentage points."""
     if fact is None or fact.interval is None:
         return "–", None

@@ -26,7 +26,7 @@ from pages.widgets.shared.sentences import plain
 _BROKEN_OFF = ("failed", "cancelled")
 
 
-def say_reference(store: RunStore, config: ConfigJson) -> str:
+def format_reference(store: RunStore, config: ConfigJson) -> str:
     """Return what the gap of a run of `config` is to be held against; the plain model's gap where a run has it."""
     notion = notions()[config["notion"]]
     constant = ", and one answer for everybody gives 0" if notion.compares == "decisions" else ""
@@ -46,7 +46,7 @@ def draw_numbers(row: RunRow, history: live.History, run: RunFacts[Kind] | None)
     shown = {
         "Accuracy": percent_text(accuracy),
         _name_gap(row): points_text(gap),
-        **({} if is_drawn else _tell_epsilon(row, run)),
+        **({} if is_drawn else _list_epsilons(row, run)),
         "Training time": f"{row.seconds:.0f} s",
     }
     with st.container(horizontal=True, gap="medium", key="run_numbers"):
@@ -56,17 +56,17 @@ def draw_numbers(row: RunRow, history: live.History, run: RunFacts[Kind] | None)
             st.metric(name, short, width=150, help=title if short != text else None)
 
 
-def say_more(store: RunStore, row: RunRow, history: live.History, run: RunFacts[Kind] | None) -> None:
+def show_more(store: RunStore, row: RunRow, history: live.History, run: RunFacts[Kind] | None) -> None:
     """Draw what the numbers are held against, and how ε was accounted."""
     if any(number is not None for number in _find_numbers(row, history, run)):
         raw = RAW if run is None or run.exact is None else run.raw_text
         open_to_all = is_published(row.config["data"]) or find_answers(row.config["data"]) is not None
         about = "" if open_to_all else f" Accuracy and fairness gap: {raw[0].lower()}{raw[1:]}"
-        st.caption(plain(f"{say_reference(store, row.config)}{about}"))
+        st.caption(plain(f"{format_reference(store, row.config)}{about}"))
     if run is None:
         return
     if _has_budget(row, run):
-        _say_accounted(row, run)
+        _show_accounted(row, run)
     for said in list_margins(store, run) if row.ended else ():
         st.caption(plain(f"{said}{find_origin([row.config['data']]).brief}"))
     needed = format_group_needed(row.config)
@@ -90,7 +90,7 @@ def _find_numbers(row: RunRow, history: live.History, run: RunFacts[Kind] | None
     return accuracy, gap
 
 
-def _tell_epsilon(row: RunRow, run: RunFacts[Kind] | None) -> dict[str, str]:
+def _list_epsilons(row: RunRow, run: RunFacts[Kind] | None) -> dict[str, str]:
     """Return a run's epsilon by what it is called: of one that broke off, what holds wherever it did."""
     spent = _find_spent(row, run)
     if row.status in _BROKEN_OFF:
@@ -126,7 +126,7 @@ def draw_budget(row: RunRow, run: RunFacts[Kind] | None) -> None:
             text = f"ε spent {epsilon_text(spent)} of {short_epsilon_text(budget)}, {about}"
             st.progress(min(1.0, spent / budget), text=text)
     elif run is not None:
-        _say_accounted(row, run)
+        _show_accounted(row, run)
 
 
 def _has_budget(row: RunRow, run: RunFacts[Kind] | None) -> bool:
@@ -136,7 +136,7 @@ def _has_budget(row: RunRow, run: RunFacts[Kind] | None) -> bool:
     return proved and bool(row.config["epsilon"]) and not (row.ended and _find_spent(row, run) is None)
 
 
-def _say_accounted(row: RunRow, run: RunFacts[Kind]) -> None:
+def _show_accounted(row: RunRow, run: RunFacts[Kind]) -> None:
     """Say how the ε of a run was accounted, and who paid it."""
     paid = row.config.get("reuse")
     shared = " An earlier run spent it; this one reused its release and spent nothing more." if paid else ""

@@ -107,11 +107,11 @@ def _show(scored: Scored, threshold: float, groups: tuple[str, ...], positive: s
     cells = count_cells((score > threshold).astype(np.int64), label, group, len(groups))
     right = np.trace(cells.sum(axis=0)) / max(1, cells.sum())
     st.markdown(f"**{100 * right:.1f} %** of all test rows are decided rightly.")
-    table = [_describe(name, counts, positive) for name, counts in zip(groups, cells, strict=True)]
+    table = [_build_row(name, counts, positive) for name, counts in zip(groups, cells, strict=True)]
     st.dataframe(table, key="threshold_table", hide_index=True, height="content", alt="Each group's decisions")
 
 
-def _describe(name: str, counts: np.ndarray, positive: str) -> dict[str, Any]:
+def _build_row(name: str, counts: np.ndarray, positive: str) -> dict[str, Any]:
     """Return a group's counts (label, decision) as a row of the table; a share of nobody is empty."""
     (true_negative, false_positive), (false_negative, true_positive) = counts.tolist()
 

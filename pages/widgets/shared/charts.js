@@ -1,6 +1,7 @@
 // Draws a Plotly figure and redraws it in place when it changes, so that a person's hover and drag stay; a zoom stays
 // where the page draws anew, too.
-// A drawing that is out of sight is drawn when it comes into sight, or a little later, and redrawn when it comes into sight.
+// A drawing that is out of sight is drawn when it comes into sight, or a little later, and redrawn when it comes into
+// sight or is printed.
 // Where the page asks for it, a click on a point reports the key that the point carries, and a region's edges can be
 // dragged, which reports where they are. Charts of one page show the same point under the pointer.
 // Where the page says at which point each stop of a slider puts a trace, the trace follows the slider while it is moved.
@@ -181,16 +182,22 @@ export default function ({ data, parentElement, setTriggerValue }) {
         unlessGone(host, plotly.relayout(host, { width }))
     })
     host.watcher.observe(host)
-    host.sight = new IntersectionObserver(([{ isIntersecting }]) => {
-      host.outOfSight = !isIntersecting
+    host.sight = new IntersectionObserver((crossings) => {
+      host.outOfSight = !crossings.at(-1).isIntersecting // several may come at once, oldest first
       draw(plotly, host)
     }, { rootMargin: NEAR })
     host.sight.observe(host)
+    host.print = () => {
+      host.due = host.wanted !== undefined
+      draw(plotly, host)
+    }
+    addEventListener("beforeprint", host.print)
   })
   return () => {
     host.watcher?.disconnect()
     host.sight?.disconnect()
     host.follower?.disconnect()
+    removeEventListener("beforeprint", host.print)
     host.listens = false
     window.Plotly?.purge(host)
   }

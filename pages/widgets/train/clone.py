@@ -100,7 +100,7 @@ def _write_points(share: float) -> float:
     return points if points / 100 == share else 100 * share
 
 
-def say_cloned(config: RunConfig) -> None:
+def show_cloned(config: RunConfig) -> None:
     """Say which settings on screen are not those of the run that was cloned; nothing of another method or data."""
     row = find_row(value("cloned"))
     if row is None:
@@ -112,7 +112,7 @@ def say_cloned(config: RunConfig) -> None:
     st.caption(said if changes else "All settings are those of the run you cloned.")
 
 
-def say_changes(config: RunConfig, row: RunRow) -> None:
+def show_changes(config: RunConfig, row: RunRow) -> None:
     """Say which settings on screen are not those of the run beside them."""
     if config.key == row.config_key:
         return

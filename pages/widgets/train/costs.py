@@ -44,7 +44,7 @@ def show_costs(config: RunConfig, plan: LaunchPlan, *, levels: bool) -> None:
     if config.reuse is not None:
         st.caption(f"An earlier run spent ε = {epsilon_text(budget)}. This one releases nothing more.")
         return
-    _say_what_is_spent(plan, format_given(data, threat, config.method.info.name))
+    _show_spending(plan, format_given(data, threat, config.method.info.name))
     if levels:
         _show_levels(plan)
     if plan.at_once:
@@ -56,7 +56,7 @@ def show_costs(config: RunConfig, plan: LaunchPlan, *, levels: bool) -> None:
         show_figure(figure, "plan_epsilon", small=True)
 
 
-def say_duration(config: RunConfig, plan: LaunchPlan, rows: Sequence[RunRow]) -> None:
+def show_duration(config: RunConfig, plan: LaunchPlan, rows: Sequence[RunRow]) -> None:
     """Say how long the run may take; `rows` are the store's, newest first."""
     sizes = f"{plan.n_train:,} training rows, {plan.steps:,} steps"
     parameters = count_known(plan.shape)
@@ -73,7 +73,7 @@ def say_duration(config: RunConfig, plan: LaunchPlan, rows: Sequence[RunRow]) ->
     st.caption(f"Time alone: {time}", help=f"{first}With nothing else running on this machine. {sizes}")
 
 
-def say_what_predicting_needs(plan: LaunchPlan) -> None:
+def show_what_predicting_needs(plan: LaunchPlan) -> None:
     """Say where the model will decide by group."""
     if plan.method.decides_by_group():
         st.info(GROUP_NEEDED, icon=":material/groups:")
@@ -117,7 +117,7 @@ def warn_of_delta(config: RunConfig, plan: LaunchPlan) -> None:
         st.warning(large, icon=":material/warning:")
 
 
-def _say_what_is_spent(plan: LaunchPlan, given: str) -> None:
+def _show_spending(plan: LaunchPlan, given: str) -> None:
     claim = "" if plan.published is None else f"claims {epsilon_text(plan.published)}"
     if plan.unproved is not None:
         beside = f" {name_claimant(name_author(plan.method))} {claim}." if claim else ""

@@ -30,13 +30,13 @@ from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import identify_file
 from pages.widgets.shared.state import choose
 from pages.widgets.train.clipping import show_clipping, show_sparkline
-from pages.widgets.train.clone import say_cloned
+from pages.widgets.train.clone import show_cloned
 from pages.widgets.train.costs import (
     accept_risk,
-    say_duration,
-    say_what_predicting_needs,
     show_costs,
+    show_duration,
     show_effect,
+    show_what_predicting_needs,
     warn_of_delta,
     warn_of_idling,
     warn_of_noise,
@@ -59,12 +59,12 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
             st.caption("Correct what is marked, then launch.")
         _keep_watching(store, raw)
         return
-    say_cloned(config)
+    show_cloned(config)
     with slots.get("delta", st.container()):
         warn_of_delta(config, plan)
     with slots.get("gap_target", st.container()):
-        _say_no_gap(store, config)
-    say_what_predicting_needs(plan)
+        _show_no_gap(store, config)
+    show_what_predicting_needs(plan)
     warn_of_idling(plan)
     accepted, hopeless = accept_risk(config, plan), warn_of_noise(config, plan, dataset.groups) and not expert
     if hopeless:
@@ -78,7 +78,7 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         show_watched(store, config, watched)
     elif store is not None:
         is_drawn = show_expected(store, config.to_json(), plan.steps)
-        _say_expected(config, plan, dataset, with_others=not is_drawn)
+        _show_expected(config, plan, dataset, with_others=not is_drawn)
     with st.container() if watched is None else st.expander("What these settings spend", key="plan"):
         show_costs(config, plan, levels=expert)
     if store is not None:
@@ -129,7 +129,7 @@ def offer_launch(
         elif not accepted:
             st.caption("Accept the risk, then launch.")
         else:
-            say_duration(config, plan, attempt(lambda: store.rows(limit=50)) or [])
+            show_duration(config, plan, attempt(lambda: store.rows(limit=50)) or [])
 
 
 def _bar() -> DeltaGenerator:
@@ -140,7 +140,7 @@ def _draw_button(*, disabled: bool) -> bool:
     return st.button("Launch", key="launch", type="primary", disabled=disabled, icon=":material/rocket_launch:")
 
 
-def _say_no_gap(store: RunStore | None, config: RunConfig) -> None:
+def _show_no_gap(store: RunStore | None, config: RunConfig) -> None:
     """Say under the gap that is accepted that plain training has no larger one, where a run has shown it."""
     pursues = config.method.info.pursues_notion
     no_gap = find_no_gap(store, config.to_json()) if store is not None and pursues else None
@@ -150,7 +150,7 @@ def _say_no_gap(store: RunStore | None, config: RunConfig) -> None:
             st.caption(RAW)
 
 
-def _say_expected(config: RunConfig, plan: LaunchPlan, dataset: Dataset, *, with_others: bool) -> None:
+def _show_expected(config: RunConfig, plan: LaunchPlan, dataset: Dataset, *, with_others: bool) -> None:
     """Say what test rows and releases can show and, `with_others`, what this method came to on other data."""
     target, tested = getattr(config.method, "gap_target", None), dataset.n - plan.n_train
     notion, forecast = notions()[config.notion], forecast_fit(config, Size.of(dataset)) if with_others else None

@@ -118,7 +118,7 @@ def choose_release(info: MethodInfo, data: DataJson, seed: int) -> str | None:
         if value("reuse") != _NEW:
             refuse("reuse")
         return None
-    labels = label_apart({_NEW: "a new one, within ε"} | {key: _describe(row) for key, row in able.items()})
+    labels = label_apart({_NEW: "a new one, within ε"} | {key: _format_row(row) for key, row in able.items()})
     options = list(labels)
     mounted = mount_index("reuse", options, _NEW)
     chosen = keep("reuse", st.selectbox("Release", options, **mounted, format_func=labels.__getitem__, help=_HELP))
@@ -136,6 +136,6 @@ def _is_able(row: RunRow, name: str, data: DataJson, seed: int) -> bool:
     return ended and asked == (name, data, seed, default_split(data["dataset"])) and config.get("reuse") is None
 
 
-def _describe(row: RunRow) -> str:
+def _format_row(row: RunRow) -> str:
     budget = "" if row.epsilon is None else f" with ε = {short_epsilon_text(row.epsilon)}"
     return f"released{budget} for {name_notion(row.config['notion'])}: costs nothing more"

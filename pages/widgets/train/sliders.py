@@ -53,7 +53,7 @@ def choose_sliders(
             if name == _AIM:
                 values[name] = _draw_aim(kind, by_hand=by_hand, lines=lines, typed=typed)
             else:
-                idle = _say_idle(kind, notion, aims=aims and not by_hand) if name == "clip_dual" else None
+                idle = _format_idle(kind, notion, aims=aims and not by_hand) if name == "clip_dual" else None
                 default = usual.get(name, known[name][1].default)
                 values[name] = _draw(kind, name, default, idle, lines=lines, typed=typed, expert=expert)
             slots[name] = st.container()
@@ -142,7 +142,7 @@ def _name(shown: Parameter) -> str:
     return shown.symbol or f"“{shown.title}”"
 
 
-def _say_idle(kind: type[Method], notion: str, *, aims: bool) -> str | None:
+def _format_idle(kind: type[Method], notion: str, *, aims: bool) -> str | None:
     """Return why C_d cuts nothing; None where it may, as of a loss or of logits."""
     if aims:
         return _DECISIONS

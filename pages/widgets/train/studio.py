@@ -17,7 +17,7 @@ from pages.widgets.run.panels import BOUNDS
 from pages.widgets.shared.access import find_row
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose
-from pages.widgets.train.clone import say_changes
+from pages.widgets.train.clone import show_changes
 from pages.widgets.train.form import find_stop
 
 _WATCHED = "studio_run"
@@ -44,7 +44,7 @@ def find_watched(asked: Mapping[str, Any], known: RunRow | None) -> RunRow | Non
 def show_watched(store: RunStore, config: RunConfig | None, row: RunRow) -> None:
     """Draw a run live, and what of the settings beside it is another by now; None where they are refused."""
     if config is not None:
-        say_changes(config, row)
+        show_changes(config, row)
     watch_run(store, row, partial(_draw, config))
 
 
