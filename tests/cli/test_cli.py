@@ -391,7 +391,7 @@ def test_ctrl_c_pauses_and_resume_goes_on(call: Call, monkeypatch: pytest.Monkey
     assert said.json["metrics"] == whole["metrics"] and said.json["event"] == whole["event"]
     assert call("resume", key).code == 0
     curves = call("export", key, "--format", "csv").out.splitlines()
-    assert curves[0].startswith("# Raw, for the analyst") and curves[1] == "step,name,value"
+    assert curves[0].startswith("# Synthetic is public.") and curves[1] == "step,name,value"
     assert json.loads(call("export", key).out) == said.json
 
 
