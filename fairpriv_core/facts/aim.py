@@ -59,10 +59,8 @@ def judge_aim(runs: Sequence[RunFacts[Kind]], tables: Sequence[CountTable]) -> R
     if not gaps:
         why = "too few test rows tell" if tables else "no number that may be shown tells"
         return Reached("unknown", f"{request}; {why} whether it was reached.", request, "–")
-    gap, small = (
-        fold_apart(gaps, answered=first.data.answered),
-        sorted({names[group] for apart in gaps for group in apart.small}),
-    )
+    gap = fold_apart(gaps, answered=first.data.answered)
+    small = sorted({names[group] for apart in gaps for group in apart.small})
     low, high = (gap.mean if end is None else end for end in (gap.low, gap.high))
     assert gap.mean is not None and low is not None and high is not None
     pairs = {apart.pair for apart in gaps}
@@ -156,11 +154,8 @@ def format_least_gap(method: Method, notion: Notion, data: Dataset, n_train: int
     )
     if target is not None and least.even > target:
         sentence += f" You ask for {100 * target:.4g}: ask for more, take a larger ε, or merge groups."
-    return (
-        f"{sentence} With aim = bound and learner = automatic that is what it aims at."
-        if _may_aim(method)
-        else sentence
-    )
+    aims = " With aim = bound and learner = automatic that is what it aims at." if _may_aim(method) else ""
+    return f"{sentence}{aims}"
 
 
 def _may_aim(method: Method) -> bool:
