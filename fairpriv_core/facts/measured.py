@@ -13,7 +13,7 @@ from itertools import product
 from typing import Literal
 
 from fairpriv_core.facts.aim import Reached, fold_apart, judge_aim
-from fairpriv_core.facts.measures import CountTable, Fact, Measures, find_worst, fold_facts, widen
+from fairpriv_core.facts.measures import CountTable, Fact, Measures, cut_interval, find_worst, fold_facts, widen
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.methods.catalog import methods
@@ -131,8 +131,8 @@ def measure_row(row: TableRow, name: str = "") -> Measured:
         epsilon=row.epsilon,
         published=row.variant == "published",
         kind=row.kind,
-        accuracy=row.accuracy,
-        gap=row.gap,
+        accuracy=cut_interval(row.accuracy),
+        gap=cut_interval(row.gap, notions()[row.notion]),
         by_seed={},
         groups=(),
         constant=row.constant,
@@ -197,7 +197,8 @@ def _list_gaps(runs: Sequence[RunFacts[Kind]], kind: Kind) -> Iterator[tuple[str
 
 def _fold(runs: Sequence[RunFacts[Kind]], name: str, facts: Sequence[Fact[Kind] | None]) -> Mean:
     """Return the mean over seeds; of one seed with the interval that its own rows and noise give it."""
-    mean = fold_facts(facts)
+    notion = None if name == "accuracy" else next(each for each in notions().values() if each.metric == name)
+    mean = cut_interval(fold_facts(facts), notion)
     if runs[0].data.answered and name != "accuracy":
         return widen(mean, [fact.interval for fact in facts if fact and fact.interval])
     if mean.n != 1 or mean.mean is None:

@@ -15,6 +15,7 @@ import numpy as np
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.metrics import count_decisions
 from fairpriv_core.notions.noisy import Flips, Noise
+from fairpriv_core.notions.notion import Notion
 from fairpriv_core.plain import Json
 from fairpriv_core.records.record import accuracy_is_public
 from fairpriv_core.records.release import Kind
@@ -74,6 +75,17 @@ def widen(mean: M, intervals: Sequence[Sequence[float]]) -> M:
     low, high = math.fsum(lows) / len(lows), math.fsum(highs) / len(highs)
     ends = [mean.mean, low, high, *(end for end in (mean.low, mean.high) if end is not None)]
     return replace(mean, low=min(ends), high=max(ends))
+
+
+def cut_interval(mean: M, notion: Notion | None = None) -> M:
+    """Return a mean over seeds, its interval as far as what is meant can be: a share in [0, 1], of two seeds too.
+
+    `notion`: whose gap it is; None for an accuracy. A level, in nats, has no largest value.
+    """
+    if mean.mean is None or mean.low is None or mean.high is None:
+        return mean
+    most = math.inf if notion is not None and notion.is_level else 1.0
+    return replace(mean, low=min(mean.mean, max(0.0, mean.low)), high=max(mean.mean, min(most, mean.high)))
 
 
 @dataclass(frozen=True)

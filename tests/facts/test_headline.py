@@ -79,6 +79,20 @@ def test_gaps_by_answers_are_not_paired_since_seeds_share_the_flips() -> None:
     assert difference(after, before, "accuracy").high == pytest.approx(-0.01), "accuracy has no flips"
 
 
+def test_an_interval_over_two_seeds_ends_where_shares_end(about: About) -> None:
+    seeds = []
+    for seed, (accuracy, gap) in enumerate([(0.99, 0.01), (0.85, 0.13)]):
+        record = make_record(data=ADULT, seed=seed)
+        record["metrics"] |= {"accuracy": accuracy, "demographic_parity_gap": gap}
+        seeds.append(tell(record))
+    found = measure(seeds)
+    assert (found.gap.mean, found.gap.low) == (pytest.approx(0.07), 0.0) and found.gap.high == pytest.approx(
+        0.832, abs=1e-3
+    )
+    assert found.accuracy.high == 1.0 and found.accuracy.low == pytest.approx(0.031, abs=1e-3)
+    assert "is 7.0 (0.0 to 83.2) points, which may be none at all" in write_headline([found], about).sentence
+
+
 def test_a_before_for_fewer_people_is_left_out(about: About) -> None:
     paid, raw = replace(FAIR, kind="released"), replace(PLAIN, kind="raw")
     found = write_headline([paid], about, before=raw)
