@@ -25,8 +25,8 @@ FOUND = "Attacks show at least"
 CURVE = "If only the noise can be wrong"
 #: what the bound by the whole curve rests on
 ASSUMED = (
-    "The bound by the whole curve assumes Gaussian noise of unknown scale, with the sampling as stated; it would not "
-    "catch other faults."
+    "The bound by the whole curve assumes noise of the counted kind, of unknown scale, with the sampling as stated; it "
+    "would not catch other faults."
 )
 _TITLES = {"LR": "Logistic regression", "MLP": "Neural network", "RF": "Random forest", "KNN": "Nearest neighbours"}
 
