@@ -3,7 +3,7 @@
 A page is sections of rows. A row is one setting under several seeds; a section's `each` holds what all of its rows
 share. A column is a value of the records by its path ("metrics/accuracy", "metrics/groups/Female/accuracy"); one with
 `plain` is shown once more, of the same settings under the plain encoding. A row with `least` or `most` gets a verdict
-on its means.
+on its means; one that is `hidden` stands in the records alone.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _show(section: Mapping[str, Any], records: Records) -> str:
     heads = ["run", *(column["title"] for column in columns), *(f"{column['title']}, plain" for column in plain)]
     heads += ["asked for", "verdict"] if judged else []
     lines = [_line(heads), _line(["---"] * len(heads))]
-    for row in rows:
+    for row in (row for row in rows if not row.get("hidden")):
         own = _runs(row, records)
         cells = [row["label"], *_cells(own, columns)]
         cells += _cells(_runs(encode_plainly(row), records), plain) if plain else []
