@@ -4,7 +4,7 @@
 
 Each case trains under repeatable noise: twice on the device, whose bits must be the same, and once on the processor. A
 device adds in another order, so that parameters differ from the processor's in their last bits; more is a fault. Cases
-are the project's own networks and PyTorch modules (networks.py). `cpu:0`, the default, is PyTorch's CPU device, on
+are the project's own networks and PyTorch modules (modules.py). `cpu:0`, the default, is PyTorch's CPU device, on
 which the device's code runs where there is no other, as in CI.
 """
 
@@ -35,7 +35,7 @@ CASES = {
     "mlp, fair": ("table", Case("pf_ld", "proved"), 2),
     "cnn_small": ("images", Case("dp_sgd", settings={"network": "cnn_small"}), 0),
     **{
-        f"module {name}": (kind, Case("dp_sgd", settings={"network": f"benchmarks.networks:{name}"}), 0)
+        f"module {name}": (kind, Case("dp_sgd", settings={"network": f"benchmarks.modules:{name}"}), 0)
         for name, kind in (("normed", "table"), ("block", "table"), ("cnn", "images"))
     },
 }

@@ -1,120 +1,144 @@
-"""DP-SGD of PyTorch modules against Opacus' own loop on the same module: time of a step, and memory, as ratios.
+"""DP-SGD on PyTorch modules and on images, against Opacus' own loop: time of a step, and memory, as ratios.
 
-    python benchmarks/modules.py [--quick] [--json FILE] [--device cpu|cuda]
+    python benchmarks/modules.py [modules|images] [--quick] [--json FILE] [--device cpu|cuda]
 
-Modules are those of networks.py. Opacus' loop is contenders.py's: GradSampleModule and DPOptimizer on Poisson samples
-in memory; what oneDNN keeps of compiled primitives is bounded alike for both. Ours is an epoch of steady state within
-`fit`, secret samples and noise included. Each is measured in processes of its own, in turns; memory is what training
-took above the data.
+Modules are those below, by reference: "benchmarks.modules:block". Opacus' loop is contenders.py's: GradSampleModule and
+DPOptimizer on Poisson samples in memory; what oneDNN keeps of compiled primitives is bounded alike for all. Ours is an
+epoch of steady state within `fit`, secret samples and noise included. On images of 28 x 28 the network is `cnn_small`
+(26,010 parameters), the batch 256; N is the plain PyTorch loop without privacy, `none` the same by this project's loop.
+Each is measured in processes of its own, in turns (alone.py); memory is what training took above the data.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import subprocess
 import sys
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import torch
+from opacus.layers import DPMultiheadAttention
+from torch import nn
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.contenders import Case, Rival, Unseen, Work, build_data, build_images, build_training, time_epoch
-from benchmarks.measuring import DEVICES, ROOT, build_parser, ratio, read_machine, say, start, write_result
-from benchmarks.memory import measure_peak
+from benchmarks.alone import IMAGES, Contender, run_alone
+from benchmarks.measuring import DEVICES, build_parser, ratio, read_machine, say, start, write_result
 
-ROWS, QUICK_ROWS, EPOCHS = 8_192, 2_048, 5
+ROWS, QUICK_ROWS = 8_192, 2_048
 MODULES, BATCHES = ("normed", "block", "cnn"), (64, 256, 1024)
-NAMES = ("ours", "opacus")
+Size = tuple[int, ...]
+_WIDTH, _HEADS, _CHANNELS = 32, 4, 16
 
 
-def build_work(module: str, batch: int, rows: int, device: str) -> Work:
-    """Return random rows that suit a module."""
-    data = build_images(rows) if module == "cnn" else build_data("bank", rows=rows)
-    return Work(data, 0, batch, device=device, module=f"benchmarks.networks:{module}")
+class Block(nn.Module):
+    """A transformer block over a row's columns, each a token of 32 numbers."""
+
+    def __init__(self, columns: int, outputs: int) -> None:
+        super().__init__()
+        self.embed = nn.Linear(columns, 8 * _WIDTH)
+        self.attend = DPMultiheadAttention(_WIDTH, _HEADS, batch_first=True)
+        self.before, self.after = nn.LayerNorm(_WIDTH), nn.LayerNorm(_WIDTH)
+        self.dense = nn.Sequential(nn.Linear(_WIDTH, 4 * _WIDTH), nn.GELU(), nn.Linear(4 * _WIDTH, _WIDTH))
+        self.head = nn.Linear(_WIDTH, outputs)
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        tokens = self.embed(rows).unflatten(1, (8, _WIDTH))
+        normed = self.before(tokens)
+        tokens = tokens + self.attend(normed, normed, normed, need_weights=False)[0]
+        tokens = tokens + self.dense(self.after(tokens))
+        return self.head(tokens.mean(dim=1))
 
 
-def train(name: str, work: Work) -> None:
-    """Train for an epoch or two."""
-    if name == "opacus":
-        Rival(work, private=True).train()
-        return
-    method = _case(work).build(work, epochs=2)
-    method.fit(work.data, build_training(Unseen(method.steps(work.data.n))))
+def block(size: Size, outputs: int) -> nn.Module:
+    """Return a transformer block over eight tokens that are made of a row."""
+    return Block(math.prod(size), outputs)
 
 
-def time_steps(name: str, work: Work) -> float:
-    """Return the seconds of a step, over epochs of steady state."""
-    if name == "opacus":
-        rival = Rival(work, private=True)
-        rival.train(5)  # first calls set things up
-        seconds = rival.time_epoch(EPOCHS - 2)
-    else:
-        seconds = time_epoch(_case(work), work, epochs=EPOCHS)
-    return seconds / math.ceil(work.data.n / work.batch)
+def normed(size: Size, outputs: int) -> nn.Module:
+    """Return two hidden layers with layer norm."""
+    hidden = [part for width in (math.prod(size), 64) for part in (nn.Linear(width, 64), nn.LayerNorm(64), nn.ReLU())]
+    return nn.Sequential(*hidden, nn.Linear(64, outputs))
 
 
-def _case(work: Work) -> Case:
-    return Case("dp_sgd", settings={"network": work.module, "hidden_layers": 0, "width": 64})
+def cnn(size: Size, outputs: int) -> nn.Module:
+    """Return the network that MNIST's differentially private training is measured with: 26,010 parameters."""
+    return nn.Sequential(
+        *(nn.Conv2d(size[0], _CHANNELS, 8, stride=2, padding=3), nn.ReLU(), nn.MaxPool2d(2, stride=1)),
+        *(nn.Conv2d(_CHANNELS, 2 * _CHANNELS, 4, stride=2), nn.ReLU(), nn.MaxPool2d(2, stride=1), nn.Flatten()),
+        *(nn.Linear(32 * _CHANNELS, 32), nn.ReLU(), nn.Linear(32, outputs)),
+    )
 
 
-def measure_alone(name: str, module: str, *, batch: int, rows: int, device: str = "cpu") -> dict[str, float]:
-    """Return {"mib", "seconds"} of one contender, measured in this process."""
-    torch.set_num_threads(1)
-    train(name, build_work(module, 64, 256, device))  # so that libraries have loaded what they load late
-    work = build_work(module, batch, rows, device)
-    mib = measure_peak(partial(train, name, work)) if device == "cpu" else math.nan
-    return {"mib": mib, "seconds": time_steps(name, work)}
+def list_contenders(module: str, batch: int, *, rows: int, device: str = "cpu") -> dict[str, Contender]:
+    """Return who trains a module, by name."""
+    reference = f"benchmarks.modules:{module}"
+    known: dict[str, Any] = {"shape": IMAGES if module == "cnn" else "bank", "module": reference}
+    known |= {"batch": batch, "rows": rows, "device": device}
+    settings = {"network": reference, "hidden_layers": 0, "width": 64}
+    return {"ours": Contender("dp_sgd", settings=settings, **known), "opacus": Contender("opacus", **known)}
 
 
-def run_alone(name: str, module: str, *, batch: int, rows: int, device: str) -> dict[str, float]:
-    """Return what `measure_alone` finds in a process of its own."""
-    asked = ["--alone", name, "--module", module, "--batch", str(batch), "--rows", str(rows), "--device", device]
-    command = [sys.executable, "-m", "benchmarks.modules", *asked]
-    bounded = {**os.environ, "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "32"}  # as ours sets it for itself
-    found = subprocess.run(command, cwd=ROOT, env=bounded, check=True, capture_output=True, text=True)
-    measured: dict[str, float] = json.loads(found.stdout)
-    return measured
+def list_on_images(*, rows: int, device: str = "cpu") -> dict[str, Contender]:
+    """Return who trains on images, by name."""
+    settings = {name: {"network": "cnn_small"} for name in ("none", "dp_sgd")}
+    known: dict[str, Any] = {"shape": IMAGES, "rows": rows, "device": device, "warm": (16, 4)}
+    names = ("n", "opacus", *settings)
+    return {name: Contender(name, settings=settings.get(name, {}), **known) for name in names}
 
 
-def collect(*, rows: int, rounds: int, device: str = "cpu") -> list[dict[str, Any]]:
-    """Return a cell for each module and batch: medians over rounds, in which both take turns."""
-    cells = []
+def take_turns(contenders: Mapping[str, Contender], rounds: int) -> tuple[dict[str, list[float]], dict[str, float]]:
+    """Return each one's seconds of a step in each round, and its MiB."""
+    taken = [{name: run_alone(contender) for name, contender in contenders.items()} for _ in range(rounds)]
+    seconds = {name: [each[name]["seconds"] for each in taken] for name in contenders}
+    return seconds, {name: median(each[name]["mib"] for each in taken) for name in contenders}
+
+
+def collect_modules(*, rows: int, rounds: int, device: str = "cpu") -> Iterator[dict[str, Any]]:
+    """Yield a cell for each module and batch: medians over rounds."""
     for module, batch in ((module, batch) for module in MODULES for batch in BATCHES):
-        run = partial(run_alone, module=module, batch=batch, rows=rows, device=device)
-        taken = [{name: run(name) for name in NAMES} for _ in range(rounds)]
-        seconds = {name: [each[name]["seconds"] for each in taken] for name in NAMES}
-        mib = {name: median(each[name]["mib"] for each in taken) for name in NAMES}
-        timed = {"step_seconds": round(median(seconds["ours"]), 6), "time": ratio(seconds, "ours", "opacus")}
-        held = {"mib": mib["ours"], "mib_opacus": mib["opacus"], "memory": round(mib["ours"] / mib["opacus"], 3)}
-        cells.append({"module": module, "batch": batch, **timed, **held})
-        say(
-            f"{module:<7} batch {batch:<5} time over Opacus' {timed['time']:.2f}   "
-            f"{mib['ours']:.1f} MiB, Opacus {mib['opacus']:.1f}"
-        )
-    return cells
+        seconds, mib = take_turns(list_contenders(module, batch, rows=rows, device=device), rounds)
+        yield {
+            "module": module,
+            "batch": batch,
+            "step_seconds": round(median(seconds["ours"]), 6),
+            "time": ratio(seconds, "ours", "opacus"),
+            "mib": mib["ours"],
+            "mib_opacus": mib["opacus"],
+            "memory": round(mib["ours"] / mib["opacus"], 3),
+        }
+
+
+def collect_images(*, rows: int, rounds: int, device: str = "cpu") -> Iterator[dict[str, Any]]:
+    """Yield a cell for each of ours on images: medians over rounds."""
+    seconds, mib = take_turns(list_on_images(rows=rows, device=device), rounds)
+    for name in ("none", "dp_sgd"):
+        yield {
+            "batch": Contender.batch,
+            "method": name,
+            "step_seconds": round(median(seconds[name]), 6),
+            "ratio_to_n": ratio(seconds, name, "n"),
+            "opacus_to_ours": ratio(seconds, "opacus", name),
+            "opacus_to_n": ratio(seconds, "opacus", "n"),
+            **{"mib": mib[name], "mib_opacus": mib["opacus"], "mib_n": mib["n"]},
+            "share_of_opacus": round(mib[name] / mib["opacus"], 3),
+        }
 
 
 def main() -> None:
     parser = build_parser(__doc__)
+    parser.add_argument("what", choices=("modules", IMAGES), nargs="?", default="modules")
     parser.add_argument("--device", choices=DEVICES, default="cpu")
-    parser.add_argument("--alone", choices=NAMES, help="measure one contender in this process and print it as JSON")
-    parser.add_argument("--module", choices=MODULES, default=MODULES[0], help="with --alone")
-    parser.add_argument("--batch", type=int, default=BATCHES[0], help="with --alone")
-    parser.add_argument("--rows", type=int, help="rows of the data")
     options = start(parser)
-    rows = options.rows or (QUICK_ROWS if options.quick else ROWS)
-    if options.alone is not None:
-        how = {"batch": options.batch, "rows": rows, "device": options.device}
-        print(json.dumps(measure_alone(options.alone, options.module, **how)))
-        return
     say("; ".join(f"{name} {value}" for name, value in read_machine(options.device).items()))
-    cells = collect(rows=rows, rounds=2 if options.quick else 5, device=options.device)
+    collect = collect_images if options.what == IMAGES else collect_modules
+    rows, rounds = (QUICK_ROWS, 2) if options.quick else (ROWS, 5)
+    cells = []
+    for cell in collect(rows=rows, rounds=rounds, device=options.device):
+        say("; ".join(f"{name} {value}" for name, value in cell.items()))
+        cells.append(cell)
     write_result(options, {"cells": cells})
 
 

@@ -35,12 +35,12 @@ from pyarrow import csv, parquet
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from benchmarks.alone import measure_memory
 from benchmarks.contenders import Case, Work, build_data, time_epoch
 from benchmarks.measuring import DEVICES, alternate, build_parser, ratio, read_machine, say, start, write_result
-from benchmarks.memory import BATCH, measure_memory
 
 CASES = (Case("none"), Case("pf_ld", "published"), Case("pf_ld", "proved"), Case("dp_sgd"))
-REFERENCE = 100_000
+REFERENCE, BATCH = 100_000, 1024
 SIZES = (10_000, REFERENCE, 1_000_000, 10_000_000)
 _TIMED_ROWS = 2_000_000  # a measurement goes through at least so many rows, in between its first and last epoch
 _MOST_EPOCHS = 50

@@ -9,7 +9,7 @@ paper's P, which clips and noises each record's gradient and pursues nothing, is
 within `fit`, dual update included. `ratio_watched` adds what a run shows on the dashboard after each epoch.
 
 Two more tables: DP-FERMI's logistic regression at batch 1024 on Adult's shape, and the memory that a fit takes above
-the data, 10 layers at batch 1024 (memory.py, a process for each).
+the data, 10 layers at batch 1024 (alone.py, a process for each).
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from benchmarks.alone import measure_memory
 from benchmarks.contenders import Case, Rival, Work, build_data, time_epoch
 from benchmarks.measuring import DEVICES, alternate, build_parser, ratio, read_machine, say, start, write_result
-from benchmarks.memory import CASES as MEMORY_CASES
-from benchmarks.memory import measure_memory
 
 TABLE = (
     Case("none"),
@@ -36,6 +35,7 @@ TABLE = (
     Case("pf_ld", "published"),
     Case("pf_ld", "proved"),
 )
+MEMORY = (Case("n"), Case("opacus"), *TABLE[2:])
 FERMI = (Case("none"), Case("dp_fermi", "published"), Case("dp_fermi", "proved"))
 WATCHED_FROM = 256  # smaller batches take long, and what is drawn after an epoch is little beside them
 STEPS = 400  # of a measurement at least, in whole epochs of all rows: what ends an epoch weighs alike
@@ -113,7 +113,7 @@ def main() -> None:
     say("; ".join(f"{name} {value}" for name, value in read_machine(options.device).items()))
     works = list_works(rows=None, quick=options.quick, device=options.device)
     cells = collect(works, rounds=FEW_ROUNDS if options.quick else ROUNDS)
-    memory = collect_memory(MEMORY_CASES, rows=FEW_ROWS if options.quick else None) if options.device == "cpu" else []
+    memory = collect_memory(MEMORY, rows=FEW_ROWS if options.quick else None) if options.device == "cpu" else []
     write_result(options, {"cells": cells, "memory": memory})
 
 

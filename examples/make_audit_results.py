@@ -130,7 +130,7 @@ def write_tables(text: str, results: Mapping[str, Any]) -> str:
             (_format_variant(name, shown[name]) for name in ("published", "proved")),
         ),
         "methods": _write_table(
-            ("method", "protects", "proved ε", "many runs", "one run", "whole curve", "nearest", "runs on each", "day"),
+            ("method", "protects", "proved ε", "many runs", "one run", "whole curve", "nearest"),
             (_format_row(audit) for audit in results["methods"]),
         ),
     }
@@ -165,8 +165,6 @@ def _format_row(audit: Mapping[str, Any]) -> Sequence[str]:
         at_least_text(audit["one_run"]["lower_bound"]),
         "–" if curve is None else at_least_text(curve),
         f"{100 * nearest:.0f} %",
-        f"{found['runs']:,}",
-        audit["made"],
     )
 
 

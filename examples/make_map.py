@@ -24,7 +24,7 @@ CORE, PAGES, BASE = (
     "pages",
     ("errors", "checks", "grouping", "paths", "plain", "plugins", "seeds", "stats", "text", "warnings"),
 )
-MANY = 10  # imports that make a line in the picture
+MANY = 20  # imports that make a line in the picture
 _HEAD = """# The house
 
 Written by `python examples/make_map.py` from the imports, and from [map.toml](map.toml) for what is said of them. What
@@ -32,7 +32,7 @@ each word means stands in the [glossary](glossary.md), and how to add to the hou
 [CONTRIBUTING.md](../CONTRIBUTING.md). [fairpriv_in_one_file.py](../examples/fairpriv_in_one_file.py) has one method and
 why its ε holds in 300 lines: read that first.
 
-An arrow points to what a room imports; its number is that of the imports, rounded down to tens. Fewer than ten, and
+An arrow points to what a room imports; its number is that of the imports, rounded down to tens. Fewer than twenty, and
 those of `base`, which every room may import, are left out of the picture and stand in the table."""
 
 
@@ -118,7 +118,7 @@ def render() -> str:
 def _draw(house: House) -> str:
     lines = [f"    {room}" for room in house.rooms if room != "base"]
     lines += [
-        f"    {room} -- {count // MANY * MANY} --> {other}"
+        f"    {room} -- {count // 10 * 10} --> {other}"
         for (room, other), count in sorted(house.imports.items())
         if count >= MANY and other != "base"
     ]

@@ -1,7 +1,7 @@
 """Measure the documentation's results in the run store, or write its page from what was exported of them.
 
     python -m examples.make_results run [ROW …]     run what docs/results/rows.toml asks for, and export the records
-    python -m examples.make_results write           write docs/results.md and keys.json from docs/results/records.json
+    python -m examples.make_results write           write docs/results.md from docs/results/records.parquet
 
 A run that is exported already, or finished in the store (FAIRPRIV_STORE), is not run again. Every private run draws
 fresh noise, so one that is made again differs within its interval.
@@ -12,31 +12,35 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from examples.results_page import Records, configs_of, list_keys, read_records, read_spec, render_results
+import pyarrow as pa
+from pyarrow.parquet import write_table
+
+from examples.make_papers_results import split_config
+from examples.results_page import (
+    NESTED,
+    Records,
+    configs_of,
+    list_rows,
+    name_rows,
+    read_records,
+    read_spec,
+    render_results,
+)
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.runs import foreground
 from fairpriv_core.text import Reporter
 
 FOLDER = Path(__file__).parent.parent / "docs" / "results"
-SPEC, RECORDS = FOLDER / "rows.toml", FOLDER / "records.json"
-KEPT = (
-    "key",
-    "config",
-    "threat_model",
-    "variant",
-    "epsilon",
-    "epsilon_published",
-    "epsilon_reason",
-    "delta",
-    "event",
-    "versions",
-    "seconds",
-)
+SPEC, RECORDS, PAGE = FOLDER / "rows.toml", FOLDER / "records.parquet", FOLDER.with_suffix(".md")
+#: `rows`: the ids of the rows that show a run
+TEXTS = ("rows", "key", *NESTED, "threat_model", "variant", "epsilon_reason")
+NUMBERS = ("epsilon", "epsilon_published", "delta", "seconds")
+SCHEMA = pa.schema({**dict.fromkeys(TEXTS, pa.string()), "seed": pa.int64(), **dict.fromkeys(NUMBERS, pa.float64())})
 METRICS = (
     "accuracy",
     "demographic_parity_gap",
@@ -60,28 +64,34 @@ def main() -> None:
     if asked.what == "run":
         run_missing(spec, set(asked.rows))
     else:
-        for path, text in render_documents(spec, read_records(RECORDS)).items():
-            path.write_text(text, encoding="utf-8")
-
-
-def render_documents(spec: Mapping[str, Any], records: Records) -> dict[Path, str]:
-    """Return what is written of the exported records: the page, and which of them each of its rows is made of."""
-    rows = [f" {json.dumps(row)}: {json.dumps(keys)}" for row, keys in list_keys(spec, records).items()]
-    return {
-        FOLDER.with_suffix(".md"): render_results(spec, records),
-        FOLDER / "keys.json": "{\n" + ",\n".join(rows) + "\n}\n",
-    }
+        PAGE.write_text(render_results(spec, read_records(RECORDS)), encoding="utf-8")
 
 
 def run_missing(spec: Mapping[str, Any], chosen: set[str]) -> None:
     """Run every setting and seed that is not exported yet, and export each as it ends."""
-    for row in (row for section in spec["section"] for row in section["row"]):
+    records, names = read_records(RECORDS), name_rows(spec)
+    for row in list_rows(spec):
         if chosen and row["id"] not in chosen:
             continue
         for config in configs_of(row):
-            if config.key not in _exported():
-                _export(config.key, measure(config))
+            if config.key not in records:
+                records[config.key] = measure(config)
+                write_rows(RECORDS, pack(records, names))
                 print(row["id"], config.seed, file=sys.stderr, flush=True)
+
+
+def pack(records: Records, names: Mapping[str, str]) -> Iterable[dict[str, Any]]:
+    """Yield the table's rows of the records that the page shows."""
+    for key, record in records.items():
+        if key in names:
+            texts = {name: json.dumps(record[name], ensure_ascii=False) for name in NESTED if name in record}
+            yield {**record, **texts, **split_config(record["config"]), "rows": names[key]}
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write the table of records; rows that are alike stand beside each other, so that it is small."""
+    ordered = sorted(rows, key=lambda row: (row["rows"], row["seed"]))
+    write_table(pa.Table.from_pylist(ordered, SCHEMA), path, compression="zstd", compression_level=19)
 
 
 def measure(config: RunConfig) -> dict[str, Any]:
@@ -91,7 +101,7 @@ def measure(config: RunConfig) -> dict[str, Any]:
         raise RunFailed(f"run {row.key} is {row.status}: {row.error}")
     record = found.to_json()
     metrics = _keep_metrics(record["metrics"])
-    kept = {**{name: record[name] for name in KEPT}, "metrics": metrics}
+    kept = {**{name: record[name] for name in SCHEMA.names if name in record}, "metrics": metrics}
     certificates = record["notes"].get("certificates")
     return kept if certificates is None else {**kept, "certificates": _margins(certificates, record["metrics"])}
 
@@ -104,15 +114,6 @@ def _keep_metrics(found: Mapping[str, Any]) -> dict[str, Any]:
         if part in found:
             metrics[part] = [{name: each[name] for name in OF_A_PART if name in each} for each in found[part]]
     return metrics
-
-
-def _exported() -> Records:
-    return read_records(RECORDS) if RECORDS.exists() else {}
-
-
-def _export(key: str, record: Mapping[str, Any]) -> None:
-    stored = {**_exported(), key: record}
-    RECORDS.write_text(json.dumps(list(stored.values()), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _margins(certificates: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -57,24 +58,41 @@ def render_index(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
 
 def render_paper(paper: Paper, made: Mapping[str, Made]) -> str:
     """Return one paper's page as Markdown: a row a figure or table, with what became of it here."""
+    figures: dict[str, list[Preset]] = {}
+    for preset in paper.presets:
+        if preset.id in made:
+            figures.setdefault(preset.title.partition(":")[0], []).append(preset)
     rows = [
-        {"figure or table": f"{preset.title} (`{preset.id}`)", "here": f"{_say(preset, made[preset.id].runs)}."}
-        | _stand([preset], made)
-        for preset in paper.presets
-        if preset.id in made
+        {"figure or table": _name(presets), "here": _say(presets, made)} | _stand(presets, made)
+        for presets in figures.values()
     ]
     parts = [f"# {paper.title}", f"{paper.citation}. [All papers](../papers.md)", _table(rows)]
     return "\n\n".join([*parts, _HOW.format(paper=paper.id, lost=LOST_RULE)]) + "\n"
 
 
-def _say(preset: Preset, runs: Runs) -> str:
-    return format_figure_verdict(preset, list_claims(preset, runs), runs)
+def _name(presets: Sequence[Preset]) -> str:
+    """Return what a figure is called, without the data set where there are several, and the ids of its presets."""
+    title = presets[0].title if len(presets) == 1 else re.split(r", | \(on ", presets[0].title)[0]
+    return f"{title} ({', '.join(f'`{preset.id}`' for preset in presets)})"
+
+
+def _say(presets: Sequence[Preset], made: Mapping[str, Made]) -> str:
+    """Return what became of a figure's main statement, each answer once."""
+    answers: dict[str, list[str]] = {}
+    for preset in presets:
+        runs = made[preset.id].runs
+        answer = format_figure_verdict(preset, list_claims(preset, runs), runs)
+        answers.setdefault(answer, []).append(f"`{preset.id.partition('.')[2]}`")
+    if len(answers) == 1:
+        return f"{next(iter(answers))}."
+    return " ".join(f"{', '.join(names)}: {answer}." for answer, names in answers.items())
 
 
 def _stand(presets: Sequence[Preset], made: Mapping[str, Made]) -> dict[str, str]:
     """Return how many claims of figures and tables have each status, and how many printed numbers agree."""
     counts, printed = count_claims(presets, made), format_agreement(list_printed(presets, made))
-    return {title: str(counts[status]) for status, title in TITLES.items()} | {"printed numbers that agree": printed}
+    cases = "/".join(str(counts[status]) for status in TITLES)
+    return {f"cases: {', '.join(TITLES.values())}": cases, "printed numbers that agree": printed}
 
 
 def _table(rows: Sequence[Mapping[str, str]]) -> str:

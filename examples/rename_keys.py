@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from examples.make_papers_results import split_config, write_rows
+from examples.make_results import RECORDS
+from examples.make_results import write_rows as write_results
 from examples.make_stored_runs import write_records
 from fairpriv_core.figures.start import PATH as START
 from fairpriv_core.papers.results import FOLDER as KEPT
@@ -24,9 +26,9 @@ from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.records.stored import PATH as STORED
 
 ROOT = Path(__file__).parent.parent
-RECORDS = ROOT / "docs" / "results" / "records.json"
 FOLDERS = ("docs", "examples", "fairpriv_core", "tests")  # in whose files keys stand
 FORMS = (".json", ".md", ".py")
+TABLE = ".parquet"
 KEY = re.compile(r"\b[0-9a-f]{16}\b")
 Json = dict[str, Any]
 Named = tuple[str, Json]  # a committed key, without the number of a repeat, and its config in today's form
@@ -37,8 +39,9 @@ def main() -> None:
     stored = read_stored()
     renamed = {key: name_config(config) for key, config in list_named(stored)}
     for path, content in stored.items():
-        if path.parent == KEPT:
-            write_rows(path, [{**row, "key": _rename(row["key"], renamed)} for row in content])
+        if path.suffix == TABLE:
+            rows = [{**row, "key": _rename(row["key"], renamed)} for row in content]
+            write_results(path, rows) if path == RECORDS else write_rows(path, rows)
         else:
             path.write_text(write_like(path, content), "utf-8")
     for path in (path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in FORMS):
@@ -55,17 +58,17 @@ def _rename(text: str, renamed: Mapping[str, str]) -> str:
 
 def read_stored() -> dict[Path, Any]:
     """Return what the files hold in which configs are committed, with all their settings said as today."""
-    stored = {path: restate(read(path)) for path in (RECORDS, START, STORED)}
-    return stored | {path: _restate_rows(read(path)) for path in sorted(KEPT.glob("*.parquet"))}
+    stored = {path: restate(read(path)) for path in (START, STORED)}
+    return stored | {path: _restate_rows(read(path)) for path in (RECORDS, *sorted(KEPT.glob(f"*{TABLE}")))}
 
 
 def read(path: Path) -> Any:
     """Return what one of these files holds."""
-    return read_rows(path) if path.parent == KEPT else json.loads(path.read_text("utf-8"))
+    return read_rows(path) if path.suffix == TABLE else json.loads(path.read_text("utf-8"))
 
 
 def _restate_rows(rows: Sequence[Json]) -> list[Json]:
-    """Return rows of a paper's table in which every config is as today's."""
+    """Return rows of a table in which every config is as today's."""
     said = {text: split_config({**restate(json.loads(text)), "seed": 0}) for text in {row["config"] for row in rows}}
     return [{**row, "config": said[row["config"]]["config"]} for row in rows]
 
@@ -94,9 +97,8 @@ def write_like(path: Path, content: Any) -> str:
 def list_named(stored: Mapping[Path, Any]) -> Iterator[Named]:
     """Yield each committed key with its config."""
     for path, content in stored.items():
-        if path in (RECORDS, STORED):
-            records = content if path == RECORDS else content["records"]
-            yield from ((record["key"], record["config"]) for record in records)
+        if path == STORED:
+            yield from ((record["key"], record["config"]) for record in content["records"])
         elif path == START:
             yield from _list_runs(content["runs"], content["configs"])
         else:

@@ -12,6 +12,7 @@ from fairpriv_core.methods.catalog import methods, name_group
 from fairpriv_core.notions.catalog import notions
 
 PAGE = Path(__file__).parent.parent / "docs" / "catalogue.md"
+PUBLISHED = " (p)"
 PROTECTS = {"attribute": "attribute", "record": "record", None: "nothing"}
 
 
@@ -22,8 +23,8 @@ def build_tables() -> dict[str, str]:
             f"### {group}\n\n{_list_methods(names)}" for group, names in groupby(methods(), key=name_group)
         ),
         "notions": _table(
-            ("notion", "what it asks", "source"),
-            ((f"`{notion.name}`", notion.sentence, notion.citation) for notion in notions().values()),
+            ("notion", "what it asks"),
+            ((f"`{notion.name}`", notion.sentence) for notion in notions().values()),
         ),
         "datasets": _table(
             ("data set", "what it is", "sensitive", "licence", "source"),
@@ -38,8 +39,11 @@ def build_tables() -> dict[str, str]:
 def _list_methods(names: Iterable[str]) -> str:
     infos = [methods()[name].info for name in names]
     return _table(
-        ("method", "what it does", "protects", "variants", "source"),
-        ((f"`{m.name}`", m.summary, PROTECTS[m.threat_model], ", ".join(m.variants), m.citation) for m in infos),
+        ("method", "what it does", "protects", "source"),
+        (
+            (f"`{m.name}`{PUBLISHED * (len(m.variants) > 1)}", m.summary, PROTECTS[m.threat_model], m.citation)
+            for m in infos
+        ),
     )
 
 

@@ -82,6 +82,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
         "benchmarks/scale.py",
         "examples/make_adult.py",
         "examples/make_papers_results.py",
+        "examples/make_results.py",
     ),
     "python_calamine": ("fairpriv_core/files/*", "fairpriv_core/data/*"),
     "randomgen": ("fairpriv_core/privacy/*",),

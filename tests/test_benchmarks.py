@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks import accounting, gpu, images, modules, report, sweep, table1
+from benchmarks import accounting, gpu, modules, report, sweep, table1
+from benchmarks.alone import measure_alone
 from benchmarks.contenders import SHAPES, Case, Work, build_data
 from benchmarks.measuring import build_parser, start, write_result
 from benchmarks.sweep import time_workers
@@ -59,14 +60,14 @@ def test_a_device_gives_the_same_bits_twice_and_nearly_those_of_the_processor(na
 
 
 def test_modules_are_measured_against_opacus_own_loop() -> None:
-    found = modules.measure_alone("ours", "normed", batch=256, rows=TINY)
+    found = measure_alone(modules.list_contenders("normed", 256, rows=TINY)["ours"])
     assert found["seconds"] > 0 and found["mib"] >= 0  # in a process that did more before, nothing may be taken anew
     assert all(map(math.isfinite, found.values()))
 
 
 @pytest.mark.long
 def test_images_are_measured_in_processes_of_their_own() -> None:
-    cells = images.collect(rows=512, rounds=1)
+    cells = list(modules.collect_images(rows=512, rounds=1))
     assert [cell["method"] for cell in cells] == ["none", "dp_sgd"]
     assert all(
         math.isfinite(value) and value > 0 for cell in cells for value in cell.values() if value != cell["method"]
