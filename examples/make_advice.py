@@ -10,7 +10,7 @@ everywhere. Five seeds: each draws the split and the start, and noise is drawn a
 each split. What a fit is worth is `find_worth` in records/evidence.py, fixed before, too. Nothing is left out: a fit
 that is refused, or ends without a model, is a row.
 
-About an hour and a half of a core. What the file has already, fits and plain training, is not made again: a new method
+Nearly two hours of a core. What the file has already, fits and plain training, is not made again: a new method
 takes its own fits alone.
 `table` tries the rule on each table with all tables from the same source left out, and writes docs/results/adviser.md.
 """
@@ -59,8 +59,6 @@ decides by group would be worth less by it: compare the lines for a named gap.
 **Group sizes.** The rule reads none, declared or released, since no gain was seen. With the smallest group's exact
 share as one more distance, which was written down first, it chose otherwise in 166 of 504 cells, and its choices were
 worth 0.1 ± 0.6 points less, over 21 tables and all questions below, among all candidates.
-
-**Not tried.** `sf_pate`, whose fits would take about a quarter of an hour of a core.
 
 **Forecasts.** Train says between what nine fits in ten lay on tables like the one at hand. With tables from the same
 source left out again, so many of the fits on a table lay there, and the ends were so many points apart, on average:
