@@ -1,7 +1,8 @@
-"""The results page: it says what the exported records say, of the settings that the software has today."""
+"""The results pages: they say what the exported records say, of the settings that the software has today."""
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Mapping
 from functools import cache
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from examples import make_local
 from examples.make_results import PAGE, RECORDS, SPEC
 from examples.results_page import configs_of, judge, list_rows, name_rows, read_records, read_spec, render_results
 from fairpriv_core.errors import BadInput
@@ -24,6 +26,14 @@ PARITY = "demographic_parity_gap"
 def test_the_page_is_what_the_exported_records_make_of_it() -> None:
     page = PAGE.read_text("utf-8")
     assert page == render_results(read_spec(SPEC), read_records(RECORDS)), "run: python -m examples.make_results write"
+
+
+def test_the_page_on_everybodys_own_answer_is_what_its_table_makes_of_it() -> None:
+    head, *lines = csv.reader((make_local.FOLDER / "local.csv").read_text("utf-8").splitlines())
+    assert tuple(head) == make_local.COLUMNS
+    asked = len(make_local.TABLES) * len(make_local.NOTIONS) * len(make_local.EPSILONS)
+    assert len({tuple(line[:3]) for line in lines}) == len(lines) == asked
+    assert (make_local.FOLDER / "local.md").read_text("utf-8") == make_local.render(lines)
 
 
 def test_every_exported_record_stands_in_the_rows_that_it_names_and_no_key_in_prose() -> None:
