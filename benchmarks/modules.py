@@ -84,7 +84,7 @@ def list_contenders(module: str, batch: int, *, rows: int, device: str = "cpu") 
 def list_on_images(*, rows: int, device: str = "cpu") -> dict[str, Contender]:
     """Return who trains on images, by name."""
     settings = {name: {"network": "cnn_small"} for name in ("none", "dp_sgd")}
-    known: dict[str, Any] = {"shape": IMAGES, "rows": rows, "device": device, "warm": (16, 4)}
+    known: dict[str, Any] = {"shape": IMAGES, "rows": rows, "device": device, "warm": (16, 4, 0)}
     names = ("n", "opacus", *settings)
     return {name: Contender(name, settings=settings.get(name, {}), **known) for name in names}
 

@@ -33,6 +33,7 @@ from fairpriv_core.runs.audit import AuditPlan, attack_pair, audit_method
 from fairpriv_core.text import at_least_text, epsilon_text
 
 EPSILON, DELTA, CALIBRATED_ROWS = 4.0, 1e-5, 20_000
+RUNS = 1000  # on each data set of a pair; methods that are slow to train have fewer, and the document says how many
 AMONG = 40  # audits that share the error: more than there are, so that single ones can be made again
 DOCUMENT = Path(__file__).parent.parent / "docs" / "audit.md"
 ROWS = 400  # of the demonstration's pair
@@ -81,7 +82,7 @@ def read_arguments() -> argparse.Namespace:
     """Return what was typed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="*", choices=sorted(methods()), help="make these again, keep the others")
-    parser.add_argument("--runs", type=int, default=1000, help="on each data set of a pair")
+    parser.add_argument("--runs", type=int, default=RUNS, help="on each data set of a pair")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=PATH)
     return parser.parse_args()
@@ -158,7 +159,7 @@ def _format_row(audit: Mapping[str, Any]) -> Sequence[str]:
     curve = curve_bound(found)
     nearest = max(at["lower_bound"] / at["epsilon"] for at in found["profile"] if at["epsilon"])
     return (
-        f"`{audit['name']}`",
+        f"`{audit['name']}`" + (f" ({found['runs']:,})" if found["runs"] < RUNS else ""),
         "the attribute" if audit["threat_model"] == "attribute" else "the record",
         epsilon_text(first["epsilon"]),
         at_least_text(first["lower_bound"]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -72,7 +71,10 @@ def render_paper(paper: Paper, made: Mapping[str, Made]) -> str:
 
 def _name(presets: Sequence[Preset]) -> str:
     """Return what a figure is called, without the data set where there are several, and the ids of its presets."""
-    title = presets[0].title if len(presets) == 1 else re.split(r", | \(on ", presets[0].title)[0]
+    title = presets[0].title
+    if len(presets) > 1:
+        title, ours, _ = title.partition(", ")[0].partition(" (on ")
+        title += " (on data of ours, not the paper's panels)" if ours else ""
     return f"{title} ({', '.join(f'`{preset.id}`' for preset in presets)})"
 
 
