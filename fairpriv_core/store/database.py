@@ -7,7 +7,6 @@ refused at once when another one wrote in between, whatever the time-out. Reader
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -35,7 +34,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 
 from fairpriv_core.errors import BadInput, StoreError
-from fairpriv_core.store.checksum import Unreadable
+from fairpriv_core.store.checksum import read_json
 from fairpriv_core.store.identity import make_secret
 from fairpriv_core.store.tables import SCHEMA_VERSION, schema, store_info
 
@@ -72,7 +71,6 @@ class Database:
             self.where = str(self.path)
             self.writable = self._prepare_file(self.path)
         self._engine = self._connect()
-        self._readers = self._engine.execution_options(read_only=True)
         try:
             self._check_version()
         except StoreError:
@@ -82,13 +80,12 @@ class Database:
             self.close()
             self.writable, self._frozen = False, frozen
             self._engine = self._connect()
-            self._readers = self._engine.execution_options(read_only=True)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Give a connection for reading: one consistent view."""
         self._follow_file()
-        with self._translate(), self._readers.begin() as connection:
+        with self._translate(), self._engine.execution_options(read_only=True).begin() as connection:
             yield connection
 
     @contextmanager
@@ -146,7 +143,7 @@ class Database:
             raise StoreError(f"the lock {place} cannot be made ({error.strerror}); {_ELSEWHERE}.") from error
 
     def version(self) -> tuple[int | None, int] | None:
-        """Return what any commit to a SQLite store changes, at a hundredth of a query's cost; None for PostgreSQL."""
+        """Return what every commit to a SQLite store changes, for a hundredth of a query's cost; None for PostgreSQL."""
         if self.path is None:
             return None
         self._follow_file()
@@ -193,9 +190,12 @@ class Database:
                 return create_engine(
                     self.url, pool_pre_ping=True, connect_args=limits, execution_options=options, hide_parameters=True
                 )
-            url = self.url if self.writable else _read_only_url(self.path)
+            url = self.url
+            if not self.writable:
+                name, value = ("mode", "ro") if _has_write_mode(self.path.parent) else ("immutable", "1")
+                url = URL.create("sqlite", database=self.path.as_uri(), query={"uri": "true", name: value})
             limits = {"timeout": _BUSY_SECONDS}
-            engine = create_engine(url, json_deserializer=_read_json, connect_args=limits, hide_parameters=True)
+            engine = create_engine(url, json_deserializer=read_json, connect_args=limits, hide_parameters=True)
         except ModuleNotFoundError as error:
             raise StoreError(f"a PostgreSQL store needs the package '{error.name}'; pip install it.") from error
         event.listen(engine, "connect", _set_pragmas if self.writable else _set_no_pragmas)
@@ -244,11 +244,11 @@ class Database:
 
 def resolve(place: str | None) -> URL:
     """Return the URL of a store given as a path, a URL or None (FAIRPRIV_STORE, else ~/.fairpriv/runs.db)."""
-    given = place or os.environ.get("FAIRPRIV_STORE") or str(Path.home() / ".fairpriv" / "runs.db")
-    if "://" not in given:
-        return URL.create("sqlite", database=str(Path(given).expanduser().absolute()))
+    address = place or os.environ.get("FAIRPRIV_STORE") or str(Path.home() / ".fairpriv" / "runs.db")
+    if "://" not in address:
+        return URL.create("sqlite", database=str(Path(address).expanduser().absolute()))
     try:
-        url = make_url(given.replace("postgres://", "postgresql://", 1))
+        url = make_url(address.replace("postgres://", "postgresql://", 1))
     except exc.ArgumentError as error:
         raise StoreError("FAIRPRIV_STORE is neither a path nor a database URL.") from error
     if url.get_backend_name() == "postgresql":
@@ -282,8 +282,8 @@ def _check_file(path: Path) -> None:
         connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", _BUSY_SECONDS, uri=True)
         try:
             tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            known = "store_info" in tables
-            versions = [row[0] for row in connection.execute("SELECT version FROM store_info")] if known else []
+            is_store = "store_info" in tables
+            versions = [row[0] for row in connection.execute("SELECT version FROM store_info")] if is_store else []
         finally:
             connection.close()
     except sqlite3.Error as error:
@@ -305,19 +305,6 @@ def _refuse(where: str, versions: list[int], tables: set[str]) -> None:
 def _has_write_mode(path: Path) -> bool:
     """Return whether anyone may write: holds for the superuser too, whom the system would let through."""
     return bool(path.stat().st_mode & 0o222) and os.access(path, os.W_OK)
-
-
-def _read_only_url(path: Path) -> URL:
-    mode = "mode=ro" if _has_write_mode(path.parent) else "immutable=1"
-    return URL.create("sqlite", database=f"{path.as_uri()}", query={"uri": "true", **dict([mode.split("=")])})
-
-
-def _read_json(text: str) -> Any:
-    """Return a stored document; one that is no JSON must not hide the others."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return Unreadable()
 
 
 def _read_text(content: bytes) -> str:

@@ -56,7 +56,8 @@ class Cluster:
         with ExitStack() as undo:
             undo.callback(self._store.close)
             _refuse_file(self._store)
-            self._terms = _state_terms(self._store)
+            database = self._store.database
+            self._terms = Terms(*read_versions(), store=database.identify(), where=database.where)
             self._link, self._read = _load("Link")(address, self._terms, say), _load("read_task")
             self._generation = self._link.generation
             undo.callback(self._link.close)
@@ -150,7 +151,8 @@ class Cluster:
             return
         if self._link.generation != self._generation:
             self._generation, self._tasks = self._link.generation, {}
-        self._report_refused()
+        for address, fault in list(self._link.refused.items()):
+            self._report(address, f"worker {address} {fault} It is left out.")
         waiting, now = self._work.claimable(chunks), time.monotonic()
         with self._link.breaking():
             self._collect()
@@ -179,10 +181,6 @@ class Cluster:
             self._recovered = time.monotonic()
             self._lost = self._work.recover() > 0 or self._lost
 
-    def _report_refused(self) -> None:
-        for address, fault in list(self._link.refused.items()):
-            self._report(address, f"worker {address} {fault} It is left out.")
-
     def _report(self, what: str, sentence: str) -> None:
         """Say a sentence, once for each thing that it is about."""
         if what not in self._told:
@@ -201,13 +199,13 @@ class Cluster:
         if not self._outcome and self._link.has_fit():
             self._moved = time.monotonic()
             return
-        refused = next((f"worker {name} {fault}" for name, fault in self._link.refused.items()), "there is none.")
-        why = self._outcome or refused
+        refusal = next((f"worker {name} {fault}" for name, fault in self._link.refused.items()), "there is none.")
+        why = self._outcome or refusal
         raise RunFailed(f"no worker of {self._link.address} took a run for {IDLE_SECONDS:.0f} seconds: {why}")
 
     def _collect(self) -> None:
         """Let go of tasks that ended. What no worker took is given out again after a rest."""
-        for name, task in [one for one in self._tasks.items() if one[1].status != "pending"]:
+        for name, task in [item for item in self._tasks.items() if item[1].status != "pending"]:
             del self._tasks[name]
             outcome = self._read(task)
             if not isinstance(outcome, int) or not outcome:
@@ -229,8 +227,8 @@ class Cluster:
 
 def spread(address: str, work: Callable[[Any], Any], parts: Sequence[Any]) -> Iterable[Any]:
     """Yield what the workers behind a scheduler make of each part, as it comes. No run store is asked for."""
-    made: Iterable[Any] = _load("spread")(address, Terms(*read_versions(), store="", where=""), work, parts)
-    return made
+    results: Iterable[Any] = _load("spread")(address, Terms(*read_versions(), store="", where=""), work, parts)
+    return results
 
 
 def serve(address: str, stopping: threading.Event, say: Say) -> None:
@@ -254,11 +252,6 @@ def _refuse_file(store: RunStore) -> None:
             "FAIRPRIV_STORE to a PostgreSQL URL, here and for every worker.",
             field="scheduler",
         )
-
-
-def _state_terms(store: RunStore) -> Terms:
-    code, versions = read_versions()
-    return Terms(code, versions, store.database.identify(), store.database.where)
 
 
 def _load(name: str) -> Any:
