@@ -143,7 +143,7 @@ class Database:
             raise StoreError(f"the lock {place} cannot be made ({error.strerror}); {_ELSEWHERE}.") from error
 
     def version(self) -> tuple[int | None, int] | None:
-        """Return what every commit to a SQLite store changes, for a hundredth of a query's cost; None for PostgreSQL."""
+        """Return what any commit to a SQLite store changes, at a hundredth of a query's cost; None for PostgreSQL."""
         if self.path is None:
             return None
         self._follow_file()
