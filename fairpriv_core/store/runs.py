@@ -60,7 +60,6 @@ from fairpriv_core.store.uploads import Digest, FileStore, UploadStore
 Stamp = tuple[int, int, int, int]
 Read = TypeVar("Read")
 _OVER = lease_over(run)
-_SORTED = (label.c.pinned, label.c.archived)
 GOING_ON = ("queued", "running", "paused", "finished")
 
 
@@ -150,14 +149,15 @@ class RunStore:
         config = self.files.settle(config) if config.file_id is None else config
         reserved = self.ledger.plan(config, find_record=self.source)
         with self.database.write(durable=True) if reserved is None else self.database.ledger() as connection:
-            latest = _latest(connection, config.key)
-            is_there = latest is not None and latest["status"] in GOING_ON and latest["request"] != "stop" and not again
+            present = None if again else _latest(connection, config.key)
+            if present is not None and (present["status"] not in GOING_ON or present["request"] == "stop"):
+                present = None
             if exploring:
-                self._supersede(connection, latest["key"] if is_there and latest is not None else None)
-            if is_there and latest is not None:
+                self._supersede(connection, None if present is None else present["key"])
+            if present is not None:
                 if not exploring:
-                    connection.execute(update(run).where(run.c.key == latest["key"]).values(exploring=None))
-                return read_row(latest)
+                    connection.execute(update(run).where(run.c.key == present["key"]).values(exploring=None))
+                return read_row(present)
             check_runs(connection, self.payer, 1)
             values: dict[str, Any] = {**name_next(connection, config.key), "owner": self.payer, "status": "queued"}
             if reserved is not None:
@@ -190,7 +190,8 @@ class RunStore:
 
     def browse(self, *, limit: int | None = None, archived: bool = False) -> list[RunRow]:
         """Return the owner's runs as lists show them: pinned ones first, archived ones only with `archived`."""
-        pinned, hidden = (run.c.key.in_(select(label.c.key).where(column == 1)) for column in _SORTED)
+        flags = (label.c.pinned, label.c.archived)
+        pinned, hidden = (run.c.key.in_(select(label.c.key).where(flag == 1)) for flag in flags)
         query = self._listed(select(*SHORT)).order_by(run.c.created.desc(), run.c.key).limit(limit)
         query = query if archived else query.where(~hidden)
         with self.database.read() as connection:
