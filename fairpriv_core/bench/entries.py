@@ -74,10 +74,12 @@ def score_file(path: Path, claim: OutsideEntry, suite: Suite) -> pd.DataFrame:
         (suite.find_task(str(task)), int(str(seed)), own)
         for (task, seed), own in table.groupby(["task", "seed"], sort=False)
     ]
+    common = {"method": claim.name, "author": OUTSIDE, "kind": "claimed", "trials": claim.trials}
+    common |= {"threat_model": claim.threat_model, "by_group": claim.by_group, "audit_date": "", "failed": ""}
     with TemporaryDirectory() as folder:
         counts = [_count(own, suite, task, seed, Path(folder)) for task, seed, own in parts]
         lines = [
-            {**_build_line(claim), **line}
+            {**common, **line}
             for (task, seed, _), budgets in zip(parts, counts, strict=True)
             for line in _score(Bench(suite, {}, Path(folder)), task, seed, budgets)
         ]
@@ -129,11 +131,6 @@ def _check(column: pd.Series, right: pd.Series, rule: str) -> None:
         at = int(right.to_numpy().argmin())
         got = shorten(column.iloc[at], 40)
         raise BadInput(f"{column.name} must be {rule} in every row, got '{got}' in line {at + 2}.", field="file")
-
-
-def _build_line(claim: OutsideEntry) -> Line:
-    common = {"method": claim.name, "author": OUTSIDE, "kind": "claimed", "trials": claim.trials}
-    return {**common, "threat_model": claim.threat_model, "by_group": claim.by_group, "audit_date": "", "failed": ""}
 
 
 def _count(decisions: pd.DataFrame, suite: Suite, task: Task, seed: int, folder: Path) -> list[tuple[Line, np.ndarray]]:

@@ -128,7 +128,10 @@ def _read_variant(kind: type[Method], settings: dict[str, object]) -> dict[str, 
 def _coerce(name: str, value: Any, hint: Any) -> Any:
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
-        return _coerce_optional(name, value, list(typing.get_args(hint)))
+        kinds = [kind for kind in typing.get_args(hint) if kind is not type(None)]
+        is_optional = len(kinds) < len(typing.get_args(hint))
+        empty = is_optional and (value is None or str(value).lower() in ("none", "null", "auto"))
+        return None if empty else _coerce(name, value, kinds[0])
     if origin is Literal:
         checks.one_of(typing.get_args(hint), **{name: value})
         return value
@@ -138,13 +141,6 @@ def _coerce(name: str, value: Any, hint: Any) -> Any:
             raise BadInput(f"{name} must be a list, got {value}.", field=name)
         return tuple(_coerce(name, part, typing.get_args(hint)[0]) for part in parts)
     return read_plain(name, value, hint)
-
-
-def _coerce_optional(name: str, value: Any, options: list[Any]) -> Any:
-    kinds = [option for option in options if option is not type(None)]
-    if len(kinds) < len(options) and (value is None or str(value).lower() in ("none", "null", "auto")):
-        return None
-    return _coerce(name, value, kinds[0])
 
 
 def read_plain(name: str, value: Any, kind: type) -> Any:

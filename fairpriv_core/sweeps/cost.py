@@ -73,7 +73,8 @@ def _foresee(
 ) -> SweptEpsilon:
     own = [replace(entry, stream=None) for entry in entries]
     together = compose(entries, column)
-    alone = [_cost([entry], column, delta) for entry in _distinct(own)]
+    kinds = {(item.threat_model, item.all_events, item.sensitive, item.clear, item.unbounded): item for item in own}
+    alone = [_cost([entry], column, delta) for entry in kinds.values()]  # one of each kind: the others cost the same
     threat_model = "record" if column is None else "attribute"
     return {
         "data": data,
@@ -91,12 +92,6 @@ def _foresee(
 def _cost(entries: Sequence[LedgerEntry], column: str | None, delta: float) -> float | None:
     epsilon = compose(entries, column).epsilon(delta, coarse_epsilon)
     return epsilon if math.isfinite(epsilon) else None
-
-
-def _distinct(entries: Sequence[LedgerEntry]) -> list[LedgerEntry]:
-    """Return one entry of each kind: what costs the same alone is looked at once."""
-    kinds = {(item.threat_model, item.all_events, item.sensitive, item.clear, item.unbounded): item for item in entries}
-    return list(kinds.values())
 
 
 @dataclass(frozen=True)

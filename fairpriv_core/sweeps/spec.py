@@ -177,15 +177,12 @@ def _read_axis(name: str, values: Any) -> tuple[Any, ...]:
         raise BadInput(f"axis '{name}' is empty; give it one value or more, or leave it out.", field=name)
     texts: set[str] = set()
     for value in values:
-        text = json.dumps(float(value) if _is_number(value) else value, sort_keys=True)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        text = json.dumps(float(value) if is_number else value, sort_keys=True)
         if text in texts:
             raise BadInput(f"axis '{name}' names {value!r} twice; name each value once.", field=name)
         texts.add(text)
     return tuple(values)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
