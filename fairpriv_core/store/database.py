@@ -71,6 +71,7 @@ class Database:
             self.where = str(self.path)
             self.writable = self._prepare_file(self.path)
         self._engine = self._connect()
+        self._readers = self._engine.execution_options(read_only=True)
         try:
             self._check_version()
         except StoreError:
@@ -80,12 +81,13 @@ class Database:
             self.close()
             self.writable, self._frozen = False, frozen
             self._engine = self._connect()
+            self._readers = self._engine.execution_options(read_only=True)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Give a connection for reading: one consistent view."""
         self._follow_file()
-        with self._translate(), self._engine.execution_options(read_only=True).begin() as connection:
+        with self._translate(), self._readers.begin() as connection:
             yield connection
 
     @contextmanager
