@@ -33,8 +33,9 @@ from benchmarks.postgres import MISSING, find_programs, serve_postgres
 from benchmarks.stored_runs import build_draft, finish_run, list_runs, take_run, write_step
 from fairpriv_core.errors import StoreError
 from fairpriv_core.records.record import RunRecord
+from fairpriv_core.store.database import Database
 from fairpriv_core.store.runs import RunStore, open_store
-from fairpriv_core.store.work import open_work
+from fairpriv_core.store.work import WorkStore
 
 WRITERS, READERS = 4, 2
 PACE = 0.2  # seconds between two commits of a writer; a run's COMMIT_SECONDS
@@ -56,7 +57,7 @@ class Tally:
 
 def stream(place: str, together: Barrier, draft: RunRecord, *, seconds: float, pace: float) -> Tally:
     """Commit steps of one run after another for `seconds`; `pace` seconds from one commit to the next, or 0."""
-    tally, work = Tally(), open_work(place)
+    tally, work = Tally(), WorkStore(Database(place))
     written = take_run(work, draft)
     together.wait(PATIENCE)
     end = time.monotonic() + seconds

@@ -25,7 +25,8 @@ COLUMNS = {"synthetic": ["skill", "region"], "adult": ["age", "race", "education
 KILLED_AT = """
 import os, signal, sys
 from fairpriv_core.runs import session
-from fairpriv_core.store.work import open_work
+from fairpriv_core.store.database import Database
+from fairpriv_core.store.work import WorkStore
 from fairpriv_core.runs.worker import work_on
 
 def watch(progress):
@@ -33,7 +34,7 @@ def watch(progress):
         os.kill(os.getpid(), signal.SIGKILL)
 
 session.COMMIT_SECONDS = 0.0
-work = open_work(None)
+work = WorkStore(Database())
 work_on(work, work.claim(sys.argv[1]), on_commit=watch)
 """
 

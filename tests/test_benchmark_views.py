@@ -20,7 +20,7 @@ def test_pages_show_what_is_stored(tmp_path: Path) -> None:
         fill(store, configs)
         key = add_long_run(store, 3000)
         assert [row.key for row in store.rows(limit=1)] == [key] and 3000 <= len(store.metrics(key)) < 3300
-        rows = run_table(store.briefs())
+        rows = run_table(store.each_brief())
         assert [len(row.seeds) for row in rows] == [1, *[SEEDS] * 8]
         assert len({(row.method, row.notion) for row in rows}) == 8
     compare, run = view(place, place, "compare", "run")

@@ -32,8 +32,6 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.privacy.mechanism import Mechanism
 
-_LEAST = 1e-6  # of a bound: the noise that a release without noise is taken to have
-
 
 @dataclass(frozen=True)
 class Train:
@@ -66,7 +64,7 @@ class Stack:
             sampled=releases[0].sampled,
             out=np.array([release.out.ravel() for release in releases]),
             value=np.array([release.value for release in releases]),
-            scale=np.array([max(release.scale, _LEAST * release.bound) for release in releases]),
+            scale=np.array([release.noise_scale for release in releases]),
             rate=np.array([release.rate for release in releases]),
         )
 
@@ -109,12 +107,12 @@ def distinguish(
         stop = min(start + together, runs)
         for world, data in enumerate((pair.first, pair.second)):
             mechanisms = [RecordingMechanism(seed + 2 * run + world) for run in range(start, stop)]
-            exported[world] += [_list_numbers(one) for one in train([data] * len(mechanisms), mechanisms)]
-            seen = [mechanism.releases for mechanism in mechanisms]
-            if any(seen):
+            exported[world] += [_list_numbers(fit) for fit in train([data] * len(mechanisms), mechanisms)]
+            releases = [mechanism.releases for mechanism in mechanisms]
+            if any(releases):
                 released = True
-                rest = _add_others(train, pair, seen)
-                likelihood[world, start:stop] = compare_worlds(train, [pair] * len(seen), seen, rest=rest)
+                others = _add_others(train, pair, releases)
+                likelihood[world, start:stop] = compare_worlds(train, [pair] * len(releases), releases, others=others)
         report(stop)
     scores = {"exported": discriminate(exported)}
     return {"releases": likelihood, **scores} if released else scores
@@ -123,43 +121,43 @@ def distinguish(
 def compare_worlds(
     train: Train,
     pairs: Sequence[Pair],
-    seen: Sequence[Sequence[Release]],
+    runs: Sequence[Sequence[Release]],
     *,
-    rest: Sequence[Sequence[Release]],
+    others: Sequence[Sequence[Release]],
 ) -> np.ndarray:
     """Return for each run and its pair log P(releases | second) - log P(releases | first), (runs,).
 
-    `rest` is what the other records would put into each release, were they all in the secret sample.
+    `others` is what the other records would put into each release, were they all in the secret sample.
     """
-    first, second = replay_worlds(train, pairs, seen)
-    return np.array([compare_releases(*four) for four in zip(seen, first, second, rest, strict=True)])
+    first, second = replay_worlds(train, pairs, runs)
+    return np.array([compare_releases(*four) for four in zip(runs, first, second, others, strict=True)])
 
 
 def replay_worlds(
-    train: Train, pairs: Sequence[Pair], seen: Sequence[Sequence[Release]]
+    train: Train, pairs: Sequence[Pair], runs: Sequence[Sequence[Release]]
 ) -> tuple[list[list[Release]], list[list[Release]]]:
     """Return what each run would have put into its releases on the first and on the second data set of its pair.
 
     Of a sum over a secret sample it is what the record in question adds.
     """
     forced = [np.array([pair.record]) for pair in pairs]
-    first = replay(train, [pair.first for pair in pairs], seen, forced=forced)
-    return first, replay(train, [pair.second for pair in pairs], seen, forced=forced)
+    first = replay(train, [pair.first for pair in pairs], runs, forced=forced)
+    return first, replay(train, [pair.second for pair in pairs], runs, forced=forced)
 
 
 def replay(
-    train: Train, data: Sequence[Dataset], seen: Sequence[Sequence[Release]], *, forced: Sequence[np.ndarray]
+    train: Train, data: Sequence[Dataset], runs: Sequence[Sequence[Release]], *, forced: Sequence[np.ndarray]
 ) -> list[list[Release]]:
     """Return what each run would have put into its releases on its `data`, with its `forced` as every sample.
 
     Models that are trained one by one are only trained up to their last release.
     """
-    mechanisms = [ReplayingMechanism(*one, stops=train.alone) for one in zip(seen, forced, strict=True)]
+    mechanisms = [ReplayingMechanism(*part, stops=train.alone) for part in zip(runs, forced, strict=True)]
     if not train.alone:
         train(data, mechanisms)
-    for one, mechanism in zip(data, mechanisms, strict=True) if train.alone else ():
+    for part, mechanism in zip(data, mechanisms, strict=True) if train.alone else ():
         with suppress(ReplayEnded):
-            train([one], [mechanism])
+            train([part], [mechanism])
     return [mechanism.releases for mechanism in mechanisms]
 
 
@@ -167,55 +165,55 @@ def stack_like(*runs: Sequence[Release]) -> Iterator[list[Stack]]:
     """Yield the releases of one kind and size as arrays, the same ones of each run."""
     kinds = [(release.kind, release.sampled, release.value.size) for release in runs[0]]
     for kind in dict.fromkeys(kinds):
-        chosen = [place for place, found in enumerate(kinds) if found == kind]
-        yield [Stack.of([run[place] for place in chosen]) for run in runs]
+        places = [place for place, item in enumerate(kinds) if item == kind]
+        yield [Stack.of([run[place] for place in places]) for run in runs]
 
 
-def _add_others(train: Train, pair: Pair, seen: list[list[Release]]) -> Sequence[Sequence[Release]]:
+def _add_others(train: Train, pair: Pair, runs: list[list[Release]]) -> Sequence[Sequence[Release]]:
     """Return what all records but the one in question would add; without a secret sample that does not matter."""
-    if not any(release.sampled for release in seen[0]):
-        return seen
-    others = np.delete(np.arange(pair.first.n), pair.record)
-    return replay(train, [pair.first] * len(seen), seen, forced=[others] * len(seen))
+    if not any(release.sampled for release in runs[0]):
+        return runs
+    all_others = np.delete(np.arange(pair.first.n), pair.record)
+    return replay(train, [pair.first] * len(runs), runs, forced=[all_others] * len(runs))
 
 
 def discriminate(exported: Sequence[Sequence[Mapping[str, float]]]) -> np.ndarray:
     """Return scores (2, N) of a linear discriminant on named numbers, fitted on the runs that build tests."""
-    names = sorted({name for world in exported for one in world for name in one})
-    values = np.array([[[one.get(name, 0.0) for name in names] for one in world] for world in exported])
-    fitted = values[:, is_tuning(values.shape[1])]
-    difference = fitted[1].mean(axis=0) - fitted[0].mean(axis=0)
-    spread = fitted.var(axis=1).mean(axis=0)
+    names = sorted({name for world in exported for numbers in world for name in numbers})
+    values = np.array([[[numbers.get(name, 0.0) for name in names] for numbers in world] for world in exported])
+    tuning = values[:, is_tuning(values.shape[1])]
+    difference = tuning[1].mean(axis=0) - tuning[0].mean(axis=0)
+    spread = tuning.var(axis=1).mean(axis=0)
     weights = np.divide(difference, spread + 1e-9 * difference**2, out=np.zeros_like(difference), where=difference != 0)
     scores: np.ndarray = values @ weights
     return scores
 
 
 def compare_releases(
-    seen: Sequence[Release], first: Sequence[Release], second: Sequence[Release], others: Sequence[Release]
+    releases: Sequence[Release], first: Sequence[Release], second: Sequence[Release], others: Sequence[Release]
 ) -> float:
     """Return log P(seen | second) - log P(seen | first) of a run's releases, `others` as `compare_worlds` has them."""
-    parts = stack_like(seen, first, second, others)
-    return sum(_log_density(out, two, rest) - _log_density(out, one, rest) for out, one, two, rest in parts)
+    stacks = stack_like(releases, first, second, others)
+    return sum(_log_density(out, b, rest) - _log_density(out, a, rest) for out, a, b, rest in stacks)
 
 
-def _log_density(seen: Stack, at: Stack, others: Stack) -> float:
+def _log_density(released: Stack, at: Stack, others: Stack) -> float:
     """Return log P(seen) up to what is the same for every data set."""
-    if seen.kind == RESPONSE:
-        return float((seen.scale * (seen.out == at.value).sum(axis=1)).sum())
-    if seen.kind == CHOICE:
+    if released.kind == RESPONSE:
+        return float((released.scale * (released.out == at.value).sum(axis=1)).sum())
+    if released.kind == CHOICE:
         odds = at.value / at.scale[:, None]
-        chosen = np.take_along_axis(odds, seen.out.astype(np.int64), axis=1)
-        return float((chosen[:, 0] - np.logaddexp.reduce(odds, axis=1)).sum())
-    if seen.kind == LAPLACE:
-        away = np.abs(seen.out - at.value).sum(axis=1) / at.scale
+        log_odds = np.take_along_axis(odds, released.out.astype(np.int64), axis=1)
+        return float((log_odds[:, 0] - np.logaddexp.reduce(odds, axis=1)).sum())
+    if released.kind == LAPLACE:
+        away = np.abs(released.out - at.value).sum(axis=1) / at.scale
         return -float((away + at.value.shape[1] * np.log(at.scale)).sum())
-    if not seen.sampled:
-        return float(_log_normal(seen.out - at.value, at.scale).sum())
-    rest = seen.out - seen.rate[:, None] * others.value
-    absent, present = _log_normal(rest, at.scale), _log_normal(rest - at.value, at.scale)
+    if not released.sampled:
+        return float(_log_normal(released.out - at.value, at.scale).sum())
+    residual = released.out - released.rate[:, None] * others.value
+    absent, present = _log_normal(residual, at.scale), _log_normal(residual - at.value, at.scale)
     with np.errstate(divide="ignore"):
-        return float(np.logaddexp(np.log1p(-seen.rate) + absent, np.log(seen.rate) + present).sum())
+        return float(np.logaddexp(np.log1p(-released.rate) + absent, np.log(released.rate) + present).sum())
 
 
 def _log_normal(residual: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -223,12 +221,12 @@ def _log_normal(residual: np.ndarray, scale: np.ndarray) -> np.ndarray:
     return density
 
 
-def _list_numbers(fitted: Fitted) -> dict[str, float]:
+def _list_numbers(fit: Fitted) -> dict[str, float]:
     """Return every exported number by name."""
-    numbers = {f"parameter {place}": float(value) for place, value in enumerate(fitted.parameters.ravel())}
-    numbers |= dict(_walk("notes", dict(fitted.notes)))
-    counted = sum(getattr(event, "count", 1) for event in fitted.events)
-    return {**numbers, "steps": float(fitted.steps), "releases": float(counted)}
+    numbers = {f"parameter {place}": float(value) for place, value in enumerate(fit.parameters.ravel())}
+    numbers |= dict(_walk("notes", dict(fit.notes)))
+    n_releases = sum(getattr(event, "count", 1) for event in fit.events)
+    return {**numbers, "steps": float(fit.steps), "releases": float(n_releases)}
 
 
 def _walk(name: str, value: Any) -> Iterator[tuple[str, float]]:

@@ -59,8 +59,8 @@ def choose_pair(train: Train, pairs: list[Pair], *, seed: int) -> Pair:
     train([pairs[0].first], [base])
     if not base.releases:
         return pairs[0]
-    both = replay_worlds(train, pairs, [base.releases] * len(pairs))
-    distances = [measure_distance(*one) for one in zip(*both, strict=True)]
+    worlds = replay_worlds(train, pairs, [base.releases] * len(pairs))
+    distances = [measure_distance(*world) for world in zip(*worlds, strict=True)]
     return pairs[int(np.argmax(distances))]
 
 

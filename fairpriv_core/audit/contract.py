@@ -65,13 +65,13 @@ def ask(holds: bool, otherwise: str) -> None:
 
 def list_notions(method: Method, make: Make) -> list[str]:
     """Return the notions to try a method with: all that it takes of so many labels; off tables those it pursues."""
-    known, labels = notions(), make(n=50).labels
-    taken = [name for name in method.info.notions if labels == TWO or not known[name].needs_positive]
-    return taken if make is make_rows or method.info.pursues_notion else taken[:1]
+    catalogue, labels = notions(), make(n=50).labels
+    names = [name for name in method.info.notions if labels == TWO or not catalogue[name].needs_positive]
+    return names if make is make_rows or method.info.pursues_notion else names[:1]
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedFit:
     """A fit, what it was on, and what it released."""
 
     data: Dataset
@@ -79,31 +79,31 @@ class Recorded:
     fitted: Fitted
 
 
-def record(method: Method, make: Make, notion: str) -> Recorded:
+def record(method: Method, make: Make, notion: str) -> RecordedFit:
     """Return a fit on so many rows that each cell has those that it needs."""
     data = make(n=900, groups=3) if method.info.threat_model == "attribute" else make(n=300)
     mechanism = RecordingMechanism(0)
-    (fitted,) = train(method, [data], [mechanism], notion=notion)
-    return Recorded(data, mechanism.releases, fitted)
+    (fit,) = train(method, [data], [mechanism], notion=notion)
+    return RecordedFit(data, mechanism.releases, fit)
 
 
-def check_releases(method: Method, recorded: Recorded) -> None:
+def check_releases(method: Method, recorded: RecordedFit) -> None:
     """A fit releases what was announced, and its model is finite and gives each label a probability."""
-    data, fitted = recorded.data, recorded.fitted
-    counted, announced = set(merge(fitted.events)), set(merge(method.event(data.n)))
-    ask(counted == announced, f"event() announces {_list(announced)}, and the mechanism counted {_list(counted)}.")
-    ask(fitted.steps > 0, f"Fitted.steps must be > 0, got {fitted.steps}.")
-    ask(bool(np.isfinite(fitted.parameters).all()), "a parameter of the trained model is not finite.")
-    allowed = method.info.needs_group_at_prediction or not fitted.network.needs_group
-    ask(allowed, "predictions need the group, and info.needs_group_at_prediction does not say so.")
-    by_group, needed = method.decides_by_group(), fitted.network.needs_group
+    data, fit = recorded.data, recorded.fitted
+    events, announced = set(merge(fit.events)), set(merge(method.event(data.n)))
+    ask(events == announced, f"event() announces {_list(announced)}, and the mechanism counted {_list(events)}.")
+    ask(fit.steps > 0, f"Fitted.steps must be > 0, got {fit.steps}.")
+    ask(bool(np.isfinite(fit.parameters).all()), "a parameter of the trained model is not finite.")
+    is_declared = method.info.needs_group_at_prediction or not fit.network.needs_group
+    ask(is_declared, "predictions need the group, and info.needs_group_at_prediction does not say so.")
+    by_group, needed = method.decides_by_group(), fit.network.needs_group
     ask(by_group == needed, f"decides_by_group() is {by_group}, and whether predictions need the group is {needed}.")
-    chances = predict_proba(fitted.network, fitted.parameters, data.X, data.group)
+    chances = predict_proba(fit.network, fit.parameters, data.X, data.group)
     ask(
         chances.shape == (data.n, data.labels) and np.allclose(chances.sum(axis=1), 1.0),
         f"predictions must be a probability of each of {data.labels} labels; got an array of shape {chances.shape}.",
     )
-    if isinstance(shape := fitted.network, LayeredShape):
+    if isinstance(shape := fit.network, LayeredShape):
         outputs = 1 if method.info.max_labels == TWO else data.labels
         ask((shape.outputs, shape.labels) == (outputs, data.labels), f"the network must have {outputs} outputs.")
 
@@ -114,9 +114,9 @@ def check_single_epoch(method: Method) -> None:
     changed: Any = method
     blank = dataclasses.replace(changed, epochs=1, **dict.fromkeys(list_noise(method)))
     once = blank.calibrated(epsilon=5.0, delta=DELTA, n_train=data.n)
-    (fitted,) = train(once, [data], [RecordingMechanism(0)])
-    announced, counted = set(merge(once.event(data.n))), set(merge(fitted.events))
-    ask(counted == announced, f"in one epoch event() announces {_list(announced)}; counted is {_list(counted)}.")
+    (fit,) = train(once, [data], [RecordingMechanism(0)])
+    announced, events = set(merge(once.event(data.n))), set(merge(fit.events))
+    ask(events == announced, f"in one epoch event() announces {_list(announced)}; counted is {_list(events)}.")
 
 
 def check_settings(method: Method) -> None:
@@ -144,23 +144,23 @@ def check_calibration(method: Method, target: float) -> None:
     blank = dataclasses.replace(changed, **dict.fromkeys(list_noise(method)))
     calibrated = blank.calibrated(epsilon=target, delta=DELTA, n_train=_ROWS)
     if method.unproved_reason() is None:
-        reached, least = epsilon(calibrated.event(_ROWS), DELTA), 0.99 * target
+        reached, lowest = epsilon(calibrated.event(_ROWS), DELTA), 0.99 * target
     else:
         claimed = calibrated.published_epsilon(_ROWS, DELTA)
-        reached, least = (float("nan") if claimed is None else claimed), target * (1 - 1e-3)
+        reached, lowest = (float("nan") if claimed is None else claimed), target * (1 - 1e-3)
     ask(
-        least <= reached <= target,
+        lowest <= reached <= target,
         f"calibrated(epsilon={target:g}) must cost at most that and little less: {reached:g}.",
     )
 
 
 def check_sensitivities_stated(method: Method) -> None:
     """Sensitivities are stated where something is hidden, and are positive numbers."""
-    stated = method.sensitivities(_MANY, 2)
+    values = method.sensitivities(_MANY, 2)
     private = method.info.threat_model is not None
-    ask(bool(stated) == private, f"sensitivities() must name {'what is hidden' if private else 'nothing'}: {stated}.")
-    good = all(np.isfinite(each) and each > 0 for each in stated.values())
-    ask(good, f"sensitivities() must be finite numbers > 0, got {stated}.")
+    ask(bool(values) == private, f"sensitivities() must name {'what is hidden' if private else 'nothing'}: {values}.")
+    good = all(np.isfinite(value) and value > 0 for value in values.values())
+    ask(good, f"sensitivities() must be finite numbers > 0, got {values}.")
 
 
 def check_large_batch(method: Method) -> None:
@@ -172,8 +172,8 @@ def check_large_batch(method: Method) -> None:
 
 def check_many_labels(method: Method) -> None:
     """More labels than it takes are refused."""
-    most = method.info.max_labels
-    expected = f"method '{method.info.name}' takes at most {most} labels, and 'small' has 3."
+    limit = method.info.max_labels
+    expected = f"method '{method.info.name}' takes at most {limit} labels, and 'small' has 3."
     _must_refuse(method, make_three(), expected)
 
 
@@ -185,8 +185,8 @@ def check_together(method: Method, make: Make, notion: str | None = None) -> Non
     for seed in (0, 2):
         (alone,) = train(method, [datasets[seed]], [RecordingMechanism(seed)], notion=notion)
         joint = together[seed]
-        apart = float(np.linalg.norm(alone.parameters - joint.parameters) / np.linalg.norm(alone.parameters))
-        ask(apart <= _APART, f"a model trained with others lies {apart:.2g} from the same one trained alone.")
+        distance = float(np.linalg.norm(alone.parameters - joint.parameters) / np.linalg.norm(alone.parameters))
+        ask(distance <= _APART, f"a model trained with others lies {distance:.2g} from the same one trained alone.")
         ask(alone.events == joint.events, "a model trained with others released something else than alone.")
 
 
@@ -194,12 +194,12 @@ def check_resume(method: Method, make: Make, notion: str | None = None) -> None:
     """A resumed fit gives the same bits: from each checkpoint to the next, and from some of them to the end."""
     method, rows = _repeat(method, make, notion)
     data, watcher = make(n=rows), Watcher(frozenset(range(method.steps(rows) + 1)))
-    chosen = notions()[notion or method.info.notions[0]]
+    pursued = notions()[notion or method.info.notions[0]]
 
     def fit(mechanism: Mechanism, watcher: Watcher | Unwatched, start: Checkpoint | None = None) -> Fitted:
-        return method.fit(data, Training(chosen, 0, mechanism, watcher, start))
+        return method.fit(data, Training(pursued, 0, mechanism, watcher, start))
 
-    whole = fit(Mechanism(Randomness.replay(5)), watcher)
+    straight = fit(Mechanism(Randomness.replay(5)), watcher)
     checkpoints = watcher.checkpoints
     ask(bool(checkpoints), "a fit must hand its observer a checkpoint; it committed none.")
     for step, following in pairwise(checkpoints):
@@ -215,8 +215,8 @@ def check_resume(method: Method, make: Make, notion: str | None = None) -> None:
             ask(same, f"resumed from step {step}, '{name}' has other bits at step {following}.")
     for step in sorted({*list(checkpoints)[::5], max(checkpoints)}):
         mechanism = Mechanism.from_state(checkpoints[step])
-        ended = fit(mechanism, Unwatched(), checkpoints[step])
-        ask(_list_results(ended) == _list_results(whole), f"resumed from step {step}, a fit ends with other bits.")
+        end = fit(mechanism, Unwatched(), checkpoints[step])
+        ask(_list_results(end) == _list_results(straight), f"resumed from step {step}, a fit ends with other bits.")
 
 
 def check_fresh_noise(method: Method) -> None:
@@ -225,7 +225,7 @@ def check_fresh_noise(method: Method) -> None:
     mechanisms = [RecordingMechanism(seed) for seed in (0, 1)]
     train(method, [data, data], mechanisms)
     pairs = zip(mechanisms[0].releases, mechanisms[1].releases, strict=True)
-    repeated = any(np.array_equal(one.out, other.out) for one, other in pairs if one.kind != CHOICE)
+    repeated = any(np.array_equal(a.out, b.out) for a, b in pairs if a.kind != CHOICE)
     ask(not repeated, "two runs of one public seed released the same: noise must come from the mechanism.")
     first, second = (_list_added(mechanism) for mechanism in mechanisms)
     if first.size:
@@ -233,24 +233,24 @@ def check_fresh_noise(method: Method) -> None:
         ask(together < 5 / np.sqrt(first.size), f"the noise of two runs goes together: correlation {together:.2f}.")
 
 
-def check_replay(method: Method, make: Make, notion: str, recorded: Recorded) -> None:
+def check_replay(method: Method, make: Make, notion: str, recorded: RecordedFit) -> None:
     """All that leaves follows from the releases: with the protected values made garbage the same bits come out.
 
     Recorded releases are given out again, whatever goes in. Of a method that protects the attribute, the sensitive
     column is replaced; of one that protects records, every feature, label and group, but not the number of rows, nor
     features and groups of rows that it says are public.
     """
-    whole, data = method.info.threat_model == "record", recorded.data
+    is_record, data = method.info.threat_model == "record", recorded.data
     column = np.random.default_rng(1).integers(0, data.groups, data.n)
-    garbage = with_group(make(n=data.n, seed=9) if whole else data, column)  # groups of other sizes too
+    garbage = with_group(make(n=data.n, seed=9) if is_record else data, column)  # groups of other sizes too
     public = method.public_rows(data.n, seed=0)
     if public is not None:
         garbage = dataclasses.replace(garbage, X=np.where(public[:, None], data.X, garbage.X))
         garbage = with_group(garbage, np.where(public, data.group, garbage.group))
     mechanism = RecordingMechanism(1, along=recorded.releases)
     (replayed,) = train(method, [garbage], [mechanism], notion=notion)
-    what = "records" if whole else "the sensitive column"
-    bounds = [[(one.bound, one.scale) for one in run] for run in (recorded.releases, mechanism.releases)]
+    what = "records" if is_record else "the sensitive column"
+    bounds = [[(release.bound, release.scale) for release in run] for run in (recorded.releases, mechanism.releases)]
     ask(bounds[0] == bounds[1], f"what bounds a release follows from {what}.")
     same = _list_results(recorded.fitted) == _list_results(replayed)
     ask(same, f"something of {what} leaves beside the releases: with garbage in place the model or its notes differ.")
@@ -264,33 +264,32 @@ def check_nulls(method: Method, make: Make, notion: str) -> None:
     scales = np.where(draw.random(data.n) < 0.5, np.nan, 60.0).astype(np.float32)
     features = np.where(present[:, None], data.X, garbage.X * scales[:, None])
     group = draw.integers(0, data.groups, data.n)
-    held = dataclasses.replace(data, present=present)
-    other = dataclasses.replace(
-        held,
+    with_nulls = dataclasses.replace(data, present=present)
+    with_garbage = dataclasses.replace(
+        with_nulls,
         X=features,
         y=np.where(present, data.y, garbage.y),
         group=np.where(present, data.group, group),
         weight=None if data.weight is None else np.where(present, data.weight, scales),
     )
     mechanisms = [RecordingMechanism(3), RecordingMechanism(3)]
-    left = [train(method, [each], [one], notion=notion)[0] for each, one in zip((held, other), mechanisms, strict=True)]
-    for own, same in zip(*(mechanism.releases for mechanism in mechanisms), strict=True):
-        alike = own.value.tobytes() == same.value.tobytes()
-        ask(alike, f"a record without a group adds something to '{own.name or own.kind}'.")
-    ask(
-        _list_results(left[0]) == _list_results(left[1]),
-        "something of a record without a group leaves beside the releases.",
-    )
+    pairs = zip((with_nulls, with_garbage), mechanisms, strict=True)
+    fits = [train(method, [dataset], [mechanism], notion=notion)[0] for dataset, mechanism in pairs]
+    for own, other in zip(*(mechanism.releases for mechanism in mechanisms), strict=True):
+        same = own.value.tobytes() == other.value.tobytes()
+        ask(same, f"a record without a group adds something to '{own.name or own.kind}'.")
+    same = _list_results(fits[0]) == _list_results(fits[1])
+    ask(same, "something of a record without a group leaves beside the releases.")
 
 
 def check_groups(examples: Sequence[Method]) -> None:
     """Groups change what is trained where info.uses_groups says so, and nowhere else."""
     data = make_rows()
-    other = with_group(data, np.random.default_rng(1).integers(0, 2, data.n))
+    regrouped = with_group(data, np.random.default_rng(1).integers(0, 2, data.n))
     matter = []
     for method in examples:
-        (one,), (another,) = (train(method, [each], [RecordingMechanism(3)]) for each in (data, other))
-        matter.append(_list_results(one) != _list_results(another))
+        (first,), (second,) = (train(method, [dataset], [RecordingMechanism(3)]) for dataset in (data, regrouped))
+        matter.append(_list_results(first) != _list_results(second))
     uses_groups = examples[0].info.uses_groups
     does = "change" if any(matter) else "do not change"
     ask(any(matter) == uses_groups, f"info.uses_groups is {uses_groups}, and other groups {does} what is trained.")
@@ -298,9 +297,9 @@ def check_groups(examples: Sequence[Method]) -> None:
 
 def check_style(info: MethodInfo, others: Sequence[MethodInfo]) -> None:
     """No other method has its dash and marker, so that figures can tell it from them."""
-    taken = {(other.style.dash, other.style.marker): other.name for other in others if other.name != info.name}
+    names = {(other.style.dash, other.style.marker): other.name for other in others if other.name != info.name}
     mine = (info.style.dash, info.style.marker)
-    ask(mine not in taken, f"method '{taken.get(mine)}' has the dash '{mine[0]}' and the marker '{mine[1]}' already.")
+    ask(mine not in names, f"method '{names.get(mine)}' has the dash '{mine[0]}' and the marker '{mine[1]}' already.")
 
 
 def check_bounds(method: Method, data: Dataset, notion: str) -> dict[str, float]:
@@ -309,7 +308,7 @@ def check_bounds(method: Method, data: Dataset, notion: str) -> dict[str, float]
     A run is replayed on data that differ in one person, or in everybody (audit/sensitivity.py). What bounds a release
     follows from what was released before; in a secret sum an absent person adds nothing, and people add up.
     """
-    found = replay_others(
+    replays = replay_others(
         Train(
             lambda datasets, mechanisms: train(method, datasets, mechanisms, notion=notion),
             isinstance(method, FitsAlone),
@@ -320,17 +319,17 @@ def check_bounds(method: Method, data: Dataset, notion: str) -> dict[str, float]
         public=method.public_rows(data.n, seed=0),
     )
     shares: dict[str, float] = {}
-    for name, share in found.list_shares():
+    for name, share in replays.list_shares():
         ask(
             share <= 1.0 + _ROUNDING, f"one person adds {share:.2f} times as much to '{name}' as the mechanism is told."
         )
         shares[name] = max(share, shares.get(name, 0.0))
     ask(bool(shares), "nothing was released through the mechanism.")
-    reference, *others = found.list_told()
-    ask(all(other == reference for other in others), "what bounds a release follows from what is protected.")
-    for nobody, together, apart in found.list_sums():
+    reference, *bounds = replays.list_bounds()
+    ask(all(run_bounds == reference for run_bounds in bounds), "what bounds a release follows from what is protected.")
+    for nobody, together, parts in replays.list_sums():
         ask(not nobody.value.any(), f"'{nobody.name or nobody.kind}' is not 0 where nobody is in the sample.")
-        same = np.allclose(together.value, apart, atol=1e-5 * together.bound)
+        same = np.allclose(together.value, parts, atol=1e-5 * together.bound)
         ask(same, f"'{nobody.name or nobody.kind}' of three people is not the sum of what each of them adds.")
     return shares
 
@@ -348,16 +347,16 @@ def check_rounding(method: Method, *, rows: int, models: int = 1, nulled: bool =
         train(method, [changed] * models, mechanisms)
         return next((release for release in mechanisms[-1].releases if release.kind == SUM), None)
 
-    whole = sum_first(data)
-    if whole is None:
+    total = sum_first(data)
+    if total is None:
         return
-    ask(float(np.linalg.norm(whole.value)) > 0.25 * rows * whole.bound, "rows that are alike do not add up.")
+    ask(float(np.linalg.norm(total.value)) > 0.25 * rows * total.bound, "rows that are alike do not add up.")
     for row in (0, rows // 3, rows - 1):
         for value, people in ((-3.0, 2.0), (float("nan"), 1.0 if nulled else 2.0)):
-            other = sum_first(with_row(data, row, value))
-            assert other is not None
-            moved = float(np.linalg.norm(whole.value - other.value)) / whole.bound
-            ask(other.bound == whole.bound, "what bounds a sum follows from what is protected.")
+            moved_total = sum_first(with_row(data, row, value))
+            assert moved_total is not None
+            moved = float(np.linalg.norm(total.value - moved_total.value)) / total.bound
+            ask(moved_total.bound == total.bound, "what bounds a sum follows from what is protected.")
             ask(moved <= people, f"of {rows} rows one moves the sum by {moved:.4f} times what the mechanism is told.")
 
 
@@ -398,9 +397,9 @@ def _must_refuse(method: Method, data: Dataset, expected: str) -> None:
         ask(False, f"a fit must end in BadInput '{expected}', and it trained.")
 
 
-def _list_results(fitted: Fitted) -> tuple[object, ...]:
+def _list_results(fit: Fitted) -> tuple[object, ...]:
     """Return all that leaves a fit."""
-    return fitted.parameters.tobytes(), fitted.network, fitted.notes, fitted.events, fitted.steps
+    return fit.parameters.tobytes(), fit.network, fit.notes, fit.events, fit.steps
 
 
 def _list_added(mechanism: RecordingMechanism) -> np.ndarray:

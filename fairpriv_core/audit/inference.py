@@ -90,15 +90,15 @@ def stack_answers(probability: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.stack([clipped, np.log(clipped / (1.0 - clipped)), y.astype(np.float64), loss], axis=1)
 
 
-def infer_membership(inside: np.ndarray, outside: np.ndarray, *, most: int, seed: int) -> MembershipInference:
-    """Attack with what is seen of training records (n, f) and of others (m, f): equally many, at most `most`."""
+def infer_membership(inside: np.ndarray, outside: np.ndarray, *, limit: int, seed: int) -> MembershipInference:
+    """Attack with what is seen of training records (n, f) and of others (m, f): equally many, at most `limit`."""
     from scipy.stats import kstwobign
     from sklearn.metrics import roc_auc_score, roc_curve
 
     draw = public_generator(seed, "membership inference")
-    size = min(len(inside), len(outside), most) // 2 * 2
+    size = min(len(inside), len(outside), limit) // 2 * 2
     parts = [part[draw.permutation(len(part))[:size]] for part in (inside, outside)]
-    learned, judged = (np.concatenate([part[half::2] for part in parts]) for half in (0, 1))
+    learned, judged = (np.concatenate([part[start::2] for part in parts]) for start in (0, 1))
     member = np.repeat([1, 0], size // 2)
     attacks = []
     for name, attacker in attackers(seed).items():
@@ -121,13 +121,13 @@ def guessed_advantage(judged: int) -> float:
     return min(float(kstwobign.mean()) * math.sqrt(2.0 / judged), 1.0) if judged else 1.0
 
 
-def draw_judged(n: int, *, most: int, seed: int) -> np.ndarray:
-    """Return which of n training records attribute inference is about, at most `most`, in the order that it takes."""
-    return public_generator(seed, "attribute inference").permutation(n)[:most]
+def draw_judged(n: int, *, limit: int, seed: int) -> np.ndarray:
+    """Return which of n training records attribute inference is about, at most `limit`, in the order that it takes."""
+    return public_generator(seed, "attribute inference").permutation(n)[:limit]
 
 
-def infer_attribute(known: np.ndarray, answers: np.ndarray, group: np.ndarray, *, seed: int) -> AttributeInference:
-    """Attack training records: `known` (n, f) is x and y, `answers` (n, g) the model's, `group` (n,) the secret.
+def infer_attribute(facts: np.ndarray, answers: np.ndarray, group: np.ndarray, *, seed: int) -> AttributeInference:
+    """Attack training records: `facts` (n, f) is x and y, `answers` (n, g) the model's, `group` (n,) the secret.
 
     Every other one is learned from, and the rest are judged.
     """
@@ -136,9 +136,9 @@ def infer_attribute(known: np.ndarray, answers: np.ndarray, group: np.ndarray, *
     attacks = []
     for name in attackers(seed):
         shares = []
-        for seen in (known, np.hstack([known, answers])):
-            attacker = _fit(attackers(seed)[name], seen[learned], group[learned])
-            shares.append(float((attacker.predict(seen[judged]) == group[judged]).mean()))
+        for inputs in (facts, np.hstack([facts, answers])):
+            attacker = _fit(attackers(seed)[name], inputs[learned], group[learned])
+            shares.append(float((attacker.predict(inputs[judged]) == group[judged]).mean()))
         attacks.append(AttributeGuess(name, *shares))
     majority = np.bincount(group[learned]).argmax()
     return AttributeInference(tuple(attacks), len(judged), float((group[judged] == majority).mean()))
@@ -153,9 +153,9 @@ def advantage_limit(epsilon: float, delta: float) -> float:
     return min((math.expm1(epsilon) + 2.0 * delta) / (math.exp(epsilon) + 1.0), 1.0)
 
 
-def _fit(attacker: Any, seen: np.ndarray, truth: np.ndarray) -> Any:
+def _fit(attacker: Any, inputs: np.ndarray, truth: np.ndarray) -> Any:
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # an attack that could still get better is an attack
-        return attacker.fit(seen, truth)
+        return attacker.fit(inputs, truth)

@@ -65,7 +65,7 @@ def build_tests(scores: Mapping[str, np.ndarray], deltas: Sequence[float], *, al
     tuned = is_tuning(next(iter(scores.values())).shape[1])
     tests: dict[tuple[str, float], None] = {}
     for delta in (*deltas, None):
-        promised = {name: _best_threshold(both[:, tuned], delta, alpha) for name, both in scores.items()}
+        promised = {name: _best_threshold(worlds[:, tuned], delta, alpha) for name, worlds in scores.items()}
         name = max(promised, key=lambda attack: promised[attack][1])
         tests[name, promised[name][0]] = None
     return [_count(name, threshold, scores[name][:, ~tuned]) for name, threshold in tests]
@@ -102,13 +102,13 @@ def noise_bound(tests: Sequence[Test], events: Events, *, confidence: float, amo
         distance = max((float((ndtri(low) - ndtri(high))[0]) for low, high in rates), default=0.0)
         noise = mu / distance if distance > 0 else math.inf
         return noise if 0 < noise < _MOST_NOISE else None
-    shown = [max((float(_bound(*pair, delta)[0]) for pair in rates), default=0.0) for delta in _CURVE]
+    epsilons = [max((float(_bound(*pair, delta)[0]) for pair in rates), default=0.0) for delta in _CURVE]
 
     def refuted(noise: float) -> bool:
-        stated = coarse_profile(with_noise(events, noise), _CURVE)
-        return any(low > high for low, high in zip(shown, stated, strict=True))
+        limits = coarse_profile(with_noise(events, noise), _CURVE)
+        return any(low > high for low, high in zip(epsilons, limits, strict=True))
 
-    if not any(shown) or not refuted(_MOST_NOISE):
+    if not any(epsilons) or not refuted(_MOST_NOISE):
         return None
     low, high = _LEAST_NOISE, _MOST_NOISE
     while high > _CLOSE * low:
@@ -191,10 +191,10 @@ def _refute(test: Test, delta: float, alpha: float) -> float:
     return float(_bound(low, high, delta)[0])
 
 
-def _best_threshold(both: np.ndarray, delta: float | None, alpha: float) -> tuple[float, float]:
+def _best_threshold(scores: np.ndarray, delta: float | None, alpha: float) -> tuple[float, float]:
     """Return the threshold with the largest bound on these runs, and that bound: of a Gaussian's mu without a delta."""
-    first, second = np.sort(both[0]), np.sort(both[1])
-    thresholds = np.unique(both)
+    first, second = np.sort(scores[0]), np.sort(scores[1])
+    thresholds = np.unique(scores)
     hits = len(second) - np.searchsorted(second, thresholds, side="right")
     alarms = len(first) - np.searchsorted(first, thresholds, side="right")
     low, high = _rates(hits, alarms, len(second), len(first), alpha)
@@ -203,9 +203,9 @@ def _best_threshold(both: np.ndarray, delta: float | None, alpha: float) -> tupl
     return float(thresholds[best]), float(bounds[best])
 
 
-def _count(name: str, threshold: float, both: np.ndarray) -> Test:
-    alarms, hits = ((both > threshold).sum(axis=1)).tolist()
-    return Test(name, threshold, hits, both.shape[1], alarms, both.shape[1])
+def _count(name: str, threshold: float, scores: np.ndarray) -> Test:
+    alarms, hits = ((scores > threshold).sum(axis=1)).tolist()
+    return Test(name, threshold, hits, scores.shape[1], alarms, scores.shape[1])
 
 
 def _rates(

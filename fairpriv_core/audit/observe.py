@@ -6,8 +6,9 @@ releases, on any data set and any sample, and see what the mechanism would have 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import cycle, islice
 from typing import Any
 
@@ -18,6 +19,7 @@ from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 
 SUM, GAUSSIAN, LAPLACE, RESPONSE, CHOICE = "sum", "gaussian", "laplace", "response", "choice"
+_LEAST = 1e-6  # of a bound: the noise that a release without noise is taken to have
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,58 @@ class Release:
     sampled: bool = False
     rate: float = 1.0
 
+    @property
+    def noise_scale(self) -> float:
+        """The noise's `scale`; of a release without noise next to none."""
+        return max(self.scale, _LEAST * self.bound)
 
-class RecordingMechanism(Mechanism):
+
+class _ObservedMechanism(Mechanism):
+    """Describes each release before it is made; `_observe` says what comes out of it."""
+
+    def __init__(self, randomness: Randomness) -> None:
+        super().__init__(randomness)
+        self.releases: list[Release] = []
+        self._samples = False
+
+    def _observe(self, release: Release, draw: Callable[[], Any]) -> np.ndarray:
+        """Keep `release`, whose `out` is what went in, and return what comes out; `draw` releases it with noise."""
+        raise NotImplementedError
+
+    def sampled_gaussian(self, total: np.ndarray, **options: Any) -> np.ndarray:
+        """Release a sum."""
+        bound = float(options["radius"])
+        rate = float(options["sampling_rate"]) if self._samples else 1.0
+        scale = bound * float(options["noise_multiplier"])
+        name, value = options.get("part", ""), _copy(total)
+        release = Release(SUM, name, options["step"], value, bound, scale, total, self._samples, rate)
+        return self._observe(release, partial(super().sampled_gaussian, total, **options))
+
+    def gaussian(self, value: np.ndarray, **options: Any) -> np.ndarray:
+        """Release a function of all rows."""
+        bound = float(options["sensitivity"])
+        release = _describe(GAUSSIAN, value, bound, bound * float(options["noise_multiplier"]), options)
+        return self._observe(release, partial(super().gaussian, value, **options))
+
+    def laplace(self, value: np.ndarray, **options: Any) -> np.ndarray:
+        """Release a function of all rows."""
+        bound = float(options["sensitivity"])
+        release = _describe(LAPLACE, value, bound, bound * float(options["scale"]), options)
+        return self._observe(release, partial(super().laplace, value, **options))
+
+    def randomized_response(self, values: np.ndarray, **options: Any) -> np.ndarray:
+        """Release a column."""
+        release = _describe(RESPONSE, values, 0.0, float(options["epsilon"]), options)
+        return self._observe(release, partial(super().randomized_response, values, **options))
+
+    def noisy_max(self, scores: np.ndarray, **options: Any) -> int:
+        """Release a choice."""
+        bound = float(options["sensitivity"])
+        release = _describe(CHOICE, scores, bound, 2.0 * bound / float(options["epsilon"]), options)
+        return int(self._observe(replace(release, out=np.zeros(())), partial(super().noisy_max, scores, **options)))
+
+
+class RecordingMechanism(_ObservedMechanism):
     """Keeps its releases.
 
     With `along` it gives out what an earlier run released, whatever goes in, and still draws and counts its own.
@@ -56,47 +108,25 @@ class RecordingMechanism(Mechanism):
 
     def __init__(self, seed: int, *, along: Sequence[Release] | None = None) -> None:
         super().__init__(Randomness.replay(seed))
-        self.releases: list[Release] = []
         self._along = None if along is None else iter(along)
-        self._samples = False
 
     def sample(self, **asked: Any) -> list[np.ndarray]:
         """Return the secret samples."""
         self._samples = True
         return super().sample(**asked)
 
-    def sampled_gaussian(self, total: np.ndarray, **options: Any) -> np.ndarray:
-        """Release and keep a sum."""
-        out = super().sampled_gaussian(total, **options)
-        return self._keep(_read_sum(total, out, options, secret=self._samples))
-
-    def gaussian(self, value: np.ndarray, **options: Any) -> np.ndarray:
-        """Release and keep a function of all rows."""
-        return self._keep(_read_gaussian(value, super().gaussian(value, **options), options))
-
-    def laplace(self, value: np.ndarray, **options: Any) -> np.ndarray:
-        """Release and keep a function of all rows."""
-        return self._keep(_read_laplace(value, super().laplace(value, **options), options))
-
-    def randomized_response(self, values: np.ndarray, **options: Any) -> np.ndarray:
-        """Release and keep a column."""
-        return self._keep(_read_response(values, super().randomized_response(values, **options), options))
-
-    def noisy_max(self, scores: np.ndarray, **options: Any) -> int:
-        """Release and keep a choice."""
-        return int(self._keep(_read_choice(scores, np.array(super().noisy_max(scores, **options)), options)))
-
-    def _keep(self, own: Release) -> np.ndarray:
-        kept = own if self._along is None else replace(own, out=_match(next(self._along, None), own).out)
-        self.releases.append(kept)
-        return kept.out.copy()
+    def _observe(self, release: Release, draw: Callable[[], Any]) -> np.ndarray:
+        out = np.asarray(draw())
+        out = out if self._along is None else _match(next(self._along, None), release).out
+        self.releases.append(replace(release, out=out))
+        return out.copy()
 
 
 class ReplayEnded(Exception):
     """All of the earlier run's releases have been replayed: what is left of the fit changes nothing."""
 
 
-class ReplayingMechanism(Mechanism):
+class ReplayingMechanism(_ObservedMechanism):
     """Gives out an earlier run's releases, whatever goes in, and keeps what went in; adds no noise and counts nothing.
 
     Every secret sample is `forced`, or in turn each row of it where it has rows. FairprivError where the replayed run
@@ -105,43 +135,21 @@ class ReplayingMechanism(Mechanism):
 
     def __init__(self, earlier: Sequence[Release], forced: np.ndarray, *, stops: bool = False) -> None:
         super().__init__(Randomness.replay(0))
-        self.releases: list[Release] = []
         self._earlier = iter(earlier)
         self._stop_at = len(earlier) if stops else None
         self._forced = cycle(np.atleast_2d(forced))
-        self._samples = False
 
     def sample(self, **asked: Any) -> list[np.ndarray]:
         """Return the next forced sample for each step."""
         self._samples = True
         return list(islice(self._forced, int(asked["steps"])))
 
-    def sampled_gaussian(self, total: np.ndarray, **options: Any) -> np.ndarray:
-        """Return the earlier release."""
-        return self._replay(_read_sum(total, total, options, secret=self._samples))
-
-    def gaussian(self, value: np.ndarray, **options: Any) -> np.ndarray:
-        """Return the earlier release."""
-        return self._replay(_read_gaussian(value, value, options))
-
-    def laplace(self, value: np.ndarray, **options: Any) -> np.ndarray:
-        """Return the earlier release."""
-        return self._replay(_read_laplace(value, value, options))
-
-    def randomized_response(self, values: np.ndarray, **options: Any) -> np.ndarray:
-        """Return the earlier release."""
-        return self._replay(_read_response(values, values, options))
-
-    def noisy_max(self, scores: np.ndarray, **options: Any) -> int:
-        """Return the earlier release."""
-        return int(self._replay(_read_choice(scores, np.zeros(()), options)))
-
-    def _replay(self, new: Release) -> np.ndarray:
-        old = _match(next(self._earlier, None), new)
-        self.releases.append(new)
+    def _observe(self, release: Release, draw: Callable[[], Any]) -> np.ndarray:
+        earlier = _match(next(self._earlier, None), release)
+        self.releases.append(release)
         if len(self.releases) == self._stop_at:
             raise ReplayEnded
-        return old.out.copy()
+        return earlier.out.copy()
 
 
 def _match(old: Release | None, new: Release) -> Release:
@@ -152,34 +160,8 @@ def _match(old: Release | None, new: Release) -> Release:
     return old
 
 
-def _read_sum(total: np.ndarray, out: np.ndarray, options: dict[str, Any], *, secret: bool) -> Release:
-    bound = float(options["radius"])
-    rate = float(options["sampling_rate"]) if secret else 1.0
-    scale = bound * float(options["noise_multiplier"])
-    return Release(SUM, options.get("part", ""), options["step"], _copy(total), bound, scale, out, secret, rate)
-
-
-def _read_gaussian(value: np.ndarray, out: np.ndarray, options: dict[str, Any]) -> Release:
-    bound = float(options["sensitivity"])
-    scale = bound * float(options["noise_multiplier"])
-    return Release(GAUSSIAN, options["purpose"], options["index"], _copy(value), bound, scale, out)
-
-
-def _read_laplace(value: np.ndarray, out: np.ndarray, options: dict[str, Any]) -> Release:
-    bound = float(options["sensitivity"])
-    return Release(
-        LAPLACE, options["purpose"], options["index"], _copy(value), bound, bound * float(options["scale"]), out
-    )
-
-
-def _read_response(values: np.ndarray, out: np.ndarray, options: dict[str, Any]) -> Release:
-    return Release(RESPONSE, options["purpose"], options["index"], _copy(values), 0.0, float(options["epsilon"]), out)
-
-
-def _read_choice(scores: np.ndarray, out: np.ndarray, options: dict[str, Any]) -> Release:
-    bound = float(options["sensitivity"])
-    scale = 2.0 * bound / float(options["epsilon"])
-    return Release(CHOICE, options["purpose"], options["index"], _copy(scores), bound, scale, out)
+def _describe(kind: str, value: np.ndarray, bound: float, scale: float, options: dict[str, Any]) -> Release:
+    return Release(kind, options["purpose"], options["index"], _copy(value), bound, scale, value)
 
 
 def _copy(value: np.ndarray) -> np.ndarray:

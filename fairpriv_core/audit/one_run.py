@@ -18,8 +18,6 @@ from fairpriv_core.audit.observe import GAUSSIAN, LAPLACE, RecordingMechanism, R
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.seeds import public_generator
 
-_LEAST = 1e-6  # of a bound: the noise that a release without noise is taken to have
-
 
 @dataclass(frozen=True)
 class Guesses:
@@ -43,33 +41,33 @@ def guess_coins(train: Train, data: Dataset, canaries: int, *, nulled: bool, see
     reference = replace(data, group=np.where(np.arange(data.n) >= rows[0], 0, data.group))
     mechanism = RecordingMechanism(seed + 1)
     train([change(reference, rows[coins])], [mechanism])
-    seen, others = mechanism.releases, np.arange(rows[0])
+    releases, other_rows = mechanism.releases, np.arange(rows[0])
 
-    def look(each: Sequence[Dataset], forced: Sequence[np.ndarray]) -> list[list[Release]]:
-        return replay(train, each, [seen] * len(each), forced=forced)
+    def look(datasets: Sequence[Dataset], forced: Sequence[np.ndarray]) -> list[list[Release]]:
+        return replay(train, datasets, [releases] * len(datasets), forced=forced)
 
-    none, every = look([reference, change(reference, rows)], [others, others])
-    read_all = [place for place, one in enumerate(seen) if not one.sampled and one.kind in (GAUSSIAN, LAPLACE)]
-    rest = [place for place in range(len(seen)) if place not in read_all]
+    all_tails, all_heads = look([reference, change(reference, rows)], [other_rows, other_rows])
+    read_all = [place for place, run in enumerate(releases) if not run.sampled and run.kind in (GAUSSIAN, LAPLACE)]
+    sampled_places = [place for place in range(len(releases)) if place not in read_all]
     scores, moves = [], []
     for start in range(0, canaries, together):
         some = list(rows[start : start + together, None])
         first = look([reference] * len(some), some)
         second = look([change(reference, row) for row in some], some)
         for pair in zip(first, second, strict=True):
-            taken = ([one[place] for place in rest] for one in (seen, *pair, none))
-            scores.append(compare_releases(*taken))
+            parts = ([run[place] for place in sampled_places] for run in (releases, *pair, all_tails))
+            scores.append(compare_releases(*parts))
             moves.append([pair[1][place].value - pair[0][place].value for place in read_all])
     guesses = np.array(scores, dtype=np.float64)
     if read_all:
-        guesses += _guess_linearly([seen[place] for place in read_all], [none, every], read_all, moves)
+        guesses += _guess_linearly([releases[place] for place in read_all], [all_tails, all_heads], read_all, moves)
     order, each_way = np.argsort(guesses, kind="stable"), canaries // 4
     correct = int((~coins[order[:each_way]]).sum() + coins[order[-each_way:]].sum())
     return Guesses(canaries, 2 * each_way, correct)
 
 
 def _guess_linearly(
-    seen: Sequence[Release],
+    releases: Sequence[Release],
     ends: Sequence[Sequence[Release]],
     places: Sequence[int],
     moves: Sequence[Sequence[np.ndarray]],
@@ -79,12 +77,12 @@ def _guess_linearly(
     `moves` are what each canary's coin adds to them, `ends` the runs where no coin and where every coin fell so. Each
     other coin adds half of its move, and a variance of a quarter of its square.
     """
-    scales = [max(one.scale, _LEAST * one.bound) * (np.sqrt(2.0) if one.kind == LAPLACE else 1.0) for one in seen]
+    scales = [item.noise_scale * (np.sqrt(2.0) if item.kind == LAPLACE else 1.0) for item in releases]
     middles = [(ends[0][place].value + ends[1][place].value) / 2.0 for place in places]
     away = np.concatenate(
-        [(one.out.ravel() - middle) / scale for one, middle, scale in zip(seen, middles, scales, strict=True)]
+        [(item.out.ravel() - middle) / scale for item, middle, scale in zip(releases, middles, scales, strict=True)]
     )
-    each = [np.concatenate([part / scale for part, scale in zip(own, scales, strict=True)]) for own in moves]
-    stacked = np.array(each)
+    moves_in_noise = [np.concatenate([part / scale for part, scale in zip(own, scales, strict=True)]) for own in moves]
+    stacked = np.array(moves_in_noise)
     guesses: np.ndarray = np.linalg.solve(np.eye(len(stacked)) + stacked @ stacked.T / 4.0, stacked @ away)
     return guesses

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairpriv_core.audit.attack import Train, replay
+from fairpriv_core.audit.attack import Train, null, replay
 from fairpriv_core.audit.observe import CHOICE, LAPLACE, RESPONSE, SUM, RecordingMechanism, Release
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.seeds import public_generator
@@ -71,21 +71,22 @@ class Replays:
     def list_shares(self) -> Iterator[tuple[str, float]]:
         """Yield each release's name with how far a person moves it over what the mechanism is told: at most 1."""
         for moved, of_move in zip(self.neighbours, self.of_moves, strict=True):
-            for own, other in zip(self.run, moved, strict=True):
-                yield own.name or own.kind, _share(own, other, of_move)
+            for own, replayed in zip(self.run, moved, strict=True):
+                yield own.name or own.kind, _share(own, replayed, of_move)
         for added in self.others:
             yield from ((one.name or one.kind, _share(one, one, 1.0)) for one in added if one.sampled)
 
-    def list_told(self) -> list[list[tuple[float, float]]]:
-        """Return what each run tells the mechanism: the bound and the scale of each release."""
-        others = (self.nobody, self.together, *self.apart) if self.others else ()
-        return [[(one.bound, one.scale) for one in run] for run in (self.run, *self.neighbours, *self.others, *others)]
+    def list_bounds(self) -> list[list[tuple[float, float]]]:
+        """Return the bound and the scale of each release that each run states to the mechanism."""
+        samples = (self.nobody, self.together, *self.apart) if self.others else ()
+        runs = (self.run, *self.neighbours, *self.others, *samples)
+        return [[(release.bound, release.scale) for release in run] for run in runs]
 
     def list_sums(self) -> Iterator[tuple[Release, Release, np.ndarray]]:
         """Yield each sum over a secret sample: of nobody, of three people, and as their own sums add up."""
-        for nothing, whole, *parts in zip(self.nobody, self.together, *self.apart, strict=True):
-            if whole.sampled:
-                yield nothing, whole, np.sum([part.value for part in parts], axis=0)
+        for nothing, together, *parts in zip(self.nobody, self.together, *self.apart, strict=True):
+            if together.sampled:
+                yield nothing, together, np.sum([part.value for part in parts], axis=0)
 
 
 def replay_others(
@@ -148,27 +149,27 @@ def measure_sensitivities(
     changed = [_change(data, int(row), place, whole_record) for place, row in enumerate(rows)]
     forced = [np.array([row]) for row in rows]
     moved = replay(train, changed, [base.releases] * changes, forced=forced)
-    half = 0.5 if whole_record else 1.0
-    found: dict[str, list[float]] = defaultdict(list)
+    of_move = 0.5 if whole_record else 1.0
+    shares_by_release: dict[str, list[float]] = defaultdict(list)
     for run in moved:
-        for own, other in zip(base.releases, run, strict=True):
-            found[own.name or own.kind].append(_share(own, other, half))
-    return [MeasuredSensitivity(name, max(shares), len(shares)) for name, shares in found.items()]
+        for own, replayed in zip(base.releases, run, strict=True):
+            shares_by_release[own.name or own.kind].append(_share(own, replayed, of_move))
+    return [MeasuredSensitivity(name, max(shares), len(shares)) for name, shares in shares_by_release.items()]
 
 
 def measure_shapes(
     train: Train, data: Dataset, *, changes: int, whole_record: bool, seed: int, first: int = 0
 ) -> list[MeasuredSensitivity]:
     """Return `measure_sensitivities` over all of `list_shapes`: the largest of each release, and how many."""
-    found: dict[str, list[MeasuredSensitivity]] = defaultdict(list)
+    by_release: dict[str, list[MeasuredSensitivity]] = defaultdict(list)
     for shape in list_shapes(data).values():
-        for one in measure_sensitivities(
+        for item in measure_sensitivities(
             train, shape, changes=changes, whole_record=whole_record, seed=seed, first=first
         ):
-            found[one.release].append(one)
+            by_release[item.release].append(item)
     return [
-        MeasuredSensitivity(name, max(one.largest for one in each), sum(one.measured for one in each))
-        for name, each in found.items()
+        MeasuredSensitivity(name, max(item.largest for item in items), sum(item.measured for item in items))
+        for name, items in by_release.items()
     ]
 
 
@@ -226,9 +227,7 @@ def _change_one(data: Dataset, place: int, row: int, whole_record: bool) -> Data
         features = data.X.copy()
         features[row] = _NULL
         return replace(data, X=features)
-    present = np.ones(data.n, dtype=bool)
-    present[row] = False
-    return replace(data, present=present)
+    return null(data, np.array([row]))
 
 
 def _change_all(data: Dataset, draw: np.random.Generator, place: int, whole_record: bool) -> Dataset:
@@ -243,9 +242,9 @@ def _change_all(data: Dataset, draw: np.random.Generator, place: int, whole_reco
     return replace(changed, weight=np.array(_WEIGHTS, dtype=np.float32)[draw.integers(0, len(_WEIGHTS), data.n)])
 
 
-def _share(own: Release, other: Release, half: float) -> float:
+def _share(own: Release, moved: Release, of_move: float) -> float:
     if own.kind == RESPONSE:
-        return float((own.value != other.value).sum())
-    move = other.value - (0.0 if own.sampled else own.value)
+        return float((own.value != moved.value).sum())
+    move = moved.value - (0.0 if own.sampled else own.value)
     size = np.linalg.norm(move, {LAPLACE: 1, CHOICE: np.inf}.get(own.kind, 2))
-    return float(size) / own.bound * (1.0 if own.kind == SUM and own.sampled else half)
+    return float(size) / own.bound * (1.0 if own.kind == SUM and own.sampled else of_move)

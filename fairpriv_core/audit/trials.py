@@ -124,10 +124,10 @@ def make_hard(shape: str, make: Make, rows: int = HARD_ROWS) -> Dataset:
         "opposite gradients": np.full_like(data.X, 50.0) * np.where(np.arange(rows) % 2, 1, -1)[:, None],
         "rows of all lengths": data.X * np.geomspace(1e-3, 1e6, rows)[:, None],
     }
-    drawn = np.random.default_rng(5).integers(0, data.groups, rows)
+    random_group = np.random.default_rng(5).integers(0, data.groups, rows)
     group = {"a small group": np.arange(rows) % 7 == 0, "opposite gradients": np.arange(rows) % 2}
     hard = dataclasses.replace(data, X=features.get(shape, data.X).astype(np.float32))
-    return with_group(hard, group.get(shape, drawn))
+    return with_group(hard, group.get(shape, random_group))
 
 
 def make_alike(rows: int, columns: int = 20) -> Dataset:
@@ -148,15 +148,15 @@ def with_row(data: Dataset, row: int, value: float) -> Dataset:
 def with_everybody(method: Method, rows: int) -> Method:
     """Return `method` with one step of all `rows`."""
     everybody = {"epochs": 1, "batch_size": rows, "sampling_rate": 1.0, "clip_primal": 1.0, "learning_rate": 1e-5}
-    known = {name: value for name, value in everybody.items() if name in parameters(method)}
+    settings = {name: value for name, value in everybody.items() if name in parameters(method)}
     changed: Any = method
-    return cast(Method, dataclasses.replace(changed, **known))
+    return cast(Method, dataclasses.replace(changed, **settings))
 
 
 def strain(method: Method) -> Method:
     """Return `method` so that what bounds contributions acts: clipped close, multipliers at their largest."""
-    known = parameters(method)
-    settings = {name: value for name, value in _STRAINED.items() if name in known and getattr(method, name)}
+    declared = parameters(method)
+    settings = {name: value for name, value in _STRAINED.items() if name in declared and getattr(method, name)}
     changed: Any = method
     return cast(Method, dataclasses.replace(changed, **settings))
 
@@ -170,8 +170,8 @@ def train(
     seed: int = 0,
 ) -> list[Fitted]:
     """Train one model for each data set, all with one public seed and `notion` (or the first that the method takes)."""
-    chosen = notions()[notion or method.info.notions[0]]
-    trainings = [Training(chosen, seed, mechanism, Unwatched()) for mechanism in mechanisms]
+    pursued = notions()[notion or method.info.notions[0]]
+    trainings = [Training(pursued, seed, mechanism, Unwatched()) for mechanism in mechanisms]
     return type(method).fit_many([method] * len(datasets), datasets, trainings)
 
 
@@ -187,12 +187,12 @@ def list_examples(kind: type[Method]) -> tuple[Method, ...]:
             if variant == "published":  # papers pursue equality
                 settings["gap_target"] = None
             blank: Any = kind()
-            known = {
+            own = {
                 name: value
                 for name, value in settings.items()
                 if name in parameters(kind) and (name == "batch_size" or getattr(blank, name) is not None)
             }
-            short = dataclasses.replace(blank, **known)
+            short = dataclasses.replace(blank, **own)
             examples[short.calibrated(epsilon=EPSILON, delta=DELTA, n_train=ROWS)] = None
     return tuple(examples)
 

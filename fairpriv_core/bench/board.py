@@ -111,27 +111,27 @@ class Board:
         """The entries that have every task with every seed."""
         return tuple(standing for standing in self.standings if standing.rank is not None)
 
-    def differ(self, one: Standing, other: Standing) -> bool:
+    def differ(self, first: Standing, second: Standing) -> bool:
         """Return whether the mean ranks of two entries differ."""
-        if self.critical is None or one.rank is None or other.rank is None:
+        if self.critical is None or first.rank is None or second.rank is None:
             return False
-        return abs(one.rank - other.rank) > self.critical
+        return abs(first.rank - second.rank) > self.critical
 
     def format_first(self) -> str:
         """Return who ranks first, and who does not surely rank behind: never one alone where ranks do not differ."""
         ranked = self.ranked
         if not ranked:
             return "No entry has all tasks of this board."
-        first = [each for each in ranked if not self.differ(ranked[0], each)]
-        names = _join([each.title for each in first])
+        first = [standing for standing in ranked if not self.differ(ranked[0], standing)]
+        names = _join([standing.title for standing in first])
         tasks = count_text(len(self.tasks), "task")
         if self.critical is None:
             return f"{names} alone has all tasks of this board."
-        apart = f"over {tasks} mean ranks differ where they are more than {self.critical:.1f} apart"
+        distance = f"over {tasks} mean ranks differ where they are more than {self.critical:.1f} apart"
         if len(first) == len(ranked):
-            return f"No entry is ahead: {apart}."
+            return f"No entry is ahead: {distance}."
         verb = "ranks" if len(first) == 1 else "rank"
-        return f"{names} {verb} first: {apart}."
+        return f"{names} {verb} first: {distance}."
 
 
 def build_boards(
@@ -141,22 +141,22 @@ def build_boards(
 
     They are ranked over `tasks`, else over the standard ones, as far as anybody has run them.
     """
-    whole = suite or read_suite()
-    wanted = [task for task in whole.tasks if task.name in tasks or (not tasks and not task.more)]
-    matching = lines[(lines.notion == notion) & lines.seed.isin(whole.seeds)]
+    full_suite = suite or read_suite()
+    candidates = [task for task in full_suite.tasks if task.name in tasks or (not tasks and not task.more)]
+    matching = lines[(lines.notion == notion) & lines.seed.isin(full_suite.seeds)]
     rows = matching.drop_duplicates(["task", "seed"])  # as the first file has them: others' lines move no reference
-    constants = {str(task): float(found) for task, found in rows.groupby("task").constant.mean().items()}
-    references = _stand(matching[(matching.threat_model == "") & (matching.kind == "run")], whole)
+    constants = {str(task): float(constant) for task, constant in rows.groupby("task").constant.mean().items()}
+    references = _stand(matching[(matching.threat_model == "") & (matching.kind == "run")], full_suite)
     own = matching[matching.epsilon_asked == epsilon]
     boards = []
     for threat_model, by_group in product(THREAT_MODELS, (False, True)):
         part = own[(own.threat_model == threat_model) & (own.by_group == by_group)]
         if part.empty:
             continue
-        chosen = tuple(task for task in wanted if (part.task == task.name).any())
-        ranked, critical = _rank(_mark_leads(_stand(part, whole)), chosen, len(whole.seeds))
+        board_tasks = tuple(task for task in candidates if (part.task == task.name).any())
+        ranked, critical = _rank(_mark_leads(_stand(part, full_suite)), board_tasks, len(full_suite.seeds))
         boards.append(
-            Board(threat_model, by_group, notion, epsilon, chosen, ranked, tuple(references), constants, critical)
+            Board(threat_model, by_group, notion, epsilon, board_tasks, ranked, tuple(references), constants, critical)
         )
     return tuple(boards)
 
@@ -166,7 +166,7 @@ def _stand(lines: pd.DataFrame, suite: Suite) -> list[Standing]:
     standings = []
     for (name, author), own in lines.groupby(["method", "author"], sort=False):
         first = own.iloc[0]
-        shown = at_least_text(first.audit_bound) if not math.isnan(first.audit_bound) else ""
+        bound = at_least_text(first.audit_bound) if not math.isnan(first.audit_bound) else ""
         standing = Standing(
             name=str(name),
             author=str(author),
@@ -175,7 +175,7 @@ def _stand(lines: pd.DataFrame, suite: Suite) -> list[Standing]:
             cells={str(task): _fold(part, suite) for task, part in own.groupby("task", sort=False)},
             epsilon=_largest(own.epsilon),
             epsilon_claimed=_largest(own.epsilon_claimed),
-            audit=f"{shown} of {epsilon_text(first.audit_epsilon)}, {first.audit_date}" if shown else "none stored",
+            audit=f"{bound} of {epsilon_text(first.audit_epsilon)}, {first.audit_date}" if bound else "none stored",
             seconds=float(own.seconds.mean()),
         )
         standings.append(standing)
@@ -183,22 +183,22 @@ def _stand(lines: pd.DataFrame, suite: Suite) -> list[Standing]:
 
 
 def _fold(lines: pd.DataFrame, suite: Suite) -> Cell:
-    made = lines[lines.failed == ""]
-    low, high = made.gap_low.mean(), made.gap_high.mean()
+    models = lines[lines.failed == ""]
+    low, high = models.gap_low.mean(), models.gap_high.mean()
     return Cell(
-        accuracy=mean_interval(made.accuracy),
-        balanced=mean_interval(made.balanced_accuracy),
-        gap=mean_interval(made.gap),
-        height=mean_interval(made.height),
+        accuracy=mean_interval(models.accuracy),
+        balanced=mean_interval(models.balanced_accuracy),
+        gap=mean_interval(models.gap),
+        height=mean_interval(models.height),
         verdict="unknown" if math.isnan(low) else judge_gap(low, high, suite.gap),
-        failed=len(lines) - len(made),
+        failed=len(lines) - len(models),
         seeds=len(lines),
     )
 
 
 def _largest(values: pd.Series) -> float | None:
-    known = values.dropna()
-    return float(known.max()) if len(known) else None
+    numbers = values.dropna()
+    return float(numbers.max()) if len(numbers) else None
 
 
 def _mark_leads(standings: Sequence[Standing]) -> list[Standing]:
@@ -209,8 +209,8 @@ def _mark_leads(standings: Sequence[Standing]) -> list[Standing]:
             if cell.reached and _mid(cell.accuracy) > _mid(best.get(task)):
                 best[task] = cell.accuracy
     return [
-        replace(each, cells={task: _mark(cell, best.get(task)) for task, cell in each.cells.items()})
-        for each in standings
+        replace(entry, cells={task: _mark(cell, best.get(task)) for task, cell in entry.cells.items()})
+        for entry in standings
     ]
 
 
@@ -226,18 +226,20 @@ def _rank(
 ) -> tuple[tuple[Standing, ...], float | None]:
     """Return the entries by their mean ranks, those without one last, and Nemenyi's critical difference."""
     names = [task.name for task in tasks]
-    whole = [standing for standing in standings if names and all(_has(standing, name, seeds) for name in names)]
-    if not whole:
+    complete = [standing for standing in standings if names and all(_has(standing, name, seeds) for name in names)]
+    if not complete:
         return tuple(standings), None
     scores = [
-        [_mid(each.cells[name].accuracy) if each.cells[name].reached else -1.0 for each in whole] for name in names
+        [_mid(entry.cells[name].accuracy) if entry.cells[name].reached else -1.0 for entry in complete]
+        for name in names
     ]
     from scipy.stats import rankdata
 
     means = rankdata(-np.array(scores), axis=1).mean(axis=0)
-    ranked = sorted((replace(each, rank=float(mean)) for each, mean in zip(whole, means, strict=True)), key=_order)
-    rest = [standing for standing in standings if standing not in whole]
-    return (*ranked, *rest), find_critical(len(whole), len(names))
+    pairs = sorted(zip(means, complete, strict=True), key=lambda pair: float(pair[0]))
+    ranked = [replace(entry, rank=float(mean)) for mean, entry in pairs]
+    incomplete = [standing for standing in standings if standing not in complete]
+    return (*ranked, *incomplete), find_critical(len(complete), len(names))
 
 
 def _has(standing: Standing, task: str, seeds: int) -> bool:
@@ -257,10 +259,6 @@ def find_critical(entries: int, tasks: int) -> float | None:
 
     quantile = studentized_range.ppf(LEVEL, entries, np.inf) / math.sqrt(2.0)
     return float(quantile * math.sqrt(entries * (entries + 1) / (6.0 * tasks)))
-
-
-def _order(standing: Standing) -> float:
-    return math.inf if standing.rank is None else standing.rank
 
 
 def _mid(mean: Mean | None) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from fairpriv_core.bench.board import THREAT_MODELS, Board, Standing, build_boards
+from fairpriv_core.bench.board import THREAT_MODELS, Board, build_boards
 from fairpriv_core.bench.lines import OURS
 from fairpriv_core.bench.suite import Suite, read_suite
 from fairpriv_core.methods.catalog import methods
@@ -47,30 +47,30 @@ class Cost:
 
     def format(self) -> str:
         """Return the sentence."""
-        lost = spread(self.loss)
-        amount = f"{lost} points of accuracy" if self.measurable else f"no measurable cost ({lost} points)"
+        loss = spread(self.loss)
+        amount = f"{loss} points of accuracy" if self.measurable else f"no measurable cost ({loss} points)"
         if self.loss.high is not None and self.loss.high < 0:
-            amount = f"{lost} points: the entry without privacy was no ceiling there"
+            amount = f"{loss} points: the entry without privacy was no ceiling there"
         points, way = number(abs(self.wider)), "larger" if self.wider > 0 else "smaller"
         gaps = "" if points == "0.0" else f"; its gap was {points} points {way}"
         return f"Rows × ε about {self.amount:,.0f}, {count_text(self.cells, 'cell')}: {amount}{gaps}."
 
 
-def measure_costs(lines: pd.DataFrame, notion: str, suite: Suite | None = None) -> list[Cost]:
+def measure_costs(lines: pd.DataFrame, notion: str) -> list[Cost]:
     """Return the accuracy lost on each task at each budget, where an entry of both sides reached the bound."""
-    whole = suite or read_suite()
+    suite = read_suite()
     proved = (lines.author == OURS) & ~lines.by_group
-    matching = lines[(lines.notion == notion) & proved & lines.seed.isin(whole.seeds)]
-    return [cost for model in THREAT_MODELS for cost in _list_costs(matching, model, whole)]
+    matching = lines[(lines.notion == notion) & proved & lines.seed.isin(suite.seeds)]
+    return [cost for model in THREAT_MODELS for cost in _list_costs(matching, model, suite)]
 
 
 def _list_costs(lines: pd.DataFrame, threat_model: str, suite: Suite) -> Iterator[Cost]:
     for _, part in lines.groupby("task", sort=False):
         ceiling, private = part[part.threat_model == ""], part[part.threat_model == threat_model]
-        most = _choose(ceiling, suite.gap)
+        references = _choose(ceiling, suite.gap)
         for epsilon, own in private.groupby("epsilon_asked"):
             budget, best = float(str(epsilon)), _choose(own, suite.gap)
-            pairs = [(most[seed], best[seed]) for seed in sorted(best.keys() & most.keys())]
+            pairs = [(references[seed], best[seed]) for seed in sorted(best.keys() & references.keys())]
             if len(pairs) > 1:  # one seed has no interval
                 losses = tuple(reference[0] - private[0] for reference, private in pairs)
                 wider = float(np.mean([private[1] - reference[1] for reference, private in pairs]))
@@ -78,19 +78,19 @@ def _list_costs(lines: pd.DataFrame, threat_model: str, suite: Suite) -> Iterato
                 yield Cost(threat_model, amount, mean_interval(losses), losses, wider=wider)
 
 
-def _choose(lines: pd.DataFrame, most: float) -> dict[int, tuple[float, float]]:
+def _choose(lines: pd.DataFrame, gap: float) -> dict[int, tuple[float, float]]:
     """Return for each seed accuracy and gap of the entry that the other seeds choose."""
     best = {}
     for seed in lines.seed.unique():
-        others = lines[lines.seed != seed] if lines.seed.nunique() > 1 else lines
-        by_name = others.groupby("method")
-        able = by_name.gap_low.mean().le(most) & by_name.accuracy.count().eq(by_name.size())
+        other_lines = lines[lines.seed != seed] if lines.seed.nunique() > 1 else lines
+        by_name = other_lines.groupby("method")
+        able = by_name.gap_low.mean().le(gap) & by_name.accuracy.count().eq(by_name.size())
         means = by_name.accuracy.mean()[able]
         if len(means):
             name = str(means.idxmax())
-            chosen = lines[(lines.seed == seed) & (lines.method == name)]
-            if len(chosen) and chosen.accuracy.notna().all():
-                best[int(seed)] = float(chosen.accuracy.iloc[0]), float(chosen.gap.iloc[0])
+            winner = lines[(lines.seed == seed) & (lines.method == name)]
+            if len(winner) and winner.accuracy.notna().all():
+                best[int(seed)] = float(winner.accuracy.iloc[0]), float(winner.gap.iloc[0])
     return best
 
 
@@ -113,31 +113,32 @@ def _pool(losses: list[tuple[float, ...]]) -> Mean:
     mean = float(np.mean([np.mean(loss) for loss in losses]))
     free = sum(len(loss) - 1 for loss in losses)
     error = float(np.sqrt(sum(np.var(loss, ddof=1) / len(loss) for loss in losses))) / len(losses)
-    half = float(stdtrit(free, 0.975)) * error
-    return Mean(mean, mean - half, mean + half, free + len(losses))
+    half_width = float(stdtrit(free, 0.975)) * error
+    return Mean(mean, mean - half_width, mean + half_width, free + len(losses))
 
 
-def format_paper_costs(lines: pd.DataFrame, suite: Suite | None = None) -> list[str]:
+def format_paper_costs(lines: pd.DataFrame) -> list[str]:
     """Return one sentence for each method of the four papers: what it came to over the suite, among our entries."""
-    whole, ours = suite or read_suite(), lines[lines.author == OURS]
+    suite, ours = read_suite(), lines[lines.author == OURS]
     boards = [
         board
-        for notion, epsilon in product(whole.notions, whole.epsilons)
-        for board in build_boards(ours, notion, epsilon, suite=whole)
+        for notion, epsilon in product(suite.notions, suite.epsilons)
+        for board in build_boards(ours, notion, epsilon, suite=suite)
     ]
     papers = [name for name, kind in methods().items() if kind.info.source == "paper" and kind.info.threat_model]
-    return [said for name in papers if (said := _format_paper(name, boards))]
+    return [sentence for name in papers if (sentence := _format_paper(name, boards))]
 
 
 def _format_paper(name: str, boards: list[Board]) -> str:
-    places = [(board, each) for board in boards for each in board.ranked if each.name == name]
+    places = [(board, entry) for board in boards for entry in board.ranked if entry.name == name]
     if not places:
         return ""
     board, first = places[0]
-    cells = [each.cells[task.name] for own, each in places for task in own.tasks]
+    cells = [entry.cells[task.name] for own, entry in places for task in own.tasks]
     heights = mean_interval([cell.height.mean for cell in cells if cell.reached])
-    ahead = len(places) - sum(
-        not any(own.differ(other, each) and _is_ahead(other, each) for other in own.ranked) for own, each in places
+    ahead = sum(
+        any(own.differ(rival, entry) and (rival.rank or 0.0) < (entry.rank or 0.0) for rival in own.ranked)
+        for own, entry in places
     )
     over = "no mixing line" if heights.mean is None else f"{spread(heights)} points above the mixing line"
     reached = sum(cell.reached for cell in cells)
@@ -145,7 +146,3 @@ def _format_paper(name: str, boards: list[Board]) -> str:
         f"{first.title} ({board.threat_model}) reached the gap in {reached} of {count_text(len(cells), 'cell')}, with "
         f"{over} there; another entry was surely ahead on {ahead} of {count_text(len(places), 'board')}."
     )
-
-
-def _is_ahead(one: Standing, other: Standing) -> bool:
-    return one.rank is not None and other.rank is not None and one.rank < other.rank

@@ -74,11 +74,13 @@ def score_file(path: Path, claim: OutsideEntry, suite: Suite) -> pd.DataFrame:
         (suite.find_task(str(task)), int(str(seed)), own)
         for (task, seed), own in table.groupby(["task", "seed"], sort=False)
     ]
+    common = {"method": claim.name, "author": OUTSIDE, "kind": "claimed", "trials": claim.trials}
+    common |= {"threat_model": claim.threat_model, "by_group": claim.by_group, "audit_date": "", "failed": ""}
     with TemporaryDirectory() as folder:
-        counted = [_count(own, suite, task, seed, Path(folder)) for task, seed, own in parts]
+        counts = [_count(own, suite, task, seed, Path(folder)) for task, seed, own in parts]
         lines = [
-            {**_build_line(claim), **line}
-            for (task, seed, _), budgets in zip(parts, counted, strict=True)
+            {**common, **line}
+            for (task, seed, _), budgets in zip(parts, counts, strict=True)
             for line in _score(Bench(suite, {}, Path(folder)), task, seed, budgets)
         ]
     return build_lines(lines)
@@ -86,10 +88,10 @@ def score_file(path: Path, claim: OutsideEntry, suite: Suite) -> pd.DataFrame:
 
 def _score(bench: Bench, task: Task, seed: int, budgets: Sequence[tuple[Line, np.ndarray]]) -> Iterator[Line]:
     """Yield a line for each budget and notion."""
-    known = {"suite": bench.suite.version, "task": task.name, "seed": seed, "best": bench.find_best_rule(task, seed)}
+    common = {"suite": bench.suite.version, "task": task.name, "seed": seed, "best": bench.find_best_rule(task, seed)}
     for (own, counts), notion in product(budgets, bench.suite.notions):
         scored = score(counts, bench.find_plain(task, seed), notion, bench.suite)
-        yield {**known, **own, "notion": notion, **scored}
+        yield {**common, **own, "notion": notion, **scored}
 
 
 def _read(path: Path, suite: Suite) -> pd.DataFrame:
@@ -117,26 +119,21 @@ def _read(path: Path, suite: Suite) -> pd.DataFrame:
     budgets = " or ".join(f"{epsilon:g}" for epsilon in suite.epsilons)
     numbers = {name: pd.to_numeric(table[name], errors="coerce") for name in HEAD[1:]}
     for name in ("seed", "row"):
-        whole = numbers[name].between(0, _MOST_NUMBER) & (numbers[name] % 1 == 0)
-        _check(table[name], whole, "a whole number of at least 0")
+        is_whole = numbers[name].between(0, _MOST_NUMBER) & (numbers[name] % 1 == 0)
+        _check(table[name], is_whole, "a whole number of at least 0")
     _check(table.decision, numbers["decision"].isin((0, 1)), "0 or 1")
     _check(table.epsilon, numbers["epsilon"].isin(suite.epsilons), budgets)
     return pd.DataFrame({"task": table.task, **numbers}).astype({"seed": int, "row": int, "decision": int})
 
 
-def _check(column: pd.Series, right: pd.Series, asked: str) -> None:
+def _check(column: pd.Series, right: pd.Series, rule: str) -> None:
     if not right.all():
         at = int(right.to_numpy().argmin())
         got = shorten(column.iloc[at], 40)
-        raise BadInput(f"{column.name} must be {asked} in every row, got '{got}' in line {at + 2}.", field="file")
+        raise BadInput(f"{column.name} must be {rule} in every row, got '{got}' in line {at + 2}.", field="file")
 
 
-def _build_line(claim: OutsideEntry) -> Line:
-    named = {"method": claim.name, "author": OUTSIDE, "kind": "claimed", "trials": claim.trials}
-    return {**named, "threat_model": claim.threat_model, "by_group": claim.by_group, "audit_date": "", "failed": ""}
-
-
-def _count(found: pd.DataFrame, suite: Suite, task: Task, seed: int, folder: Path) -> list[tuple[Line, np.ndarray]]:
+def _count(decisions: pd.DataFrame, suite: Suite, task: Task, seed: int, folder: Path) -> list[tuple[Line, np.ndarray]]:
     """Return for each budget what a line says of it, with the counts over group, label and decision."""
     train, test = split_task(suite, task, seed, folder)
     split = seal_rows(test)
@@ -147,17 +144,17 @@ def _count(found: pd.DataFrame, suite: Suite, task: Task, seed: int, folder: Pat
             {**own, "epsilon_asked": epsilon, "epsilon_claimed": epsilon},
             count_cells(_order(rows, test, task, seed), test.y, test.group, test.groups, test.labels),
         )
-        for epsilon, rows in found.groupby("epsilon")
+        for epsilon, rows in decisions.groupby("epsilon")
     ]
 
 
 def _order(rows: pd.DataFrame, test: Dataset, task: Task, seed: int) -> np.ndarray:
     """Return the decisions (n,) in the order of the test rows; BadInput where they are on other rows."""
     assert test.row is not None
-    twice, other = rows.row[rows.row.duplicated()], rows.row[~rows.row.isin(test.row)]
+    twice, foreign = rows.row[rows.row.duplicated()], rows.row[~rows.row.isin(test.row)]
     wrong = f"of which {test.n - len(rows):,} of {test.n:,} are missing" if len(rows) < test.n else ""
     wrong = f"of which row {twice.iloc[0]} is there twice" if len(twice) else wrong
-    wrong = f"as row {other.iloc[0]} is none" if len(other) else wrong
+    wrong = f"as row {foreign.iloc[0]} is none" if len(foreign) else wrong
     if wrong:
         again = f"fairpriv bench split {task.name} --seed {seed} writes which they are."
         raise BadInput(

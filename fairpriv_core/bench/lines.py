@@ -101,18 +101,18 @@ def find_folder() -> Path:
 
 def read_lines(paths: Iterable[Path | str]) -> pd.DataFrame:
     """Return the lines of several files together; BadInput for a file that holds no lines of this suite."""
-    read = [_read(Path(path)) for path in paths]
-    if not read:
+    tables = [_read(Path(path)) for path in paths]
+    if not tables:
         return build_lines([])
-    return join_lines(*read)
+    return join_lines(*tables)
 
 
 def join_lines(*tables: pd.DataFrame) -> pd.DataFrame:
     """Return lines together, each once: of this project's entries the first table's stand, of others the last one's."""
     table = pd.concat(tables, ignore_index=True)
     ours = table.author == OURS
-    kept = [table[ours].drop_duplicates([*NAMES]), table[~ours].drop_duplicates([*NAMES], keep="last")]
-    return pd.concat(kept).sort_index(ignore_index=True)
+    parts = [table[ours].drop_duplicates([*NAMES]), table[~ours].drop_duplicates([*NAMES], keep="last")]
+    return pd.concat(parts).sort_index(ignore_index=True)
 
 
 def list_files() -> list[Path]:
@@ -138,14 +138,14 @@ def write_lines(table: pd.DataFrame, path: Path) -> None:
         raise _refuse(path, error) from error
 
 
-def add_lines(made: pd.DataFrame, path: Path) -> pd.DataFrame:
+def add_lines(new_lines: pd.DataFrame, path: Path) -> pd.DataFrame:
     """Write lines beside those that a file has by now, which may be another process's too; return them all.
 
     A lock on a file beside it keeps what processes add at once. It stays there: deleted, two could each hold one.
     """
     with _open_lock(path) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        lines = join_lines(read_lines([path]), made) if path.exists() else made
+        lines = join_lines(read_lines([path]), new_lines) if path.exists() else new_lines
         write_lines(lines, path)
     return lines
 
@@ -167,30 +167,30 @@ def _read(path: Path) -> pd.DataFrame:
 
     try:
         # without metadata, of which pandas would read whatever a stranger wrote there
-        found = read_table(path).replace_schema_metadata().to_pandas()
+        stored = read_table(path).replace_schema_metadata().to_pandas()
     except (OSError, ValueError, pa.ArrowException) as error:
         raise BadInput(f"{path.name} cannot be read as results of the benchmark: it is no Parquet file.") from error
     suite = read_suite()
-    if [*found.columns] != [*COLUMNS]:
-        wrong = sorted({*found.columns} ^ {*COLUMNS})
+    if [*stored.columns] != [*COLUMNS]:
+        wrong = sorted({*stored.columns} ^ {*COLUMNS})
         raise BadInput(f"{path.name} has not the columns of results: {', '.join(wrong) or 'their order'} differs.")
-    odd = [name for name, (kind, _) in COLUMNS.items() if found[name].dtype != kind or not _is_whole(found[name])]
+    odd = [name for name, (kind, _) in COLUMNS.items() if stored[name].dtype != kind or not _is_whole(stored[name])]
     if odd:
         raise BadInput(f"{path.name} has not the types of results: {', '.join(odd)} differs.")
-    table = build_lines(found)
-    others = {*table.suite} - {suite.version}
-    if others:
-        raise BadInput(f"{path.name} is of suite {', '.join(sorted(others))}, and this is {suite.version}.")
+    table = build_lines(stored)
+    foreign = {*table.suite} - {suite.version}
+    if foreign:
+        raise BadInput(f"{path.name} is of suite {', '.join(sorted(foreign))}, and this is {suite.version}.")
     for task, lines in table.groupby("task"):
         seals = suite.find_task(str(task)).splits
         for seed, split in zip(lines.seed, lines.split, strict=True):
             if seed < 0 or (seed < len(seals) and seals[seed] != split):
                 raise BadInput(f"{path.name} has other test rows than suite {suite.version} for {task}, seed {seed}.")
-    for column, known in {"notion": suite.notions, **_CHOICES}.items():
-        others = {*table[column]} - {*known}
-        if others:
+    for column, choices in {"notion": suite.notions, **_CHOICES}.items():
+        foreign = {*table[column]} - {*choices}
+        if foreign:
             raise BadInput(
-                f"{path.name} has the {column} '{min(others)}'; choose from {', '.join(filter(None, known))}."
+                f"{path.name} has the {column} '{min(foreign)}'; choose from {', '.join(filter(None, choices))}."
             )
     for faulty, why in _list_faults(table, suite):
         if faulty.any():
@@ -237,24 +237,24 @@ def score(counts: np.ndarray, plain: np.ndarray, notion_name: str, suite: Suite)
     The gap is among groups of at least 30 rows of those that are compared.
     """
     notion, total = notions()[notion_name], counts.sum()
-    apart, other = find_apart(counts, notion), find_apart(plain, notion)
+    own, reference = find_apart(counts, notion), find_apart(plain, notion)
     margin = measure_margin(_wrap(counts), _wrap(plain), notion)
     by_label = counts.sum(axis=0)
     return {
         "accuracy": float(np.trace(by_label) / total),
         "balanced_accuracy": float(np.mean(np.diag(by_label) / by_label.sum(axis=1))),
-        **({} if apart is None else {"gap": apart.gap.value, "gap_low": apart.gap.low, "gap_high": apart.gap.high}),
-        "reached": "unknown" if apart is None else judge_gap(apart.gap.low, apart.gap.high, suite.gap),
+        **({} if own is None else {"gap": own.gap.value, "gap_low": own.gap.low, "gap_high": own.gap.high}),
+        "reached": "unknown" if own is None else judge_gap(own.gap.low, own.gap.high, suite.gap),
         **({} if margin is None else {"height": margin.value, "height_low": margin.low, "height_high": margin.high}),
         "plain_accuracy": float(np.trace(plain.sum(axis=0)) / plain.sum()),
-        "plain_gap": None if other is None else other.gap.value,
+        "plain_gap": None if reference is None else reference.gap.value,
         "constant": float(by_label.sum(axis=1).max() / total),
     }
 
 
-def judge_gap(low: float, high: float, most: float) -> Verdict:
+def judge_gap(low: float, high: float, limit: float) -> Verdict:
     """Return whether a gap with this interval is at most so much."""
-    return "yes" if high <= most else "no" if low > most else "maybe"
+    return "yes" if high <= limit else "no" if low > limit else "maybe"
 
 
 def _wrap(counts: np.ndarray) -> Measures[Any]:

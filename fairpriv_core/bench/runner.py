@@ -57,31 +57,33 @@ class Bench:
         except DataUnavailable as error:
             return part[0].name, str(error)
 
-    def make(self, task: Task, notion: str, entry: Entry, asked: Sequence[tuple[float | None, int]]) -> list[Line]:
+    def make(self, task: Task, notion: str, entry: Entry, pairs: Sequence[tuple[float | None, int]]) -> list[Line]:
         """Return the lines of an entry on a task: one for each budget and seed that is asked for."""
-        configs = [self._build(task, notion, entry, epsilon, seed) for epsilon, seed in asked]
+        configs = [self._build(task, notion, entry, epsilon, seed) for epsilon, seed in pairs]
         lines = []
-        for (epsilon, seed), config, made in zip(asked, configs, train_fits(configs, self.datasets), strict=True):
-            known = {"suite": self.suite.version, "task": task.name, "notion": notion, "seed": seed}
-            own = {**known, "epsilon_asked": epsilon, **self._build_line(entry, config)}
+        for (epsilon, seed), config, record in zip(pairs, configs, train_fits(configs, self.datasets), strict=True):
+            common = {"suite": self.suite.version, "task": task.name, "notion": notion, "seed": seed}
+            own = {**common, "epsilon_asked": epsilon, **self._build_line(entry, config)}
             train, test = (part.without_nulls() for part in self.datasets.parts(config))
             split = seal_rows(test)
             self.suite.check_split(task, seed, split)
             own |= {"split": split, "n_train": train.n, "best": self.find_best_rule(task, seed)}
-            if isinstance(made, RunRecord):
-                counts = count_record(made)
-                own |= {**score(counts, self.find_plain(task, seed), notion, self.suite), **_read_cost(made)}
-            lines.append({"failed": made if isinstance(made, str) else "", "reached": "unknown", **own})
+            if isinstance(record, RunRecord):
+                counts = count_record(record)
+                own |= score(counts, self.find_plain(task, seed), notion, self.suite)
+                own |= {"epsilon": record.epsilon, "epsilon_claimed": record.epsilon_published}
+                own |= {"seconds": record.seconds}
+            lines.append({"failed": record if isinstance(record, str) else "", "reached": "unknown", **own})
         return lines
 
     def find_plain(self, task: Task, seed: int) -> np.ndarray:
         """Return plain training's counts on a split, which is trained once for all notions and entries."""
         if seed not in self.plain:
             config = self._build(task, self.suite.notions[0], Entry(REFERENCE_METHOD), None, seed)
-            (made,) = train_fits([config], self.datasets)
-            if isinstance(made, str):
-                raise FairprivError(made)
-            self.plain[seed] = count_record(made)
+            (record,) = train_fits([config], self.datasets)
+            if isinstance(record, str):
+                raise FairprivError(record)
+            self.plain[seed] = count_record(record)
         return self.plain[seed]
 
     def _build(self, task: Task, notion: str, entry: Entry, epsilon: float | None, seed: int) -> RunConfig:
@@ -138,12 +140,12 @@ def run_suite(
     left_out: dict[str, str] = {}
     parts = [*_list_missing(suite, lines)]
     working = _run_here(suite, audits, parts) if spread is None else spread(partial(make_part, suite, audits), parts)
-    for task, made in working:
-        if isinstance(made, str):
-            left_out[task] = made
+    for task, outcome in working:
+        if isinstance(outcome, str):
+            left_out[task] = outcome
             continue
-        lines = add_lines(made, out)
-        reporter.say(f"{task}, {made.notion[0]}, {made.method[0]}: {len(made)} fits.")
+        lines = add_lines(outcome, out)
+        reporter.say(f"{task}, {outcome.notion[0]}, {outcome.method[0]}: {len(outcome)} fits.")
     for task, why in left_out.items():
         reporter.say(f"{task} is left out: {why}")
     return lines, left_out
@@ -155,9 +157,9 @@ def _run_here(suite: Suite, audits: Audits, parts: Sequence[Part]) -> Iterator[M
             yield from map(Bench(suite, audits, Path(folder)).make_part, own)
 
 
-def _list_missing(suite: Suite, there: pd.DataFrame) -> Iterator[Part]:
+def _list_missing(suite: Suite, lines: pd.DataFrame) -> Iterator[Part]:
     """Yield of each task, notion and entry the budgets and seeds that are not there yet."""
-    known = {tuple(row) for row in there[[*NAMES]].fillna(0.0).itertuples(index=False)}
+    present = {tuple(row) for row in lines[[*NAMES]].fillna(0.0).itertuples(index=False)}
     for task, notion, entry in product(suite.tasks, suite.notions, suite.entries):
         info, plugin = methods()[entry.method].info, find_plugin(entry.method)
         if not info.takes(notions()[notion]):
@@ -165,18 +167,18 @@ def _list_missing(suite: Suite, there: pd.DataFrame) -> Iterator[Part]:
         name = (entry.method, OURS if plugin is None else plugin.package, task.name, notion)
         budgets: Sequence[float | None] = suite.epsilons if info.threat_model else (None,)
         pairs = product(budgets, suite.seeds)
-        missing = [(epsilon, seed) for epsilon, seed in pairs if (*name, epsilon or 0.0, seed) not in known]
-        if missing:
-            yield task, notion, entry, missing
+        pairs_to_run = [(epsilon, seed) for epsilon, seed in pairs if (*name, epsilon or 0.0, seed) not in present]
+        if pairs_to_run:
+            yield task, notion, entry, pairs_to_run
 
 
 def train_fits(configs: Sequence[RunConfig], datasets: DatasetCache) -> list[RunRecord | str]:
     """Return each run's record, or why there is none; those that can be planned are trained in one loop."""
     journal = MemoryJournal()
-    planned = [_plan(config, journal, datasets) for config in configs]
-    plans = [plan for plan in planned if isinstance(plan, Plan)]
-    made = iter(_train(plans, journal))
-    return [plan if isinstance(plan, str) else next(made) for plan in planned]
+    plans_or_reasons = [_plan(config, journal, datasets) for config in configs]
+    plans = [plan for plan in plans_or_reasons if isinstance(plan, Plan)]
+    records = iter(_train(plans, journal))
+    return [plan if isinstance(plan, str) else next(records) for plan in plans_or_reasons]
 
 
 def _plan(config: RunConfig, journal: MemoryJournal, datasets: DatasetCache) -> Plan | str:
@@ -197,7 +199,7 @@ def _train(plans: Sequence[Plan], journal: MemoryJournal) -> list[RunRecord | st
     except FairprivError as error:
         if len(plans) == 1:
             return [str(error)]
-    return [made for plan in plans for made in _train([plan], journal)]
+    return [record for plan in plans for record in _train([plan], journal)]
 
 
 def count_record(record: RunRecord) -> np.ndarray:
@@ -205,8 +207,3 @@ def count_record(record: RunRecord) -> np.ndarray:
     exact = read_facts(record).exact
     assert exact is not None
     return exact.table[0]
-
-
-def _read_cost(record: RunRecord) -> Line:
-    spent = {"epsilon": record.epsilon, "epsilon_claimed": record.epsilon_published}
-    return {**spent, "seconds": record.seconds}

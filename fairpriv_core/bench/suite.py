@@ -66,9 +66,9 @@ class Suite:
         for task in self.tasks:
             if task.name == name:
                 return task
-        known = ", ".join(task.name for task in self.tasks)
+        names = ", ".join(task.name for task in self.tasks)
         raise BadInput(
-            f"'{name}' is no task of the benchmark, which takes public data alone; choose from {known}.", field="task"
+            f"'{name}' is no task of the benchmark, which takes public data alone; choose from {names}.", field="task"
         )
 
     def find_entry(self, method: str) -> Entry:
@@ -101,8 +101,8 @@ def read_suite() -> Suite:
     """Return the whole suite."""
     declared = tomllib.loads(_PATH.read_text(encoding="utf-8"))
     del declared["smoke"]
-    tasks = tuple(Task(**each) for each in declared.pop("tasks"))
-    entries = tuple(Entry(**each) for each in declared.pop("entries"))
+    tasks = tuple(Task(**table) for table in declared.pop("tasks"))
+    entries = tuple(Entry(**table) for table in declared.pop("entries"))
     lists = {name: tuple(value) for name, value in declared.items() if isinstance(value, list)}
     return Suite(**{**declared, **lists}, tasks=tasks, entries=entries)
 
@@ -124,11 +124,11 @@ def read_smoke() -> Smoke:
 
 def split_task(suite: Suite, task: Task, seed: int, folder: Path) -> tuple[Dataset, Dataset]:
     """Return the (train, test) rows of a task, each with its number in the table."""
-    whole = load_dataset(read_data(suite.build_task_data(task, seed, folder))).without_nulls()
-    if whole.row is None:
-        whole = replace(whole, row=np.arange(whole.n), rows_read=whole.n)
+    dataset = load_dataset(read_data(suite.build_task_data(task, seed, folder))).without_nulls()
+    if dataset.row is None:
+        dataset = replace(dataset, row=np.arange(dataset.n), rows_read=dataset.n)
     split = default_split(task.data.get("dataset"))
-    return split_dataset(whole, seed=suite.draw_seed(task.name, seed), split=split)
+    return split_dataset(dataset, seed=suite.draw_seed(task.name, seed), split=split)
 
 
 def seal_rows(test: Dataset) -> str:

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import click
-import pandas as pd
 
-from fairpriv_core.bench.board import Board, build_boards
+from fairpriv_core.bench.board import build_boards
 from fairpriv_core.bench.entries import OutsideEntry, check_trials, list_rows, score_file
 from fairpriv_core.bench.lines import add_lines, find_folder, list_files, read_lines
 from fairpriv_core.bench.runner import Audits, run_suite
@@ -64,7 +63,10 @@ def bench(context: click.Context, /, scheduler: str | None, out: str | None, as_
     failed = int((lines.failed != "").sum())
     sentences = [f"{len(lines)} lines in {place}; {failed} fits gave no model."]
     sentences += [f"{task} is left out: {why}" for task, why in left_out.items()]
-    sentences += [_format_board(board) for board in _list_boards(lines, suite, tasks)]
+    for notion, epsilon in product(suite.notions, suite.epsilons):
+        for leaderboard in build_boards(lines, notion, epsilon, suite=suite, tasks=tasks):
+            question = f"{notions()[notion].title}, ε = {epsilon:g}. {leaderboard.title}."
+            sentences.append(f"{question}\n{leaderboard.format_first()}\n\n{show_board(leaderboard).format()}")
     print_answer(Answer(document, "\n\n".join(sentences)), as_json)
 
 
@@ -98,9 +100,9 @@ def enter(
     """Score decisions that were made elsewhere, a CSV file of task, seed, row, decision, epsilon, marked as claimed."""
     lines = score_file(read_path(file), OutsideEntry(name, protects, **more), read_suite())
     place = _find_place(out, f"claimed_{name}")
-    there = add_lines(lines, place)
+    all_lines = add_lines(lines, place)
     scored = f"{len(lines)} lines of {name} are in {place}, marked as claimed. It is ranked among those with all tasks."
-    print_answer(Answer({"out": str(place), "lines": len(there)}, scored), as_json)
+    print_answer(Answer({"out": str(place), "lines": len(all_lines)}, scored), as_json)
 
 
 @bench.command()
@@ -128,17 +130,17 @@ def _choose(
         raise BadInput("trials are of one entry: name its method.", field="trials")
     suite = read_suite()
     short: Smoke = read_smoke() if smoke else {}
-    named = tasks or short.get("tasks") or [task.name for task in suite.tasks if not task.more]
+    task_names = tasks or short.get("tasks") or [task.name for task in suite.tasks if not task.more]
     entries = tuple(suite.find_entry(name) for name in methods) or suite.entries
-    chosen = replace(
+    part = replace(
         suite,
-        tasks=tuple(suite.find_task(name) for name in named),
+        tasks=tuple(suite.find_task(name) for name in task_names),
         entries=tuple(replace(entry, trials=trials or entry.trials) for entry in entries),
         notions=tuple(short.get("notions", suite.notions)),
         epsilons=tuple(short.get("epsilons", suite.epsilons)),
         seeds=tuple(options.read_seeds(seeds)) if seeds else suite.seeds,
     )
-    return chosen, "smoke" if smoke else "results"
+    return part, "smoke" if smoke else "results"
 
 
 def _find_place(out: str | None, name: str) -> Path:
@@ -152,17 +154,3 @@ def _read_audits() -> Audits:
         code["name"]: (best_lower_bound(code), at_own_delta(code["distinguishing"])["epsilon"], code["made"])
         for code in read_audit_results()["methods"]
     }
-
-
-def _list_boards(lines: pd.DataFrame, suite: Suite, tasks: list[str]) -> list[Board]:
-    questions = product(suite.notions, suite.epsilons)
-    return [
-        board
-        for notion, epsilon in questions
-        for board in build_boards(lines, notion, epsilon, suite=suite, tasks=tasks)
-    ]
-
-
-def _format_board(board: Board) -> str:
-    question = f"{notions()[board.notion].title}, ε = {board.epsilon:g}. {board.title}."
-    return f"{question}\n{board.format_first()}\n\n{show_board(board).format()}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field
 from typing import Any
 
@@ -23,6 +24,7 @@ from fairpriv_core.methods.catalog import find_plugin, methods, name_group
 from fairpriv_core.notions import catalog as notion_catalog
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
+from fairpriv_core.plugins import Plugin
 
 
 @click.command()
@@ -73,7 +75,7 @@ def confirm_terms(name: str) -> str:
     """Remember that the person confirms what a data set's owners ask; BadInput where nothing is asked."""
     problem = problems().get(name)
     if problem is None or not problem.terms:
-        asking = ", ".join(each.name for each in problems().values() if each.terms)
+        asking = ", ".join(item.name for item in problems().values() if item.terms)
         raise BadInput(f"'{name}' asks for no confirmation; {asking} do.", field="dataset")
     confirm(problem)
     return f"confirmed: {problem.terms}"
@@ -81,31 +83,17 @@ def confirm_terms(name: str) -> str:
 
 def answer_catalogue(name: str) -> Answer:
     """List "datasets", "methods" or "notions"."""
-    list_entries, list_plugins = {
-        "datasets": (list_datasets, data_catalog.list_plugins),
-        "methods": (list_methods, method_catalog.list_plugins),
-        "notions": (list_notions, notion_catalog.list_plugins),
-    }[name]
-    entries = list_entries()
-    for plugin in list_plugins():
+    catalogues: dict[str, tuple[Mapping[str, Any], Callable[[Any], dict[str, object]], Sequence[Plugin]]] = {
+        "datasets": (problems(), _problem_to_json, data_catalog.list_plugins()),
+        "methods": (methods(), _method_to_json, method_catalog.list_plugins()),
+        "notions": (notions(), _notion_to_json, notion_catalog.list_plugins()),
+    }
+    items, to_json, plugins = catalogues[name]
+    entries = [to_json(item) for item in items.values()]
+    for plugin in plugins:
         if plugin.fault is not None:
             say(f"Warning: {plugin.fault}")
     return Answer({name: entries}, format_catalogue(entries))
-
-
-def list_datasets() -> list[dict[str, object]]:
-    """Return each data set's name, title, summary, source, licence, labels, sensitive attributes and caveats."""
-    return [_problem_to_json(problem) for problem in problems().values()]
-
-
-def list_methods() -> list[dict[str, object]]:
-    """Return what each method declares, and its parameters with help, default, range and the paper's value."""
-    return [_method_to_json(method) for method in methods().values()]
-
-
-def list_notions() -> list[dict[str, object]]:
-    """Return each notion's name, title, citation, sentence, when it misleads, and the methods that support it."""
-    return [_notion_to_json(notion) for notion in notions().values()]
 
 
 def _problem_to_json(problem: Problem) -> dict[str, object]:
@@ -148,19 +136,19 @@ def _method_to_json(method: type[Method]) -> dict[str, object]:
     }
 
 
-def _parameter_to_json(name: str, shown: Parameter, item: Field[Any]) -> dict[str, object]:
+def _parameter_to_json(name: str, parameter: Parameter, item: Field[Any]) -> dict[str, object]:
     default = None if item.default is MISSING else item.default
     return {
         "name": name,
-        "title": shown.title,
-        "help": shown.help,
+        "title": parameter.title,
+        "help": parameter.help,
         "default": list(default) if isinstance(default, tuple) else default,
-        "low": shown.low,
-        "high": shown.high,
-        "choices": list(shown.choices),
-        "paper": shown.paper,
-        "unit": shown.unit,
-        "expert": shown.expert,
+        "low": parameter.low,
+        "high": parameter.high,
+        "choices": list(parameter.choices),
+        "paper": parameter.paper,
+        "unit": parameter.unit,
+        "expert": parameter.expert,
     }
 
 

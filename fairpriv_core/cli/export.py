@@ -92,13 +92,13 @@ def _gather(store: RunStore, keys: Sequence[str], form: str, audience: Audience,
     records = store.records(keys)
     rows = run_table(record.to_json() for record in records.values())  # what ran again is told of once
     folded_keys = [key for row in rows for key in row.keys]
-    lost = foresee_choice(store, folded_keys, decided=rows[0].keys if rows and form in OF_STORY else ())
-    if lost and anyway:
-        withdraw(store, lost)
+    losses = foresee_choice(store, folded_keys, decided=rows[0].keys if rows and form in OF_STORY else ())
+    if losses and anyway:
+        withdraw(store, losses)
         return gather_report(store, keys)
     together = form not in (*_OF_A_MODEL, *OF_STORY)
-    fit = all(list_together(store, each.among, most=MOST_SETTINGS) for each in lost)
-    refuse_choice(store, lost, all_leave=together and fit)
+    fit = all(list_together(store, loss.among, most=MOST_SETTINGS) for loss in losses)
+    refuse_choice(store, losses, all_leave=together and fit)
     return data
 
 
@@ -130,41 +130,41 @@ def _export_model(keys: Sequence[str], form: str, audience: Audience, out: str |
     if len(keys) != 1:
         raise BadInput(f"{form} is of one run's model: name one key, got {len(keys)}.", field="key")
     if (out is None) != (form == "mlflow"):
-        named = "MLFLOW_TRACKING_URI says where" if form == "mlflow" else "name it with --out"
+        advice = "MLFLOW_TRACKING_URI says where" if form == "mlflow" else "name it with --out"
         raise BadInput(
-            f"{form} {'takes no --out' if form == 'mlflow' else 'is written to a place'}: {named}.", field="out"
+            f"{form} {'takes no --out' if form == 'mlflow' else 'is written to a place'}: {advice}.", field="out"
         )
     with open_store() as store:
         data = _gather(store, keys, form, audience, anyway=without_epsilon)
-        (chosen,) = choose_runs(data, audience)
-        _require_covered(chosen, audience)
-        files = _read_model(store, chosen)
+        (model_run,) = choose_runs(data, audience)
+        _require_covered(model_run, audience)
+        files = _read_model(store, model_run)
     if form == "mlflow":
-        return log_run(chosen, audience, files)
+        return log_run(model_run, audience, files)
     if form == "hf":
-        return _write_folder(str(out), write_hub(chosen, audience, files))
+        return _write_folder(str(out), write_hub(model_run, audience, files))
     check_folder(out)
-    about = {"key": chosen.first.key, "privacy": chosen.first.epsilon.line}
+    about = {"key": model_run.first.key, "privacy": model_run.first.epsilon.line}
     write_out(str(out), write_onnx(Model.read(files.__getitem__), about))
     return f"written to {out}: it takes encoded columns, whose names are in its metadata under 'features'"
 
 
-def _require_covered(chosen: Chosen[Kind], audience: Audience) -> None:
+def _require_covered(run: Chosen[Kind], audience: Audience) -> None:
     """Raise BadInput where a model that no ε covers would leave for policy; one of rows that everybody has may."""
-    if audience == "policy" and not (chosen.first.epsilon.is_covered or chosen.first.data.published):
+    if audience == "policy" and not (run.first.epsilon.is_covered or run.first.data.published):
         raise BadInput(
-            f"run {chosen.first.key} has no proved ε, and its model was made of your own rows: it is for the "
+            f"run {run.first.key} has no proved ε, and its model was made of your own rows: it is for the "
             "analyst alone (--audience analyst).",
             field="audience",
         )
 
 
-def _read_model(store: RunStore, chosen: Chosen[Kind]) -> dict[str, bytes]:
+def _read_model(store: RunStore, run: Chosen[Kind]) -> dict[str, bytes]:
     """Return a model's files; BadInput where the terms of its data keep them here."""
-    problem = problems().get(chosen.first.config["data"]["dataset"] or "")
+    problem = problems().get(run.first.config["data"]["dataset"] or "")
     if problem is not None and problem.terms:
         raise BadInput(_TERMS.format(problem.name), field="format")
-    return Model.read(partial(store.artifact, chosen.first.key)).write()
+    return Model.read(partial(store.artifact, run.first.key)).write()
 
 
 def _write_folder(out: str, files: Mapping[str, bytes]) -> str:

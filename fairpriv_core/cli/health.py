@@ -22,9 +22,9 @@ def health(as_json: bool) -> None:
 def answer_health() -> Answer:
     """Look after the default store."""
     with open_store() as store:
-        found, where = look_after(store), store.database.where
-    waits = "" if found.oldest_waits is None else f" (the oldest for {found.oldest_waits:,.0f} s)"
-    counts = f"{where}: {found.at_work:,} of its runs are at work, {found.waiting:,} wait{waits}"
-    text = "\n".join([f"{counts}; its disk has {found.free_bytes / 1e9:,.1f} GB left.", *found.troubles])
-    error = " ".join(found.troubles) or None
-    return Answer({"store": where, **asdict(found)}, text, failed=bool(found.troubles), error=error)
+        state, where = look_after(store), store.database.where
+    waits = "" if state.oldest_waits is None else f" (the oldest for {state.oldest_waits:,.0f} s)"
+    counts = f"{where}: {state.at_work:,} of its runs are at work, {state.waiting:,} wait{waits}"
+    text = "\n".join([f"{counts}; its disk has {state.free_bytes / 1e9:,.1f} GB left.", *state.troubles])
+    error = " ".join(state.troubles) or None
+    return Answer({"store": where, **asdict(state)}, text, failed=bool(state.troubles), error=error)

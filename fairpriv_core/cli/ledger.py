@@ -12,7 +12,7 @@ from fairpriv_core.cli.output import Answer, print_answer
 from fairpriv_core.cli.terminal import format_ledgers, format_selection
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import BadInput
-from fairpriv_core.ledger.report import Page, name_columns, report_ledger, report_ledgers
+from fairpriv_core.ledger.report import DataSource, name_columns, report_ledger, report_ledgers
 from fairpriv_core.ledger.selection import WAYS, Criterion, select_run
 from fairpriv_core.paths import read_path
 from fairpriv_core.privacy.rdp import Cap
@@ -103,12 +103,12 @@ def answer_cap(name: str, column: str | None, *, record: bool, lift: bool, **lim
     if lift == (limit["epsilon"] is not None):
         raise BadInput("give either --epsilon, to set the cap, or --lift, to remove it.", field="epsilon")
     delta = DEFAULT_DELTA if limit["delta"] is None else limit["delta"]
-    wanted = None if lift else Cap(limit["epsilon"], delta)
+    new_cap = None if lift else Cap(limit["epsilon"], delta)
     with open_store() as store:
         data = _find_data(store, name, None) if name in _list_names(store) else _find_data(store, None, name)
         protected = None if column is None else _name_one(data, column)
         page = identify_data(data.dataset, None if data.file is None else store.files.identify(data.file))
-        store.ledger.set_cap(page, protected, wanted, where=data.name)
+        store.ledger.set_cap(page, protected, new_cap, where=data.name)
         account = report_ledger(store, page, data.name, delta=delta, columns=(protected,))
     note = {} if lift or data.file is None else {"says": _OF_FILE}
     return Answer({"ledgers": [account], **note}, "\n\n".join((format_ledgers([account]), *note.values())))
@@ -117,18 +117,18 @@ def answer_cap(name: str, column: str | None, *, record: bool, lift: bool, **lim
 def answer_selection(keys: Sequence[str], criterion: Criterion, *, without_epsilon: bool = False) -> Answer:
     """Choose one of several runs; one that raw numbers choose loses its epsilon, which has to be said."""
     with open_store() as store:
-        named = [store.row(key).key for key in keys]
-        selection = select_run(store, named, criterion, without_epsilon=without_epsilon)
+        full_keys = [store.row(key).key for key in keys]
+        selection = select_run(store, full_keys, criterion, without_epsilon=without_epsilon)
     return Answer(selection, format_selection(selection))
 
 
 def _list_names(store: RunStore) -> list[str]:
     """Return the data sets of the catalogue, and what a program calls the rows that it counts in this ledger."""
-    called = [name for data, name in store.ledger.data_sets().items() if data == identify_data(name, None)]
-    return list(dict.fromkeys([*problems(), *called]))
+    names = [name for data, name in store.ledger.data_sets().items() if data == identify_data(name, None)]
+    return list(dict.fromkeys([*problems(), *names]))
 
 
-def _find_data(store: RunStore, dataset: str | None, file: str | None) -> Page:
+def _find_data(store: RunStore, dataset: str | None, file: str | None) -> DataSource:
     """Return a config's `data`; BadInput unless it names one data set that is known or one file that is there."""
     if dataset is not None and file is not None:
         raise BadInput("give either a data set or a file, not both.", field="dataset")
@@ -138,11 +138,11 @@ def _find_data(store: RunStore, dataset: str | None, file: str | None) -> Page:
     path = None if file is None else read_path(file)
     if path is not None and not path.is_file():
         raise BadInput(f"'{file}' is neither a data set ({', '.join(names)}) nor a file.", field="dataset")
-    return Page(dataset, None if path is None else str(path))
+    return DataSource(dataset, None if path is None else str(path))
 
 
-def _name_one(data: Page, column: str) -> str:
-    named = name_columns(data, column)
-    if len(named) > 1:
-        raise BadInput(f"a cap is on one column, got {' and '.join(named)}; set one on each.", field="sensitive")
-    return named[0]
+def _name_one(data: DataSource, column: str) -> str:
+    columns = name_columns(data, column)
+    if len(columns) > 1:
+        raise BadInput(f"a cap is on one column, got {' and '.join(columns)}; set one on each.", field="sensitive")
+    return columns[0]

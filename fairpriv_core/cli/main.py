@@ -90,7 +90,7 @@ def _read_sentence(place: str) -> str:
     """Return what a command's documentation says first, from its file: to load all commands takes a second."""
     module, name = place.split(":")
     tree = ast.parse(Path(__file__).with_name(f"{module}.py").read_bytes())
-    [command] = (each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == name)
+    [command] = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
     return (ast.get_docstring(command) or "").partition("\n")[0].partition(";")[0].removesuffix(".")
 
 
@@ -108,13 +108,13 @@ def _saying_warnings() -> Iterator[None]:
     """Say this package's warnings as sentences on standard error."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", FairprivWarning)
-        others = warnings.showwarning
+        show_other = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             if issubclass(category, FairprivWarning):
                 say(f"Warning: {message}")
             else:
-                others(message, category, *where, **more)
+                show_other(message, category, *where, **more)
 
         warnings.showwarning = show
         yield

@@ -93,13 +93,13 @@ def new() -> None:
 @options.json
 def method(name: str, as_json: bool) -> None:
     """Write the method NAME, such as my_method: its file, its line in the catalogue, its example in the contract."""
-    written = write_method(name, Path(fairpriv_core.__file__).parents[1])
+    files = write_method(name, Path(fairpriv_core.__file__).parents[1])
     contract = f"./fairpriv test tests/methods/test_contract.py -k {name}"
     text = (
-        f"wrote {', '.join(written)}.\nIt is DP-SGD until you change it. Its contract: {contract}\n"
+        f"wrote {', '.join(files)}.\nIt is DP-SGD until you change it. Its contract: {contract}\n"
         "CONTRIBUTING.md says what is left to do, under 'To add a method'."
     )
-    print_answer(Answer({"name": name, "files": written, "contract": contract}, text), as_json)
+    print_answer(Answer({"name": name, "files": files, "contract": contract}, text), as_json)
 
 
 def write_method(name: str, root: Path) -> list[str]:
@@ -115,8 +115,8 @@ def write_method(name: str, root: Path) -> list[str]:
         raise BadInput(f"new method works in a checkout of the project alone: {root} has no {EXAMPLES}.")
     if (root / path).exists() or re.search(rf"\b{kind}\b", _SKELETON.template):
         raise BadInput(f"the name '{name}' is taken: its file would be {path}, its class {kind}.", field="name")
-    taken = {(other.info.style.dash, other.info.style.marker) for other in methods().values()}
-    dash, marker = next(pair for pair in itertools.product(DASHES, MARKERS) if pair not in taken)
+    styles = {(other.info.style.dash, other.info.style.marker) for other in methods().values()}
+    dash, marker = next(pair for pair in itertools.product(DASHES, MARKERS) if pair not in styles)
     title = name.replace("_", " ").capitalize()
     skeleton = _SKELETON.substitute(name=name, kind=kind, title=title, dash=dash, marker=marker)
     (root / path).write_text(skeleton, encoding="utf-8")
@@ -132,12 +132,12 @@ def _check_name(name: str) -> None:
             f"such as my_method; got '{name}'.",
             field="name",
         )
-    others: dict[str, Collection[str]] = {
+    names_by_kind: dict[str, Collection[str]] = {
         "method": methods(),
         "notion": notions(),
         "card on the Learn page": {idea.name for idea in IDEAS},
     }
-    for what, names in others.items():
+    for what, names in names_by_kind.items():
         if name in names:
             raise BadInput(f"the name '{name}' is taken: there is a {what} of that name.", field="name")
 
@@ -147,7 +147,7 @@ def _insert(path: Path, name: str, kind: str, *, before: str, line: str) -> None
     head, end, tail = path.read_text(encoding="utf-8").partition(before)
     lines = [*head.split("\n"), line]
     own = f"from fairpriv_core.methods.{name} import {kind}"
-    imports = [at for at, each in enumerate(lines) if each.startswith("from fairpriv_core.methods.")]
+    imports = [at for at, text in enumerate(lines) if text.startswith("from fairpriv_core.methods.")]
     place = next((at for at in imports if lines[at] > own), imports[-1] + 1)
     lines.insert(place, own)
     path.write_text("\n".join(lines) + end + tail, encoding="utf-8")

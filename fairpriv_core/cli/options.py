@@ -89,16 +89,16 @@ def stated(command: Callable[..., Any]) -> Callable[..., Any]:
     return reduce(lambda given, option: option(given), reversed(_STATED), command)
 
 
-def take_stated(given: dict[str, Any]) -> Stated:
-    """Return what these options state, which are taken out of `given`; BadInput where one makes no sense."""
-    said: Mapping[str, Any] = {name: given.pop(name, None) for name in STATED}
-    said = {name.removeprefix("file_"): value for name, value in said.items() if value is not None}
-    header = said.get("header")
+def take_stated(arguments: dict[str, Any]) -> Stated:
+    """Return what these options state, which are taken out of `arguments`; BadInput where one makes no sense."""
+    values: Mapping[str, Any] = {name: arguments.pop(name, None) for name in STATED}
+    values = {name.removeprefix("file_"): value for name, value in values.items() if value is not None}
+    header = values.get("header")
     if header is not None:
         if not re.fullmatch(r"none|[0-9]{1,9}", header):
             raise BadInput(f"header must be the number of a line or none, got '{header}'.", field="file")
-        said = {**said, "header": 0 if header.isalpha() else int(header)}
-    return read_stated(said)
+        values = {**values, "header": 0 if header.isalpha() else int(header)}
+    return read_stated(values)
 
 
 def cells(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -106,26 +106,26 @@ def cells(command: Callable[..., Any]) -> Callable[..., Any]:
     return reduce(lambda given, option: option(given), reversed(_CELLS), command)
 
 
-def take_cells(given: dict[str, Any]) -> tuple[Column, ...]:
-    """Return what these options state, which are taken out of `given`, by column; BadInput where one makes no sense."""
-    found: dict[str, dict[str, Any]] = {}
-    for text in given.pop("spellings", None) or ():
-        name, colon, rest = text.partition(":")
-        texts, equals, value = rest.rpartition("=")
+def take_cells(arguments: dict[str, Any]) -> tuple[Column, ...]:
+    """Return the columns that these options state, taken out of `arguments`; BadInput where one makes no sense."""
+    columns: dict[str, dict[str, Any]] = {}
+    for text in arguments.pop("spellings", None) or ():
+        name, colon, mapping = text.partition(":")
+        texts, equals, value = mapping.rpartition("=")
         if not (colon and equals and name.strip() and value.strip()):
             raise BadInput(f"--map takes column:text,text=value, such as sex:F,w=female, got '{text}'.", field="schema")
-        spellings = found.setdefault(name.strip(), {}).setdefault("spellings", {})
+        spellings = columns.setdefault(name.strip(), {}).setdefault("spellings", {})
         spellings[value.strip()] = [*spellings.get(value.strip(), ()), *_split(texts)]
-    for text in given.pop("missing_words", None) or ():
+    for text in arguments.pop("missing_words", None) or ():
         name, colon, words = text.partition(":")
         further = _split(words)
         if not (colon and name.strip()):
             raise BadInput(f"--missing takes column:word,word, such as region:unknown, got '{text}'.", field="schema")
-        spellings = found.setdefault(name.strip(), {})
+        spellings = columns.setdefault(name.strip(), {})
         spellings["missing_words"] = (
             [*spellings.get("missing_words", filter(None, MISSING)), *further] if further else []
         )
-    return tuple(read_column(name, said) for name, said in found.items())
+    return tuple(read_column(name, cells) for name, cells in columns.items())
 
 
 def _split(texts: str) -> list[str]:

@@ -41,10 +41,10 @@ def papers(context: click.Context, /, as_json: bool) -> None:
 def show(name: str, as_json: bool) -> None:
     """Print the results of a figure or table that were made earlier, without training."""
     preset = catalog.find_preset(name)
-    made = read_made().get(name)
-    if made is None:
+    results = read_made().get(name)
+    if results is None:
         raise BadInput(f"{name} has no results yet: fairpriv papers run {name} makes them.", field="id")
-    document = to_document(preset, made.version, made.runs)
+    document = to_document(preset, results.version, results.runs)
     print_answer(Answer(document, format_document(document)), as_json)
 
 
@@ -64,28 +64,28 @@ def run(name: str, version: str, workers: int | None, as_json: bool, **asked: An
     another process held.
     """
     preset = catalog.find_preset(name)
-    sweeps, others = _read_sweeps(preset.pick(version), asked["seeds"], asked["assignments"])
+    sweeps, changes = _read_sweeps(preset.pick(version), asked["seeds"], asked["assignments"])
     use_one_thread()
     count = workers or count_cores()
     order = Order(partial(run_here, workers=count), count, resume=True, yes=asked["yes"] or version == "small")
-    command = " ".join(["fairpriv papers run", name, f"--{version}", *others])
+    command = " ".join(["fairpriv papers run", name, f"--{version}", *changes])
     keys = run_missing(sweeps, order, open_reporter(), again=command)
     with open_store() as store:
         records = with_measured(store, preset.measured, find_runs(store, keys))
         waiting = list_waiting(store, keys)
-    document = to_document(preset, version, records, others)
+    document = to_document(preset, version, records, changes)
     error = _format_waiting(waiting, len(keys), command) if waiting else None
     report(Answer(document, format_document(document), bool(waiting), error), None, as_json)
 
 
 def _format_waiting(waiting: Sequence[RunRow], runs: int, command: str) -> str:
     """Return how to go on with what has not ended of so many runs, and what is in the way of one that cannot."""
-    stated = f"{len(waiting)} of {runs} runs have not ended"
+    start = f"{len(waiting)} of {runs} runs have not ended"
     stuck = [row for row in waiting if row.error]
     if not stuck:
-        return f"{stated}: {command} goes on with them."
+        return f"{start}: {command} goes on with them."
     key, error = stuck[0].key, stuck[0].error
-    return f"{stated}, and {len(stuck)} cannot: {error} After fairpriv runs delete {key}, {command} starts it anew."
+    return f"{start}, and {len(stuck)} cannot: {error} After fairpriv runs delete {key}, {command} starts it anew."
 
 
 def _read_sweeps(
@@ -94,8 +94,8 @@ def _read_sweeps(
     """Return the sweeps to run, and the options that make them others than the version's."""
     sweeps: Sequence[PaperSweep] = version.sweeps
     if assignments:
-        named = read_method_options({"name": "none"}, None, None, assignments)
-        sweeps = with_settings(sweeps, {name: value for name, value in named.items() if name != "name"})
+        settings = read_method_options({"name": "none"}, None, None, assignments)
+        sweeps = with_settings(sweeps, {name: value for name, value in settings.items() if name != "name"})
     if seeds is not None:
         sweeps = with_seeds(sweeps, options.read_seeds(seeds))
     return sweeps, [

@@ -29,15 +29,15 @@ def check_plugin_command(name: str, runs: int, as_json: bool) -> None:
     plugin = find_plugin(name)
     say(f"{plugin.title}, {plugin.reference}")
     findings = check_plugin(plugin, runs=runs, report=_print_finding)
-    failed = [each for each in findings if not each.passed]
+    failed = [finding for finding in findings if not finding.passed]
     summary = f"{count_text(len(findings), 'part')} tried, {len(failed)} failed."
     text = f"{summary} {NOT_CHECKED}" if plugin.group == METHODS else summary
     plain = {"name": plugin.name, "kind": plugin.kind, "package": plugin.package, "reference": plugin.reference}
-    parts = [asdict(each) for each in findings]
+    parts = [asdict(finding) for finding in findings]
     print_answer(Answer({**plain, "passed": not failed, "parts": parts, "says": text}, text), as_json)
     if failed:
         raise Failed
 
 
-def _print_finding(found: Finding) -> None:
-    say(f"{'ok  ' if found.passed else 'FAIL'} {found.title}{'' if found.passed else f': {found.says}'}")
+def _print_finding(finding: Finding) -> None:
+    say(f"ok   {finding.title}" if finding.passed else f"FAIL {finding.title}: {finding.says}")

@@ -16,7 +16,7 @@ from fairpriv_core.files.column import EPSILON_OF_ANSWER
 from fairpriv_core.methods.shared.responses import find_misreport
 from fairpriv_core.paths import read_path
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.records.randomize import Asked, randomize
+from fairpriv_core.records.randomize import Flip, randomize
 from fairpriv_core.text import percent_text, short_epsilon_text
 
 _VALUES = (
@@ -45,8 +45,8 @@ def randomize_command(file: str, out: str | None, again: bool, as_json: bool, **
     path = read_path(file)
     target = path.with_name(f"{path.stem}.randomized.csv") if out is None else read_path(out, field="out")
     values = tuple(value.strip() for value in next(csv.reader([given["values"]], skipinitialspace=True), []))
-    asked = Asked(path, given["column"].strip(), values, given["epsilon"], given["person"].strip())
-    note = randomize(asked, target, again=again, randomness=Randomness.fresh())
+    flip = Flip(path, given["column"].strip(), values, given["epsilon"], given["person"].strip())
+    note = randomize(flip, target, again=again, randomness=Randomness.fresh())
     print_answer(_answer(note, path, target), as_json)
 
 

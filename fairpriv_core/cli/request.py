@@ -42,41 +42,41 @@ _ASKED = ("protect", "group_at_decision")  # by method auto
 _OF_DATA = ("schema", "label", "positive", "person", "image", "unreadable")  # say something of data that are named
 
 
-def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
+def read_request(values: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
     """Return the config that options ask for, on top of the file that `config` names, and the hyper-parameters set.
 
-    `given`: fields of the data and of RunConfig, variant, assignments ("key=value" texts), and the column of `answers`
+    `values`: fields of the data and of RunConfig, variant, assignments ("key=value" texts), and the column of `answers`
     that several files state; None where an option was not given. A private evaluation that nobody speaks of is made
     where the run pays for itself. An epsilon among the options, unlike one of the file, needs a private method: nobody
     who asks for privacy is to get a model without it.
     Where neither names data, they are the default ones, and standard error says so. BadInput as `build_config`.
     """
-    given = dict(given)
-    path, answers = given.pop("config", None), given.pop("answers", None)
+    values = dict(values)
+    path, answers = values.pop("config", None), values.pop("answers", None)
     base = _read_config_file(path) if path else {}
-    named = read_named(base.get("data"))
-    base |= {"data": named} if named else {}
-    given = _read_schema(given, named.get("schema") if isinstance(named, Mapping) else None)
-    given |= {} if answers is None else _state_answers(answers, given)
-    raw = {**base, **{name: value for name, value in given.items() if value is not None}}
+    base_data = read_named(base.get("data"))
+    base |= {"data": base_data} if base_data else {}
+    values = _read_schema(values, base_data.get("schema") if isinstance(base_data, Mapping) else None)
+    values |= {} if answers is None else _state_answers(answers, values)
+    raw = {**base, **{name: value for name, value in values.items() if value is not None}}
     for name in (*DATA_FIELDS, *_METHOD, *_ASKED):
         raw.pop(name, None)
-    if any(value not in (None, ()) for name, value in given.items() if name != "seed"):
+    if any(value not in (None, ()) for name, value in values.items() if name != "seed"):
         raw.pop("adviser", None)  # it was asked something else
-    raw["data"] = settle_data(_over(base.get("data"), {name: given.get(name) for name in DATA_FIELDS}))
-    for name, other in (("dataset", "file"), ("file", "dataset")):
-        if given.get(name) and not given.get(other):
-            raw["data"].pop(other, None)
+    raw["data"] = settle_data(_over(base.get("data"), {name: values.get(name) for name in DATA_FIELDS}))
+    for name, excluded in (("dataset", "file"), ("file", "dataset")):
+        if values.get(name) and not values.get(excluded):
+            raw["data"].pop(excluded, None)
             raw.pop("file_id", None)
-    raw["method"] = read_method_options(base.get("method"), *(given.get(name) for name in _METHOD))
-    raw["method"] = _over(raw["method"], {name: given.get(name) for name in _ASKED})
+    raw["method"] = read_method_options(base.get("method"), *(values.get(name) for name in _METHOD))
+    raw["method"] = _over(raw["method"], {name: values.get(name) for name in _ASKED})
     raw, reasons = settle_method(raw, lambda usual: Size.of(DatasetCache().whole(usual)))
     for reason in reasons:
         say(reason)
     config = build_config(raw)
     if raw.get("private_evaluation") is None:
         config = replace(config, private_evaluation=pays_itself(config))
-    if given.get("epsilon") is not None and config.method.info.threat_model is None:
+    if values.get("epsilon") is not None and config.method.info.threat_model is None:
         name = config.method.info.name
         raise BadInput(f"epsilon needs a private method, got '{name}', which adds no noise.", field="epsilon")
     return config, raw["method"].keys()
@@ -87,14 +87,14 @@ def settle_data(data: Mapping[str, object], axes: Collection[str] = ()) -> dict[
 
     A sweep may name data, or groups, along its `axes`. BadInput where something is said of data that are not named.
     """
-    named = {name for name, value in data.items() if value is not None} | set(axes)
-    if named & {"dataset", "file"}:
+    names = {name for name, value in data.items() if value is not None} | set(axes)
+    if names & {"dataset", "file"}:
         return dict(data)
-    of_none = next((name for name in _OF_DATA if name in named), None)
+    of_none = next((name for name in _OF_DATA if name in names), None)
     if of_none is not None:
         raise BadInput(f"{of_none} is given, but no data are named: name a data set or your own file.", field="dataset")
     say(f"no data named: {problems()[DEFAULT_DATA['dataset']].title.partition(' (')[0]} (public)")
-    usual = {name: value for name, value in DEFAULT_DATA.items() if name not in named}
+    usual = {name: value for name, value in DEFAULT_DATA.items() if name not in names}
     return {**data, **usual}
 
 
@@ -112,27 +112,27 @@ def name_table(files: Sequence[str]) -> str | None:
     for path in parts or paths:
         check_file(path)
     names = [path.name if folder is None else path.relative_to(folder).as_posix() for path in parts or paths]
-    with ExitStack() as opened, TemporaryFile() as joined, open_store() as store:
+    with ExitStack() as opened, TemporaryFile() as target, open_store() as store:
         sources = zip(names, parts or paths, strict=True)
-        join_files([(name, opened.enter_context(path.open("rb"))) for name, path in sources], joined)
-        joined.seek(0)
+        join_files([(name, opened.enter_context(path.open("rb"))) for name, path in sources], target)
+        target.seek(0)
         name = name_joined(names) if folder is None else f"{folder.name}.zip"
-        return str(store.uploads.put(joined, name, store.payer).path)
+        return str(store.uploads.put(target, name, store.payer).path)
 
 
 def read_method_options(
     base: Any, method: str | None, variant: str | None, assignments: Sequence[str] | None
 ) -> dict[str, Any]:
     """Return {"name", hyper-parameters…}; another method than the base's drops the base's hyper-parameters."""
-    named = read_method_table(base)
-    if method is not None and method != named.get("name"):
-        named = {"name": method}
+    table = read_method_table(base)
+    if method is not None and method != table.get("name"):
+        table = {"name": method}
     for text in assignments or ():
         name, equals, value = text.partition("=")
         if not equals or not name.strip() or name.strip() == "name":
             raise BadInput(f"--set takes key=value, such as clip_primal=0.5, got '{text}'.", field="set")
-        named[name.strip()] = value.strip()
-    return named if variant is None else {**named, "variant": variant}
+        table[name.strip()] = value.strip()
+    return table if variant is None else {**table, "variant": variant}
 
 
 def _read_config_file(path: str) -> dict[str, object]:
@@ -145,43 +145,43 @@ def _read_config_file(path: str) -> dict[str, object]:
     return document if of_record is None else {"private_evaluation": False, **of_record}
 
 
-def _read_schema(given: Mapping[str, Any], before: Any) -> dict[str, Any]:
+def _read_schema(values: Mapping[str, Any], before: Any) -> dict[str, Any]:
     """Return the options with the text of the schema file that they name, and the roles that it states beneath them.
 
     What they state of the file's form goes into it; without one, into the schema's text `before`, or into a new one.
     """
-    given = dict(given)
-    share, stated, cells = given.pop("private_schema", None), options.take_stated(given), options.take_cells(given)
-    if not given.get("schema") and (stated or cells) and share is None:
+    values = dict(values)
+    share, stated, cells = values.pop("private_schema", None), options.take_stated(values), options.take_cells(values)
+    if not values.get("schema") and (stated or cells) and share is None:
         schema = from_text(before) if isinstance(before, str) else TableSchema((), others="guessed")
         schema = state_cells(state_file(schema, stated), cells)
-        compared = find_compared(schema, label=given.get("label") or "", sensitive=given.get("sensitive") or "")
-        return {**given, "schema": to_text(schema, compared=compared)}
-    if not given.get("schema"):
+        compared = find_compared(schema, label=values.get("label") or "", sensitive=values.get("sensitive") or "")
+        return {**values, "schema": to_text(schema, compared=compared)}
+    if not values.get("schema"):
         if share is not None:
             raise BadInput(
                 "private_schema measures what a schema leaves open, and none is given: write one with fairpriv schema, "
                 "correct it, and name it with --schema.",
                 field="private_schema",
             )
-        return given
-    schema = read_schema_file(read_text(given["schema"], field="schema", what="the schema"))
+        return values
+    schema = read_schema_file(read_text(values["schema"], field="schema", what="the schema"))
     schema = state_cells(state_file(schema, stated), cells)
     schema = schema if share is None else pay_for(schema, _read_share(share))
     roles = name_roles(schema)
-    if given.get("label") not in (None, roles.get("label")):
+    if values.get("label") not in (None, roles.get("label")):
         roles.pop("positive", None)
-    named = {**roles, **{name: value for name, value in given.items() if value is not None}}
-    compared = find_compared(schema, label=named.get("label", ""), sensitive=named.get("sensitive", ""))
-    return {**named, "schema": to_text(schema, compared=compared)}
+    settings = {**roles, **{name: value for name, value in values.items() if value is not None}}
+    compared = find_compared(schema, label=settings.get("label", ""), sensitive=settings.get("sensitive", ""))
+    return {**settings, "schema": to_text(schema, compared=compared)}
 
 
-def _state_answers(answers: Column, given: Mapping[str, Any]) -> dict[str, Any]:
+def _state_answers(answers: Column, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return sensitive and schema of data that are several files, whose notes state randomised `answers`."""
-    schema, sensitive = given.get("schema"), given.get("sensitive") or answers.name
-    stated = state_answers(answers, None if schema is None else from_text(schema))
-    compared = find_compared(stated, label=given.get("label") or "", sensitive=sensitive)
-    return {"sensitive": sensitive, "schema": to_text(stated, compared=compared)}
+    schema, sensitive = values.get("schema"), values.get("sensitive") or answers.name
+    with_answers = state_answers(answers, None if schema is None else from_text(schema))
+    compared = find_compared(with_answers, label=values.get("label") or "", sensitive=sensitive)
+    return {"sensitive": sensitive, "schema": to_text(with_answers, compared=compared)}
 
 
 def read_named(data: Any) -> Any:
@@ -198,5 +198,5 @@ def _read_share(text: str) -> float:
         raise BadInput(f"private_schema must be a share of epsilon, such as 0.1, got '{text}'.") from None
 
 
-def _over(base: Any, given: Mapping[str, object]) -> dict[str, object]:
-    return {**(base if isinstance(base, Mapping) else {}), **{k: v for k, v in given.items() if v is not None}}
+def _over(base: Any, changes: Mapping[str, object]) -> dict[str, object]:
+    return {**(base if isinstance(base, Mapping) else {}), **{k: v for k, v in changes.items() if v is not None}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -165,8 +165,8 @@ def account_command(
     method: str, variant: str | None, assignments: tuple[str, ...], as_json: bool, **sizes: Any
 ) -> None:
     """Say what noise a budget asks for; needs no data."""
-    named = read_method_options(method, None, variant, assignments)
-    report(answer_account(named, **sizes), None, as_json)
+    cost = account.account(read_method_options(method, None, variant, assignments), **sizes)
+    report(Answer(asdict(cost), format_account(cost)), None, as_json)
 
 
 @click.group(invoke_without_command=True)
@@ -191,7 +191,12 @@ def runs(context: click.Context, /, tags: tuple[str, ...], archived: bool, as_js
 @options.json
 def label(key: str, tags: tuple[str, ...], no_tags: bool, as_json: bool, **given: Any) -> None:
     """Give a run a name, tags or a note, pin or archive it; no record, file or report of the run holds them."""
-    print_answer(answer_label(key, tags=() if no_tags else tags or None, **given), as_json)
+    given["tags"] = () if no_tags else tags or None
+    if all(value is None for value in given.values()):
+        raise BadInput("nothing to change: give --name, --tag, --note, --pin or --archive.", field="name")
+    with open_store() as store:
+        key, changed = store.row(key).key, store.label(key, **given)
+    print_answer(Answer({"key": key, **changed.to_json()}, format_label(key, changed)), as_json)
 
 
 @runs.command("delete")
@@ -199,7 +204,9 @@ def label(key: str, tags: tuple[str, ...], no_tags: bool, as_json: bool, **given
 @options.json
 def delete_run(key: str, as_json: bool) -> None:
     """Delete a run that nobody works on; the ledger keeps what it released."""
-    print_answer(answer_deletion(key), as_json)
+    with open_store() as store:
+        store.delete(key)
+    print_answer(Answer({"key": key}, f"run {key} is deleted; the ledger keeps what it released"), as_json)
 
 
 @click.command()
@@ -232,52 +239,30 @@ def certificate(key: str, as_json: bool) -> None:
     print_answer(answer_certificate(key), as_json)
 
 
-def answer_account(raw_method: Mapping[str, object], **sizes: Any) -> Answer:
-    """Say what a budget costs."""
-    cost = account.account(raw_method, **sizes)
-    return Answer(asdict(cost), format_account(cost))
-
-
 def answer_runs(tags: Sequence[str] = (), *, archived: bool = False) -> Answer:
     """List the runs in the default store that have all of `tags`; those archived only if asked for."""
     with open_store() as store:
-        whole, damaged = store.read_all()
+        pairs, damaged = store.read_all()
         labels = store.labels()
     if damaged:
         say(f"Left out because damaged: {', '.join(damaged)} ('fairpriv check' says what is).")
-    documents = [run_to_json(row, record) | labels.get(row.key, RunLabel()).to_json() for row, record in whole]
+    documents = [run_to_json(row, record) | labels.get(row.key, RunLabel()).to_json() for row, record in pairs]
     tagged = [document for document in documents if set(tags) <= set(document["tags"])]
-    shown = [document for document in tagged if archived or not document["archived"]]
-    if len(shown) < len(tagged):
-        say(f"{count_text(len(tagged) - len(shown), 'archived run')} left out; --archived lists them.")
-    shown.sort(key=lambda document: not document["pinned"])
-    return Answer({"runs": shown}, format_runs(shown) if shown or not documents else "no run to list")
-
-
-def answer_label(key: str, **given: Any) -> Answer:
-    """Change a run's label."""
-    if all(value is None for value in given.values()):
-        raise BadInput("nothing to change: give --name, --tag, --note, --pin or --archive.", field="name")
-    with open_store() as store:
-        key, label = store.row(key).key, store.label(key, **given)
-    return Answer({"key": key, **label.to_json()}, format_label(key, label))
-
-
-def answer_deletion(key: str) -> Answer:
-    """Delete a run."""
-    with open_store() as store:
-        store.delete(key)
-    return Answer({"key": key}, f"run {key} is deleted; the ledger keeps what it released")
+    listed = [document for document in tagged if archived or not document["archived"]]
+    if len(listed) < len(tagged):
+        say(f"{count_text(len(tagged) - len(listed), 'archived run')} left out; --archived lists them.")
+    listed.sort(key=lambda document: not document["pinned"])
+    return Answer({"runs": listed}, format_runs(listed) if listed or not documents else "no run to list")
 
 
 def answer_check() -> Answer:
     """Check the default store."""
     with open_store() as store:
         state, where = check_store(store), store.database.where
-    held = f"{state.runs:,} runs, {state.checkpoints:,} checkpoints and {state.files:,} files in {where}"
+    contents = f"{state.runs:,} runs, {state.checkpoints:,} checkpoints and {state.files:,} files in {where}"
     if not state.damage:
-        return Answer({"store": where, **asdict(state)}, f"{held}: nothing is damaged.")
-    sentence = f"{held}: {len(state.damage):,} damaged."
+        return Answer({"store": where, **asdict(state)}, f"{contents}: nothing is damaged.")
+    sentence = f"{contents}: {len(state.damage):,} damaged."
     return Answer({"store": where, **asdict(state)}, "\n".join([sentence, *state.damage]), failed=True, error=sentence)
 
 
@@ -319,7 +304,7 @@ def run_to_json(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
     """Return a run's row with data set, method, notion, accuracy and gap; `steps` are those made."""
     config = row.config
     metrics = record.metrics if record is not None else None
-    stated = record.epsilon if record is not None and row.ended else row.epsilon
+    epsilon = record.epsilon if record is not None and row.ended else row.epsilon
     return {
         **{name: value for name, value in row.to_json().items() if name not in ("config", "step")},
         "steps": row.step,
@@ -329,7 +314,7 @@ def run_to_json(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
         "method": config["method"]["name"],
         "notion": config["notion"],
         "seed": config["seed"],
-        "epsilon": stated,
+        "epsilon": epsilon,
         "delta": config["delta"],
         "accuracy": None if metrics is None else metrics["accuracy"],
         "gap": None if record is None else record.gap,

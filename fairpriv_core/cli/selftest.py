@@ -47,7 +47,7 @@ _AT_WORK = ("queued", "running", "stopping")
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """What one check found: a sentence; `seconds` is how long it took."""
 
     name: str
@@ -71,7 +71,7 @@ def selftest(as_json: bool) -> None:
     report(Answer(answer, "\n".join(lines), failed=bool(failed), error=" ".join(failed) or None), None, as_json)
 
 
-def run_checks() -> Iterator[Checked]:
+def run_checks() -> Iterator[CheckResult]:
     """Yield what each check found, one after the other."""
     with tempfile.TemporaryDirectory() as folder, open_store(place := str(Path(folder) / "runs.db")) as store:
         yield _run("methods", check_methods)
@@ -138,7 +138,7 @@ def check_pages() -> str:
     return "The dashboard answers."
 
 
-def _run(name: str, check: Callable[[], str]) -> Checked:
+def _run(name: str, check: Callable[[], str]) -> CheckResult:
     started = time.monotonic()
     try:
         says, well = check(), True
@@ -146,15 +146,15 @@ def _run(name: str, check: Callable[[], str]) -> Checked:
         says, well = str(error), False
     except Exception as error:  # whatever a package of another version does
         says, well = f"{name}: {type(error).__name__}: {error}.", False
-    return Checked(name, well, says, round(time.monotonic() - started, 1))
+    return CheckResult(name, well, says, round(time.monotonic() - started, 1))
 
 
 def _configure(method: type[Method], data: DataSpec) -> RunConfig:
-    known, info = parameters(method), method.info
-    few = {name: value for name, value in _FEW.items() if name in known}
+    declared, info = parameters(method), method.info
+    settings = {name: value for name, value in _FEW.items() if name in declared}
     notion = DEFAULT_NOTION if DEFAULT_NOTION in info.notions else info.notions[0]
-    spent = EPSILON if info.threat_model else None
-    config = {"notion": notion, "epsilon": spent, "delta": DELTA, "method": {"name": info.name, **few}}
+    budget = EPSILON if info.threat_model else None
+    config = {"notion": notion, "epsilon": budget, "delta": DELTA, "method": {"name": info.name, **settings}}
     return build_config(config, data=data)
 
 

@@ -98,7 +98,7 @@ def run_sweep(path: str, order: Order, reporter: Reporter, *, evaluate: bool = T
     error = f"{len(wrong)} of {cost['runs']} runs have not finished; the first: {wrong[0]['reason']}" if wrong else None
     data = [cell.config.data.to_json() for cell in launch.plan.cells if cell.config is not None]
     published = all(map(is_published, data))
-    answers = {find_answers(each) is not None for each in data if not is_published(each)}
+    answers = {find_answers(source) is not None for source in data if not is_published(source)}
     document = {"sweep": cost, "data_is_published": published, "runs": results, "table": table}
     text = format_results(results, table, raw=False in answers, by_answers=True in answers)
     return Answer(document, text, bool(wrong), error)

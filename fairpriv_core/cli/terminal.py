@@ -100,21 +100,21 @@ def _list_code(code: CodeAudit) -> Lines:
     lines.append(("lower bound", f"{bound} ({sure}, {attack['runs']:,} runs on each data set)"))
     lines.append(("  from one run", at_least_text(code["one_run"]["lower_bound"])))
     if "noise" in attack:
-        least = "any noise" if attack["noise"] is None else f"at most {attack['noise']:.2f} times the counted noise"
+        fit = "any noise" if attack["noise"] is None else f"at most {attack['noise']:.2f} times the counted noise"
         bound = at_least_text(at_delta["lower_bound_curve"])
-        lines.append(("  whole curve", f"{bound}, if only the noise can be wrong: {least} fits the tests"))
-    for title, stated, refuted in (
+        lines.append(("  whole curve", f"{bound}, if only the noise can be wrong: {fit} fits the tests"))
+    for title, claim, refuted in (
         ("proved", at_delta["epsilon"], attack["refuted"]),
         ("published", at_delta["epsilon_published"], attack["refuted_published"]),
     ):
-        if stated is not None:
+        if claim is not None:
             verdict = "REFUTED by this audit" if refuted else "not refuted"
-            lines.append((f"  {title} epsilon", f"{epsilon_text(stated)} of the same releases: {verdict}"))
+            lines.append((f"  {title} epsilon", f"{epsilon_text(claim)} of the same releases: {verdict}"))
     return [*lines, ("", _LOWER_BOUND)]
 
 
 def _show_membership(attack: Membership) -> str:
-    attackers = [f"{one['attacker']} {one['auc']:.3f} / {one['advantage']:.3f}" for one in attack["attackers"]]
+    attackers = [f"{item['attacker']} {item['auc']:.3f} / {item['advantage']:.3f}" for item in attack["attackers"]]
     limit = "" if attack["limit"] is None else f"; epsilon allows {attack['limit']:.3f}"
     return f"AUC / advantage: {', '.join(attackers)} (chance: 0.5 / up to {attack['chance']:.3f}{limit})"
 
@@ -122,7 +122,7 @@ def _show_membership(attack: Membership) -> str:
 def _show_attribute(attack: Attribute | None) -> str:
     if attack is None:
         return NOTHING_TO_GUESS
-    attackers = [f"{one['attacker']} {one['accuracy']:.3f} ({one['baseline']:.3f})" for one in attack["attackers"]]
+    attackers = [f"{item['attacker']} {item['accuracy']:.3f} ({item['baseline']:.3f})" for item in attack["attackers"]]
     return f"{attack['sensitive']} named rightly: {', '.join(attackers)}; in brackets from x and y alone"
 
 
@@ -153,16 +153,16 @@ def _format_ledger(ledger: LedgerReport) -> str:
 def _show_spent(item: ProtectedReport, delta: float) -> str:
     """Return what one protected thing has cost, in one line."""
     if item["reason"] is not None:
-        spent = f"no bound. {item['reason'][0].upper()}{item['reason'][1:]}"
+        cost = f"no bound. {item['reason'][0].upper()}{item['reason'][1:]}"
     else:
         runs = count_text(len(item["runs"]), "run")
-        spent = f"epsilon {epsilon_text(item['epsilon'])} at delta {delta:g}, of {runs}"
+        cost = f"epsilon {epsilon_text(item['epsilon'])} at delta {delta:g}, of {runs}"
         if item["epsilon_planned"] != item["epsilon"]:
-            spent += f"; {epsilon_text(item['epsilon_planned'])} with what waits and runs"
+            cost += f"; {epsilon_text(item['epsilon_planned'])} with what waits and runs"
     cap = item["cap"]
     if cap is None:
-        return spent
-    return f"{spent}; cap {cap['epsilon']:g} at delta {cap['delta']:g}, {at_least_text(cap['remaining'])} of it remains"
+        return cost
+    return f"{cost}; cap {cap['epsilon']:g} at delta {cap['delta']:g}, {at_least_text(cap['remaining'])} of it remains"
 
 
 def format_selection(selection: Choice) -> str:
@@ -170,8 +170,8 @@ def format_selection(selection: Choice) -> str:
     request, delta, epsilon = selection["request"], selection["delta"], selection["epsilon"]
     number = (request["metric"] or "").replace("_", " ")
     best = "highest" if request["metric"] == "accuracy" else "smallest"
-    chosen = f"{selection['selected']}, the {best} {number} of {len(selection['candidates'])} runs"
-    lines = [("selected", chosen), ("by", _BY[request["by"]])]
+    winner = f"{selection['selected']}, the {best} {number} of {len(selection['candidates'])} runs"
+    lines = [("selected", winner), ("by", _BY[request["by"]])]
     threat_model = selection["threat_model"]
     if epsilon is None or threat_model is None:
         return align([*lines, ("epsilon", f"none. {selection['epsilon_reason']}")])

@@ -89,9 +89,9 @@ class Column:
         """Whether anything is stated of how its cells are spelled."""
         return bool(self.spellings or self.decimal) or self.missing_words is not None
 
-    def spelled_as(self, other: Column) -> Column:
-        """Return the column with what is said of how the cells of `other` are spelled."""
-        return replace(self, **{name: getattr(other, name) for name in OF_CELLS})
+    def spelled_as(self, source: Column) -> Column:
+        """Return the column with what is said of how the cells of `source` are spelled."""
+        return replace(self, **{name: getattr(source, name) for name in OF_CELLS})
 
     @property
     def recode(self) -> tuple[tuple[str, str], ...]:
@@ -170,7 +170,7 @@ def category(
 
 def by_value(recode: Sequence[tuple[str, str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return further texts of values, (text, value), by value."""
-    found: dict[str, list[str]] = {}
+    texts_by_value: dict[str, list[str]] = {}
     for text, value in recode:
-        found.setdefault(value, []).append(text)
-    return tuple((value, tuple(texts)) for value, texts in found.items())
+        texts_by_value.setdefault(value, []).append(text)
+    return tuple((value, tuple(texts)) for value, texts in texts_by_value.items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date
 
@@ -62,10 +62,10 @@ def read_date(text: str, order: str) -> date | None:
 
 def _split(text: str, order: str) -> tuple[int, int, int] | None:
     """Return year, month and day as numbers; a year of two digits is of the last century from 69 on."""
-    if named := _NAMED.fullmatch(text.casefold()):
-        word = named[2] or named[3]
+    if worded := _NAMED.fullmatch(text.casefold()):
+        word = worded[2] or worded[3]
         number = next((place for place, name in enumerate(_NAMES, 1) if name.startswith(word)), 0)
-        return _read_year(named[5]), number, int(named[1] or named[4])
+        return _read_year(worded[5]), number, int(worded[1] or worded[4])
     match = _DATE.fullmatch(text)
     texts = match.group(1, 3, 4) if match else ()
     if not texts and order == "ymd" and (plain := _PLAIN.fullmatch(text)):
@@ -106,8 +106,12 @@ def take_part(column: Cells, part: DatePart) -> Numbers | Codes:
         values = MONTHS if part.part == "month" else WEEKDAYS
         codes = [-1 if day is None else (day.month - 1 if part.part == "month" else day.weekday()) for day in days]
         return Codes(np.array([*codes, -1], dtype=np.int32)[index], values)
-    measure = _measure_age(part.at) if part.part == "age" else _find_year
-    return Numbers(np.array([*(np.nan if day is None else measure(day) for day in days), np.nan])[index])
+    if part.part == "age":
+        reference = date.fromisoformat(part.at)
+        numbers = [np.nan if day is None else (reference - day).days // _DAYS_A_YEAR for day in days]
+    else:
+        numbers = [np.nan if day is None else float(day.year) for day in days]
+    return Numbers(np.array([*numbers, np.nan])[index])
 
 
 def _list_texts(column: Cells) -> tuple[list[str], np.ndarray]:
@@ -119,12 +123,3 @@ def _list_texts(column: Cells) -> tuple[list[str], np.ndarray]:
     index = np.full(len(column), -1)
     index[present] = inverse
     return [show_number(float(value)) for value in values], index
-
-
-def _measure_age(at: str) -> Callable[[date], float]:
-    reference = date.fromisoformat(at)
-    return lambda day: (reference - day).days // _DAYS_A_YEAR
-
-
-def _find_year(day: date) -> float:
-    return float(day.year)

@@ -44,7 +44,7 @@ def _explain_folder(path: Path) -> str:
     """Return the sentence for a folder in place of a file: most likely one of images."""
     if any(path.rglob("*.parquet")):
         return f"{path} is a folder of Parquet files; zip it and name the zip, or give it to fairpriv train --file."
-    names = sorted(each.name for each in path.iterdir() if each.suffix.lower() in ENDINGS)
+    names = sorted(member.name for member in path.iterdir() if member.suffix.lower() in ENDINGS)
     listed = f"give {' or '.join(names[:3])} in it" if names else "put a table into it"
     return f"there is no file {path}, only a folder; {listed} that names each image, its label and sensitive attribute."
 
@@ -77,8 +77,8 @@ def read_header(name: str, stream: BinaryIO, *, separator: str = ",") -> tuple[i
 def read_start(stream: BinaryIO) -> str:
     """Return the first lines of a text in UTF-8, whole ones where it has several, without a mark at its start."""
     start = stream.read(_BLOCK)
-    whole = start[: start.rfind(b"\n") + 1] or start if len(start) == _BLOCK else start
-    return whole.decode("utf-8-sig", errors="replace")
+    lines = start[: start.rfind(b"\n") + 1] or start if len(start) == _BLOCK else start
+    return lines.decode("utf-8-sig", errors="replace")
 
 
 def check_header(path: Path, header: Sequence[str]) -> None:
@@ -87,7 +87,8 @@ def check_header(path: Path, header: Sequence[str]) -> None:
         raise fault(f"{path.name} has {len(header):,} columns, and at most {MOST_COLUMNS:,} are read; leave some out.")
     twice = sorted(name for name, count in Counter(header).items() if name and count > 1)
     if twice:
-        raise fault(f"{path.name} has more than one column named {_quote(twice)}; rename them so that each is unique.")
+        names = ", ".join(f"'{_shorten(name)}'" for name in twice[:5])
+        raise fault(f"{path.name} has more than one column named {names}; rename them so that each is unique.")
 
 
 def check_several(path: Path, columns: Sequence[str]) -> None:
@@ -130,11 +131,11 @@ def find_bad_byte(name: str, file: BinaryIO) -> str:
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, offset = 1, 0
     while block := file.read(_BLOCK):
-        held = len(decoder.getstate()[0])
+        n_pending = len(decoder.getstate()[0])
         try:
             decoder.decode(block)
         except UnicodeDecodeError as error:
-            at = error.start - held
+            at = error.start - n_pending
             line += block[: max(at, 0)].count(b"\n")
             return (
                 f"{name} is UTF-8 with a fault: byte 0x{error.object[error.start]:02X} in line {line} (byte "
@@ -155,8 +156,8 @@ def refuse_stated(name: str, value: object, right: str) -> BadInput:
     return fault(f"{name} '{_shorten(str(value))}' of the file must be {right}.")
 
 
-def _shorten(text: str, most: int = 60) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _shorten(text: str, limit: int = 60) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def name_columns(names: Sequence[str]) -> str:
@@ -165,10 +166,6 @@ def name_columns(names: Sequence[str]) -> str:
     >>> name_columns(["age"]), name_columns(["age", "sex"])
     ("column 'age'", "columns 'age', 'sex'")
     """
-    shown = ", ".join(f"'{_shorten(name)}'" for name in names[:_MOST_NAMED])
+    listed = ", ".join(f"'{_shorten(name)}'" for name in names[:_MOST_NAMED])
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"column{'' if len(names) == 1 else 's'} {shown or '(none)'}{more}"
-
-
-def _quote(names: Sequence[str]) -> str:
-    return ", ".join(f"'{_shorten(name)}'" for name in names[:5])
+    return f"column{'' if len(names) == 1 else 's'} {listed or '(none)'}{more}"

@@ -14,12 +14,12 @@ _MOST_LISTED = 500
 
 def find_folder() -> Path | None:
     """Return the folder that is offered; None where there is none. BadInput where it is named but not there."""
-    named = os.environ.get(VARIABLE)
-    if not named:
+    folder_name = os.environ.get(VARIABLE)
+    if not folder_name:
         return None
-    folder = Path(named).expanduser().resolve()
+    folder = Path(folder_name).expanduser().resolve()
     if not folder.is_dir():
-        raise BadInput(f"{VARIABLE} names no folder: {named}; its operator corrects that.", field="file")
+        raise BadInput(f"{VARIABLE} names no folder: {folder_name}; its operator corrects that.", field="file")
     return folder
 
 
@@ -28,8 +28,8 @@ def list_names() -> list[str]:
     folder = find_folder()
     if folder is None:
         return []
-    found = (path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS)
-    names = sorted(path.relative_to(folder).as_posix() for path in found if _is_inside(path, folder))
+    paths = (path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS)
+    names = sorted(path.relative_to(folder).as_posix() for path in paths if _is_inside(path, folder))
     return [name for name in names if not any(part.startswith(".") for part in PurePosixPath(name).parts)][
         :_MOST_LISTED
     ]
@@ -55,8 +55,8 @@ def find_named(name: str) -> Path:
 
 def name_in_folder(path: str) -> str | None:
     """Return the name, relative to the folder, of a file inside it; None for any other file."""
-    named = os.environ.get(VARIABLE)
-    folder = Path(named).expanduser().resolve() if named else None
+    folder_name = os.environ.get(VARIABLE)
+    folder = Path(folder_name).expanduser().resolve() if folder_name else None
     return Path(path).relative_to(folder).as_posix() if folder and Path(path).is_relative_to(folder) else None
 
 

@@ -81,12 +81,12 @@ SEPARATOR_WORDS: Mapping[str, str] = {
 }
 
 
-def read_stated(said: Any) -> Stated:
+def read_stated(raw: Any) -> Stated:
     """Return what a mapping, as in a schema file, states of a file's form; BadInput for what makes no sense."""
-    known = [item.name for item in fields(Stated)]
-    if not isinstance(said, Mapping) or not set(said) <= set(known):
-        raise BadInput(f"file in the schema must be a table of {', '.join(known)}, got {said}.", field="schema")
-    texts = {name: str(said.get(name, "")) for name in known if name != "header"}
+    names = [item.name for item in fields(Stated)]
+    if not isinstance(raw, Mapping) or not set(raw) <= set(names):
+        raise BadInput(f"file in the schema must be a table of {', '.join(names)}, got {raw}.", field="schema")
+    texts = {name: str(raw.get(name, "")) for name in names if name != "header"}
     separator = SEPARATOR_WORDS.get(texts["separator"].lower(), texts["separator"])
     if len(separator) > 1 or not separator.isascii() or separator in ('"', "\n", "\r"):
         raise refuse_stated("separator", texts["separator"], 'one sign or a word, such as ";" or tab')
@@ -95,7 +95,7 @@ def read_stated(said: Any) -> Stated:
     encoding = texts["encoding"]
     if encoding and not is_encoding(encoding):
         raise refuse_stated("encoding", encoding, "one that Python knows, such as utf-8, cp1252 or shift_jis")
-    header = said.get("header")
+    header = raw.get("header")
     if header is not None and (isinstance(header, bool) or not isinstance(header, int) or header < 0):
         raise refuse_stated("header", header, "the number of a line from 1 on, or 0 for none")
     return Stated(codecs.lookup(encoding).name if encoding else "", separator, texts["decimal"], texts["sheet"], header)
@@ -137,17 +137,18 @@ class Form:
     def format(self) -> str:
         """Return what is unusual, such as "as Latin-1, with decimal commas"; "" for nothing."""
         between = SEPARATORS.get(self.separator, f"'{self.separator}'")
-        said = [] if self.separator == "," else [f"{between} between values"]
-        said += ["decimal commas"] if self.decimal == "," else []
-        said += ["no line that names its columns"] if not self.header else []
-        said += [f"rows from line {self.skip + 1:,} on"] if not self.header and self.titles else []
-        said += [f"line {self.header:,} as the names of its columns"] if self.header and self.titles else []
-        said += ["each row's first value as its name, which is left out"] if self.rows_named else []
-        named = [f"as {self.files} files in the order of their names"] if self.files > 1 else []
-        named += [f"as {self.notation.upper()}"] if self.notation else []
-        named += [f"as {name_encoding(self.encoding)}"] if name_encoding(self.encoding) else []
-        named += [f"from its sheet '{self.sheet}'"] if self.sheet else []
-        return ", ".join(named + ([f"with {_list_words(said)}"] if said else []))
+        parts = [] if self.separator == "," else [f"{between} between values"]
+        parts += ["decimal commas"] if self.decimal == "," else []
+        parts += ["no line that names its columns"] if not self.header else []
+        parts += [f"rows from line {self.skip + 1:,} on"] if not self.header and self.titles else []
+        parts += [f"line {self.header:,} as the names of its columns"] if self.header and self.titles else []
+        parts += ["each row's first value as its name, which is left out"] if self.rows_named else []
+        sources = [f"as {self.files} files in the order of their names"] if self.files > 1 else []
+        sources += [f"as {self.notation.upper()}"] if self.notation else []
+        sources += [f"as {name_encoding(self.encoding)}"] if name_encoding(self.encoding) else []
+        sources += [f"from its sheet '{self.sheet}'"] if self.sheet else []
+        listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+        return ", ".join(sources + ([f"with {listed}"] if parts else []))
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -158,13 +159,9 @@ class Form:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What else the file's owner should know of what was found, a sentence each."""
-        said = [] if self.header else ["Its columns are called column 1, column 2 and so on."]
-        said += [f"Further sheets hold a table too: {', '.join(self.others)}."] if self.others else []
-        return tuple(said)
-
-
-def _list_words(words: Sequence[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+        sentences = [] if self.header else ["Its columns are called column 1, column 2 and so on."]
+        sentences += [f"Further sheets hold a table too: {', '.join(self.others)}."] if self.others else []
+        return tuple(sentences)
 
 
 def find_form(path: Path, *, stated: Stated = UNSTATED, limit_bytes: int | None = None) -> Form:
@@ -288,8 +285,13 @@ def _unpack(path: Path, packing: str) -> Iterator[BinaryIO]:
         with gzip.open(path) as unpacked:
             yield cast(BinaryIO, unpacked)
     elif packing == "zip":
-        with zipfile.ZipFile(path) as packed, _open_members(path, packed) as rows:
-            yield rows
+        with zipfile.ZipFile(path) as packed:
+            members = list_members(packed)
+            if not members:
+                raise fault(f"{path.name} holds no file; put a table into it, or several of one shape.")
+            several = _Joined(read_members(packed, members))  # the rows of all, with the header of the first
+            with packed.open(members[0]) if len(members) == 1 else several as rows:
+                yield cast(BinaryIO, rows)
     else:
         with path.open("rb") as file:
             yield file
@@ -300,19 +302,6 @@ def _count_files(path: Path) -> int:
         return 1
     with _explain(path), zipfile.ZipFile(path) as packed:
         return len(list_members(packed))
-
-
-@contextmanager
-def _open_members(path: Path, packed: zipfile.ZipFile) -> Iterator[BinaryIO]:
-    """Give the rows of a zip's files as one stream of bytes, with the header of the first."""
-    members = list_members(packed)
-    if not members:
-        raise fault(f"{path.name} holds no file; put a table into it, or several of one shape.")
-    if len(members) == 1:
-        with packed.open(members[0]) as member:
-            yield cast(BinaryIO, member)
-        return
-    yield cast(BinaryIO, _Joined(read_members(packed, members)))
 
 
 class _Joined(io.RawIOBase):
@@ -350,8 +339,8 @@ def _find_lines(path: Path, form: Form, sample: str, stated: Stated) -> Form:
     if not parted.lines:
         read_header(path.name, io.BytesIO(sample.encode()), separator=separator)  # says what is wrong with it
     if stated.separator and max(len(line.cells) for line in parted.lines) < 2:
-        other = find_separator(text)[0]
-        right = SEPARATORS[other] if other != separator else "another sign"
+        right_sign = find_separator(text)[0]
+        right = SEPARATORS[right_sign] if right_sign != separator else "another sign"
         raise refuse_stated("separator", separator, f"{right} or left out: '{separator}' parts no value of {path.name}")
     form = _name_columns(replace(form, separator=separator), parted, stated.header)
     rows = [line.cells for line in parted.lines if line.start > form.skip]
@@ -383,8 +372,8 @@ def _name_columns(form: Form, parted: Parted, header: int | None) -> Form:
         parted = replace(parted, rows_named=not trailing)
     line = lines[first]
     titles = _count_titles(lines[:first])
-    found = replace(form, names=tuple(names), header=line.start, skip=line.end, titles=titles)
-    return replace(found, rows_named=parted.rows_named)
+    with_names = replace(form, names=tuple(names), header=line.start, skip=line.end, titles=titles)
+    return replace(with_names, rows_named=parted.rows_named)
 
 
 def _count_titles(lines: Sequence[Line]) -> int:
@@ -414,30 +403,31 @@ def _find_sheet(path: Path, stated: Stated, limit_bytes: int | None) -> Form:
     """
     with _explain(path):
         sheets.check_sheets(path, limit_bytes)
-        found = sheets.read_sheets(path)
-    listed = ", ".join(found)
-    if stated.sheet and stated.sheet not in found:
+        cells = sheets.read_sheets(path)
+    listed = ", ".join(cells)
+    if stated.sheet and stated.sheet not in cells:
         raise refuse_stated("sheet", stated.sheet, f"one that {path.name} has: {listed}")
-    narrow = {name: _part_sheet(rows, least=1) for name, rows in found.items()}
-    wide = {name: _part_sheet(rows, least=2) for name, rows in found.items()}
-    parted = narrow if stated.sheet or not any(wide.values()) else wide
-    tables = [name for name, each in parted.items() if each is not None]
-    chosen = stated.sheet or next(iter(tables), "")
-    if chosen not in tables:
+    narrow = {name: _part_sheet(rows, min_columns=1) for name, rows in cells.items()}
+    wide = {name: _part_sheet(rows, min_columns=2) for name, rows in cells.items()}
+    widest = wide if any(wide.values()) else narrow
+    parted = narrow if stated.sheet else widest
+    tables = [name for name, part in parted.items() if part is not None]
+    sheet_name = stated.sheet or next(iter(tables), "")
+    if sheet_name not in tables:
         sheet = f"its sheet '{stated.sheet}' holds" if stated.sheet else f"none of its sheets ({listed}) holds"
         raise fault(f"{path.name} has no table: {sheet} a row of names with rows below; write both into one sheet.")
-    table = parted[chosen]
+    table = parted[sheet_name]
     assert table is not None
-    others = tuple(name for name, each in (wide if any(wide.values()) else narrow).items() if each and name != chosen)
-    form = Form("workbook", decimal=stated.decimal or ".", sheet=chosen if len(found) > 1 else "", others=others)
+    others = tuple(name for name, part in widest.items() if part and name != sheet_name)
+    form = Form("workbook", decimal=stated.decimal or ".", sheet=sheet_name if len(cells) > 1 else "", others=others)
     return _name_columns(form, table, stated.header)
 
 
-def _part_sheet(rows: Sequence[Sequence[str]], *, least: int) -> Parted | None:
-    """Return where a sheet's table of at `least` so many columns begins; None where it has none."""
+def _part_sheet(rows: Sequence[Sequence[str]], *, min_columns: int) -> Parted | None:
+    """Return where a sheet's table of at least `min_columns` columns begins; None where it has none."""
     lines = [Line(at, at, list(row)) for at, row in enumerate(rows, 1) if any(map(str.strip, row))][:SAMPLE_ROWS]
     first = find_first(lines)
-    if first >= len(lines) - 1 or sum(bool(cell.strip()) for cell in lines[first].cells) < least:
+    if first >= len(lines) - 1 or sum(bool(cell.strip()) for cell in lines[first].cells) < min_columns:
         return None
     return Parted(lines, first, len(lines[first].cells))
 

@@ -72,16 +72,16 @@ class Growing:
     spelled: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        said = self.read_as or _UNSAID
-        values = said.values or tuple(value for value, _ in said.spellings)
-        self._lacking, self._lacking_folded = said.lacking, said.lacking_folded
-        self._spellings = Spellings(values, said.recode)
+        column = self.read_as or _UNSAID
+        values = column.values or tuple(value for value, _ in column.spellings)
+        self._lacking, self._lacking_folded = column.lacking, column.lacking_folded
+        self._spellings = Spellings(values, column.recode)
         self._listed = tuple(map(canonical, values))
-        self.decimal, self.is_stated = said.decimal or self.decimal, bool(said.decimal) or self.is_stated
-        self._seems = said.kind == "any"
+        self.decimal, self.is_stated = column.decimal or self.decimal, bool(column.decimal) or self.is_stated
+        self._seems = column.kind == "any"
         if not self._seems:
-            self.numeric = said.kind == "number"
-            self.values |= {value: place for place, value in enumerate(dict.fromkeys(map(canonical, said.values)))}
+            self.numeric = column.kind == "number"
+            self.values |= {value: place for place, value in enumerate(dict.fromkeys(map(canonical, column.values)))}
 
     @property
     def full(self) -> bool:
@@ -122,20 +122,20 @@ class Growing:
             return
         indices = coded.indices.fill_null(len(lookup)).to_numpy(zero_copy_only=False)
         if not self._seems:
-            lost = [not self._knows(text) for text in texts]
-            self._note_junk(texts, np.array(lost, dtype=bool), indices)
+            is_unknown = [not self._knows(text) for text in texts]
+            self._note_junk(texts, np.array(is_unknown, dtype=bool), indices)
         self._append(np.array([*lookup, -1], dtype=np.int16 if self._seems else np.int32)[indices])
 
-    def _note_junk(self, texts: Sequence[str], lost: np.ndarray, indices: np.ndarray) -> None:
+    def _note_junk(self, texts: Sequence[str], is_unknown: np.ndarray, indices: np.ndarray) -> None:
         """Count the rows of texts that are no value, and no word for none either."""
-        if not lost.any():
+        if not is_unknown.any():
             return
         rows = np.bincount(indices, minlength=len(texts) + 1)
-        for place in np.flatnonzero(lost).tolist():
+        for place in np.flatnonzero(is_unknown).tolist():
             text = texts[place]
             if rows[place] and not self._lacks(text):
-                known = text in self.junk or len(self.junk) < _SAMPLE
-                key = text if known else _UNLISTED
+                has_room = text in self.junk or len(self.junk) < _SAMPLE
+                key = text if has_room else _UNLISTED
                 self.junk[key] = self.junk.get(key, 0) + int(rows[place])
 
     def _note_amounts(self, texts: Sequence[str], numbers: np.ndarray, sign: str) -> None:
@@ -166,8 +166,8 @@ class Growing:
 
     def _knows(self, text: str) -> bool:
         """Return whether a text is a value of the column that is said to hold some."""
-        said = self.read_as or _UNSAID
-        return self._spellings.find(text) >= 0 if said.values else said.kind != "date" or is_date(text)
+        column = self.read_as or _UNSAID
+        return self._spellings.find(text) >= 0 if column.values else column.kind != "date" or is_date(text)
 
     def _lacks(self, text: str) -> bool:
         """Return whether a spelled text stands for no value: a usual word as it is written, another one in any case."""
@@ -178,31 +178,31 @@ class Growing:
         if self._lacks(text):
             self.lacked.add(text)
             return -1
-        said = self.read_as or _UNSAID
-        if said.kind == "key":
+        column = self.read_as or _UNSAID
+        if column.kind == "key":
             return self.values.setdefault(text, len(self.values))
-        if said.kind == "date":
+        if column.kind == "date":
             key = re.split("[T ](?=[0-9]{1,2}:)", text, maxsplit=1)[0]
         else:
             place = self._spellings.find(text) if self._listed else -1
-            other = text if self._seems else fold(text) if self.alone else canonical(text)
-            key = self._listed[place] if place >= 0 else other
+            own_key = text if self._seems else fold(text) if self.alone else canonical(text)
+            key = self._listed[place] if place >= 0 else own_key
             if place >= 0 and text != key:
                 self.spelled.setdefault(key, {})[text] = None
-        most = _MOST_DAYS if said.kind == "date" else MOST_VALUES + len(said.values)
-        has_room = self._seems or key in self.values or len(self.values) < most or said.allows(key)
+        limit = _MOST_DAYS if column.kind == "date" else MOST_VALUES + len(column.values)
+        has_room = self._seems or key in self.values or len(self.values) < limit or column.allows(key)
         return self.values.setdefault(key if has_room else _UNLISTED, len(self.values))
 
     def finish(self) -> Cells:
         """Return the column as long as it is; what was held is given up, so that one column at most is held twice."""
-        whole, self.held = self.held[: self.rows].copy(), np.empty(0)
+        cells, self.held = self.held[: self.rows].copy(), np.empty(0)
         if self.numeric:
-            return Numbers(whole)
-        coded = Codes(whole, tuple(self.values))
-        said = self.read_as or _UNSAID
+            return Numbers(cells)
+        coded = Codes(cells, tuple(self.values))
+        column = self.read_as or _UNSAID
         if self._seems:
             return self._settle(coded)
-        if self.alone or said.values or said.kind != "text":
+        if self.alone or column.values or column.kind != "text":
             self._note_merged(coded, {value: (value,) for value in coded.values})
             return coded
         return self._merge(coded)
@@ -212,10 +212,10 @@ class Growing:
         counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
         for sign in (self.decimal,) if self.is_stated else (self.decimal, *{",", "."}.difference(self.decimal)):
             numbers = np.array([*(parse_amount(text, sign) for text in column.values), math.nan])
-            lost = np.isnan(numbers[:-1])
-            if not _are_numbers(lost, counts):
+            is_word = np.isnan(numbers[:-1])
+            if not _are_numbers(is_word, counts):
                 continue
-            self.junk = {column.values[place]: int(counts[place]) for place in np.flatnonzero(lost)}
+            self.junk = {column.values[place]: int(counts[place]) for place in np.flatnonzero(is_word)}
             self._note_amounts(column.values, numbers, sign)
             return Numbers(numbers[column.codes])
         return self._merge(column)
@@ -234,24 +234,24 @@ class Growing:
         """Keep the values that have several spellings; `grouped` has those of each that make it a value."""
         rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values)).tolist()
         for texts, count in zip(grouped.values(), rows, strict=True):
-            found = dict.fromkeys(each for text in texts for each in (text, *self.spelled.get(text, ())))
-            if len(found) > 1:
-                self.merged += (Merged(tuple(found), count),)
+            spellings = dict.fromkeys(spelling for text in texts for spelling in (text, *self.spelled.get(text, ())))
+            if len(spellings) > 1:
+                self.merged += (Merged(tuple(spellings), count),)
 
 
-def _are_numbers(lost: np.ndarray, counts: np.ndarray) -> bool:
+def _are_numbers(is_word: np.ndarray, counts: np.ndarray) -> bool:
     """Return whether texts are a column of numbers: all are, or all but a few words in a few rows are, and many."""
-    if not len(lost) or lost.all():
+    if not len(is_word) or is_word.all():
         return False
-    few = lost.sum() <= _MOST_JUNK and counts[lost].sum() <= _JUNK_SHARE * counts.sum()
-    return not lost.any() or bool(few and (~lost).sum() >= _LEAST_NUMBERS)
+    few_words = is_word.sum() <= _MOST_JUNK and counts[is_word].sum() <= _JUNK_SHARE * counts.sum()
+    return not is_word.any() or bool(few_words and (~is_word).sum() >= _LEAST_NUMBERS)
 
 
 def _widen(array: pa.Array) -> np.ndarray:
     """Return numbers as float64 (n,); a float32 as it is written, so that its CSV is the same."""
     plain = array.cast(pa.string()) if pa.types.is_float32(array.type) else array
-    found: np.ndarray = plain.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return found
+    numbers: np.ndarray = plain.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return numbers
 
 
 def _drop_time(text: str) -> str:
@@ -311,6 +311,6 @@ class Sealing:
     def _add_texts(self, texts: pa.Array) -> None:
         cells = texts.cast(pa.large_binary())
         self._lengths.update(compute.binary_length(cells).fill_null(-1).to_numpy(zero_copy_only=False).tobytes())
-        _, offsets, held = cells.buffers()
+        _, offsets, data = cells.buffers()
         ends = np.frombuffer(offsets, dtype=np.int64)[[cells.offset, cells.offset + len(cells)]]
-        self._bytes.update(memoryview(held)[ends[0] : ends[1]] if held is not None else b"")
+        self._bytes.update(memoryview(data)[ends[0] : ends[1]] if data is not None else b"")

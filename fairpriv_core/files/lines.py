@@ -71,8 +71,8 @@ class Parted:
     def unparted(self) -> float:
         """Which share of the cells holds what else could part values, and is no number with it."""
         cells = [cell.strip() for line in self.lines[self.first :] for cell in line.cells]
-        held = [cell for cell in cells if any(sign in cell for sign in SEPARATORS if sign != BLANKS)]
-        return sum(not _is_number(cell) for cell in held) / max(len(cells), 1)
+        with_signs = [cell for cell in cells if any(sign in cell for sign in SEPARATORS if sign != BLANKS)]
+        return sum(not _is_number(cell) for cell in with_signs) / max(len(cells), 1)
 
 
 def part_lines(lines: list[Line], *, below: bool) -> Parted:
@@ -110,18 +110,18 @@ def find_separator(sample: str) -> tuple[str, Parted]:
     signs = [sign for sign in SEPARATORS if sign != BLANKS]
     for tried, below in ((signs, False), (signs, True), ([BLANKS], False), ([BLANKS], True)):
         parted = {sign: part_lines(list_lines(sample, sign), below=below) for sign in tried}
-        fitting = {sign: (-each.unparted, each.width) for sign, each in parted.items() if each.fits}
+        fitting = {sign: (-item.unparted, item.width) for sign, item in parted.items() if item.fits}
         if fitting:
-            found = max(fitting, key=fitting.__getitem__)
-            return _prefer_blanks(sample, found, parted[found])
+            best = max(fitting, key=fitting.__getitem__)
+            return _prefer_blanks(sample, best, parted[best])
     return ",", part_lines(list_lines(sample, ","), below=False)
 
 
-def _prefer_blanks(sample: str, found: str, parted: Parted) -> tuple[str, Parted]:
+def _prefer_blanks(sample: str, separator: str, parted: Parted) -> tuple[str, Parted]:
     """Return blanks in place of tabs where each row has several blanks between values beside its tab."""
     wide = all(any("  " in cell.strip() for cell in line.cells) for line in parted.lines)
-    blanks = part_lines(list_lines(sample, BLANKS), below=False) if found == "\t" and wide else None
-    return (found, parted) if blanks is None or not blanks.fits else (BLANKS, blanks)
+    blanks = part_lines(list_lines(sample, BLANKS), below=False) if separator == "\t" and wide else None
+    return (separator, parted) if blanks is None or not blanks.fits else (BLANKS, blanks)
 
 
 def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
@@ -133,8 +133,8 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     if len(numbers) >= _COUNTED and all(late - early == 1 for early, late in pairwise(numbers)):
         return True
     unlike = like = 0
-    others = [row for row in rows if list(row) != list(first)]
-    for cell, *below in zip_longest(first, *others, fillvalue=""):
+    other_rows = [row for row in rows if list(row) != list(first)]
+    for cell, *below in zip_longest(first, *other_rows, fillvalue=""):
         values = [value.strip() for value in below if value.strip() not in MISSING]
         if cell.strip() in MISSING or not values:
             continue
@@ -151,11 +151,11 @@ def find_decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
         return "."
     columns = [[cell.strip() for cell in column if cell.strip()] for column in zip_longest(*rows, fillvalue="")]
     commas = [cells for cells in columns if any(map(_WITH_COMMA.fullmatch, cells)) and all(map(_is_number, cells))]
-    stated = [cell for cells in commas for cell in cells if "," in cell]
-    may_part = all(map(_THOUSANDS.fullmatch, stated))
+    cells_with_comma = [cell for cells in commas for cell in cells if "," in cell]
+    may_part = all(map(_THOUSANDS.fullmatch, cells_with_comma))
     points = [cell for cells in columns for cell in cells if _WITH_POINT.fullmatch(cell)]
     no_decimals = not points or (not may_part and all(map(_BY_POINTS.fullmatch, points)))
-    return "," if stated and no_decimals and not (separator != ";" and may_part) else "."
+    return "," if cells_with_comma and no_decimals and not (separator != ";" and may_part) else "."
 
 
 def _is_number(cell: str) -> bool:

@@ -21,9 +21,9 @@ def limited_memory() -> Iterator[None]:
     """
     before = resource.getrlimit(resource.RLIMIT_DATA)
     if _SIZES.exists():
-        most = int(_SIZES.read_text().split()[_DATA]) * os.sysconf("SC_PAGE_SIZE") + _ROOM_BYTES
+        limit = int(_SIZES.read_text().split()[_DATA]) * os.sysconf("SC_PAGE_SIZE") + _ROOM_BYTES
         hard = before[1]
-        resource.setrlimit(resource.RLIMIT_DATA, (most if hard < 0 else min(most, hard), hard))
+        resource.setrlimit(resource.RLIMIT_DATA, (limit if hard < 0 else min(limit, hard), hard))
     try:
         yield
     finally:

@@ -44,17 +44,17 @@ def find_notation(sample: str) -> Notation:
 
 def read_attributes(name: str, sample: str) -> tuple[str, ...]:
     """Return the names of an ARFF file's columns, from its start; BadInput for one that cannot be read."""
-    found: list[str] = []
+    names: list[str] = []
     for number, line in enumerate(sample.splitlines(), 1):
         text = line.strip()
         if text.lower().startswith(_DATA):
-            return tuple(found)
+            return tuple(names)
         if not text.lower().startswith("@attribute"):
             continue
         attribute = _ATTRIBUTE.match(text)
         if attribute is None or attribute[2].strip().lower() == "relational":
             raise fault(f"line {number} of {name} declares no column of ARFF that can be read: '{text[:60]}'.")
-        found.append(_unquote(attribute[1]).strip())
+        names.append(_unquote(attribute[1]).strip())
     raise fault(f"{name} is ARFF without a line @data; its rows stand after such a line.")
 
 
@@ -77,24 +77,24 @@ def write_arff(name: str, stream: BinaryIO) -> Iterator[bytes]:
 
 def read_keys(name: str, stream: BinaryIO) -> tuple[str, ...]:
     """Return all names that the objects of a JSON text have, in the order in which they first occur."""
-    found: dict[str, None] = {}
+    keys: dict[str, None] = {}
     for some in _read_objects(name, stream):
-        if not found.keys() >= set().union(*some):
-            found |= dict.fromkeys(chain.from_iterable(some))
-            if len(found) > MOST_COLUMNS:
+        if not keys.keys() >= set().union(*some):
+            keys |= dict.fromkeys(chain.from_iterable(some))
+            if len(keys) > MOST_COLUMNS:
                 break
-    return tuple(found)
+    return tuple(keys)
 
 
 def write_json(name: str, stream: BinaryIO, names: Sequence[str]) -> Iterator[bytes]:
     """Yield the objects of a JSON text as CSV, without a header: numbers as they stand there, null as nothing."""
     rows = enumerate(chain.from_iterable(_read_objects(name, stream)), 1)
     while some := list(islice(rows, _ROWS_AT_ONCE)):
-        cells = [[found.get(key) for key in names] for _, found in some]
+        cells = [[item.get(key) for key in names] for _, item in some]
         if _PLAIN.issuperset(map(type, chain.from_iterable(cells))):
             yield write_lines(cells)  # of which nothing is written as nothing
         else:
-            yield write_lines([_spell(name, row, key, found.get(key)) for key in names] for row, found in some)
+            yield write_lines([_spell(name, row, key, item.get(key)) for key in names] for row, item in some)
 
 
 def write_parted(stream: BinaryIO) -> Iterator[bytes]:
@@ -139,9 +139,9 @@ def _part_lines(lines: list[str]) -> list[list[str]]:
 def _part(line: str) -> list[str]:
     """Return the values of a line of ARFF, of which some are in single or double quotes."""
     line, cells = line.strip(), []
-    for found in _CELL.finditer(line):
-        cells.append(_unquote(found[1]) if found[1] is not None else found[2].strip())
-        if found.end() == len(line) and not found[0].endswith(","):
+    for match in _CELL.finditer(line):
+        cells.append(_unquote(match[1]) if match[1] is not None else match[2].strip())
+        if match.end() == len(line) and not match[0].endswith(","):
             break
     return cells
 
@@ -174,12 +174,12 @@ class _Objects:
     def take(self, *, more: bool) -> Iterator[list[Mapping[str, Any]]]:
         """Yield those that are whole, and forget them; `more` says whether text can follow."""
         place = _skip_blanks(self.text, 0)
-        many, place = self._parse_many(place)
-        yield many
+        objects, place = self._parse_many(place)
+        yield objects
         while place < len(self.text):
-            found, place = self._parse(place, more=more)
-            if found is not None:
-                yield [found]
+            item, place = self._parse(place, more=more)
+            if item is not None:
+                yield [item]
             elif place < 0:
                 return
             place = _skip_blanks(self.text, place)
@@ -197,13 +197,13 @@ class _Objects:
             return [], place
         body = self.text[start:end].replace("}\r\n{", "},{").replace("}\n{", "},{")
         try:
-            found = _DECODER.decode(f"[{body}]")
+            objects = _DECODER.decode(f"[{body}]")
         except (json.JSONDecodeError, RecursionError):
             return [], place
-        if not {dict}.issuperset(map(type, found)):
+        if not {dict}.issuperset(map(type, objects)):
             return [], place
-        self.is_list, self.row = self.is_list or opens, self.row + len(found)
-        return found, _skip_blanks(self.text, end)
+        self.is_list, self.row = self.is_list or opens, self.row + len(objects)
+        return objects, _skip_blanks(self.text, end)
 
     def _parse(self, place: int, *, more: bool) -> tuple[Mapping[str, object] | None, int]:
         """Return the object at `place`, None for a bracket, and its end: -1 where it may go on in what follows."""
@@ -214,16 +214,16 @@ class _Objects:
             self.is_list, self.is_closed = True, closes
             return None, place + 1
         try:
-            found, end = _PARSE(self.text, place)
+            item, end = _PARSE(self.text, place)
         except (json.JSONDecodeError, RecursionError) as error:
             if more and len(self.text) - place < _LONGEST and not isinstance(error, RecursionError):
                 self.text = self.text[place:]
                 return None, -1
             raise fault(f"{self.name}: row {self.row + 1} is no JSON; write an object like {{...}} a row.") from error
         self.row += 1
-        if not isinstance(found, dict):
+        if not isinstance(item, dict):
             raise fault(f"{self.name}: row {self.row} is no object; write each row as its columns' names and values.")
-        return found, end
+        return item, end
 
 
 def _skip_blanks(text: str, place: int) -> int:

@@ -26,9 +26,7 @@ from fairpriv_core.files.faults import check_file, check_header, check_size, exp
 from fairpriv_core.files.forms import UNSTATED, Form, Stated, find_form, open_rows
 from fairpriv_core.files.growing import MOST_VALUES, Growing, Sealing, Taking
 from fairpriv_core.files.several import open_parts, read_batches
-from fairpriv_core.files.spelling import (
-    MISSING,
-)
+from fairpriv_core.files.spelling import MISSING
 from fairpriv_core.files.table import Cells, Codes
 
 _BLOCK = 8 << 20
@@ -45,11 +43,11 @@ _NOT_A_NUMBER = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversi
 class Reading:
     """What a file holds; `unused` says why a column is not in `table`, `odd` what else the owner should know.
 
-    `retyped` says of columns in which row a text made texts of their numbers: for the owner alone. `form` is how
-    the file is written. `samples` are some texts of columns that have too many.
-    `unread` has the cells of columns that say nothing of what the column holds, and `merged` of columns that nothing is
-    said of, the values that have several spellings, these and how many rows. `amounts` has the columns of numbers that
-    are not plain ones, `lacked` the words that stand for no value in columns of texts. All are for the owner alone.
+    `retyped` has a sentence for each column of numbers that is read as text, with the row whose text is the reason.
+    `form` is how the file is written. `samples` are some texts of columns that have too many different ones.
+    `unread` has the cells that say nothing of what their column holds. `merged` has, of columns that nothing is said
+    of, the values with several spellings, and their rows. `amounts` has the columns of numbers that are not plain
+    ones, `lacked` the words that stand for no value in columns of texts. All but `form` are for the owner alone.
     """
 
     table: dict[str, Cells]
@@ -71,14 +69,14 @@ class Reading:
 
     def list_remarks(self, names: Collection[str], *, lacking: Collection[str] = ()) -> tuple[str, ...]:
         """Return how the cells of these columns are read, a sentence each; of those `lacking` also which are none."""
-        said: list[tuple[str, object]] = []
+        remarks: list[tuple[str, object]] = []
         for name in names:
-            found = (self.unread.get(name), self.amounts.get(name), *self.merged.get(name, ()))
-            said += [(name, each) for each in found if each is not None]
+            about = (self.unread.get(name), self.amounts.get(name), *self.merged.get(name, ()))
+            remarks += [(name, item) for item in about if item is not None]
             if name in lacking and name in self.lacked:
                 words = self.lacked[name]
-                said.append((name, f"{quote_some(words)} {'stands' if len(words) == 1 else 'stand'} for no value."))
-        return tuple(f"column '{name}': {each}" for name, each in said)
+                remarks.append((name, f"{quote_some(words)} {'stands' if len(words) == 1 else 'stand'} for no value."))
+        return tuple(f"column '{name}': {item}" for name, item in remarks)
 
 
 _Taker = TypeVar("_Taker", bound=Taking)
@@ -180,23 +178,23 @@ def read_csv(
         return Growing(numeric, kinds.get(name), alone, opener.form.decimal, is_stated=bool(stated.decimal))
 
     growing, retyped = _stream(opener, start, kinds)
-    found = _finish(path, growing, {})
-    texts = {name: said for name, said in retyped.items() if isinstance(found.table.get(name), Codes)}
-    return replace(found, retyped=texts)
+    reading = _finish(path, growing, {})
+    texts = {name: remark for name, remark in retyped.items() if isinstance(reading.table.get(name), Codes)}
+    return replace(reading, retyped=texts)
 
 
 def _open_named(path: Path, form: Form, columns: Collection[str] | None = None) -> _Opener:
     """Return what opens a CSV file for those of its columns that have a name and are among `columns` (None: all)."""
     names = [name or f"\0{position}" for position, name in enumerate(form.names)]
-    wanted = [name for name in names if name[:1] != "\0" and (columns is None or name in columns)]
-    return _Opener(path, names, wanted, form)
+    used = [name for name in names if name[:1] != "\0" and (columns is None or name in columns)]
+    return _Opener(path, names, used, form)
 
 
 def _stream(
     opener: _Opener, start: Callable[..., _Taker], read_as: Mapping[str, Column]
 ) -> tuple[dict[str, _Taker], dict[str, str]]:
     """Give each block of a CSV file to what `start(name, numeric=…)` makes of a column; return these, and `retyped`."""
-    types = {name: _choose_type(found, read_as.get(name)) for name, found in opener.infer().items()}
+    types = {name: _choose_type(inferred, read_as.get(name)) for name, inferred in opener.infer().items()}
     retyped: dict[str, str] = {}
     while True:
         taking = {name: start(name, numeric=types[name] != _TEXT) for name in opener.wanted}
@@ -226,7 +224,7 @@ class _Opener:
     def infer(self) -> dict[str, pa.DataType]:
         try:
             with self._open({}) as reader:
-                return {found.name: found.type for found in reader.schema}
+                return {column.name: column.type for column in reader.schema}
         except pa.ArrowInvalid as error:
             raise explain(error, self.path, self.names, row=self.ragged) from error
 
@@ -236,7 +234,7 @@ class _Opener:
 
     @contextmanager
     def _open(self, types: dict[str, pa.DataType]) -> Iterator[csv.CSVStreamingReader]:
-        read = csv.ReadOptions(
+        reading = csv.ReadOptions(
             column_names=self.names,
             skip_rows=self.form.skip,
             block_size=_BLOCK,
@@ -255,7 +253,7 @@ class _Opener:
         )
         with open_rows(self.path, self.form) as stream:
             source = self.path if self.form.is_plain else stream
-            with csv.open_csv(source, read_options=read, parse_options=parse, convert_options=convert) as reader:
+            with csv.open_csv(source, read_options=reading, parse_options=parse, convert_options=convert) as reader:
                 yield reader
 
     def _note_row(self, row: csv.InvalidRow) -> str:
@@ -263,11 +261,11 @@ class _Opener:
         return "error"
 
 
-def _choose_type(found: pa.DataType, read_as: Column | None) -> pa.DataType:
+def _choose_type(inferred: pa.DataType, read_as: Column | None) -> pa.DataType:
     if read_as is not None and (read_as.kind != "any" or read_as.says_cells):
         plain = read_as.kind == "number" and not read_as.decimal and not read_as.missing_words
         return pa.float64() if plain else _TEXT
-    return pa.float64() if pa.types.is_integer(found) or pa.types.is_floating(found) else _TEXT
+    return pa.float64() if pa.types.is_integer(inferred) or pa.types.is_floating(inferred) else _TEXT
 
 
 def _grow(taking: Mapping[str, Taking], batches: Iterable[pa.RecordBatch]) -> None:
@@ -286,15 +284,15 @@ def _finish(path: Path, growing: dict[str, Growing], unused: dict[str, str]) -> 
         raise no_rows(path)
     pa.default_memory_pool().release_unused()  # Arrow would keep the blocks for a next file
     table = {name: column.finish() for name, column in growing.items() if not column.full}
-    seen = {name: column for name, column in growing.items() if not column.full}
+    columns = {name: column for name, column in growing.items() if not column.full}
     return Reading(
         table,
         {**unused, **full},
         samples={name: growing[name].sample for name in full},
-        unread={name: column.unread for name, column in seen.items() if column.unread is not None},
-        merged={name: column.merged for name, column in seen.items() if column.merged},
-        amounts={name: column.amounts for name, column in seen.items() if column.amounts is not None},
-        lacked={name: tuple(sorted(column.lacked - {""})) for name, column in seen.items() if column.lacked - {""}},
+        unread={name: column.unread for name, column in columns.items() if column.unread is not None},
+        merged={name: column.merged for name, column in columns.items() if column.merged},
+        amounts={name: column.amounts for name, column in columns.items() if column.amounts is not None},
+        lacked={name: tuple(sorted(column.lacked - {""})) for name, column in columns.items() if column.lacked - {""}},
     )
 
 
@@ -306,7 +304,7 @@ def _read_parquet(path: Path, read_as: Mapping[str, Column], limit_bytes: int | 
             size = _CELL_BYTES * parts.count_rows() * len(schema)
             check_size(path.name, size, limit_bytes=limit_bytes, unpacked=True)
             unused = _find_unused(schema)
-            usable = {found.name: bool(_is_number(found.type)) for found in schema if found.name not in unused}
+            usable = {item.name: bool(_is_number(item.type)) for item in schema if item.name not in unused}
             growing = {name: Growing(numeric, read_as.get(name), alone) for name, numeric in usable.items()}
             texts = {name for name, column in growing.items() if not column.numeric}
             batches = (_plain(_date(batch), texts) for batch in read_batches(parts, _BATCH, [*usable]))
@@ -343,16 +341,16 @@ def _spell(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _list_index(schema: pa.Schema) -> list[str]:
     """Return the columns that hold the row index that pandas stored."""
-    stored = (schema.pandas_metadata or {}).get("index_columns", [])
-    return [name for name in stored if isinstance(name, str)]
+    columns = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in columns if isinstance(name, str)]
 
 
 def _find_unused(schema: pa.Schema) -> dict[str, str]:
     """Return why a column is not read: it is the row index that pandas stored, or neither numbers nor text."""
     index = {name: f"column '{name}' is the row index and is not used." for name in _list_index(schema)}
-    kinds = {found.name: _is_number(found.type) for found in schema}
-    other = [found.name for found in schema if kinds[found.name] is None and not _is_day(found.type)]
-    return {**index, **{name: f"column '{name}' is neither numbers nor text and is not used." for name in other}}
+    kinds = {column.name: _is_number(column.type) for column in schema}
+    unreadable = [column.name for column in schema if kinds[column.name] is None and not _is_day(column.type)]
+    return {**index, **{name: f"column '{name}' is neither numbers nor text and is not used." for name in unreadable}}
 
 
 def _date(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -368,8 +366,8 @@ def _date(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def _is_day(found: pa.DataType) -> bool:
-    return bool(pa.types.is_date(found) or pa.types.is_timestamp(found))
+def _is_day(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
 def _plain(batch: pa.RecordBatch, texts: Collection[str] = ()) -> pa.RecordBatch:
@@ -381,9 +379,9 @@ def _plain(batch: pa.RecordBatch, texts: Collection[str] = ()) -> pa.RecordBatch
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def _is_number(found: pa.DataType) -> bool | None:
+def _is_number(kind: pa.DataType) -> bool | None:
     """Return True for numbers, False for what reads as text, None for what is neither (times, lists, bytes)."""
-    inner = found.value_type if pa.types.is_dictionary(found) else found
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_boolean(inner) or pa.types.is_string(inner) or pa.types.is_large_string(inner):
         return False
     if pa.types.is_integer(inner) or pa.types.is_floating(inner) or pa.types.is_decimal(inner):

@@ -57,12 +57,12 @@ def join_files(sources: Sequence[tuple[str, IO[bytes]]], target: IO[bytes]) -> N
     Files of one name get a number, in the order in which they come. BadInput, naming file and column, where they are
     not of one shape.
     """
-    counted: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     with zipfile.ZipFile(target, "w") as packed:
         for name, source in sorted(sources, key=lambda each: each[0]):
-            counted[name] += 1
+            counts[name] += 1
             path = PurePath(name)
-            unique = name if counted[name] == 1 else f"{path.stem}_{counted[name]}{path.suffix}"
+            unique = name if counts[name] == 1 else f"{path.stem}_{counts[name]}{path.suffix}"
             with packed.open(zipfile.ZipInfo(unique), "w", force_zip64=True) as member:  # a ZipInfo has no date
                 copyfileobj(source, member, _BLOCK)
     with zipfile.ZipFile(target) as packed:
@@ -73,22 +73,22 @@ def join_files(sources: Sequence[tuple[str, IO[bytes]]], target: IO[bytes]) -> N
 
 def list_parts(folder: Path) -> list[Path]:
     """Return the Parquet files in a folder and those below it, by their names; none that are hidden."""
-    found = sorted(each for each in folder.rglob("*.parquet") if each.is_file())
-    return [each for each in found if not any(part[:1] in "._" for part in each.relative_to(folder).parts)]
+    paths = sorted(path for path in folder.rglob("*.parquet") if path.is_file())
+    return [path for path in paths if not any(part[:1] in "._" for part in path.relative_to(folder).parts)]
 
 
 def are_parquet(packed: zipfile.ZipFile) -> bool:
     """Return whether the files of a zip are Parquet; BadInput where only some are."""
     kinds = {member.filename: _is_parquet(packed, member) for member in list_members(packed)}
     if any(kinds.values()) and not all(kinds.values()):
-        other = next(name for name, kind in kinds.items() if not kind)
-        raise fault(f"{other} is no Parquet, and other files beside it are; put them into files of their own.")
+        other_name = next(name for name, kind in kinds.items() if not kind)
+        raise fault(f"{other_name} is no Parquet, and other files beside it are; put them into files of their own.")
     return any(kinds.values())
 
 
-def _is_parquet(packed: zipfile.ZipFile, each: zipfile.ZipInfo) -> bool:
-    with packed.open(each) as member:
-        return member.read(len(_PARQUET)) == _PARQUET
+def _is_parquet(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
+    with packed.open(member) as file:
+        return file.read(len(_PARQUET)) == _PARQUET
 
 
 @contextmanager
@@ -105,10 +105,10 @@ def open_parts(path: Path, limit_bytes: int | None = None) -> Iterator[dataset.D
         members = list_members(packed)
         _unpack_parts(path.name, packed, members, Path(folder), limit_bytes)
         parts = dataset.dataset(folder, format="parquet", partitioning="hive")
-        first, *others = [fragment.physical_schema for fragment in parts.get_fragments()]
-        for each, schema in zip(members[1:], others, strict=True):
+        first, *other_schemas = [fragment.physical_schema for fragment in parts.get_fragments()]
+        for member, schema in zip(members[1:], other_schemas, strict=True):
             if not schema.equals(first):
-                raise fault(f"{each.filename} has other columns than {members[0].filename}; {_THE_SAME}.")
+                raise fault(f"{member.filename} has other columns than {members[0].filename}; {_THE_SAME}.")
         yield parts
 
 
@@ -117,19 +117,14 @@ def _unpack_parts(
 ) -> None:
     """Write each file into a folder of its own, by its number, below folders that say a value of its rows."""
     size = 0
-    for number, each in enumerate(members):
-        keys = [part for part in PurePosixPath(each.filename).parts[:-1] if _KEY.fullmatch(part)]
+    for number, member in enumerate(members):
+        keys = [part for part in PurePosixPath(member.filename).parts[:-1] if _KEY.fullmatch(part)]
         place = Path(folder, f"{number:08}", *keys)
         place.mkdir(parents=True)
-        with (place / "part.parquet").open("wb") as target:
-            for block in _read_blocks(packed, each):
+        with packed.open(member) as file, (place / "part.parquet").open("wb") as target:
+            while block := file.read(_BLOCK):
                 size += target.write(block)
                 check_size(name, size, limit_bytes=limit_bytes, unpacked=True)
-
-
-def _read_blocks(packed: zipfile.ZipFile, each: zipfile.ZipInfo) -> Iterator[bytes]:
-    with packed.open(each) as member:
-        yield from iter(lambda: member.read(_BLOCK), b"")
 
 
 def read_batches(parts: dataset.Dataset, rows: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -139,10 +134,10 @@ def read_batches(parts: dataset.Dataset, rows: int, columns: Sequence[str]) -> I
 
 def list_members(packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """Return the files of a zip by their names; what macOS adds to each is none."""
-    files = [each for each in packed.infolist() if not each.is_dir() and not each.filename.startswith("__MACOSX/")]
+    files = [file for file in packed.infolist() if not file.is_dir() and not file.filename.startswith("__MACOSX/")]
     plain = [file for file in files if PurePosixPath(file.filename).name[:1] not in "._"]  # as Spark's _SUCCESS
     files = plain or files
-    return sorted(files, key=lambda each: each.filename)
+    return sorted(files, key=lambda member: member.filename)
 
 
 def read_members(packed: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo]) -> Iterator[bytes]:
@@ -151,20 +146,20 @@ def read_members(packed: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo]) ->
     Raises BadInput, naming file and column, where a file has others, or is no text in UTF-8 or a plain encoding.
     """
     first: _Header | None = None
-    for each in members:
-        with packed.open(each) as member:
-            lines = iter(partial(member.readline, _BLOCK), b"")
+    for member in members:
+        with packed.open(member) as file:
+            lines = iter(partial(file.readline, _BLOCK), b"")
             line = next((line for line in lines if line.strip()), b"")
             head = line if _SEPARATOR_LINE.fullmatch(line.removeprefix(codecs.BOM_UTF8)) else b""
             line = next((line for line in lines if line.strip()), b"") if head else line
-            header = _read_header(each.filename, line)
+            header = _read_header(member.filename, line)
             if first is None:
                 first = header
                 yield head + line
             elif header != first:
-                raise fault(_format_difference(members[0].filename, first, each.filename, header))
+                raise fault(_format_difference(members[0].filename, first, member.filename, header))
             last = line
-            for block in iter(lambda: member.read(_BLOCK), b""):
+            for block in iter(lambda: file.read(_BLOCK), b""):
                 last = block
                 yield block
             if not last.endswith(b"\n"):
@@ -174,9 +169,7 @@ def read_members(packed: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo]) ->
 def _read_header(name: str, line: bytes) -> _Header:
     if not line:
         raise fault(f"{name} is empty; leave it out, or give it the header and rows.")
-    if line.startswith(_PACKED):
-        raise fault(f"{name} is no CSV; several files at once must be CSV or Parquet.")
-    if line.lstrip()[:1] in (b"{", b"[", b"@"):
+    if line.startswith(_PACKED) or line.lstrip()[:1] in (b"{", b"[", b"@"):
         raise fault(f"{name} is no CSV; several files at once must be CSV or Parquet.")
     if line.startswith(_WIDE):
         raise fault(f"{name} is in UTF-16 or UTF-32; save several files as UTF-8.")
@@ -198,21 +191,21 @@ def _split(text: str, separator: str) -> tuple[str, ...]:
         return ()
 
 
-def _format_difference(first: str, there: _Header, other: str, here: _Header) -> str:
+def _format_difference(first: str, first_header: _Header, second: str, header: _Header) -> str:
     """Return in which column two files differ."""
-    if there.separator != here.separator:
-        between, usual = SEPARATORS[here.separator], SEPARATORS[there.separator]
-        return f"{other} has {between} between values, and {first} has {usual}; save both alike."
-    if there.is_utf8 != here.is_utf8:
-        return f"{other} and {first} are in different encodings; save both as UTF-8."
-    for name in there.names:
-        if name not in here.names:
-            return f"{other} has no column '{name}', which {first} has; {_THE_SAME}."
-    for name in here.names:
-        if name not in there.names:
-            return f"{other} has a column '{name}', which {first} has not; {_THE_SAME}."
-    pairs = enumerate(zip(here.names, there.names, strict=False), 1)
+    if first_header.separator != header.separator:
+        between, usual = SEPARATORS[header.separator], SEPARATORS[first_header.separator]
+        return f"{second} has {between} between values, and {first} has {usual}; save both alike."
+    if first_header.is_utf8 != header.is_utf8:
+        return f"{second} and {first} are in different encodings; save both as UTF-8."
+    for name in first_header.names:
+        if name not in header.names:
+            return f"{second} has no column '{name}', which {first} has; {_THE_SAME}."
+    for name in header.names:
+        if name not in first_header.names:
+            return f"{second} has a column '{name}', which {first} has not; {_THE_SAME}."
+    pairs = enumerate(zip(header.names, first_header.names, strict=False), 1)
     place, (name, usual) = next(((place, pair) for place, pair in pairs if pair[0] != pair[1]), (0, ("", "")))
     if not place:
-        return f"{other} names a column twice, and {first} does not; {_THE_SAME}."
-    return f"column {place} of {other} is '{name}', and that of {first} is '{usual}'; {_THE_SAME}."
+        return f"{second} names a column twice, and {first} does not; {_THE_SAME}."
+    return f"column {place} of {second} is '{name}', and that of {first} is '{usual}'; {_THE_SAME}."

@@ -72,25 +72,25 @@ class Extent:
         self._repeats = self._row_repeats = 1
         self._holds = False
 
-    def _start(self, name: str, said: Mapping[str, str]) -> None:
+    def _start(self, name: str, attributes: Mapping[str, str]) -> None:
         """Note where a row or a cell begins, in either format: their elements have no name in common."""
         kind = name.rpartition(":")[2]
         if kind == "sheetData" or name == "table:table":
             self._start_sheet()
-        elif kind == "row" and "r" in said:
-            self._row, _ = self._find(said["r"])
+        elif kind == "row" and "r" in attributes:
+            self._row, _ = self._find(attributes["r"])
         elif kind == "c":
-            self._place = self._find(said["r"]) if "r" in said else (self._row, self._column)
+            self._place = self._find(attributes["r"]) if "r" in attributes else (self._row, self._column)
             self._column = self._place[1]
         elif kind in ("v", "is") and self._place is not None:
             self._reach(*self._place)
             self._filled += 1
         elif kind == "table-row":
             self._column = self._last = 0
-            self._row_repeats = _repeats(said, "rows")
+            self._row_repeats = _repeats(attributes, "rows")
         elif kind in ("table-cell", "covered-table-cell"):
-            self._repeats = _repeats(said, "columns")
-            self._holds = any("value" in key or key.endswith("formula") for key in said)
+            self._repeats = _repeats(attributes, "columns")
+            self._holds = any("value" in key or key.endswith("formula") for key in attributes)
         else:
             self._holds = True
 
@@ -139,10 +139,10 @@ def _refuse_doctype(*_: object) -> None:
     raise ValueError("it declares a type of document")  # whose entities would stand for cells
 
 
-def _repeats(said: Mapping[str, str], what: str) -> int:
-    found = next((value for key, value in said.items() if key.endswith(f"number-{what}-repeated")), "1")
+def _repeats(attributes: Mapping[str, str], what: str) -> int:
+    count = next((value for key, value in attributes.items() if key.endswith(f"number-{what}-repeated")), "1")
     try:
-        return max(int(found), 1)
+        return max(int(count), 1)
     except ValueError:
         return 1
 
@@ -153,5 +153,5 @@ def _spell(column: int) -> str:
     >>> _spell(0), _spell(16383)
     ('A', 'XFD')
     """
-    left, letter = divmod(column, 26)
-    return (_spell(left - 1) if left else "") + chr(ord("A") + letter)
+    higher, letter = divmod(column, 26)
+    return (_spell(higher - 1) if higher else "") + chr(ord("A") + letter)

@@ -21,12 +21,12 @@ def _measure(path: str) -> Iterator[int]:
 
 def main() -> None:
     """Print how many bytes the workbook named first takes, counted until they are more than the number named next."""
-    path, most = sys.argv[1], int(sys.argv[2])
+    path, limit = sys.argv[1], int(sys.argv[2])
     size = 0
     with limited_memory():
-        for found in _measure(path):
-            size += found
-            if size > most:
+        for n_bytes in _measure(path):
+            size += n_bytes
+            if size > limit:
                 break
     print(size)
 

@@ -92,15 +92,15 @@ def _unpack_part(file: BinaryIO, part: zipfile.ZipInfo) -> Iterator[bytes]:
     header = file.read(_PART_HEADER)
     lengths = [int.from_bytes(header[at : at + 2], "little") for at in (26, 28)]  # of its name, and of what it adds
     file.seek(sum(lengths), io.SEEK_CUR)
-    left = part.compress_size
+    n_bytes = part.compress_size
     if part.compress_type == zipfile.ZIP_STORED:
-        while left > 0 and (plain := file.read(min(left, _BLOCK))):
-            left -= len(plain)
+        while n_bytes > 0 and (plain := file.read(min(n_bytes, _BLOCK))):
+            n_bytes -= len(plain)
             yield plain
         return
     inflate = zlib.decompressobj(-zlib.MAX_WBITS)
-    while not inflate.eof and left > 0 and (packed := file.read(min(left, _BLOCK))):
-        left -= len(packed)
+    while not inflate.eof and n_bytes > 0 and (packed := file.read(min(n_bytes, _BLOCK))):
+        n_bytes -= len(packed)
         while packed and not inflate.eof:
             yield inflate.decompress(packed, _BLOCK)
             packed = inflate.unconsumed_tail

@@ -65,20 +65,20 @@ def parse_amount(text: str, decimal: str = ".") -> float:
     match = _AMOUNT.fullmatch(loss[1].strip() if loss else plain)
     if match is None:
         return math.nan
-    whole, _, fraction = match[3].strip().partition(decimal)
-    if not _is_grouped(whole) or (fraction and not fraction.isdecimal()):
+    integer, _, fraction = match[3].strip().partition(decimal)
+    if not _is_grouped(integer) or (fraction and not fraction.isdecimal()):
         return math.nan
-    size = float(f"{re.sub('[^0-9]', '', whole) or '0'}.{fraction or '0'}")
+    size = float(f"{re.sub('[^0-9]', '', integer) or '0'}.{fraction or '0'}")
     return -size if loss or "-" in match[1] + match[2] or "−" in match[1] + match[2] else size
 
 
-def _is_grouped(whole: str) -> bool:
+def _is_grouped(digits: str) -> bool:
     """Return whether digits have nothing between them, or groups of three one sign."""
-    marks = set(whole) - set("0123456789")
+    marks = set(digits) - set("0123456789")
     if not marks:
-        return whole.isdecimal() or not whole
+        return digits.isdecimal() or not digits
     mark = re.escape(marks.pop())
-    return not marks and re.fullmatch(rf"\d{{1,3}}({mark}\d{{3}})+", whole) is not None
+    return not marks and re.fullmatch(rf"\d{{1,3}}({mark}\d{{3}})+", digits) is not None
 
 
 def show_number(number: float) -> str:
@@ -148,7 +148,7 @@ def suggest_merges(values: Collection[str]) -> dict[str, str]:
     >>> suggest_merges(["F", "Female", "m", "male", "Self employed", "self-employed", "other"])
     {'F': 'Female', 'm': 'male', 'Self employed': 'self-employed'}
     """
-    found: dict[str, str] = {}
+    merges: dict[str, str] = {}
     names = {value: fold(value) for value in values if math.isnan(parse_number(value))}
     alike: dict[str, list[str]] = {}
     for value in names:
@@ -156,12 +156,12 @@ def suggest_merges(values: Collection[str]) -> dict[str, str]:
     for value, folded in names.items():
         same = alike[_letters(value)]
         if value != same[-1] and _letters(value):
-            found[value] = same[-1]
+            merges[value] = same[-1]
         elif len(folded) == 1:
-            full = [other for other in names if names[other].startswith(folded) and other not in (value, *found)]
+            full = [longer for longer in names if names[longer].startswith(folded) and longer not in (value, *merges)]
             if len(full) == 1 and names[full[0]][1:2].isalpha():
-                found[value] = full[0]
-    return found
+                merges[value] = full[0]
+    return merges
 
 
 def suggest_missing(values: Collection[str]) -> tuple[str, ...]:
@@ -175,10 +175,10 @@ def suggest_missing(values: Collection[str]) -> tuple[str, ...]:
 
 def _letters(value: str) -> str:
     """Return what tells values apart: letters, digits, and the signs of "<=50K" and ">50K", "A" and "A*", "C++"."""
-    kept = (
+    letters = (
         letter for letter in fold(value) if letter.isalnum() or letter == "*" or unicodedata.category(letter) == "Sm"
     )
-    return "".join(kept)
+    return "".join(letters)
 
 
 def guess_positive(values: Sequence[str]) -> str:
@@ -190,5 +190,5 @@ def guess_positive(values: Sequence[str]) -> str:
     affirmed, denied = ([value for value in values if fold(value) in words] for words in (_YES, _NO))
     if len(affirmed) == 1 and (len(denied) == 1 or not canonical(affirmed[0]).isdecimal()):
         return affirmed[0]
-    others = [value for value in values if value not in denied]
-    return others[0] if len(denied) == len(others) == 1 and not canonical(denied[0]).isdecimal() else ""
+    other_values = [value for value in values if value not in denied]
+    return other_values[0] if len(denied) == len(other_values) == 1 and not canonical(denied[0]).isdecimal() else ""

@@ -55,9 +55,9 @@ def join_tables(tables: Sequence[Table]) -> dict[str, Cells]:
 
 def name_bins(name: str, edges: Sequence[float]) -> tuple[str, ...]:
     """Return how intervals are written: `age < 25`, `25 ≤ age < 60`, `age ≥ 60`."""
-    shown = [show_number(edge) for edge in edges]
-    middle = (f"{low} ≤ {name} < {high}" for low, high in pairwise(shown))
-    return (f"{name} < {shown[0]}", *middle, f"{name} ≥ {shown[-1]}")
+    ends = [show_number(edge) for edge in edges]
+    middle = (f"{low} ≤ {name} < {high}" for low, high in pairwise(ends))
+    return (f"{name} < {ends[0]}", *middle, f"{name} ≥ {ends[-1]}")
 
 
 def find_missing(column: Cells) -> np.ndarray:
@@ -98,8 +98,8 @@ def match_values(column: Cells, categories: Sequence[str], recode: Mapping[str, 
     assert coded is not None
     spellings = Spellings(categories, recode)
     lookup = np.array([*map(spellings.find, coded.values), -1], dtype=np.int32)
-    found: np.ndarray = lookup[coded.codes]
-    return found
+    places: np.ndarray = lookup[coded.codes]
+    return places
 
 
 def to_numbers(column: Cells) -> np.ndarray:

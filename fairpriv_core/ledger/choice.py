@@ -48,14 +48,16 @@ def foresee_choice(store: RunStore, keys: Sequence[str], *, decided: Sequence[st
     for among in store.candidates(keys):
         lose = [*_lose(among, keys), *(_lose(among, decided) if decided else ())]
         if lose:
-            losses.append(Lost(tuple(dict.fromkeys(lose)), among, _find_alone(among, decided or keys)))
+            selected = None if among.held is None else str(among.held["selected"])
+            alone = selected if selected in (decided or keys) and selected in among.keys else None
+            losses.append(Lost(tuple(dict.fromkeys(lose)), among, alone))
     return losses
 
 
 def foresee_keeping(store: RunStore, key: str) -> Lost | None:
     """Return what it would cost to let lists show an explored run: nothing where they then show all candidates."""
     for among in store.candidates([key]):
-        listed = [each for each in among.keys if each not in among.unlisted]
+        listed = [candidate for candidate in among.keys if candidate not in among.unlisted]
         lose = _lose(among, [key, *listed])
         if key in lose and among.held is not None and among.held["selected"] == key:
             return None
@@ -65,7 +67,7 @@ def foresee_keeping(store: RunStore, key: str) -> Lost | None:
 
 
 def closes_choice(store: RunStore, key: str) -> bool:
-    """Return whether deleting a run ends that one of those on its question can be chosen with its epsilon."""
+    """Return whether no run on the question of run `key` could be chosen with its epsilon once that run is deleted."""
     return any(among.is_open and key in among.keys for among in store.candidates([key]))
 
 
@@ -78,10 +80,10 @@ def keep_run(store: RunStore, key: str) -> None:
     store.keep(key)
 
 
-def withdraw(store: RunStore, lost: Sequence[Lost]) -> None:
+def withdraw(store: RunStore, losses: Sequence[Lost]) -> None:
     """Write down that runs were chosen by raw numbers: they have no epsilon from then on. BadInput beyond a cap."""
-    for each in lost:
-        take_epsilon(store, each.lose, sorted(each.among.all))
+    for loss in losses:
+        take_epsilon(store, loss.lose, sorted(loss.among.all))
 
 
 def take_threshold(store: RunStore, key: str, threshold: float) -> str | None:
@@ -93,25 +95,25 @@ def take_threshold(store: RunStore, key: str, threshold: float) -> str | None:
     return choose_threshold(store, key, threshold)
 
 
-def list_ways(store: RunStore, lost: Lost) -> list[str]:
+def list_ways(store: RunStore, loss: Lost) -> list[str]:
     """Return by which numbers, released or noisy, one can be chosen among all that a choice is among."""
-    open_ways = _WAYS if lost.among.is_open else ()
-    return [by for by in open_ways if why_not(store, lost.lose[0], by) is None]
+    open_ways = _WAYS if loss.among.is_open else ()
+    return [by for by in open_ways if why_not(store, loss.lose[0], by) is None]
 
 
-def refuse_choice(store: RunStore, lost: Sequence[Lost], *, all_leave: bool) -> None:
+def refuse_choice(store: RunStore, losses: Sequence[Lost], *, all_leave: bool) -> None:
     """Raise BadInput where runs would lose their epsilon; it names the ways. `all_leave`: they can leave together."""
-    for each in lost:
-        others = len(each.among.all) - 1
-        many = "another run that answers" if others == 1 else f"{others:,} other runs that answer"
-        ways = [_WAYS[by].format(key=each.lose[0]) for by in list_ways(store, each)]
-        ways += ["take all of them along"] * (all_leave and each.can_take_all)
-        ways += [f"take {each.alone} alone, which was chosen among them"] * (each.alone is not None)
+    for loss in losses:
+        n_others = len(loss.among.all) - 1
+        runs = "another run that answers" if n_others == 1 else f"{n_others:,} other runs that answer"
+        ways = [_WAYS[by].format(key=loss.lose[0]) for by in list_ways(store, loss)]
+        ways += ["take all of them along"] * (all_leave and loss.can_take_all)
+        ways += [f"take {loss.alone} alone, which was chosen among them"] * (loss.alone is not None)
         ways += ["go on without an epsilon (--without-epsilon)"]
-        named = ", or ".join(filter(None, (", ".join(ways[:-1]), ways[-1])))
+        advice = ", or ".join(filter(None, (", ".join(ways[:-1]), ways[-1])))
         raise BadInput(
-            f"raw numbers were shown of {many} the same question, so they chose what leaves, and run {each.lose[0]} "
-            f"would lose its epsilon; {named}.",
+            f"raw numbers were shown of {runs} the same question, so they chose what leaves, and run {loss.lose[0]} "
+            f"would lose its epsilon; {advice}.",
             field="key",
         )
 
@@ -119,12 +121,7 @@ def refuse_choice(store: RunStore, lost: Sequence[Lost], *, all_leave: bool) -> 
 def _lose(among: Candidates, keys: Sequence[str]) -> list[str]:
     """Return which of `keys` lose their epsilon if of the candidates they alone leave."""
     mine = [key for key in among.keys if key in keys]
-    held = among.held
-    if not mine or not among.raw or among.all <= set(mine) or (held is not None and mine == [held["selected"]]):
+    choice = among.held
+    if not mine or not among.raw or among.all <= set(mine) or (choice is not None and mine == [choice["selected"]]):
         return []
     return [key for key in mine if key not in among.withdrawn]
-
-
-def _find_alone(among: Candidates, keys: Sequence[str]) -> str | None:
-    held = None if among.held is None else str(among.held["selected"])
-    return held if held in keys and held in among.keys else None

@@ -72,7 +72,7 @@ def _foresee(
     """Return the effect on `column` of what is `added` to the ledger's lines."""
     spent = [line.spent for line in lines if line.spent is not None]
     planned = [line.planned for line in lines]
-    counted = planned if cap is None else count_lines(lines, cap, column)
+    entries = planned if cap is None else count_lines(lines, cap, column)
     total = compose(planned, column)  # thousands of lines: composed anew only where something differs
     after = compose([*planned, *added], column) if added else total
     runs, launched = _count(planned, column), _count(added, column)
@@ -85,8 +85,8 @@ def _foresee(
         after=_cost(after, runs + launched, delta),
         reason=join_reasons(after.unbounded),
         cap=cap,
-        remaining=None if cap is None else read_gauge(cap, counted, column).remaining,
-        fits=cap is None or all(admits(cap, counted, entry, column) for entry in added),
+        remaining=None if cap is None else read_gauge(cap, entries, column).remaining,
+        fits=cap is None or all(admits(cap, entries, entry, column) for entry in added),
     )
 
 

@@ -61,8 +61,8 @@ def settle_schema(store: RunStore, config: RunConfig) -> RunConfig:
     if schema is None or not schema.is_open:
         return config
     config = store.files.settle(config)
-    paid = find_payment(config.to_json(), config.method.info.threat_model)
-    assert paid is not None
+    payment = find_payment(config.to_json(), config.method.info.threat_model)
+    assert payment is not None
     spec = config.data
     compared = find_compared(schema, label=spec.label or "", sensitive=spec.sensitive)
     request = {
@@ -71,31 +71,31 @@ def settle_schema(store: RunStore, config: RunConfig) -> RunConfig:
         "file": config.file_id,
         "person": spec.person,
         "rows": spec.rows,
-        "noise": paid.noise,
-        "delta": paid.delta,
+        "noise": payment.noise,
+        "delta": payment.delta,
     }
     charge = store.ledger.find_charge(request)
     if charge is None:
-        charge = _measure(store, config, schema, paid, request)
+        charge = _measure(store, config, schema, payment, request)
     return replace(config, data=replace(spec, schema=charge["schema"]))
 
 
 def _measure(
-    store: RunStore, config: RunConfig, schema: TableSchema, paid: Payment, request: Mapping[str, Any]
+    store: RunStore, config: RunConfig, schema: TableSchema, payment: Payment, request: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Measure, charge and store what a config asks for; return the charge's result."""
     spec, compared = config.data, set(request["compared"])
     if spec.image is not None:
         raise BadInput("images have no ranges to measure; leave private_schema out.", field="private_schema")
-    paid = replace(paid, release=draw_key())
+    payment = replace(payment, release=draw_key())
     assemble(spec)  # what is wrong with the data costs nothing
-    posting = _posting(config, paid)
+    posting = _posting(config, payment)
     store.ledger.check(posting)
     rows = read_used_rows(spec, schema)
-    measured = measure_columns(rows, schema, paid, compared=compared, mechanism=Mechanism(Randomness.fresh()))
-    found = {"request": request, "schema": to_text(measured, compared=compared)}
-    store.ledger.pay(posting, found, store.payer)
-    return found
+    measurement = measure_columns(rows, schema, payment, compared=compared, mechanism=Mechanism(Randomness.fresh()))
+    result = {"request": request, "schema": to_text(measurement, compared=compared)}
+    store.ledger.pay(posting, result, store.payer)
+    return result
 
 
 def draw_key() -> str:
@@ -103,10 +103,17 @@ def draw_key() -> str:
     return f"schema-{secrets.token_hex(6)}"
 
 
-def _posting(config: RunConfig, paid: Payment) -> Posting:
+def _posting(config: RunConfig, payment: Payment) -> Posting:
     data = config.to_json()["data"]
     entry = LedgerEntry(
-        paid.release, "record", (), (), None, "", reads_sensitive=False, whole={paid.release: price_payment(paid)}
+        payment.release,
+        "record",
+        (),
+        (),
+        None,
+        "",
+        reads_sensitive=False,
+        whole={payment.release: price_payment(payment)},
     )
     return Posting(identify_data(config.data.dataset, config.file_id), call_data(data), "schema", entry)
 
@@ -124,48 +131,49 @@ def read_used_rows(spec: DataSpec, schema: TableSchema) -> Table:
 
 
 def measure_columns(
-    rows: Table, schema: TableSchema, paid: Payment, *, compared: set[str], mechanism: Mechanism
+    rows: Table, schema: TableSchema, payment: Payment, *, compared: set[str], mechanism: Mechanism
 ) -> TableSchema:
     """Return `schema` with what was open measured on `rows` by two releases of `mechanism`, but for columns `compared`.
 
     A column of categories none of which is frequent enough is left out.
     """
-    chosen = [column for column in list_open(schema) if column.name not in compared]
-    numbers = [column for column in chosen if column.is_quantity]
-    lists = [column for column in chosen if not column.is_quantity]
-    named = [_count_values(rows[column.name]) for column in lists]
+    open_columns = [column for column in list_open(schema) if column.name not in compared]
+    numbers = [column for column in open_columns if column.is_quantity]
+    lists = [column for column in open_columns if not column.is_quantity]
+    value_counts = [_count_values(rows[column.name]) for column in lists]
     places = [_place(_take_numbers(column, rows), _EDGES) for column in numbers]
-    first = _release([*places, *(counts for _, counts in named)], paid, mechanism, index=0)
-    deviation = paid.noise * math.sqrt(max(len(chosen), 1))
-    found = {
+    first = _release([*places, *(counts for _, counts in value_counts)], payment, mechanism, index=0)
+    deviation = payment.noise * math.sqrt(max(len(open_columns), 1))
+    ranges = {
         column.name: _state_range(column, counts, deviation)
         for column, counts in zip(numbers, first[: len(numbers)], strict=True)
     }
     cells = [
-        _place(_shape(found[column.name], _take_numbers(column, rows)), _grid(found[column.name])) for column in numbers
+        _place(_shape(ranges[column.name], _take_numbers(column, rows)), _grid(ranges[column.name]))
+        for column in numbers
     ]
-    second = _release(cells, paid, mechanism, index=1)
-    deviation_within = paid.noise * math.sqrt(max(len(numbers), 1))
-    found |= {
-        column.name: _refine(found[column.name], counts, deviation_within)
+    second = _release(cells, payment, mechanism, index=1)
+    deviation_within = payment.noise * math.sqrt(max(len(numbers), 1))
+    ranges |= {
+        column.name: _refine(ranges[column.name], counts, deviation_within)
         for column, counts in zip(numbers, second, strict=True)
     }
-    threshold = 1.0 + deviation * -float(ndtri(_ROUNDED * paid.delta / max(len(lists), 1)))
-    found |= {
+    threshold = 1.0 + deviation * -float(ndtri(_ROUNDED * payment.delta / max(len(lists), 1)))
+    ranges |= {
         column.name: _name_values(column, values, counts, threshold)
-        for column, (values, _), counts in zip(lists, named, first[len(numbers) :], strict=True)
+        for column, (values, _), counts in zip(lists, value_counts, first[len(numbers) :], strict=True)
     }
-    return TableSchema(tuple(found.get(column.name, column) for column in schema.columns), "paid", paid)
+    return TableSchema(tuple(ranges.get(column.name, column) for column in schema.columns), "paid", payment)
 
 
-def _release(parts: Sequence[np.ndarray], paid: Payment, mechanism: Mechanism, *, index: int) -> list[np.ndarray]:
+def _release(parts: Sequence[np.ndarray], payment: Payment, mechanism: Mechanism, *, index: int) -> list[np.ndarray]:
     """Return counts with noise; a row is in at most one place of each part."""
     if not parts:
         return []
     noisy = mechanism.gaussian(
         np.concatenate(parts).astype(np.float64),
         sensitivity=math.sqrt(len(parts)),
-        noise_multiplier=paid.noise,
+        noise_multiplier=payment.noise,
         purpose="schema",
         index=index,
     )
@@ -174,8 +182,8 @@ def _release(parts: Sequence[np.ndarray], paid: Payment, mechanism: Mechanism, *
 
 def _take_numbers(column: Column, rows: Table) -> np.ndarray:
     values = rows[column.name]
-    found = to_numbers(values if column.date is None else take_part(values, column.date)).astype(np.float64)
-    return found[np.isfinite(found)]
+    numbers = to_numbers(values if column.date is None else take_part(values, column.date)).astype(np.float64)
+    return numbers[np.isfinite(numbers)]
 
 
 def _count_values(column: Cells) -> tuple[list[str], np.ndarray]:
@@ -187,8 +195,8 @@ def _count_values(column: Cells) -> tuple[list[str], np.ndarray]:
         coded.values, np.bincount(coded.codes[coded.codes >= 0], minlength=len(coded.values)), strict=True
     ):
         counts[canonical(value)] = counts.get(canonical(value), 0) + int(rows)
-    named = sorted(value for value, rows in counts.items() if value and rows)
-    return named, np.array([counts[value] for value in named], dtype=np.int64)
+    names = sorted(value for value, rows in counts.items() if value and rows)
+    return names, np.array([counts[value] for value in names], dtype=np.int64)
 
 
 def _place(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
@@ -205,10 +213,10 @@ def _passing(counts: np.ndarray, deviation: float) -> np.ndarray:
 
 def _state_range(column: Column, counts: np.ndarray, deviation: float) -> Column:
     """Return a column with the range of the powers of two that hold rows, and whether it is as skewed as to be log."""
-    held = _passing(counts, deviation)
+    places = _passing(counts, deviation)
     zero = len(counts) // 2
-    low = 0.0 if held[0] == zero else float(_ENDS[held[0]])
-    high = 0.0 if held[-1] == zero and low < 0 else float(_ENDS[held[-1] + 1])
+    low = 0.0 if places[0] == zero else float(_ENDS[places[0]])
+    high = 0.0 if places[-1] == zero and low < 0 else float(_ENDS[places[-1] + 1])
     sizes = np.maximum(np.abs(_ENDS[:-1]), np.abs(_ENDS[1:]))
     order = np.argsort(sizes, kind="stable")
     rising = np.cumsum(np.maximum(counts[order], 0.0))
@@ -230,7 +238,8 @@ def _grid(column: Column) -> np.ndarray:
 
 def _refine(column: Column, counts: np.ndarray, deviation: float) -> Column:
     """Return a column with the range of nearly all rows, and edges between tenths of them where noise leaves any."""
-    ends = _unshape(column, _grid(column))
+    ends = _grid(column)
+    ends = np.sign(ends) * np.expm1(np.abs(ends)) if column.log else ends
     small = _FEW * max(counts.sum(), 0.0)
     first = int(np.argmax(np.cumsum(counts) > small))
     last = _CELLS - 1 - int(np.argmax(np.cumsum(counts[::-1]) > small))
@@ -242,10 +251,6 @@ def _refine(column: Column, counts: np.ndarray, deviation: float) -> Column:
     return replace(
         column, range=(low, high), edges=column.edges or tuple(sorted(cut for cut in between if low < cut < high))
     )
-
-
-def _unshape(column: Column, values: np.ndarray) -> np.ndarray:
-    return np.sign(values) * np.expm1(np.abs(values)) if column.log else values
 
 
 def _round_out(column: Column, low: float, high: float) -> tuple[float, float]:

@@ -97,17 +97,17 @@ def report_ledger(
     `epsilon`, `runs` the keys that count, `cap` its state or None. `lines` has one item for each run.
     """
     lines, caps = store.ledger.lines(data), store.ledger.caps(data)
-    known = list(columns) or [None, *list_protected(data, lines, caps)]
+    protected = list(columns) or [None, *list_protected(data, lines, caps)]
     return {
         "data": name,
         "id": data,
         "delta": delta,
-        "protected": [_report_one(column, lines, caps.get(column), delta) for column in known],
+        "protected": [_report_one(column, lines, caps.get(column), delta) for column in protected],
         "lines": [_report_line(line, delta) for line in lines],
     }
 
 
-class Page(NamedTuple):
+class DataSource(NamedTuple):
     """Whose ledger is asked for: that of a data set, or of the file at a path."""
 
     dataset: str | None
@@ -119,7 +119,7 @@ class Page(NamedTuple):
         return self.dataset or PurePath(self.file or "").name
 
 
-def name_columns(page: Page, sensitive: str) -> tuple[str, ...]:
+def name_columns(page: DataSource, sensitive: str) -> tuple[str, ...]:
     """Return the columns that `sensitive` names, as the ledger calls them; BadInput for one that is not in the data."""
     table = () if page.file is None else read_table(Path(page.file), stated=find_stated(None)).table
     columns = [part.column for part in parse_sensitive(sensitive, table)] if table else []
@@ -128,29 +128,29 @@ def name_columns(page: Page, sensitive: str) -> tuple[str, ...]:
 
 def list_protected(data: str, lines: Sequence[LedgerLine], caps: Mapping[str | None, Cap]) -> list[str]:
     """Return the columns of a data set that are declared as sensitive, were used as such, or have a cap."""
-    found = [column for line in lines for column in line.planned.sensitive]
+    names = [column for line in lines for column in line.planned.sensitive]
     for problem in problems().values():
         if identify_data(problem.name, None) == data:
-            found += [column for text in problem.sensitive for column in list_sensitive(problem.name, text)]
-    return list(dict.fromkeys([*found, *(column for column in caps if column is not None)]))
+            names += [column for text in problem.sensitive for column in list_sensitive(problem.name, text)]
+    return list(dict.fromkeys([*names, *(column for column in caps if column is not None)]))
 
 
 def _report_one(column: str | None, lines: Sequence[LedgerLine], cap: Cap | None, delta: float) -> ProtectedReport:
-    planned = [line.planned for line in lines]
-    now, then = compose([line.spent for line in lines if line.spent is not None], column), compose(planned, column)
+    entries = [line.planned for line in lines]
+    now, then = compose([line.spent for line in lines if line.spent is not None], column), compose(entries, column)
     return {
         "column": column,
         "epsilon": _finite(now.epsilon(delta)),
         "epsilon_planned": _finite(then.epsilon(delta)),
         "reason": join_reasons(then.unbounded),
         "event": to_json(now.events),
-        "runs": [entry.key for entry in planned if costs(entry, column)],
+        "runs": [entry.key for entry in entries if costs(entry, column)],
         "cap": None if cap is None else _report_cap(cap, count_lines(lines, cap, column), column),
     }
 
 
-def _report_cap(cap: Cap, counted: Sequence[LedgerEntry], column: str | None) -> CapReport:
-    gauge = read_gauge(cap, counted, column)
+def _report_cap(cap: Cap, entries: Sequence[LedgerEntry], column: str | None) -> CapReport:
+    gauge = read_gauge(cap, entries, column)
     return {"epsilon": cap.epsilon, "delta": cap.delta, "spent": _finite(gauge.spent), "remaining": gauge.remaining}
 
 
@@ -191,22 +191,22 @@ def add_up(records: Sequence[RunRecord]) -> list[Spent]:
     posts = [(record_posting(record), call_data(record.config["data"]), record.delta) for record in records]
     totals = []
     for data in dict.fromkeys(post.data for post, _, _ in posts):
-        here = [(post.entry, name, delta) for post, name, delta in posts if post.data == data]
-        entries, delta = [entry for entry, _, _ in here], min(delta for _, _, delta in here)
+        items = [(post.entry, name, delta) for post, name, delta in posts if post.data == data]
+        entries, delta = [entry for entry, _, _ in items], min(delta for _, _, delta in items)
         for column in _list_protected(entries):
             total = compose(entries, column)
             cost = _finite(cost_together(total, delta, alone=len(entries) == 1))
             reason = join_reasons(total.unbounded) or "No finite epsilon is proved for the releases."
-            totals.append(Spent(here[0][1], column, len(entries), cost, reason if cost is None else None, delta))
+            totals.append(Spent(items[0][1], column, len(entries), cost, reason if cost is None else None, delta))
     return totals
 
 
 def _list_protected(entries: Iterable[LedgerEntry]) -> list[str | None]:
-    named: list[str | None] = []
+    columns: list[str | None] = []
     for entry in entries:
         if entry.threat_model is not None:
-            named += [None] if entry.threat_model == "record" else entry.sensitive
-    return list(dict.fromkeys(named))
+            columns += [None] if entry.threat_model == "record" else entry.sensitive
+    return list(dict.fromkeys(columns))
 
 
 @lru_cache(maxsize=512)

@@ -20,7 +20,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from fairpriv_core.data.problem import DataJson
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import count_decisions
@@ -42,6 +41,7 @@ WAYS = ("released", "noisy", "raw")
 ACCURACY = "accuracy"
 LEAST_ROWS = 30
 _CHOICE = 0.8  # of epsilon goes to the choice, the rest to the sizes: these hardly need any
+_QUESTION = ("label", "positive", "sensitive", "group_ratio", "rows", "person")  # what runs to choose from share
 _NAMED = 3  # of the runs that a choice leaves out
 _RAW = (
     "a run that raw numbers choose has no epsilon: choose with noise (--by noisy --epsilon 0.5) or by released numbers "
@@ -93,9 +93,9 @@ def select_run(store: RunStore, keys: Sequence[str], criterion: Criterion, *, wi
         "epsilon": criterion.epsilon,
         "delta": criterion.delta,
     }
-    stored = store.ledger.find_charge(request)
-    if stored is not None:
-        return cast(Choice, stored)
+    choice = store.ledger.find_charge(request)
+    if choice is not None:
+        return cast(Choice, choice)
     free = criterion.by == "released" or _is_public(candidates, metric)
     if free or criterion.by == "noisy":
         _check_all_are_there(store, keys)
@@ -107,12 +107,12 @@ def select_run(store: RunStore, keys: Sequence[str], criterion: Criterion, *, wi
         )
     values = _read_released(candidates, metric) if criterion.by == "released" else _read_raw(candidates, metric)
     index = _pick(values, metric)
-    shown = {each.record.key: value for each, value in zip(candidates, values, strict=True)}
+    values_by_key = {candidate.record.key: value for candidate, value in zip(candidates, values, strict=True)}
     if free:
-        return _charge_nothing(store, candidates, index, request, shown)
+        return _charge_nothing(store, candidates, index, request, values_by_key)
     if not without_epsilon:
         raise BadInput(_RAW, field="by")
-    return _charge_raw(store, [candidates[index]], candidates, request, shown)
+    return _charge_raw(store, [candidates[index]], candidates, request, values_by_key)
 
 
 def choose_seen(store: RunStore, key: str, among: Sequence[str]) -> None:
@@ -132,9 +132,9 @@ def take_epsilon(store: RunStore, keys: Sequence[str], among: Sequence[str]) -> 
         if store.owner not in (None, store.row(key).owner):
             raise BadInput(f"run {key} is someone else's: only they can take its epsilon.", field="key")
     records = store.records(keys)
-    taken = [_Candidate(record, record_posting(record)) for record in records.values()]
-    for threat_model in dict.fromkeys(each.posting.entry.threat_model for each in taken):
-        alike = [each for each in taken if each.posting.entry.threat_model == threat_model]
+    candidates = [_Candidate(record, record_posting(record)) for record in records.values()]
+    for threat_model in dict.fromkeys(candidate.posting.entry.threat_model for candidate in candidates):
+        alike = [candidate for candidate in candidates if candidate.posting.entry.threat_model == threat_model]
         _charge_raw(store, alike, alike, request)
 
 
@@ -157,15 +157,15 @@ def choose_threshold(store: RunStore, key: str, threshold: float) -> str | None:
     request = {"keys": [key], "by": "raw", "metric": None, "threshold": threshold}
     if store.ledger.find_charge(request) is None:
         posting = _posting([_Candidate(record, record_posting(record))], (), _THRESHOLD)
-        found = {"request": request, "charge": posting.entry.key, "epsilon": None, "epsilon_reason": _THRESHOLD}
-        store.ledger.pay(posting, found, store.payer)
+        result = {"request": request, "charge": posting.entry.key, "epsilon": None, "epsilon_reason": _THRESHOLD}
+        store.ledger.pay(posting, result, store.payer)
     return _THRESHOLD
 
 
 def _charge_nothing(
-    store: RunStore, candidates: Sequence[_Candidate], index: int, request: ChoiceRequest, shown: Values | None = None
+    store: RunStore, candidates: Sequence[_Candidate], index: int, request: ChoiceRequest, values: Values | None = None
 ) -> Choice:
-    choice = _state(candidates, index, request, None, shown)
+    choice = _state(candidates, index, request, None, values)
     store.ledger.pay(_posting(candidates, (), None), choice, store.payer)
     return choice
 
@@ -198,9 +198,9 @@ def _complete(store: RunStore, keys: Sequence[str]) -> Sequence[str]:
 def _check_all_are_there(store: RunStore, keys: Sequence[str]) -> None:
     """Raise BadInput where `keys` on own data are not all that answer their question, or one was chosen already."""
     for among in store.candidates(keys):
-        missing = [key for key in among.keys if key not in keys]
-        if missing:
-            some = ", ".join(missing[:_NAMED]) + (" and others" if len(missing) > _NAMED else "")
+        omitted = [key for key in among.keys if key not in keys]
+        if omitted:
+            some = ", ".join(omitted[:_NAMED]) + (" and others" if len(omitted) > _NAMED else "")
             raise BadInput(
                 f"runs that answer the same question are left out ({some}), and their raw numbers were shown; name "
                 "one run alone to choose among all.",
@@ -221,20 +221,20 @@ def _check_all_are_there(store: RunStore, keys: Sequence[str]) -> None:
 
 def _charge_raw(
     store: RunStore,
-    taken: Sequence[_Candidate],
+    winners: Sequence[_Candidate],
     candidates: Sequence[_Candidate],
     request: ChoiceRequest,
-    shown: Values | None = None,
+    values: Values | None = None,
 ) -> Choice:
-    """Write down that `taken` were chosen among `candidates` by raw numbers; return the choice of the first."""
+    """Write down that `winners` were chosen among `candidates` by raw numbers; return the choice of the first."""
     numbers = (request["metric"] or "numbers").replace("_", " ")
     reason = (
         f"It was chosen among {len(request['keys'])} runs by raw {numbers}, computed on protected data; choose by "
         "released or noisy numbers for a proved epsilon."
     )
     posting = _posting(candidates, (), reason)
-    choice = _state(candidates, candidates.index(taken[0]), request, posting.entry, shown)
-    withdrawn = [each.record.key for each in taken]
+    choice = _state(candidates, candidates.index(winners[0]), request, posting.entry, values)
+    withdrawn = [candidate.record.key for candidate in winners]
     choice = {**choice, "epsilon": None, "epsilon_reason": reason, "withdrawn": withdrawn}
     store.ledger.pay(posting, choice, store.payer)
     return choice
@@ -254,22 +254,19 @@ def _read(store: RunStore, keys: Sequence[str]) -> list[_Candidate]:
     """Return the candidates in the order given; BadInput unless they are finished, on one data set and attribute."""
     if len(set(keys)) < 2:
         raise BadInput("a choice needs two runs or more; name their keys.", field="keys")
-    found, known = [], store.records(keys)
+    candidates, records = [], store.records(keys)
     for key in dict.fromkeys(keys):
-        record = known.get(key) or store.record(key)  # which says so where it is damaged
+        record = records.get(key) or store.record(key)  # which says so where it is damaged
         if record is None or record.status != "finished":
             status = store.row(key).status if record is None else record.status
             raise BadInput(f"run {key} is {status}; only finished runs can be chosen from.", field="keys")
-        found.append(_Candidate(record, record_posting(record)))
-    if len({each.posting.entry.threat_model for each in found}) > 1:
+        candidates.append(_Candidate(record, record_posting(record)))
+    if len({candidate.posting.entry.threat_model for candidate in candidates}) > 1:
         raise BadInput("these runs protect different things, so no one epsilon covers a choice.", field="keys")
-    if len({(each.posting.data, *_name_question(each.record.config["data"])) for each in found}) > 1:
+    questions = [(item.posting.data, item.record.config["data"]) for item in candidates]
+    if len({(data, *(config.get(name) for name in _QUESTION)) for data, config in questions}) > 1:
         raise BadInput("these runs differ in data, label or groups; choose among runs on the same.", field="keys")
-    return found
-
-
-def _name_question(data: DataJson) -> tuple[Any, ...]:
-    return tuple(data.get(name) for name in ("label", "positive", "sensitive", "group_ratio", "rows", "person"))
+    return candidates
 
 
 def _read_released(candidates: Sequence[_Candidate], metric: str) -> list[float | None]:
@@ -277,11 +274,11 @@ def _read_released(candidates: Sequence[_Candidate], metric: str) -> list[float 
     if metric == ACCURACY and _is_public(candidates, metric):
         return [candidate.metrics.get(metric) for candidate in candidates]
     private = [candidate.record.metrics_private or {} for candidate in candidates]
-    if all(metric in found for found in private):
-        return [found[metric] for found in private]
+    if all(metric in numbers for numbers in private):
+        return [numbers[metric] for numbers in private]
     estimated = [candidate.record.notes.get("released_gaps", {}) for candidate in candidates]
-    if all(metric in found for found in estimated):
-        return [found[metric] for found in estimated]
+    if all(metric in numbers for numbers in estimated):
+        return [numbers[metric] for numbers in estimated]
     raise BadInput(
         f"{metric} has not been released by all of these runs; evaluate each privately, or choose --by noisy.",
         field="by",
@@ -301,9 +298,9 @@ def _is_public(candidates: Sequence[_Candidate], metric: str) -> bool:
 
 
 def _read_raw(candidates: Sequence[_Candidate], metric: str) -> list[float | None]:
-    known = [ACCURACY, *(notion.metric for notion in notions().values())]
-    if metric not in known and metric not in candidates[0].metrics:
-        raise BadInput(f"unknown metric '{metric}'; choose from {', '.join(known)}.", field="metric")
+    metrics = [ACCURACY, *(notion.metric for notion in notions().values())]
+    if metric not in metrics and metric not in candidates[0].metrics:
+        raise BadInput(f"unknown metric '{metric}'; choose from {', '.join(metrics)}.", field="metric")
     lacking = next((candidate.record.key for candidate in candidates if metric not in candidate.metrics), None)
     if lacking is not None:
         raise BadInput(f"run {lacking} is older than {metric} and has none; run it again.", field="metric")
@@ -311,26 +308,26 @@ def _read_raw(candidates: Sequence[_Candidate], metric: str) -> list[float | Non
 
 
 def _pick(values: Sequence[float | None], metric: str) -> int:
-    known = [index for index, value in enumerate(values) if value is not None]
-    if not known:
+    indices = [index for index, value in enumerate(values) if value is not None]
+    if not indices:
         raise BadInput(f"{metric} is undefined in all of these runs.", field="metric")
     best = max if metric == ACCURACY else min
-    return best(known, key=lambda index: values[index] or 0.0)
+    return best(indices, key=lambda index: values[index] or 0.0)
 
 
 def _choose_noisily(
     store: RunStore, candidates: Sequence[_Candidate], metric: str, criterion: Criterion, request: ChoiceRequest
 ) -> Choice:
-    notion = next((each for each in notions().values() if each.metric == metric), None)
+    notion = next((item for item in notions().values() if item.metric == metric), None)
     threat_model = candidates[0].posting.entry.threat_model
     if notion is None or threat_model is None or criterion.epsilon is None:
         raise BadInput("a noisy choice is by a notion's gap, among private runs, and needs --epsilon.", field="by")
     _check_noisy(candidates)
-    planned = plan_choice(epsilon=criterion.epsilon, delta=criterion.delta)
-    store.ledger.check(_posting(candidates, planned, None))
+    events = plan_choice(epsilon=criterion.epsilon, delta=criterion.delta)
+    store.ledger.check(_posting(candidates, events, None))
     mechanism = Mechanism(Randomness.fresh())
     counts = [count_decisions(candidate.metrics) for candidate in candidates]
-    index = choose_noisily(counts, notion, threat_model=threat_model, planned=planned, mechanism=mechanism)
+    index = choose_noisily(counts, notion, threat_model=threat_model, planned=events, mechanism=mechanism)
     posting = _posting(candidates, mechanism.events, None)
     if index is None:
         store.ledger.pay(posting, {}, store.payer)
@@ -354,12 +351,11 @@ def _posting(candidates: Sequence[_Candidate], events: Events, unbounded: str | 
     """Return the choice's line in the ledger: it read the test rows of its candidates."""
     first = candidates[0].posting
     clear = [candidate.posting.entry.clear for candidate in candidates]
-    known = [columns for columns in clear if columns is not None]
     entry = replace(
         first.entry,
         key=f"selection-{secrets.token_hex(6)}",
         events=(Parallel(((), events), fixed=True),) if events else (),
-        clear=tuple(dict.fromkeys(name for columns in known for name in columns)) if len(known) == len(clear) else None,
+        clear=None if None in clear else tuple(dict.fromkeys(name for columns in clear for name in columns or ())),
         unbounded=unbounded,
         reads_sensitive=True,
         shared={},
@@ -373,7 +369,7 @@ def _state(
     index: int,
     request: ChoiceRequest,
     choice: LedgerEntry | None,
-    shown: Values | None = None,
+    values: Values | None = None,
 ) -> Choice:
     """Return what holds of the chosen run: the epsilon of all candidates and the choice together."""
     delta = request["delta"]
@@ -383,23 +379,20 @@ def _state(
     costs = [total.epsilon(delta) for total in totals]
     worst = totals[costs.index(max(costs))]
     epsilon = max(costs) if math.isfinite(max(costs)) else None
-    stated = {
+    reason = next(iter(worst.unbounded), "No finite epsilon is proved for what was released.")
+    statement = {
         "selected": candidates[index].record.key,
         "threat_model": entries[0].threat_model,
         "epsilon": epsilon,
-        "epsilon_reason": None if epsilon is not None else _format_why(worst.unbounded),
+        "epsilon_reason": None if epsilon is not None else f"{reason[0].upper()}{reason[1:]}",
         "delta": delta,
         "event": to_json(worst.events),
         "candidates": [candidate.record.key for candidate in candidates],
-        **({} if shown is None else {"values": shown}),
+        **({} if values is None else {"values": values}),
         "request": request,
         "charge": None if choice is None else choice.key,
     }
-    return cast(Choice, stated)
-
-
-def _format_why(reasons: Sequence[str]) -> str:
-    return reasons[0][0].upper() + reasons[0][1:] if reasons else "No finite epsilon is proved for what was released."
+    return cast(Choice, statement)
 
 
 def plan_choice(*, epsilon: float, delta: float) -> Events:
@@ -462,4 +455,4 @@ def gap_sensitivity(denominators: np.ndarray, threat_model: str) -> float:
     if threat_model == "record":
         return float((1.0 / denominators).max())
     pairs = [pair for below in denominators for pair in combinations(map(float, below), 2)]
-    return max(1.0 / one + 1.0 / other for one, other in pairs)
+    return max(1.0 / first + 1.0 / second for first, second in pairs)

@@ -15,10 +15,10 @@ from fairpriv_core.records.model import Model
 ESTIMATOR = "estimator.json"
 
 
-def write_archive(path: str | Path, model: Model, fitted: Mapping[str, object]) -> None:
-    """Write `model`, and `fitted` (JSON), to the file at `path`; BadInput where either cannot be written."""
+def write_archive(path: str | Path, model: Model, state: Mapping[str, object]) -> None:
+    """Write `model`, and `state` (JSON), to the file at `path`; BadInput where either cannot be written."""
     try:
-        text = json.dumps(fitted, indent=1, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(state, indent=1, ensure_ascii=False, allow_nan=False)
         with zipfile.ZipFile(read_path(str(path)), "w", zipfile.ZIP_DEFLATED) as archive:
             for name, content in {**model.write(), ESTIMATOR: text.encode()}.items():
                 archive.writestr(name, content)

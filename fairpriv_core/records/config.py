@@ -24,7 +24,7 @@ from fairpriv_core.methods.catalog import methods, why_unproved
 from fairpriv_core.methods.fields import count_outputs, network_of
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.plain import check_plain, write_toml
-from fairpriv_core.records.parameters import check_texts, method_to_json, noise_is_set, read_method
+from fairpriv_core.records.parameters import check_texts, method_to_json, noise_is_set, read_method, read_plain
 from fairpriv_core.records.source import ConfigJson, find_answers, read_data
 
 DEFAULT_DELTA = 1e-5
@@ -95,10 +95,10 @@ _SETTINGS = tuple(item.name for item in fields(RunConfig))
 
 def name_config(asked: ConfigJson) -> str:
     """Return `RunConfig.key` of a config's JSON form, which says every setting."""
-    named: dict[str, Any] = dict(asked)
-    if named["file_id"] is not None:  # where a person's file lies is no part of it
-        named["data"] = {**named["data"], "file": None}
-    text = json.dumps(named, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    plain: dict[str, Any] = dict(asked)
+    if plain["file_id"] is not None:  # where a person's file lies is no part of it
+        plain["data"] = {**plain["data"], "file": None}
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -121,28 +121,28 @@ def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> Run
     check_plain(raw)
     checks.known_names("setting", tuple(raw), _SETTINGS)
     check_texts(RunConfig, raw)
-    given = {name: value for name, value in raw.items() if value is not None}
-    method = read_method(given.get("method"))
-    data = data or read_data(given.get("data"))
-    method = choose_network(method, given.get("method"), data)
-    reuse = _read_reuse(given.get("reuse"), method)
+    settings = {name: value for name, value in raw.items() if value is not None}
+    method = read_method(settings.get("method"))
+    data = data or read_data(settings.get("data"))
+    method = choose_network(method, settings.get("method"), data)
+    reuse = _read_reuse(settings.get("reuse"), method)
     answers = find_answers(data.to_json())
     if answers is not None:
-        _check_beside(answers, {**given, "group_ratio": data.group_ratio})
+        _check_beside(answers, {**settings, "group_ratio": data.group_ratio})
     return RunConfig(
         data=data,
-        notion=_read_notion(given.get("notion"), method),
+        notion=_read_notion(settings.get("notion"), method),
         method=method,
-        epsilon=read_epsilon(given.get("epsilon"), method, reuse=reuse, answers=answers),
-        delta=read_delta(given.get("delta", DEFAULT_DELTA)),
-        split=_read_split(given.get("split"), data.dataset),
-        seed=_read_whole("seed", given.get("seed", 0)),
-        replay_noise=_read_whole("replay_noise", given["replay_noise"]) if "replay_noise" in given else None,
-        file_id=None if given.get("file_id") is None else str(given["file_id"]),
-        private_evaluation=_read_evaluation(given.get("private_evaluation", False), method) and answers is None,
+        epsilon=read_epsilon(settings.get("epsilon"), method, reuse=reuse, answers=answers),
+        delta=read_delta(settings.get("delta", DEFAULT_DELTA)),
+        split=_read_split(settings.get("split"), data.dataset),
+        seed=_read_whole("seed", settings.get("seed", 0)),
+        replay_noise=_read_whole("replay_noise", settings["replay_noise"]) if "replay_noise" in settings else None,
+        file_id=None if settings.get("file_id") is None else str(settings["file_id"]),
+        private_evaluation=_read_evaluation(settings.get("private_evaluation", False), method) and answers is None,
         reuse=reuse,
-        share_samples=_read_sharing(given.get("share_samples", False), method),
-        adviser=_read_whole("adviser", given["adviser"]) if "adviser" in given else None,
+        share_samples=_read_sharing(settings.get("share_samples", False), method),
+        adviser=_read_whole("adviser", settings["adviser"]) if "adviser" in settings else None,
     )
 
 
@@ -161,12 +161,12 @@ def _read_notion(name: Any, method: Method) -> str:
     return str(name)
 
 
-def _check_beside(answers: Column, given: Mapping[str, object]) -> None:
+def _check_beside(answers: Column, settings: Mapping[str, object]) -> None:
     """Raise BadInput for a setting that would draw noise, or take groups as true, beside randomised answers.
 
     A private evaluation is made of the answers: none is drawn beside, whether or not it is asked for.
     """
-    names = [name for name in ("replay_noise", "reuse", "group_ratio") if given.get(name) is not None]
+    names = [name for name in ("replay_noise", "reuse", "group_ratio") if settings.get(name) is not None]
     if names:
         raise BadInput(
             f"{names[0]} does not go with randomised answers: '{answers.name}' was answered before the run, which "
@@ -183,16 +183,16 @@ def read_epsilon(
     A run that uses the release of the run `reuse` has none either: its epsilon is what that release cost. That of a
     private run on randomised `answers` is theirs.
     """
-    budget = None if value is None else _number("epsilon", value)
+    budget = None if value is None else read_plain("epsilon", value, float)
     if answers is not None and method.info.threat_model is not None:
-        spent = sum(answers.randomized)
-        if budget is not None and budget < spent and not math.isclose(budget, spent):  # 0.1 + 0.2 > 0.3
+        price = sum(answers.randomized)
+        if budget is not None and budget < price and not math.isclose(budget, price):  # 0.1 + 0.2 > 0.3
             raise BadInput(
-                f"epsilon must be {spent:g} or more, or left out, got {budget:g}: the answers of '{answers.name}' have "
+                f"epsilon must be {price:g} or more, or left out, got {budget:g}: the answers of '{answers.name}' have "
                 "spent that.",
                 field="epsilon",
             )
-        budget = spent
+        budget = price
     if reuse is not None:
         if budget is not None:
             raise BadInput(
@@ -216,20 +216,20 @@ def _read_reuse(value: Any, method: Method) -> str | None:
     """Return the key of the run whose release is used again; BadInput where the method has none, or sets it anew."""
     if value is None:
         return None
-    name, taken = method.info.name, method.info.reuses
-    if not taken:
-        able = ", ".join(other for other, kind in methods().items() if kind.info.reuses)
+    name, reused = method.info.name, method.info.reuses
+    if not reused:
+        able = ", ".join(method_name for method_name, kind in methods().items() if kind.info.reuses)
         raise BadInput(f"method '{name}' makes no release that another run can use; {able} does.", field="reuse")
     defaults = {item.name: item.default for item in fields(method)}
-    given = next((item for item in taken if getattr(method, item) != defaults[item]), None)
-    if given is not None:
-        raise BadInput(f"{given} and reuse exclude each other: the release of run {value} has its own.", field=given)
+    clash = next((item for item in reused if getattr(method, item) != defaults[item]), None)
+    if clash is not None:
+        raise BadInput(f"{clash} and reuse exclude each other: the release of run {value} has its own.", field=clash)
     return str(value)
 
 
 def read_delta(value: Any) -> float:
     """Return delta as a number; BadInput outside (0, 1)."""
-    delta = _number("delta", value)
+    delta: float = read_plain("delta", value, float)
     checks.open_unit(delta=delta)
     return delta
 
@@ -282,15 +282,6 @@ def _read_sharing(value: Any, method: Method) -> bool:
     return value
 
 
-def _number(name: str, value: Any) -> float:
-    try:
-        if not isinstance(value, bool):
-            return float(value)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise BadInput(f"{name} must be a number, got '{value}'.", field=name)
-
-
 def has_images(data: DataSpec) -> bool:
     """Return whether the rows of `data` are images."""
     problem = problems().get(data.dataset or "")
@@ -315,19 +306,19 @@ def choose_network(method: Method, raw: Any, data: DataSpec) -> Method:
 
     BadInput where settings of an mlp come with a network that has layers of its own.
     """
-    named = raw if isinstance(raw, Mapping) else {}
-    chosen: Any = method
-    if has_images(data) and "network" in parameters(method) and named.get("network") is None:
-        chosen = replace(chosen, network=FOR_IMAGES)
-    network = network_of(chosen)
+    table = raw if isinstance(raw, Mapping) else {}
+    with_network: Any = method
+    if has_images(data) and "network" in parameters(method) and table.get("network") is None:
+        with_network = replace(with_network, network=FOR_IMAGES)
+    network = network_of(with_network)
     for name, (_, field) in parameters(method).items():
         if network != MLP and name in OF_MLP and getattr(method, name) != field.default:
             raise BadInput(
                 f"{name} is of network {MLP}, and {network} has layers of its own: leave it out, or set network={MLP}.",
                 field="network",
             )
-    found: Method = chosen
-    return found
+    result: Method = with_network
+    return result
 
 
 def build_shape(method: Method, data: Dataset) -> AnyShape:

@@ -58,10 +58,10 @@ def identify_data(dataset: str | None, file_id: str | None) -> str:
     Two benchmarks from the same files are one data set; so is a person's copy of a published file. Another file is what
     its store calls its content; "" where no store has named it.
     """
-    known = problems()
+    catalogue = problems()
     if dataset is not None:
-        return _digest(_list_files(known[dataset]) if dataset in known else [dataset])
-    owner = next((each for each in known.values() if file_id in _list_ids(each)), None)
+        return _digest(_list_files(catalogue[dataset]) if dataset in catalogue else [dataset])
+    owner = next((problem for problem in catalogue.values() if file_id in _list_ids(problem)), None)
     return file_id or "" if owner is None else _digest(_list_files(owner))
 
 
@@ -103,10 +103,10 @@ def list_sensitive(dataset: str | None, sensitive: str, found: Sequence[str] = (
     """
     problem = problems().get(dataset or "")
     if problem is not None:
-        named = [part.column for part in parse_sensitive(sensitive, list(problem.columns))]
+        names = [part.column for part in parse_sensitive(sensitive, list(problem.columns))]
     else:
-        named = list(found or list_meant(sensitive))
-    return tuple(dict.fromkeys(_call(name, problem) for name in named))
+        names = list(found or list_meant(sensitive))
+    return tuple(dict.fromkeys(_call(name, problem) for name in names))
 
 
 def record_posting(record: RunRecord) -> Posting:
@@ -114,22 +114,22 @@ def record_posting(record: RunRecord) -> Posting:
     config, notes, data = record.config, record.notes, record.config["data"]
     problem = problems().get(data["dataset"] or "")
     kind = methods().get(config["method"]["name"])
-    shared = {name: from_json(part) for name, part in notes.get(SHARED_RELEASES, {}).items()}
-    paid = find_payment(config, record.threat_model)
-    whole = dict(price_answers(data))
-    whole |= {} if paid is None or not paid.release else {paid.release: price_payment(paid)}
+    shared_releases = {name: from_json(part) for name, part in notes.get(SHARED_RELEASES, {}).items()}
+    payment = find_payment(config, record.threat_model)
+    of_all_rows = dict(price_answers(data))
+    of_all_rows |= {} if payment is None or not payment.release else {payment.release: price_payment(payment)}
     entry = LedgerEntry(
         key=record.key,
         threat_model=record.threat_model,
-        events=_list_own(record, whole),
+        events=_list_own(record, of_all_rows),
         sensitive=list_record_sensitive(record),
         clear=_list_clear(data, record.data.get("columns"), problem),
         split=_name_split(config),
         unbounded=record.epsilon_reason if record.epsilon is None else None,
         reads_sensitive=_reads_sensitive(config, kind),
-        shared=shared,
+        shared=shared_releases,
         stream=notes.get(SAMPLE_STREAM),
-        whole=whole,
+        whole=of_all_rows,
     )
     return Posting(
         identify_data(data["dataset"], config.get("file_id")), call_data(data), config["method"]["name"], entry
@@ -164,12 +164,12 @@ def list_counted(record: RunRecord) -> list[EventJson]:
     return record.released if record.status == "failed" else record.event
 
 
-def _list_own(record: RunRecord, whole: Mapping[str, Events]) -> Events:
+def _list_own(record: RunRecord, of_all_rows: Mapping[str, Events]) -> Events:
     """Return what a run counts with beside what was released of all rows, which its event has and its count has not."""
     events = from_json(list_counted(record))
     if record.status == "failed":
         return events
-    return subtract(events, tuple(event for part in whole.values() for event in part)) if whole else events
+    return subtract(events, tuple(event for part in of_all_rows.values() for event in part)) if of_all_rows else events
 
 
 def _reads_sensitive(config: ConfigJson, kind: type[Method] | None) -> bool:
@@ -212,12 +212,12 @@ def _name_split(config: ConfigJson) -> str:
     split too; and so does everything on how many rows are used.
     """
     data = config["data"]
-    named: list[Any] = [config["split"], data["dataset"] or config.get("file_id")]
+    parts: list[Any] = [config["split"], data["dataset"] or config.get("file_id")]
     if find_seed(config) is not None:
-        named += [config["seed"], data["label"], data["positive"], data["sensitive"]]
+        parts += [config["seed"], data["label"], data["positive"], data["sensitive"]]
     later = (data.get(name) for name in ("group_ratio", "rows"))  # told apart: at most 1, and 2 or more
-    stated = ([name, data[name]] for name in ("person", "schema") if data.get(name) is not None)  # they drop rows too
-    return json.dumps([*named, *(number for number in later if number is not None), *stated])
+    droppers = ([name, data[name]] for name in ("person", "schema") if data.get(name) is not None)  # they drop rows too
+    return json.dumps([*parts, *(number for number in later if number is not None), *droppers])
 
 
 def _call(column: str, problem: Problem | None) -> str:

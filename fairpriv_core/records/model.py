@@ -79,11 +79,11 @@ class Model:
     unproved: str | None = None
 
     @classmethod
-    def of(cls, fitted: Fitted, train: Dataset) -> Model:
+    def of(cls, fit: Fitted, train: Dataset) -> Model:
         """Return the model of a fit on `train`; of the data it holds what the parameters hold."""
-        grouping = train.grouping if fitted.network.needs_group else None
+        grouping = train.grouping if fit.network.needs_group else None
         names = train.label_names, train.feature_names
-        return cls(fitted.network, fitted.parameters, train.encoder, grouping, *names, train.image)
+        return cls(fit.network, fit.parameters, train.encoder, grouping, *names, train.image)
 
     @classmethod
     def read(cls, find: Callable[[str], bytes]) -> Model:
@@ -95,8 +95,8 @@ class Model:
         names = tuple(described["label_names"]), tuple(described["feature_names"])
         image = tuple(described["image"]) if described.get("image") is not None else None
         threshold = THRESHOLD if described["threshold"] is None else float(described["threshold"])
-        told = described["encoder"], described.get("grouping"), *names, image, threshold
-        return cls(network, parameters, *told, described.get("epsilon_reason"))
+        rest = described["encoder"], described.get("grouping"), *names, image, threshold
+        return cls(network, parameters, *rest, described.get("epsilon_reason"))
 
     def write(self) -> dict[str, bytes]:
         """Return the model's files by name."""
@@ -138,7 +138,7 @@ class Model:
         by group), for a column no cell of which can be used, for images of another size, and for a target that cannot
         be written.
         """
-        features, group, read = self._read_rows(read_path(source), stated, limit_bytes)
+        features, group, next_rows = self._read_rows(read_path(source), stated, limit_bytes)
         score = predict_proba(self.network, self.parameters, features, group)
         names, decided = (
             self.label_names,
@@ -147,8 +147,8 @@ class Model:
         binary = len(names) == TWO
         probability = score[:, 1] if binary else score.max(axis=1)
 
-        def list_answers(most: int | None = None) -> Iterator[tuple[str, str]]:
-            answers = zip(probability[:most].tolist(), decided[:most].tolist(), strict=True)
+        def list_answers(limit: int | None = None) -> Iterator[tuple[str, str]]:
+            answers = zip(probability[:limit].tolist(), decided[:limit].tolist(), strict=True)
             return ((f"{share:.6g}", names[label]) for share, label in answers)
 
         _write_lines(target, list_answers())
@@ -157,14 +157,14 @@ class Model:
             "rows": len(decided),
             "positive": counts[names[1]] if binary else None,
             "out": target,
-            "remarks": list(read.remarks),
+            "remarks": list(next_rows.remarks),
         }
         if shown:
-            cells = read.show(shown)
+            cells = next_rows.show(shown)
             rows = zip(*cells.values(), strict=True) if cells else repeat(())
-            shown_rows = [[*row, *each] for row, each in zip(rows, list_answers(shown), strict=False)]
+            shown_rows = [[*row, *answer] for row, answer in zip(rows, list_answers(shown), strict=False)]
             predicted["first"] = {"columns": list(cells), "rows": shown_rows}
-            predicted["form"] = None if read.form is None else asdict(read.form)
+            predicted["form"] = None if next_rows.form is None else asdict(next_rows.form)
         return predicted if binary else {**predicted, "decided": counts}
 
     def _read_rows(
@@ -176,15 +176,15 @@ class Model:
         encoder = Encoder.from_json(self.encoder)
         groups = Groups.from_json(self.grouping) if self.network.needs_group else None
         columns = (*encoder.schema, *(() if groups is None else groups.read))
-        read = read_next(path, columns, stated, limit_bytes=limit_bytes)
-        return encoder.transform(read.table), None if groups is None else groups.assign(read.table), read
+        next_rows = read_next(path, columns, stated, limit_bytes=limit_bytes)
+        return encoder.transform(next_rows.table), None if groups is None else groups.assign(next_rows.table), next_rows
 
 
 def _write_lines(target: str, lines: Iterable[tuple[str, str]]) -> None:
     """Write each row's number, probability and prediction."""
     try:
         with read_path(target, field="out").open("w", newline="", encoding="utf-8") as stream:
-            numbered = ((row, *each) for row, each in enumerate(lines, start=1))
+            numbered = ((row, *cells) for row, cells in enumerate(lines, start=1))
             write_lines(stream, ("row", "probability", "prediction"), numbered)
     except OSError as error:
         raise BadInput(f"out cannot be written: {target} ({error.strerror}).", field="out") from error

@@ -32,19 +32,19 @@ def write_onnx(model: Model, about: Mapping[str, str]) -> bytes:
     import onnx
 
     inputs = (FEATURES, GROUP) if model.network.needs_group else (FEATURES,)
-    written = import_module(_OWN).export_onnx(
+    exported = import_module(_OWN).export_onnx(
         model.network, model.parameters, inputs=inputs, outputs=(SCORES, DECISION)
     )
-    made = onnx.load_from_string(written)
-    made.producer_name, made.producer_version = "fairpriv", metadata.version("fairpriv")
-    onnx.helper.set_model_props(made, {**_build_metadata(model), **about})
-    onnx.checker.check_model(made)
-    content: bytes = made.SerializeToString()
+    model_proto = onnx.load_from_string(exported)
+    model_proto.producer_name, model_proto.producer_version = "fairpriv", metadata.version("fairpriv")
+    onnx.helper.set_model_props(model_proto, {**_build_metadata(model), **about})
+    onnx.checker.check_model(model_proto)
+    content: bytes = model_proto.SerializeToString()
     return content
 
 
 def _build_metadata(model: Model) -> dict[str, str]:
     """Return what a person needs to use the file: names, and how a table's columns become features."""
-    named = {"labels": list(model.label_names), FEATURES: list(model.feature_names)}
-    found = {name: json.dumps(each, ensure_ascii=False) for name, each in named.items()}
-    return {**found, "encoder": model.encoder, **({} if model.grouping is None else {"grouping": model.grouping})}
+    lists = {"labels": list(model.label_names), FEATURES: list(model.feature_names)}
+    texts = {name: json.dumps(names, ensure_ascii=False) for name, names in lists.items()}
+    return {**texts, "encoder": model.encoder, **({} if model.grouping is None else {"grouping": model.grouping})}

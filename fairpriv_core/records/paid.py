@@ -20,9 +20,9 @@ SUMS = 2  # noisy sums that are released: of ranges, scales and categories, then
 _SHARE_OF_DELTA = 0.01
 
 
-def price_payment(paid: Payment) -> Events:
+def price_payment(payment: Payment) -> Events:
     """Return what a measurement that was made has released: its sums are the one Gaussian that they equal."""
-    return (Gaussian(paid.noise / math.sqrt(SUMS)), Approximate(paid.delta))
+    return (Gaussian(payment.noise / math.sqrt(SUMS)), Approximate(payment.delta))
 
 
 def plan_payment(share: float, *, epsilon: float, delta: float) -> Payment:
@@ -31,25 +31,25 @@ def plan_payment(share: float, *, epsilon: float, delta: float) -> Payment:
     return Payment(noise=noise, delta=_SHARE_OF_DELTA * delta)
 
 
-def find_payment(asked: ConfigJson, threat_model: str | None) -> Payment | None:
+def find_payment(config: ConfigJson, threat_model: str | None) -> Payment | None:
     """Return how the schema in a config's JSON is or will be paid for, by a run that protects `threat_model`.
 
     None where it costs the run nothing: it is declared, comes from the rows, or the run does not protect records.
     BadInput where a share is asked of such a run, or of one without epsilon.
     """
-    text = asked["data"].get("schema")
-    paid = None if text is None else _read_payment(text)
-    if paid is None or paid.share is None:
-        return paid if threat_model == "record" else None
+    text = config["data"].get("schema")
+    payment = None if text is None else _read_payment(text)
+    if payment is None or payment.share is None:
+        return payment if threat_model == "record" else None
     if threat_model != "record":
         raise BadInput(
-            f"private_schema is for methods that protect whole records; '{asked['method']['name']}' does not, so a "
+            f"private_schema is for methods that protect whole records; '{config['method']['name']}' does not, so a "
             "schema from the rows costs it nothing.",
             field="private_schema",
         )
-    if asked["epsilon"] is None:
+    if config["epsilon"] is None:
         raise BadInput("private_schema is a share of epsilon, and this run has none; set epsilon.", field="epsilon")
-    return plan_payment(paid.share, epsilon=asked["epsilon"], delta=asked["delta"])
+    return plan_payment(payment.share, epsilon=config["epsilon"], delta=config["delta"])
 
 
 @lru_cache(maxsize=64)  # thousands of runs in a ledger share a schema
@@ -62,11 +62,11 @@ def price_answers(data: DataJson) -> Mapping[str, Events]:
     answers = find_answers(data)
     if answers is None:
         return {}
-    return {f"answers of {answers.name}": tuple(RandomizedResponse(each) for each in answers.randomized)}
+    return {f"answers of {answers.name}": tuple(RandomizedResponse(epsilon) for epsilon in answers.randomized)}
 
 
-def price_schema(asked: ConfigJson, threat_model: str | None) -> Events:
+def price_schema(config: ConfigJson, threat_model: str | None) -> Events:
     """Return what the schema in a config's JSON costs a run that protects `threat_model`; errors as `find_payment`."""
-    paid = find_payment(asked, threat_model)
-    answered = tuple(event for events in price_answers(asked["data"]).values() for event in events)
-    return (*answered, *(() if paid is None else price_payment(paid)))
+    payment = find_payment(config, threat_model)
+    answered = tuple(event for events in price_answers(config["data"]).values() for event in events)
+    return (*answered, *(() if payment is None else price_payment(payment)))

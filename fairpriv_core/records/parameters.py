@@ -19,11 +19,11 @@ _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: 
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-def check_texts(kind: type, given: Mapping[str, object]) -> None:
+def check_texts(kind: type, raw: Mapping[str, object]) -> None:
     """Raise BadInput where a field of the dataclass `kind` is text by its annotation and is given a list or table."""
-    for name in _name_texts(kind) & set(given):
-        if isinstance(given[name], list | tuple | Mapping):
-            raise BadInput(f"{name} must be text, got {given[name]}.", field=name)
+    for name in _name_texts(kind) & set(raw):
+        if isinstance(raw[name], list | tuple | Mapping):
+            raise BadInput(f"{name} must be text, got {raw[name]}.", field=name)
 
 
 @cache
@@ -38,23 +38,23 @@ def read_method(raw: Any) -> Method:
     Raises:
         BadInput: no name, an unknown one, or what `build_method` refuses.
     """
-    given = read_method_table(raw)
-    name = given.pop("name", None)
+    table = read_method_table(raw)
+    name = table.pop("name", None)
     if name is None:
         raise BadInput(f"method is not given; choose from {', '.join(methods())}.", field="method")
     if not isinstance(name, str) or name not in methods():
         raise BadInput(f"unknown method '{name}'; choose from {', '.join(methods())}.", field="method")
     kind = methods()[name]
-    return build_method(kind, _read_variant(kind, given))
+    return build_method(kind, _read_variant(kind, table))
 
 
-def format_group_needed(asked: Mapping[str, Any]) -> str | None:
+def format_group_needed(config: Mapping[str, Any]) -> str | None:
     """Return that the model of a config, in its JSON form, decides by group.
 
     None where it does not, and of a method whose package is not installed: nothing is known of it.
     """
-    known = asked["method"]["name"] in methods()
-    return GROUP_NEEDED if known and read_method(asked["method"]).decides_by_group() else None
+    is_known = config["method"]["name"] in methods()
+    return GROUP_NEEDED if is_known and read_method(config["method"]).decides_by_group() else None
 
 
 def read_method_table(raw: Any) -> dict[str, Any]:
@@ -64,32 +64,32 @@ def read_method_table(raw: Any) -> dict[str, Any]:
     return {"name": raw} if isinstance(raw, str) else dict(raw or {})
 
 
-def build_method(kind: type[Method], given: Mapping[str, object]) -> Method:
-    """Return `kind` with the hyper-parameters `given`; values may be text, as on a command line.
+def build_method(kind: type[Method], raw: Mapping[str, object]) -> Method:
+    """Return `kind` with the hyper-parameters `raw`; values may be text, as on a command line.
 
     Raises:
         BadInput: an unknown name (the message lists those that are), or a value of the wrong kind or range.
     """
-    checks.known_names(f"parameter of method '{kind.info.name}'", tuple(given), parameters(kind))
+    checks.known_names(f"parameter of method '{kind.info.name}'", tuple(raw), parameters(kind))
     hints = _read_hints(kind)
-    values = {name: _coerce(name, value, hints[name]) for name, value in given.items()}
-    for name, (shown, _) in parameters(kind).items():
-        if shown.choices and not shown.open and name in values and values[name] is not None:
-            checks.one_of(shown.choices, **{name: values[name]})
+    values = {name: _coerce(name, value, hints[name]) for name, value in raw.items()}
+    for name, (parameter, _) in parameters(kind).items():
+        if parameter.choices and not parameter.open and name in values and values[name] is not None:
+            checks.one_of(parameter.choices, **{name: values[name]})
     return kind(**_add_defaults(kind, values))
 
 
-def _add_defaults(kind: type[Method], given: Mapping[str, object]) -> Mapping[str, object]:
-    """Return `given` with the defaults that follow from it.
+def _add_defaults(kind: type[Method], settings: Mapping[str, object]) -> Mapping[str, object]:
+    """Return `settings` with the defaults that follow from it.
 
     No gap is aimed at as published, nor where what it would replace is set: whoever sets λ means λ.
     """
     if "gap_target" not in parameters(kind):
-        return given
-    shown, field = parameters(kind)["gap_target"]
-    by_hand = given.get("variant") == "published" or any(name in given for name in shown.replaces)
-    aim = given.get("gap_target", None if by_hand else field.default)
-    return {"gap_target": aim, **(shown.otherwise if aim is None else {}), **given}
+        return settings
+    parameter, field = parameters(kind)["gap_target"]
+    by_hand = settings.get("variant") == "published" or any(name in settings for name in parameter.replaces)
+    aim = settings.get("gap_target", None if by_hand else field.default)
+    return {"gap_target": aim, **(parameter.otherwise if aim is None else {}), **settings}
 
 
 @cache
@@ -113,22 +113,25 @@ def noise_is_set(method: Method) -> bool:
     return bool(getattr(method, method.info.calibrates) != defaults[method.info.calibrates])
 
 
-def _read_variant(kind: type[Method], given: dict[str, object]) -> dict[str, object]:
+def _read_variant(kind: type[Method], settings: dict[str, object]) -> dict[str, object]:
     """Refuse a variant that the method does not have; leave it out where there is no choice."""
-    variant = given.get("variant")
+    variant = settings.get("variant")
     if variant is None:
-        return {name: value for name, value in given.items() if name != "variant"}
+        return {name: value for name, value in settings.items() if name != "variant"}
     if variant not in kind.info.variants:
         choices = ", ".join(kind.info.variants) or "none: it is not private"
         raise BadInput(f"method '{kind.info.name}' has no variant '{variant}'; it has {choices}.", field="variant")
-    chosen = "variant" in parameters(kind)
-    return {name: value for name, value in given.items() if name != "variant" or chosen}
+    has_choice = "variant" in parameters(kind)
+    return {name: value for name, value in settings.items() if name != "variant" or has_choice}
 
 
 def _coerce(name: str, value: Any, hint: Any) -> Any:
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
-        return _coerce_optional(name, value, list(typing.get_args(hint)))
+        kinds = [kind for kind in typing.get_args(hint) if kind is not type(None)]
+        is_optional = len(kinds) < len(typing.get_args(hint))
+        empty = is_optional and (value is None or str(value).lower() in ("none", "null", "auto"))
+        return None if empty else _coerce(name, value, kinds[0])
     if origin is Literal:
         checks.one_of(typing.get_args(hint), **{name: value})
         return value
@@ -137,17 +140,11 @@ def _coerce(name: str, value: Any, hint: Any) -> Any:
         if not isinstance(parts, list | tuple):
             raise BadInput(f"{name} must be a list, got {value}.", field=name)
         return tuple(_coerce(name, part, typing.get_args(hint)[0]) for part in parts)
-    return _coerce_plain(name, value, hint)
+    return read_plain(name, value, hint)
 
 
-def _coerce_optional(name: str, value: Any, options: list[Any]) -> Any:
-    kinds = [option for option in options if option is not type(None)]
-    if len(kinds) < len(options) and (value is None or str(value).lower() in ("none", "null", "auto")):
-        return None
-    return _coerce(name, value, kinds[0])
-
-
-def _coerce_plain(name: str, value: Any, kind: type) -> Any:
+def read_plain(name: str, value: Any, kind: type) -> Any:
+    """Return a value, which may be text, as `kind`: bool, float, int or str. BadInput where it is none."""
     try:
         if kind is bool:
             return value if isinstance(value, bool) else _TRUTH[str(value).lower()]

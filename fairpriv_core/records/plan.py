@@ -123,9 +123,9 @@ def fit_batch(config: RunConfig, said: Collection[str], datasets: DatasetCache) 
 
 
 class DatasetCache:
-    """Data sets and their splits as they were read, kept as long as it is; `splits`: no more than the last few.
+    """Keeps in memory the data sets that were read, and their splits: of these no more than the last `splits`.
 
-    `lend` is given a person's file and its id; it gives the path to read, or refuses what is not as a config says.
+    `lend` takes a person's file and its id, and gives the path to read; it refuses a file that a config does not mean.
     """
 
     def __init__(self, *, lend: Lend = lambda file, file_id: nullcontext(file), splits: int | None = None) -> None:
@@ -137,15 +137,15 @@ class DatasetCache:
     def parts(self, config: RunConfig) -> tuple[Dataset, Dataset]:
         """Return (train, test) of a config. BadInput, for data that its method cannot train on too; DataUnavailable."""
         source = (config.data, config.file_id)
-        whole = self.whole(config)
-        check_settings(config, whole)
-        drawn = not whole.one_split or config.data.group_ratio is not None
-        nulls = whole.present is not None
-        name = (*source, nulls, config.split, find_seed(config.to_json()) if drawn else None)
+        dataset = self.whole(config)
+        check_settings(config, dataset)
+        is_drawn = not dataset.one_split or config.data.group_ratio is not None
+        nulls = dataset.present is not None
+        name = (*source, nulls, config.split, find_seed(config.to_json()) if is_drawn else None)
         if name not in self._parts:
             while self._most is not None and len(self._parts) >= self._most:
                 del self._parts[next(iter(self._parts))]
-            self._parts[name] = split_dataset(whole, seed=config.seed, split=config.split)
+            self._parts[name] = split_dataset(dataset, seed=config.seed, split=config.split)
         return self._parts[name]
 
     def whole(self, config: RunConfig) -> Dataset:
@@ -221,14 +221,14 @@ def check_network(method: Method, data: Dataset) -> AnyShape:
     shape = build_shape(method, data)
     if count_known(shape) is None:
         return shape  # it is held against memory when it is opened
-    drawn = (getattr(method, "sampling_rate", None) or 0.0) * data.n
-    rows = count_batch(cast(TrainsNetwork, method), data.n) if hasattr(method, "batch_size") else int(drawn)
+    n_drawn = (getattr(method, "sampling_rate", None) or 0.0) * data.n
+    rows = count_batch(cast(TrainsNetwork, method), data.n) if hasattr(method, "batch_size") else int(n_drawn)
     needed = estimate_memory(shape, rows or 1)
-    there = find_memory()
-    if there is not None and needed > there:
+    memory = find_memory()
+    if memory is not None and needed > memory:
         raise BadInput(
             f"training this network, {shape.size:,} parameters on rows of {shape.inputs:,} values, would take about "
-            f"{needed / _GIB:.1f} GiB of memory, and {there / _GIB:.1f} GiB are here; take smaller rows, a smaller "
+            f"{needed / _GIB:.1f} GiB of memory, and {memory / _GIB:.1f} GiB are here; take smaller rows, a smaller "
             "network or a smaller batch_size.",
             field="network" if hasattr(method, "network") else "method",
         )

@@ -34,7 +34,7 @@ _PURPOSE = "column"
 
 
 @dataclass(frozen=True)
-class Asked:
+class Flip:
     """Which column of the table at `path` is to be flipped, its values, and the epsilon of each answer.
 
     Rows alike in the column `person` have one answer together; where it is "", each row has its own.
@@ -67,8 +67,8 @@ class _Table:
     owner: np.ndarray
 
 
-def randomize(asked: Asked, out: Path, *, again: bool, randomness: Randomness) -> Note:
-    """Write the table with `asked`'s column flipped to `out`, the note on it beside that, and return the note.
+def randomize(flip: Flip, out: Path, *, again: bool, randomness: Randomness) -> Note:
+    """Write the table to `out` with the column that `flip` names flipped, and its note beside it; return the note.
 
     Where `out` is in another folder, a copy of the note is left beside the table that was read. The note stands before
     the new table does: a value that may have left is never flipped once more unnoticed.
@@ -77,35 +77,31 @@ def randomize(asked: Asked, out: Path, *, again: bool, randomness: Randomness) -
         BadInput: the table cannot be read or written, a cell is none of the values, the table holds answers already,
             or its column was flipped before and that is not to be done `again`.
     """
-    _check_places(asked, out)
-    table = _read(asked)
-    truth = _match(asked, table)
-    others = [[*row[: table.place], *row[table.place + 1 :]] for row in table.rows]
-    sealed = seal_others(asked.column, others)
+    _check_places(flip, out)
+    table = _read(flip)
+    truth = _match(flip, table)
+    other_cells = [[*row[: table.place], *row[table.place + 1 :]] for row in table.rows]
+    sealed = seal_others(flip.column, other_cells)
     alone = len(table.header) == 1
-    earlier, spent = _find_spent(asked, out, sealed, alone=alone)
-    if spent and not again:
+    earlier, epsilons = _find_spent(flip, out, sealed, alone=alone)
+    if epsilons and not again:
         raise BadInput(
-            f"column '{asked.column}' of these people was flipped already, with ε = {sum(spent):g}; use that file. "
+            f"column '{flip.column}' of these people was flipped already, with ε = {sum(epsilons):g}; use that file. "
             "Another answer tells more: --again gives one, and states the sum.",
             field="file",
         )
-    k, mechanism = len(asked.values), Mechanism(randomness)
-    first = _find_first(asked, table.owner, truth)
-    drawn = mechanism.randomized_response(truth[first], k=k, epsilon=asked.epsilon, purpose=_PURPOSE, index=0)
-    answers = drawn[table.owner]
+    k, mechanism = len(flip.values), Mechanism(randomness)
+    first = _find_first(flip, table.owner, truth)
+    owner_answers = mechanism.randomized_response(truth[first], k=k, epsilon=flip.epsilon, purpose=_PURPOSE, index=0)
+    answers = owner_answers[table.owner]
     order = randomness.stream("order of rows").permutation(len(answers))
-    content = _write(table, [asked.values[answer] for answer in answers], order)
-    column = declare_answers(asked.column, asked.values, (*spent, asked.epsilon))
-    note = Note(column, table=hashlib.sha256(content).hexdigest(), others=sealed, person=asked.person, earlier=earlier)
-    far = not alone and out.resolve().parent != asked.path.resolve().parent
-    _write_files(out, content, note, copy=_find_copy(asked.path, sealed) if far else None)
+    content = _write(table, [flip.values[answer] for answer in answers], order)
+    column = declare_answers(flip.column, flip.values, (*epsilons, flip.epsilon))
+    note = Note(column, table=hashlib.sha256(content).hexdigest(), others=sealed, person=flip.person, earlier=earlier)
+    far = not alone and out.resolve().parent != flip.path.resolve().parent
+    copy = flip.path.with_name(f"{flip.path.name}.{sealed[:12]}.toml")  # the next call finds it whatever its `out`
+    _write_files(out, content, note, copy=copy if far else None)
     return note
-
-
-def _find_copy(path: Path, sealed: str) -> Path:
-    """Return where a copy of the note is left beside the table at `path`: the next call finds it whatever its `out`."""
-    return path.with_name(f"{path.name}.{sealed[:12]}.toml")
 
 
 def _write_files(out: Path, content: bytes, note: Note, *, copy: Path | None) -> None:
@@ -117,9 +113,9 @@ def _write_files(out: Path, content: bytes, note: Note, *, copy: Path | None) ->
         raise BadInput(f"{error.filename} cannot be written ({error.strerror}).", field="out") from error
 
 
-def _check_places(asked: Asked, out: Path) -> None:
-    path, note = asked.path, read_note(asked.path)
-    if note is not None and note.column.name == asked.column:
+def _check_places(flip: Flip, out: Path) -> None:
+    path, note = flip.path, read_note(flip.path)
+    if note is not None and note.column.name == flip.column:
         raise BadInput(f"{path.name} holds answers already: to flip them again hides no more; use it.", field="file")
     if note is not None:
         raise BadInput(
@@ -133,11 +129,11 @@ def _check_places(asked: Asked, out: Path) -> None:
         raise BadInput(f"out must be a new file: {out.name} or {find_place(out).name} is there already.", field="out")
 
 
-def _read(asked: Asked) -> _Table:
+def _read(flip: Flip) -> _Table:
     """Return the cells of a text table in UTF-8, parted by what parts the names of its columns."""
-    name = asked.path.name
+    name = flip.path.name
     try:
-        text = asked.path.read_bytes().decode("utf-8-sig")
+        text = flip.path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise BadInput(f"{name} cannot be read ({error.strerror}).", field="file") from error
     except UnicodeDecodeError as error:
@@ -146,62 +142,62 @@ def _read(asked: Asked) -> _Table:
     first = text.partition("\n")[0]
     separator = max(signs, key=first.count)
     try:
-        read = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-        header, *rows = [row for row in read if row]
+        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+        header, *rows = [row for row in lines if row]
     except (csv.Error, ValueError) as error:
         raise BadInput(f"{name} is no CSV with a line that names its columns.", field="file") from error
     if len(header) == 1:  # an empty line is a row whose one cell is empty
-        rows = [row or [""] for row in read[read.index(header) + 1 :]]
+        rows = [row or [""] for row in lines[lines.index(header) + 1 :]]
     header = [column.strip() for column in header]
-    for field, column in (("column", asked.column), *([("person", asked.person)] if asked.person else [])):
+    for field, column in (("column", flip.column), *([("person", flip.person)] if flip.person else [])):
         if header.count(column) != 1:
             raise BadInput(f"the first line of {name} must name a column '{column}', once.", field=field)
     if not rows or any(len(row) != len(header) for row in rows):
         raise BadInput(f"{name} needs rows that have as many cells as it has columns, {len(header)}.", field="file")
-    return _Table(header, rows, header.index(asked.column), _number_owners(asked, header, rows))
+    return _Table(header, rows, header.index(flip.column), _number_owners(flip, header, rows))
 
 
-def _number_owners(asked: Asked, header: list[str], rows: list[list[str]]) -> np.ndarray:
+def _number_owners(flip: Flip, header: list[str], rows: list[list[str]]) -> np.ndarray:
     """Return whose answer each row has, (n,): a number for each person, or each row where `person` is not asked for."""
-    if not asked.person:
+    if not flip.person:
         return np.arange(len(rows))
-    if asked.person == asked.column:
-        raise BadInput(f"person must be another column than '{asked.column}', which is flipped.", field="person")
-    named = [spell(row[header.index(asked.person)]) for row in rows]
-    if set(named).intersection(MISSING):
-        raise BadInput(f"each row needs a value of '{asked.person}': it says whose the row is.", field="person")
-    owner: np.ndarray = np.unique(named, return_inverse=True)[1]
+    if flip.person == flip.column:
+        raise BadInput(f"person must be another column than '{flip.column}', which is flipped.", field="person")
+    owners = [spell(row[header.index(flip.person)]) for row in rows]
+    if set(owners).intersection(MISSING):
+        raise BadInput(f"each row needs a value of '{flip.person}': it says whose the row is.", field="person")
+    owner: np.ndarray = np.unique(owners, return_inverse=True)[1]
     return owner
 
 
-def _find_first(asked: Asked, owner: np.ndarray, truth: np.ndarray) -> np.ndarray:
+def _find_first(flip: Flip, owner: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Return a row of each owner; BadInput where rows of one have different values."""
     _, first = np.unique(owner, return_index=True)
     if (truth[first][owner] != truth).any():
         raise BadInput(
-            f"rows of one {asked.person} have different values of '{asked.column}'; give each {asked.person} one.",
+            f"rows of one {flip.person} have different values of '{flip.column}'; give each {flip.person} one.",
             field="person",
         )
     return first
 
 
-def _match(asked: Asked, table: _Table) -> np.ndarray:
+def _match(flip: Flip, table: _Table) -> np.ndarray:
     """Return the place (n,) of each row's value among those declared; BadInput, which tells no cell, for any other."""
-    spellings = Spellings(asked.values)
+    spellings = Spellings(flip.values)
     absent = spellings.find(NO_VALUE)
     cells = [spell(row[table.place]) for row in table.rows]
-    found = [spellings.find(cell) for cell in cells]
-    places = np.array([absent if at < 0 and cell in MISSING else at for at, cell in zip(found, cells, strict=True)])
+    indices = [spellings.find(cell) for cell in cells]
+    places = np.array([absent if at < 0 and cell in MISSING else at for at, cell in zip(indices, cells, strict=True)])
     if (places < 0).any():
         raise BadInput(
-            f"column '{asked.column}' has a value that is none of {', '.join(asked.values)}; name all that it may have "
+            f"column '{flip.column}' has a value that is none of {', '.join(flip.values)}; name all that it may have "
             f"with --values, and {NO_VALUE} where some people gave none.",
             field="values",
         )
     return places
 
 
-def _find_spent(asked: Asked, out: Path, sealed: str, *, alone: bool) -> tuple[tuple[str, ...], tuple[float, ...]]:
+def _find_spent(flip: Flip, out: Path, sealed: str, *, alone: bool) -> tuple[tuple[str, ...], tuple[float, ...]]:
     """Return the files and epsilons of all answers that were given before of the column of these people.
 
     Notes beside the table and beside `out` are looked at; those on files that are the same count once. Where the column
@@ -209,17 +205,17 @@ def _find_spent(asked: Asked, out: Path, sealed: str, *, alone: bool) -> tuple[t
     BadInput where `out` has the answers of another table, which would be lost.
     """
     own = read_note(out)
-    folders = {asked.path.resolve().parent, out.resolve().parent}
+    folders = {flip.path.resolve().parent, out.resolve().parent}
     notes = [] if alone else [note for folder in folders for note in list_notes(folder)]
-    about = (asked.column, sealed)
+    about = (flip.column, sealed)
     if own is not None and (own.column.name, own.others) != about:
         raise BadInput(f"out must be a new file: {out.name} has answers of another table or column.", field="out")
-    known: Counter[tuple[str, float]] = Counter()
+    counts: Counter[tuple[str, float]] = Counter()
     for note in (*notes, *([] if own is None else [own])):
         if (note.column.name, note.others) == about:
-            known |= note.count_answers()
-    given = list(known.elements())
-    return tuple(table for table, _ in given), tuple(epsilon for _, epsilon in given)
+            counts |= note.count_answers()
+    answers = list(counts.elements())
+    return tuple(table for table, _ in answers), tuple(epsilon for _, epsilon in answers)
 
 
 def _write(table: _Table, answers: Sequence[str], order: np.ndarray) -> bytes:

@@ -217,8 +217,8 @@ class RunRecord:
     @property
     def gap(self) -> float | None:
         """The gap of the run's own notion; where groups are randomised answers their estimate. None without one."""
-        told = self.metrics if find_answers(self.config["data"]) is None else self.metrics_private
-        return None if told is None else violation(self.config["notion"], told)
+        metrics = self.metrics if find_answers(self.config["data"]) is None else self.metrics_private
+        return None if metrics is None else violation(self.config["notion"], metrics)
 
     def to_document(self) -> dict[str, Any]:
         """Return what leaves the store: as `to_json`, with a person's file, and every other path, by its name alone."""
@@ -239,8 +239,8 @@ class RunRecord:
         brief = {**{name: getattr(self, name) for name in _IN_BRIEF}, "metrics": single}
         if find_answers(self.config["data"]) is not None and self.metrics_private is not None:
             gap = f"{self.config['notion']}_gap"
-            told = {name: self.metrics_private.get(name) for name in (gap, f"{gap}_interval")}
-            brief["metrics_private"] = told
+            interval = {name: self.metrics_private.get(name) for name in (gap, f"{gap}_interval")}
+            brief["metrics_private"] = interval
         return brief
 
     def to_text(self) -> str:
@@ -250,11 +250,11 @@ class RunRecord:
     @staticmethod
     def from_json(plain: Mapping[str, Any]) -> RunRecord:
         """Return the record that `to_json` wrote; digests of rows that are nobody's but the person's stay behind."""
-        known = {item.name: plain[item.name] for item in fields(RunRecord) if item.name in plain}
-        if known["data"].get("digest") and not is_published(known["config"]["data"]):
-            known["data"] = {**known["data"], "digest": ""}
-        read = {"assumptions": tuple(plain["assumptions"]), "warnings": tuple(plain["warnings"])}
-        return RunRecord(**{**known, **read})
+        values = {item.name: plain[item.name] for item in fields(RunRecord) if item.name in plain}
+        if values["data"].get("digest") and not is_published(values["config"]["data"]):
+            values["data"] = {**values["data"], "digest": ""}
+        lists = {"assumptions": tuple(plain["assumptions"]), "warnings": tuple(plain["warnings"])}
+        return RunRecord(**{**values, **lists})
 
 
 def draft_record(
@@ -267,6 +267,7 @@ def draft_record(
     assumed = (*train.assumptions.get(method.info.threat_model or "", ()), *_assume_of_network(method))
     if config.share_samples:
         assumed = (*assumed, SHARED_SAMPLES_ASSUMED)
+    device = {} if find_device() == CPU else {"device": find_device()}
     draft = RunRecord(
         key=key,
         status="running",
@@ -284,7 +285,7 @@ def draft_record(
         calibrated=method_to_json(method),
         data=_summarise_data(config, train, test),
         left_out=dict(train.left_out),
-        versions={**library_versions(), **name_plugin(method), **name_sources(network_of(method)), **_name_device()},
+        versions={**library_versions(), **name_plugin(method), **name_sources(network_of(method)), **device},
         warnings=tuple(map(str, list_warnings(config, method, train))),
         author=name_author(method),
     )
@@ -295,13 +296,13 @@ def finished_record(
     draft: RunRecord, method: Method, *, events: Events, metrics: Mapping[str, Any] | None, **rest: Any
 ) -> RunRecord:
     """Return the record of a run that came to its end; `events` is what the mechanism counted."""
-    stated = _state(draft, method, events)
-    public = accuracy_is_public(stated.threat_model, stated.epsilon, uses_group=method.info.needs_group_at_prediction)
-    answered = find_answers(stated.config["data"]) is not None
+    draft = _state(draft, method, events)
+    public = accuracy_is_public(draft.threat_model, draft.epsilon, uses_group=method.info.needs_group_at_prediction)
+    answered = find_answers(draft.config["data"]) is not None
     note = ANSWERED if answered else RAW_BUT_ACCURACY if public else RAW
-    counted = events_of.to_json(events)
-    record = replace(stated, metrics=metrics, metrics_are_raw=not answered, metrics_note=note)
-    return replace(record, status="finished", released=counted, **rest)
+    released = events_of.to_json(events)
+    record = replace(draft, metrics=metrics, metrics_are_raw=not answered, metrics_note=note)
+    return replace(record, status="finished", released=released, **rest)
 
 
 def failed_record(draft: RunRecord, *, released: Events, error: str, **spent: Any) -> RunRecord:
@@ -309,24 +310,24 @@ def failed_record(draft: RunRecord, *, released: Events, error: str, **spent: An
 
     `released` is what ledgers and caps count.
     """
-    counted = events_of.to_json(released)
+    counts = events_of.to_json(released)
     warnings = (*draft.warnings, FAILED_SENTENCE) if draft.event else draft.warnings
-    return replace(draft, status="failed", released=counted, error=error, warnings=warnings, **spent)
+    return replace(draft, status="failed", released=counts, error=error, warnings=warnings, **spent)
 
 
 def cancelled_record(draft: RunRecord, *, released: Events, steps: int, seconds: float) -> RunRecord:
     """Return the record of a run that a person stopped: `draft` already states the planned length's epsilon."""
-    counted = events_of.to_json(released)
+    counts = events_of.to_json(released)
     warnings = (*draft.warnings, PLANNED_SENTENCE) if draft.event else draft.warnings
-    return replace(draft, status="cancelled", released=counted, steps=steps, seconds=seconds, warnings=warnings)
+    return replace(draft, status="cancelled", released=counts, steps=steps, seconds=seconds, warnings=warnings)
 
 
-def evaluated_record(record: RunRecord, evaluation: Events, found: Mapping[str, object]) -> RunRecord:
+def evaluated_record(record: RunRecord, evaluation: Events, numbers: Mapping[str, object]) -> RunRecord:
     """Return the record of a finished run with the private evaluation that was made later; it released `evaluation`."""
     released = with_evaluation(events_of.from_json(record.released), evaluation)
-    stated = _state(record, method_of(record), released)
+    statement = _state(record, method_of(record), released)
     assumed = (*record.assumptions, SPLIT_ASSUMED)
-    return replace(stated, released=events_of.to_json(released), metrics_private=found, assumptions=assumed)
+    return replace(statement, released=events_of.to_json(released), metrics_private=numbers, assumptions=assumed)
 
 
 def withdrawn_record(record: RunRecord, reason: str) -> RunRecord:
@@ -335,10 +336,10 @@ def withdrawn_record(record: RunRecord, reason: str) -> RunRecord:
     return replace(record, epsilon=None, epsilon_reason=reason, metrics_note=RAW, notes=notes)
 
 
-def chosen_record(record: RunRecord, told: str) -> RunRecord:
-    """Return the record of a run that was chosen by released or noisy numbers; `told` is what that has cost."""
+def chosen_record(record: RunRecord, cost: str) -> RunRecord:
+    """Return the record of a run that was chosen by released or noisy numbers; `cost` is what that has cost."""
     notes = _withdraw_certificates(record.notes)
-    return replace(record, notes={**notes, CHOICE: told})
+    return replace(record, notes={**notes, CHOICE: cost})
 
 
 def accuracy_is_public(threat_model: str | None, epsilon: float | None, *, uses_group: bool) -> bool:
@@ -423,11 +424,6 @@ def name_plugin(method: Method) -> dict[str, str]:
     return {} if plugin is None else {"plug-in": plugin.package, "plug-in sources": hash_sources(plugin.reference)}
 
 
-def _name_device() -> dict[str, str]:
-    """Return {"device": its name} where runs do not multiply on the processor."""
-    return {} if find_device() == CPU else {"device": find_device()}
-
-
 def list_warnings(config: RunConfig, method: Method, train: Dataset) -> list[FairprivWarning]:
     """Return what settings and the number of rows alone warn of before a run of `method` (calibrated)."""
     private, size = method.info.threat_model is not None, count_known(build_shape(method, train))
@@ -447,10 +443,10 @@ def doubt_network(method: Method, train: Dataset) -> list[FairprivWarning]:
 
 
 def forecast(config: RunConfig, method: Method, *, n_train: int, groups: int, parameters: int | None) -> str | None:
-    """Return the sentence on a run of `method` (calibrated) that can learn next to nothing.
+    """Return a sentence where a run of `method` (calibrated) can learn next to nothing, else None.
 
-    None where it can, where an earlier run's release is used, and where nobody has counted the network's parameters;
-    of votes too: single answers may be noise, and `Votes.require_possible` refuses where all of them are.
+    None, too, where the run uses an earlier release, where the number of parameters is not known, and for votes: single
+    answers may be noise, and `Votes.require_possible` refuses where all of them are.
     """
     if config.reuse is not None or method.info.threat_model is None or isinstance(method, Votes):
         return None
@@ -509,13 +505,9 @@ def published_epsilon(method: Method, n_train: int, delta: float) -> float | Non
     return claim if claim is not None and math.isfinite(claim) else None
 
 
-def library_versions() -> dict[str, str]:
-    """Return name -> version of Python and of the libraries that numbers come from."""
-    return dict(_read_versions())
-
-
 @cache
-def _read_versions() -> dict[str, str]:
+def library_versions() -> Mapping[str, str]:
+    """Return name -> version of Python and of the libraries that numbers come from."""
     versions = {"python": platform.python_version()}
     for name in _LIBRARIES:
         try:

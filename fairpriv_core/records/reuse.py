@@ -45,17 +45,17 @@ def name_stream(mechanism: Mechanism) -> dict[str, object]:
 
 
 def _check_source(source: RunRecord, config: ConfigJson, digest: str) -> None:
-    key, name, trained = source.key, config["method"]["name"], source.config["method"]["name"]
-    if trained != name:
-        raise BadInput(f"reuse names run {key}, which was trained with '{trained}', not '{name}'.", field="reuse")
+    key, name, source_method = source.key, config["method"]["name"], source.config["method"]["name"]
+    if source_method != name:
+        raise BadInput(f"reuse names run {key}, which was trained with '{source_method}', not '{name}'.", field="reuse")
     if source.status != "finished" or source.epsilon is None:
         reason = source.epsilon_reason or f"it is {source.status}."
         raise BadInput(f"the release of run {key} cannot be used again: {reason}", field="reuse")
     alike = [item for item in _ALIKE if item != "seed" or find_seed(config) is not None]
-    other = next((item for item in alike if source.config[item] != config[item]), None)
+    differing = next((item for item in alike if source.config[item] != config[item]), None)
     public = is_published(config["data"])  # of other rows no digest is written down
-    if other is not None or (public and source.data["digest"] != digest):
+    if differing is not None or (public and source.data["digest"] != digest):
         raise BadInput(
-            f"the release of run {key} is about other training rows; {other or 'data'} must be as it was there.",
-            field=other or "data",
+            f"the release of run {key} is about other training rows; {differing or 'data'} must be as it was there.",
+            field=differing or "data",
         )

@@ -12,7 +12,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.catalog import own_problems, problems
 from fairpriv_core.data.problem import DataJson, DataSpec
 from fairpriv_core.data.randomized import find_randomized, mark_answers
-from fairpriv_core.data.table_schema import TableSchema, find_compared, from_text, to_text
+from fairpriv_core.data.table_schema import find_compared, from_text, to_text
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.column import Column
 from fairpriv_core.files.faults import ENDINGS
@@ -52,36 +52,34 @@ def read_data(raw: Any) -> DataSpec:
         BadInput: an unknown field or data set, both or neither of data set and file, no label for a file, no sensitive
             attribute, a group ratio that is no number in (0, 1], or a number of rows that is no whole number from 2 on.
     """
-    options = {name: value for name, value in _mapping(raw).items() if value is not None}
+    if not isinstance(raw, Mapping | None):
+        raise BadInput(f"data must be a table such as dataset = \"adult\", got '{raw}'.", field="data")
+    options = {name: value for name, value in (raw or {}).items() if value is not None}
     checks.known_names("data setting", tuple(options), DATA_FIELDS)
     check_texts(DataSpec, options)
     ratio, rows = read_ratio(options.pop("group_ratio", None)), read_rows(options.pop("rows", None))
-    given = {name: str(value) for name, value in options.items()}
-    if ("dataset" in given) == ("file" in given):
+    texts = {name: str(value) for name, value in options.items()}
+    if ("dataset" in texts) == ("file" in texts):
         raise BadInput(f"give either a data set ({', '.join(problems())}) or a file.", field="dataset")
-    if "dataset" in given and given["dataset"] not in problems():
-        choices, name = ", ".join(problems()), given["dataset"]
+    if "dataset" in texts and texts["dataset"] not in problems():
+        choices, name = ", ".join(problems()), texts["dataset"]
         if PurePath(name).suffix.lower() in ENDINGS:
             raise BadInput(f"'{name}' is no data set; a table of your own is a file: --file {name}.", field="dataset")
         raise BadInput(f"unknown data set '{name}'; choose from {choices}.", field="dataset")
-    schema = from_text(given["schema"]) if "schema" in given else None
-    if "file" in given:
-        given["file"] = str(read_path(given["file"]))
-        schema = mark_answers(Path(given["file"]), schema)
+    schema = from_text(texts["schema"]) if "schema" in texts else None
+    if "file" in texts:
+        texts["file"] = str(read_path(texts["file"]))
+        schema = mark_answers(Path(texts["file"]), schema)
         answers = find_randomized(schema)
-        given |= {"sensitive": answers.name} if answers is not None and not given.get("sensitive") else {}
-    if not given.get("sensitive", "").strip():
+        texts |= {"sensitive": answers.name} if answers is not None and not texts.get("sensitive") else {}
+    if not texts.get("sensitive", "").strip():
         raise BadInput("sensitive is not given; name the sensitive attribute (a column, or a+b).", field="sensitive")
-    if "file" in given and not given.get("label"):
+    if "file" in texts and not texts.get("label"):
         raise BadInput("label is not given; name the column that is to be predicted.", field="label")
     if schema is not None:
-        given["schema"] = _write_schema(schema, given)
-    return DataSpec(**given, group_ratio=ratio, rows=rows)
-
-
-def _write_schema(schema: TableSchema, given: Mapping[str, str]) -> str:
-    """Return the schema's text without what it says of columns that are no features of this run."""
-    return to_text(schema, compared=find_compared(schema, label=given["label"], sensitive=given["sensitive"]))
+        compared = find_compared(schema, label=texts["label"], sensitive=texts["sensitive"])
+        texts["schema"] = to_text(schema, compared=compared)  # it says nothing of what is no feature of this run
+    return DataSpec(**texts, group_ratio=ratio, rows=rows)
 
 
 def find_answers(data: DataJson) -> Column | None:
@@ -96,8 +94,8 @@ def _find_answers(schema: str) -> Column | None:
 
 def find_seed(config: ConfigJson) -> int | None:
     """Return the seed that decides which rows a config (its JSON) trains and tests on; None where none does."""
-    drawn = config["split"] != "official" or config["data"].get("group_ratio") is not None
-    return config["seed"] if drawn else None
+    is_drawn = config["split"] != "official" or config["data"].get("group_ratio") is not None
+    return config["seed"] if is_drawn else None
 
 
 def name_file(data: DataJson) -> str | None:
@@ -127,9 +125,9 @@ def name_unit(data: DataJson) -> str:
     >>> name_unit({"dataset": "adult"}), name_unit({"file": "a.csv"}), name_unit({"file": "a.csv", "person": "id"})
     ('person', 'row', 'person')
     """
-    known = problems().get(data.get("dataset") or "")
-    several = data.get("file") is not None or (known is not None and known.unit is not None)
-    return "row" if several and not data.get("person") else "person"
+    problem = problems().get(data.get("dataset") or "")
+    has_several = data.get("file") is not None or (problem is not None and problem.unit is not None)
+    return "row" if has_several and not data.get("person") else "person"
 
 
 def is_read_from_rows(data: DataJson, threat_model: str | None) -> bool:
@@ -146,8 +144,8 @@ def is_read_from_rows(data: DataJson, threat_model: str | None) -> bool:
 def check_file(path: str | None, *, unchanged: bool) -> None:
     """Raise BadInput where a person's file is not the one that a run was set up with."""
     if not unchanged:
-        there = "has changed" if Path(path or "").is_file() else "is gone"
-        raise BadInput(f"the file {path} {there} since this run was set up; set it up again.", field="file")
+        state = "has changed" if Path(path or "").is_file() else "is gone"
+        raise BadInput(f"the file {path} {state} since this run was set up; set it up again.", field="file")
 
 
 def read_ratio(value: Any) -> float | None:
@@ -168,9 +166,3 @@ def read_rows(value: Any) -> int | None:
     except (TypeError, ValueError):
         pass
     raise BadInput(f"rows must be a whole number from 2 on, got '{value}'.", field="rows")
-
-
-def _mapping(raw: Any) -> Mapping[str, object]:
-    if raw is not None and not isinstance(raw, Mapping):
-        raise BadInput(f"data must be a table such as dataset = \"adult\", got '{raw}'.", field="data")
-    return raw or {}

@@ -28,8 +28,8 @@ class StoredRuns:
 @cache
 def read_stored_runs() -> StoredRuns:
     """Return what the file holds."""
-    stored = json.loads(PATH.read_text(encoding="utf-8"))
-    return StoredRuns(tuple(map(RunRecord.from_json, stored["records"])), stored["made"])
+    document = json.loads(PATH.read_text(encoding="utf-8"))
+    return StoredRuns(tuple(map(RunRecord.from_json, document["records"])), document["made"])
 
 
 def format_stored(what: str, records: Iterable[RunRecord]) -> str:
@@ -43,6 +43,6 @@ def format_stored(what: str, records: Iterable[RunRecord]) -> str:
     if not shipped:
         return ""
     seeds = sorted({record.config["seed"] for record in shipped})
-    named = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    seed_text = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     version = shipped[0].versions["fairpriv"]
-    return f"{what} stored with this software: made by fairpriv {version} on {stored.made}, {named}."
+    return f"{what} stored with this software: made by fairpriv {version} on {stored.made}, {seed_text}."

@@ -38,8 +38,8 @@ def list_columns(model: Model) -> tuple[Column, ...]:
         return ()
     groups = Groups.from_json(model.grouping).read if model.network.needs_group else ()
     features = Encoder.from_json(model.encoder).schema
-    named = {column.name for column in features}
-    return (*features, *(column for column in groups if column.name not in named))
+    names = {column.name for column in features}
+    return (*features, *(column for column in groups if column.name not in names))
 
 
 def usual_value(column: Column) -> Value:
@@ -74,5 +74,5 @@ def answer(model: Model, person: Mapping[str, Value]) -> Answer:
 def _write_cell(column: Column, value: Value) -> Cells:
     if column.kind == "number":
         return Numbers(np.array([math.nan if value in (None, "") else float(value or 0.0)]))
-    known = () if value in (None, "") else (str(value),)
-    return Codes(np.array([len(known) - 1], dtype=np.int32), known)
+    texts = () if value in (None, "") else (str(value),)
+    return Codes(np.array([len(texts) - 1], dtype=np.int32), texts)

@@ -66,20 +66,20 @@ def account(raw_method: Mapping[str, Any], *, dataset_size: int, groups: int, ep
     checks.whole(low=1, dataset_size=dataset_size)
     method = read_method(raw_method)
     _check_groups(method, groups)
-    budget, least = read_epsilon(epsilon, method), read_delta(DEFAULT_DELTA if delta is None else delta)
+    budget, checked_delta = read_epsilon(epsilon, method), read_delta(DEFAULT_DELTA if delta is None else delta)
     if budget is not None:
-        method = method.calibrated(epsilon=budget, delta=least, n_train=dataset_size)
+        method = method.calibrated(epsilon=budget, delta=checked_delta, n_train=dataset_size)
     events = method.event(dataset_size)
-    settings, large = method_to_json(method), warn_of_delta(least, dataset_size)
+    settings, large = method_to_json(method), warn_of_delta(checked_delta, dataset_size)
     return Account(
         method=method.info.name,
         threat_model=method.info.threat_model,
         variant=name_accounting(method),
         dataset_size=dataset_size,
         groups=groups,
-        delta=least,
-        **asdict(state_epsilon(method, events, delta=least)),
-        epsilon_published=published_epsilon(method, dataset_size, least),
+        delta=checked_delta,
+        **asdict(state_epsilon(method, events, delta=checked_delta)),
+        epsilon_published=published_epsilon(method, dataset_size, checked_delta),
         author=name_author(method),
         noise_multipliers={name: value for name, value in settings.items() if name.startswith("noise_")},
         steps=method.steps(dataset_size),
@@ -92,6 +92,6 @@ def account(raw_method: Mapping[str, Any], *, dataset_size: int, groups: int, ep
 
 def _check_groups(method: Method, groups: int) -> None:
     checks.whole(low=2, high=MOST_GROUPS, groups=groups)
-    most = method.info.max_groups
-    if most is not None and groups > most:
-        raise BadInput(f"groups must be at most {most} for method '{method.info.name}', got {groups}.", field="groups")
+    limit = method.info.max_groups
+    if limit is not None and groups > limit:
+        raise BadInput(f"groups must be at most {limit} for method '{method.info.name}', got {groups}.", field="groups")

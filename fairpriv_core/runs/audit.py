@@ -97,7 +97,7 @@ def audit_run(store: RunStore, key: str, plan: AuditPlan, report: Report) -> Aud
     answers = audit_model(record, model, seed=plan.seed)
     if method.info.threat_model is not None:
         code = audit_method(method, notion=notion, delta=record.delta, plan=plan, report=report)
-    found = {
+    document = {
         "key": key,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": library_versions(),
@@ -105,18 +105,18 @@ def audit_run(store: RunStore, key: str, plan: AuditPlan, report: Report) -> Aud
         "model": answers,
         "code": code,
     }
-    audit: Audit = json.loads(json.dumps(found, allow_nan=False))
+    audit: Audit = json.loads(json.dumps(document, allow_nan=False))
     AuditStore(store.database).keep(key, audit)
     return audit
 
 
 def audit_once(store: RunStore, key: str, plan: AuditPlan, report: Report, *, again: bool) -> Audit:
     """Return the stored audit of run `key`; where there is none, or with `again`, make it. Errors as `audit_run`."""
-    stored = None if again else AuditStore(store.database).find(key)
-    if stored is None:
+    audit = None if again else AuditStore(store.database).find(key)
+    if audit is None:
         return audit_run(store, key, plan, report)
-    report(f"the audit of {stored['made']} is stored, so nothing ran; --again makes a new one")
-    return stored
+    report(f"the audit of {audit['made']} is stored, so nothing ran; --again makes a new one")
+    return audit
 
 
 def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,8 +192,8 @@ def _measure(method: Method, notion: str, plan: AuditPlan, report: Report) -> tu
     how: dict[str, Any] = {"whole_record": _nulls(method), "seed": plan.seed, "first": first}
     reach = measure_shapes(train, data, changes=plan.changes, **how)
     noise = measure_noise(record_runs(train, data, runs=_NOISE_RUNS, seed=plan.seed))
-    measured = None if noise is None else cast(MeasuredNoise, asdict(noise))
-    return [cast(Reach, asdict(one)) for one in reach], measured
+    deviation = None if noise is None else cast(MeasuredNoise, asdict(noise))
+    return [cast(Reach, asdict(release)) for release in reach], deviation
 
 
 def _guess(method: Method, notion: str, delta: float, plan: AuditPlan, report: Report) -> OneRun:
@@ -205,8 +205,8 @@ def _guess(method: Method, notion: str, delta: float, plan: AuditPlan, report: R
     coins = guess_coins(train, data, canaries, nulled=_nulls(method), seed=plan.seed, together=plan.together)
     alone = 1.0 - (1.0 - plan.confidence) / plan.among
     bound = one_run_bound(**asdict(coins), delta=delta, confidence=alone)
-    stated = {"lower_bound": bound, "epsilon": proved(short, rows, delta), "confidence": plan.confidence}
-    return cast(OneRun, {"rows": rows, **asdict(coins), **stated})
+    statement = {"lower_bound": bound, "epsilon": proved(short, rows, delta), "confidence": plan.confidence}
+    return cast(OneRun, {"rows": rows, **asdict(coins), **statement})
 
 
 def _distinguish(method: Method, notion: str, delta: float, plan: AuditPlan, report: Report) -> Distinguishing:
@@ -228,22 +228,22 @@ def attack_pair(
 ) -> Distinguishing:
     """Return what attacks on `plan.runs` runs of `method`, as it is, on each data set of `pair` found."""
 
-    def tell(done: int) -> None:
-        report(f"{done} of {plan.runs} runs on each data set")
+    def tell(n_done: int) -> None:
+        report(f"{n_done} of {plan.runs} runs on each data set")
 
     train, rows = make_trainer(method, notion=notion, seed=plan.seed), pair.first.n
     scores = distinguish(train, pair, runs=plan.runs, seed=plan.seed + 1, together=plan.together, report=tell)
-    deltas = tuple(sorted({delta, *(each for each in PROFILE if each > delta)}))
+    deltas = tuple(sorted({delta, *(at_delta for at_delta in PROFILE if at_delta > delta)}))
     among = (len(deltas) + 1) * plan.among  # thresholds, of which each delta and the whole curve choose one
     tests = build_tests(scores, deltas, alpha=(1.0 - plan.confidence) / among)
     profile: list[Bound] = [
         {
-            "delta": each,
-            "lower_bound": lower_bound(tests, each, confidence=plan.confidence, among=among),
-            "epsilon": proved(method, rows, each),
-            "epsilon_published": published_epsilon(method, rows, each) if each == delta else None,
+            "delta": at_delta,
+            "lower_bound": lower_bound(tests, at_delta, confidence=plan.confidence, among=among),
+            "epsilon": proved(method, rows, at_delta),
+            "epsilon_published": published_epsilon(method, rows, at_delta) if at_delta == delta else None,
         }
-        for each in deltas
+        for at_delta in deltas
     ]
     attack: Distinguishing = {
         "runs": plan.runs,
@@ -257,20 +257,20 @@ def attack_pair(
     return attack if profile[0]["epsilon"] is None else add_curve(attack, method.event(rows))
 
 
-def add_curve(found: Distinguishing, events: Events) -> Distinguishing:
-    """Return what a distinguishing attack `found`, with what its tests say of the whole curve of `events`.
+def add_curve(attack: Distinguishing, events: Events) -> Distinguishing:
+    """Return what a distinguishing `attack` found, with what its tests say of the whole curve of `events`.
 
     `noise` is how much noise at most, over what is counted, fits the tests (None: any), and `lower_bound_curve` in the
     profile the epsilon of that much. Below 1 the counted epsilon is refuted, whatever one assumes.
     """
-    tests = [Test(**test) for test in found["tests"]]
-    noise = noise_bound(tests, events, confidence=found["confidence"], among=found["among"])
+    tests = [Test(**test) for test in attack["tests"]]
+    noise = noise_bound(tests, events, confidence=attack["confidence"], among=attack["among"])
     profile: list[Bound] = [
         {**at, "lower_bound_curve": 0.0 if noise is None else epsilon(with_noise(events, noise), at["delta"])}
-        for at in found["profile"]
+        for at in attack["profile"]
     ]
-    refuted = found["refuted"] or (noise is not None and noise < 1.0)
-    return {**found, "profile": profile, "noise": noise, "refuted": refuted}
+    refuted = attack["refuted"] or (noise is not None and noise < 1.0)
+    return {**attack, "profile": profile, "noise": noise, "refuted": refuted}
 
 
 def _nulls(method: Method) -> bool:
@@ -279,8 +279,8 @@ def _nulls(method: Method) -> bool:
 
 def _refuted(bounds: Sequence[tuple[float, float | None]]) -> bool | None:
     """Return whether a bound exceeds the epsilon beside it; None where none has one."""
-    stated = [bound > epsilon for bound, epsilon in bounds if epsilon is not None]
-    return any(stated) if stated else None
+    comparisons = [bound > epsilon for bound, epsilon in bounds if epsilon is not None]
+    return any(comparisons) if comparisons else None
 
 
 def shorten(method: Method, rows: int, delta: float) -> Method:
@@ -303,9 +303,9 @@ def shorten(method: Method, rows: int, delta: float) -> Method:
 
 def with_fields(method: Method, **values: Any) -> Method:
     """Return a copy with those of `values` that the method has a field for; what is empty stays empty."""
-    known = {item.name for item in fields(method)}
-    wanted = {name: value for name, value in values.items() if name in known and getattr(method, name) is not None}
-    return cast(Method, replace(cast(Any, method), **wanted))
+    names = {item.name for item in fields(method)}
+    changes = {name: value for name, value in values.items() if name in names and getattr(method, name) is not None}
+    return cast(Method, replace(cast(Any, method), **changes))
 
 
 def make_trainer(method: Method, *, notion: str, seed: int) -> Train:
@@ -320,7 +320,7 @@ def make_trainer(method: Method, *, notion: str, seed: int) -> Train:
         if public is not None:
             places = np.empty(len(public), dtype=np.int64)
             places[np.argsort(~public, kind="stable")] = np.arange(len(public))
-            data = [each.take(places) for each in data]
+            data = [dataset.take(places) for dataset in data]
         return method.fit_many([method] * len(data), data, trainings)
 
     return Train(fit, alone=isinstance(method, FitsAlone))
@@ -340,8 +340,8 @@ def audit_model(record: RunRecord, model: Model, *, seed: int) -> ModelAudit:
     the run's data are no longer what they were.
     """
     config = build_config(record.config)
-    whole = drop_unprotected(load_dataset(config.data), record.threat_model)
-    train, test = (part.without_nulls() for part in split_dataset(whole, seed=config.seed, split=config.split))
+    dataset = drop_unprotected(load_dataset(config.data), record.threat_model)
+    train, test = (part.without_nulls() for part in split_dataset(dataset, seed=config.seed, split=config.split))
     membership = attack_membership(model, train, test, seed=seed)
     limit = None
     if record.threat_model == "record" and record.epsilon is not None:
@@ -363,7 +363,7 @@ def attack_membership(model: Model, train: Dataset, test: Dataset, *, seed: int)
     """
     if train.group_ratio is not None or train.one_split:
         test = test.take(match_groups(test.group, train.group, public_generator(seed, "membership by group")))
-    return infer_membership(_see(model, train), _see(model, test), most=_MOST, seed=seed)
+    return infer_membership(_see(model, train), _see(model, test), limit=_MOST, seed=seed)
 
 
 def attack_attribute(model: Model, train: Dataset, *, seed: int) -> Attribute:
@@ -371,12 +371,12 @@ def attack_attribute(model: Model, train: Dataset, *, seed: int) -> Attribute:
 
     They know its features, of large images every so many pixels, and its label.
     """
-    part = train.take(draw_judged(train.n, most=2 * _MOST, seed=seed))
+    part = train.take(draw_judged(train.n, limit=2 * _MOST, seed=seed))
     binary = part.labels == TWO
     features = part.X[:, :: math.ceil(part.d / _MOST_PIXELS)] if part.image is not None else part.X
-    known = np.hstack([features, part.y[:, None] if binary else np.eye(part.labels)[part.y]])
+    facts = np.hstack([features, part.y[:, None] if binary else np.eye(part.labels)[part.y]])
     answers = _see(model, part)[:, : TWO if binary else 2 * part.labels]  # probabilities and logits
-    guesses = asdict(infer_attribute(known, answers, part.group, seed=seed))
+    guesses = asdict(infer_attribute(facts, answers, part.group, seed=seed))
     return cast(Attribute, {**guesses, "sensitive": train.sensitive})
 
 

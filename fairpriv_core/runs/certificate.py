@@ -43,5 +43,5 @@ def certify_exported(
         return {"certificates": {"of": OF_EXPORTED, "reason": reason}}
     bounds = certify_gaps(private["counts"], private["noise"], failure=failure)
     assumed = [ASSUMED, *([FILE_ASSUMED] if learned else [])]
-    made = {"of": OF_EXPORTED, "about": ABOUT, "assumptions": assumed, "rows": test.n, "failure": failure}
-    return {"certificates": {**made, **bounds}}
+    statement = {"of": OF_EXPORTED, "about": ABOUT, "assumptions": assumed, "rows": test.n, "failure": failure}
+    return {"certificates": {**statement, **bounds}}

@@ -43,8 +43,8 @@ class ChildProcesses:
 
     def start(self, target: Callable[..., None], *arguments: object) -> Child:
         """Start `target` in a child with this moment's environment; it must call `live_with_parent` first."""
-        given = (dict(os.environ), target, *arguments)
-        process: BaseProcess = self._context.Process(target=_call_in, args=given, daemon=True)
+        inputs = (dict(os.environ), target, *arguments)
+        process: BaseProcess = self._context.Process(target=_call_in, args=inputs, daemon=True)
         process.start()
         return Child(process)
 
@@ -114,10 +114,10 @@ def live_with_parent() -> None:
 @contextmanager
 def beating(beat: Callable[[], object], *, every: float) -> Iterator[None]:
     """Call `beat` in a thread every so many seconds within the block; a store that cannot be used is tried again."""
-    done = threading.Event()
+    stopping = threading.Event()
 
     def go_on() -> None:
-        while not done.wait(every):
+        while not stopping.wait(every):
             with suppress(StoreError):
                 beat()
 
@@ -126,7 +126,7 @@ def beating(beat: Callable[[], object], *, every: float) -> Iterator[None]:
     try:
         yield
     finally:
-        done.set()
+        stopping.set()
         thread.join()
 
 

@@ -48,19 +48,19 @@ def _decide(store: RunStore, asked: Asked, path: Path, target: Path) -> dict[str
     if model.image is not None:
         _check_images(path)
     stated, limits = read_stated(asked.stated), {"shown": SHOWN_ROWS, "limit_bytes": asked.limit_bytes}
-    found = model.predict_file(str(path), str(target), stated, **limits)
-    counts, positive = found.get("decided"), ""
+    predicted = model.predict_file(str(path), str(target), stated, **limits)
+    counts, positive = predicted.get("decided"), ""
     if counts is None:
-        other, positive = model.label_names
-        many = found["positive"] or 0
-        counts = {positive: many, other: found["rows"] - many}
+        negative, positive = model.label_names
+        n_positive = predicted["positive"] or 0
+        counts = {positive: n_positive, negative: predicted["rows"] - n_positive}
     return {
         "decided": counts,
         "positive": positive,
-        "rows": found["rows"],
-        "remarks": found["remarks"],
-        "first": found["first"],
-        "form": found["form"],
+        "rows": predicted["rows"],
+        "remarks": predicted["remarks"],
+        "first": predicted["first"],
+        "form": predicted["form"],
     }
 
 

@@ -43,16 +43,16 @@ def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
         train, test = DatasetCache(lend=store.files.lend).parts(build_config(row.config))
         if record.data["digest"] not in ("", train.digest):
             raise BadInput(f"the data of run {key} are not what it was trained on.", field="data")
-        found = _release(store, record, test, release)
-        store.ledger.pay(posting, {EVALUATED: key, **list_evaluated(found)}, store.payer)
+        evaluated = _release(store, record, test, release)
+        store.ledger.pay(posting, {EVALUATED: key, **list_evaluated(evaluated)}, store.payer)
         return {EVALUATED: key}
 
 
 def _release(store: RunStore, record: RunRecord, test: Dataset, release: Gaussian) -> RunRecord:
     """Return the record of a run with what its model's decisions on the test rows were, counted with noise."""
     model, mechanism = Model.read(partial(store.artifact, record.key)), Mechanism(Randomness.fresh())
-    fitted = Fitted(model.network, model.parameters, (), record.steps)
-    paid, found = evaluate_privately(
-        fitted, test, planned=(release,), mechanism=mechanism, threat_model=record.threat_model
+    model_fit = Fitted(model.network, model.parameters, (), record.steps)
+    release_events, numbers = evaluate_privately(
+        model_fit, test, planned=(release,), mechanism=mechanism, threat_model=record.threat_model
     )
-    return evaluated_record(record, paid, found or {})
+    return evaluated_record(record, release_events, numbers or {})

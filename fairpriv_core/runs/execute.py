@@ -10,14 +10,13 @@ its checkpoint, makes the identical release again; without a checkpoint nothing 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.table_schema import from_text
 from fairpriv_core.engine.predict import decisions, evaluate
 from fairpriv_core.engine.training import Fitted, Training
@@ -31,7 +30,7 @@ from fairpriv_core.records.plan import DatasetCache, Plan, plan_run
 from fairpriv_core.records.record import RunRecord, finished_record, with_evaluation
 from fairpriv_core.records.reuse import name_stream
 from fairpriv_core.runs.certificate import certify_exported
-from fairpriv_core.runs.session import Spent
+from fairpriv_core.runs.session import MemoryJournal, StoreJournal
 
 _SENSITIVITIES = {"attribute": math.sqrt(2.0), "record": 1.0}
 UNSTORED = "unstored"  # the key of a run that no store keeps
@@ -47,8 +46,8 @@ def evaluate_privately(
     assert isinstance(release, Gaussian)
     sensitivity = _SENSITIVITIES[threat_model or "record"]
     decided = decisions(fitted.network, fitted.parameters, test)
-    here = slice(None) if test.present is None else test.present
-    counts = count_cells(decided[here], test.y[here], test.group[here], test.groups, test.labels)
+    present = slice(None) if test.present is None else test.present
+    counts = count_cells(decided[present], test.y[present], test.group[present], test.groups, test.labels)
     before = mechanism.events
     noisy = mechanism.gaussian(
         counts.ravel(),
@@ -71,64 +70,47 @@ class FitOutcome:
     train: Dataset
 
 
-class Journal(Protocol):
-    """What accompanies runs that train together: where they are written down and their secret randomness."""
-
-    def find_record(self, key: str) -> RunRecord:
-        """Return another run's record; BadInput where there is none."""
-
-    def begin(self, plans: Sequence[Plan]) -> list[Training]:
-        """Take what is known before training; return what each fit is given besides its data."""
-
-    def spent(self, place: int) -> Spent:
-        """Return the `seconds` and `resumed_from_step` of the record of one of them."""
-
-
-def execute(config: RunConfig, journal: Journal) -> FitOutcome:
+def execute(config: RunConfig, journal: MemoryJournal) -> FitOutcome:
     """Run `config` alone; raises BadInput for what a person gave, RunFailed where training cannot go on."""
     plan = plan_run(config, UNSTORED, datasets=DatasetCache(), find_record=journal.find_record)
     return train_together([plan], journal.begin([plan]), journal)[0]
 
 
-def train_together(plans: Sequence[Plan], trainings: Sequence[Training], journal: Journal) -> list[FitOutcome]:
+def train_together(
+    plans: Sequence[Plan], trainings: Sequence[Training], journal: StoreJournal | MemoryJournal
+) -> list[FitOutcome]:
     """Train runs of one method in one loop, measure each, and return their outcomes in order; errors as `execute`."""
-    fitted = fit_together(plans, trainings)
-    measured = [_measure(*one) for one in zip(plans, trainings, fitted, strict=True)]
-    spent = [journal.spent(place) for place in range(len(plans))]
-    return [_conclude(*one) for one in zip(plans, fitted, measured, spent, strict=True)]
+    fits = fit_together(plans, trainings)
+    measures = [_measure(*parts) for parts in zip(plans, trainings, fits, strict=True)]
+    times = [journal.spent(place) for place in range(len(plans))]
+    return [
+        FitOutcome(finished_record(plan.draft, plan.method, steps=fit.steps, **measure, **time), fit, plan.train)
+        for plan, fit, measure, time in zip(plans, fits, measures, times, strict=True)
+    ]
 
 
 def fit_together(plans: Sequence[Plan], trainings: Sequence[Training]) -> list[Fitted]:
     """Train runs of one method in one loop; RunFailed where it cannot go on."""
-    given = [
+    inputs = [
         training if plan.source is None else replace(training, given=plan.source.notes)
         for plan, training in zip(plans, trainings, strict=True)
     ]
     methods, trains = [plan.method for plan in plans], [plan.train for plan in plans]
-    return type(methods[0]).fit_many(methods, trains, given)
+    return type(methods[0]).fit_many(methods, trains, inputs)
 
 
-def _measure(plan: Plan, training: Training, fitted: Fitted) -> dict[str, object]:
-    """Return what is found of a trained model, in the record's terms, and what finding it released."""
+def _measure(plan: Plan, training: Training, fit: Fitted) -> dict[str, Any]:
+    """Return the metrics and notes of a trained model under the record's names, and all that the run released."""
     test, mechanism = plan.test, training.mechanism
-    metrics = evaluate(fitted.network, fitted.parameters, test)
-    paid, private = evaluate_privately(
-        fitted, test, planned=plan.evaluation, mechanism=mechanism, threat_model=plan.draft.threat_model
+    metrics = evaluate(fit.network, fit.parameters, test)
+    evaluation, private = evaluate_privately(
+        fit, test, planned=plan.evaluation, mechanism=mechanism, threat_model=plan.draft.threat_model
     )
     if test.answered is not None:
-        private = measure_answers(test, decisions(fitted.network, fitted.parameters, test))
-    certified = certify_exported(plan.method, test, private, learned=_reads_rows(plan.config.data))
-    notes = {**fitted.notes, **name_stream(mechanism), **certified}
-    events = with_evaluation(fitted.events, paid)
+        private = measure_answers(test, decisions(fit.network, fit.parameters, test))
+    data = plan.config.data
+    learned = data.file is not None and (data.schema is None or from_text(data.schema).values_from != "declared")
+    certified = certify_exported(plan.method, test, private, learned=learned)
+    notes = {**fit.notes, **name_stream(mechanism), **certified}
+    events = with_evaluation(fit.events, evaluation)
     return {"events": events, "metrics": metrics, "metrics_private": private, "notes": notes}
-
-
-def _reads_rows(data: DataSpec) -> bool:
-    """Return whether what columns hold was read from all rows, test rows too."""
-    return data.file is not None and (data.schema is None or from_text(data.schema).values_from != "declared")
-
-
-def _conclude(plan: Plan, fitted: Fitted, found: Mapping[str, Any], spent: Spent) -> FitOutcome:
-    """State what a trained model cost."""
-    record = finished_record(plan.draft, plan.method, steps=fitted.steps, **found, **spent)
-    return FitOutcome(record, fitted, plan.train)

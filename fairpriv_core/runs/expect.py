@@ -26,16 +26,16 @@ _SHOWN = 0.2  # of the training rows: about how many are predicted at the end of
 def expect_seconds(
     config: RunConfig, *, n_train: int, steps: int, shape: AnyShape, rows: Iterable[RunRow]
 ) -> tuple[float, bool] | None:
-    """Return the seconds, and whether a run of the same method, network and data told them (`rows`, newest first).
+    """Return about how many seconds a run takes, and whether one of its kind among `rows` (newest first) shows it.
 
-    `steps` are those of the calibrated method, `shape` is the network that is trained. None where that is a person's
-    own that no such run has trained.
+    `steps` are those of the calibrated method, `shape` is the network that is trained. None for a person's own network
+    that no run among `rows` has trained.
     """
     config_json = config.to_json()
     for row in rows:
-        made = row.steps if row.status == "finished" and row.steps else row.step  # a search may end early
-        if _name_kind(row.config) == _name_kind(config_json) and made > 0 and row.seconds > 0:
-            return row.seconds / made * steps, True
+        n_steps = row.steps if row.status == "finished" and row.steps else row.step  # a search may end early
+        if _name_kind(row.config) == _name_kind(config_json) and n_steps > 0 and row.seconds > 0:
+            return row.seconds / n_steps * steps, True
     if isinstance(shape, ModuleShape):
         return None
     layered = isinstance(shape, LayeredShape)

@@ -97,12 +97,12 @@ def train(config: RunConfig, reporter: Reporter, *, again: bool = False, said: C
 
 
 def _fit_batch(config: RunConfig, said: Collection[str], datasets: DatasetCache, reporter: Reporter) -> RunConfig:
-    fitted = fit_batch(config, said, datasets)
-    if fitted != config:
-        usual, size = (method_to_json(each.method)["batch_size"] for each in (config, fitted))
+    suited = fit_batch(config, said, datasets)
+    if suited != config:
+        usual, size = (method_to_json(item.method)["batch_size"] for item in (config, suited))
         rows = count_text(datasets.whole(config).n, "row")
         reporter.say(f"batch_size = {size}: the usual {usual} is too large for {rows}.")
-    return fitted
+    return suited
 
 
 def _report_how_read(config: RunConfig, datasets: DatasetCache, reporter: Reporter) -> None:
@@ -119,8 +119,8 @@ def _report_how_read(config: RunConfig, datasets: DatasetCache, reporter: Report
 
 def _report_without_gap(config: RunConfig, said: Collection[str], reporter: Reporter) -> None:
     """Say that no gap is aimed at, where a person set what the gap would replace and nothing of the gap itself."""
-    known, published = parameters(config.method), getattr(config.method, "variant", "proved") == "published"
-    replaced = known["gap_target"][0].replaces if "gap_target" in known and not published else ()
+    declared, published = parameters(config.method), getattr(config.method, "variant", "proved") == "published"
+    replaced = declared["gap_target"][0].replaces if "gap_target" in declared and not published else ()
     moved = [name for name in replaced if name in said]
     if moved and "gap_target" not in said:
         reporter.say(f"gap_target = none: you set {' and '.join(moved)}. With gap_target too, a gap is aimed at.")
@@ -131,12 +131,12 @@ def _report_too_fine(config: RunConfig, datasets: DatasetCache, reporter: Report
     train, test = datasets.parts(config)
     notion, target = notions()[config.notion], getattr(config.method, "gap_target", None)
     method, noise = calibrate_method(config, train.n), find_flips(test) or 0.0
-    for said in (
+    for sentence in (
         format_too_fine(notion, target, tested=test.n, groups=test.groups, noise=noise),
         None if config.reuse else format_least_gap(method, notion, train, train.n),  # the noise is that run's
     ):
-        if said is not None:
-            reporter.say(said)
+        if sentence is not None:
+            reporter.say(sentence)
 
 
 def _accept_risk(config: RunConfig, datasets: DatasetCache, reporter: Reporter) -> None:

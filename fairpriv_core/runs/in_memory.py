@@ -46,11 +46,11 @@ class _Watched(Unwatched):
 
     def show(self, snapshot: Snapshot) -> None:
         """Measure the end of an epoch and hand it on."""
-        spent = math.inf if self._live is None else self._live.epsilon_at(self._mechanism.events)
-        measured = evaluate(snapshot.network, snapshot.parameters, self._train)
-        single = {name: value for name, value in measured.items() if value is None or isinstance(value, int | float)}
-        shown = {"epoch": snapshot.epoch, "step": snapshot.step, "loss": snapshot.scalars.get("loss")}
-        self._watch({**shown, "epsilon": spent if math.isfinite(spent) else None, **single})
+        epsilon = math.inf if self._live is None else self._live.epsilon_at(self._mechanism.events)
+        metrics = evaluate(snapshot.network, snapshot.parameters, self._train)
+        single = {name: value for name, value in metrics.items() if value is None or isinstance(value, int | float)}
+        progress = {"epoch": snapshot.epoch, "step": snapshot.step, "loss": snapshot.scalars.get("loss")}
+        self._watch({**progress, "epsilon": epsilon if math.isfinite(epsilon) else None, **single})
 
 
 def run_in_memory(
@@ -83,17 +83,15 @@ def run_in_memory(
     observer = Unwatched() if watch is None else _Watched(watch, train, mechanism, live)
     training = Training(notions()[config.notion], config.seed, mechanism, observer, device=find_device())
     try:
-        fitted = method.fit(train, training)
+        fit = method.fit(train, training)
     except RunFailed as error:
         if draft.epsilon and training.mechanism.events:
-            stated = epsilon_text(draft.epsilon)
-            raise RunFailed(f"{error} It costs epsilon = {stated}, that of its planned length.") from error
+            cost = epsilon_text(draft.epsilon)
+            raise RunFailed(f"{error} It costs epsilon = {cost}, that of its planned length.") from error
         raise
-    notes, spent = dict(fitted.notes), journal.spent(0)
-    record = finished_record(
-        draft, method, events=fitted.events, metrics=None, steps=fitted.steps, notes=notes, **spent
-    )
-    return FitOutcome(record, fitted, train)
+    notes, time = dict(fit.notes), journal.spent(0)
+    record = finished_record(draft, method, events=fit.events, metrics=None, steps=fit.steps, notes=notes, **time)
+    return FitOutcome(record, fit, train)
 
 
 def _count(draft: RunRecord, name: str) -> None:

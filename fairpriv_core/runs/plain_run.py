@@ -30,11 +30,11 @@ def find_plain_run(store: RunStore, config: ConfigJson) -> RunRecord | None:
 
 def find_plain_runs(store: RunStore, configs: Sequence[ConfigJson]) -> list[RunRecord | None]:
     """Return `find_plain_run` of each of `configs`."""
-    found: dict[str, str] = {}
+    keys_by_rows: dict[str, str] = {}
     for row in store.rows(limit=_MOST_RUNS):
         if row.status == "finished" and _is_plain(row.config):
-            found.setdefault(name_rows(row.config), row.key)
-    keys = [found.get(name_rows(config)) for config in configs]
+            keys_by_rows.setdefault(name_rows(row.config), row.key)
+    keys = [keys_by_rows.get(name_rows(config)) for config in configs]
     records = store.records([*{key for key in keys if key is not None}])
     pairs = zip(keys, configs, strict=True)
     return [find_stored_plain_run(config) if key is None else records.get(key) for key, config in pairs]
@@ -43,8 +43,8 @@ def find_plain_runs(store: RunStore, configs: Sequence[ConfigJson]) -> list[RunR
 def find_stored_plain_run(config: ConfigJson) -> RunRecord | None:
     """Return the run of the reference method on the test rows of `config` that comes with this software."""
     rows = name_rows(config)
-    stored = (record for record in read_stored_runs().records if _is_plain(record.config))
-    return next((record for record in stored if name_rows(record.config) == rows), None)
+    records = (record for record in read_stored_runs().records if _is_plain(record.config))
+    return next((record for record in records if name_rows(record.config) == rows), None)
 
 
 def train_plain_beside(store: RunStore, config: RunConfig) -> RunRow | None:
@@ -67,8 +67,8 @@ def lacks_plain_run(store: RunStore, config: ConfigJson) -> bool:
     """
     if _is_plain(config) or find_answers(config["data"]) is not None or find_stored_plain_run(config) is not None:
         return False
-    wanted, rows = name_rows(config), store.rows(limit=_MOST_RUNS)
-    return not any(_is_plain(row.config) and row.status in GOING_ON and name_rows(row.config) == wanted for row in rows)
+    runs, rows = store.rows(limit=_MOST_RUNS), name_rows(config)
+    return not any(_is_plain(run.config) and run.status in GOING_ON and name_rows(run.config) == rows for run in runs)
 
 
 def make_plain(config: ConfigJson) -> RunConfig:

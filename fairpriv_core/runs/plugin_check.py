@@ -75,14 +75,14 @@ def list_plugins() -> tuple[Plugin, ...]:
 
 def find_plugin(name: str) -> Plugin:
     """Return the plug-in of that name; BadInput where none is installed, ContractBroken where it is left out."""
-    known = list_plugins()
-    for plugin in known:
+    plugins = list_plugins()
+    for plugin in plugins:
         if plugin.name == name and plugin.fault is not None:
             raise contract.ContractBroken(plugin.fault)
-    for plugin in known:
+    for plugin in plugins:
         if plugin.name == name:
             return plugin
-    offered = ", ".join(dict.fromkeys(plugin.name for plugin in known)) or "none"
+    offered = ", ".join(dict.fromkeys(plugin.name for plugin in plugins)) or "none"
     raise BadInput(f"no installed package offers a plug-in '{name}'; offered: {offered}.", field="name")
 
 
@@ -117,7 +117,8 @@ def list_parts(plugin: Plugin, runs: int) -> Iterator[Part]:
         if examples:
             yield from _list_method_parts(plugin.name, examples, runs)
     elif plugin.group == DATA_SETS:
-        yield from _list_data_parts(plugin.found)
+        for sensitive in plugin.found.sensitive:
+            yield Part(f"reads, encodes and splits by {sensitive}", partial(_read, plugin.found, sensitive))
     else:
         yield from _list_notion_parts(plugin.found)
 
@@ -136,7 +137,8 @@ def _list_method_parts(name: str, examples: list[Method], runs: int) -> Iterator
         if method.info.threat_model is not None and method.unproved_reason() is None:
             yield Part(f"there is as much noise as is counted ({name}-{number})", partial(_measure_noise, method))
             if method.info.threat_model == "record":
-                yield Part(f"rounding adds no more than is counted ({name}-{number})", partial(_round, method))
+                ask = partial(contract.check_rounding, method, rows=_MANY, nulled=False)
+                yield Part(f"rounding adds no more than is counted ({name}-{number})", ask)
             yield Part(f"attacks do not refute what is claimed ({name}-{number})", partial(_attack, method, runs))
 
 
@@ -191,18 +193,14 @@ def _measure_noise(method: Method) -> None:
     contract.check_noise(train, data, runs=_NOISE_RUNS, seed=0)
 
 
-def _round(method: Method) -> None:
-    contract.check_rounding(method, rows=_MANY, nulled=False)
-
-
 def _attack(method: Method, runs: int) -> None:
     """Raise ContractBroken where an attack shows more than the releases' own ε, as it must not where bounds hold."""
     plan = AuditPlan(runs=runs)
     audit = audit_method(method, notion=method.info.notions[0], delta=DELTA, plan=plan, report=lambda _: None)
     events = from_json(audit["event"])
-    shown: list[tuple[float, Any]] = [(DELTA, audit["one_run"]["lower_bound"])]
-    shown += [(each["delta"], each["lower_bound"]) for each in audit["distinguishing"]["profile"]]
-    for delta, low in shown:
+    bounds: list[tuple[float, Any]] = [(DELTA, audit["one_run"]["lower_bound"])]
+    bounds += [(point["delta"], point["lower_bound"]) for point in audit["distinguishing"]["profile"]]
+    for delta, low in bounds:
         claimed = epsilon(events, delta)
         contract.ask(
             low <= claimed,
@@ -233,11 +231,6 @@ def _train_with(kind: type[Method], notion: Notion) -> None:
     contract.check_releases(first, recorded)
     if kind.info.threat_model is not None:
         contract.check_replay(first, make_rows, notion.name, recorded)
-
-
-def _list_data_parts(problem: Problem) -> Iterator[Part]:
-    for sensitive in problem.sensitive:
-        yield Part(f"reads, encodes and splits by {sensitive}", partial(_read, problem, sensitive))
 
 
 def _read(problem: Problem, sensitive: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
-from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
 
@@ -33,22 +32,17 @@ def run_preview(place: str | None, key: str) -> None:
     store = PreviewStore(Database(place))
     try:
         with beating(partial(store.extend, key), every=LEASE_SECONDS / 6):
-            result = _make(place, store.request(key))
-    except FairprivError as error:
-        store.finish(key, error=str(error))
-        note("preview_ended", level=logging.WARNING, preview=key, status="failed", kind=type(error).__name__)
+            request = store.request(key)
+            module = next((module for name, module in _MAKERS.items() if name in request), _CURVES)
+            compute = import_module(module).compute
+            result = compute(request) if module == _CURVES else compute(place, request)
     except Exception as error:
-        traceback.print_exc(file=sys.stderr)
-        store.finish(key, error=f"the preview could not be made ({type(error).__name__}: {error}).")
+        sentence = str(error)
+        if not isinstance(error, FairprivError):
+            traceback.print_exc(file=sys.stderr)
+            sentence = f"the preview could not be made ({type(error).__name__}: {error})."
+        store.finish(key, error=sentence)
         note("preview_ended", level=logging.WARNING, preview=key, status="failed", kind=type(error).__name__)
     else:
         store.finish(key, result=result)
         note("preview_ended", preview=key, status="finished")
-
-
-def _make(place: str | None, request: Mapping[str, object]) -> Mapping[str, object]:
-    module = next((module for name, module in _MAKERS.items() if name in request), None)
-    made: Mapping[str, object] = (
-        import_module(_CURVES).compute(request) if module is None else import_module(module).compute(place, request)
-    )
-    return made

@@ -1,4 +1,4 @@
-"""What accompanies the fits of a run: mechanisms, what is watched, the journal that keeps both, and the lease.
+"""Sessions of runs that train: their mechanisms, what is watched of them, the journal that stores both, the lease.
 
 Nothing that depends on protected data leaves the process before the transaction that commits it together with the
 checkpoint and the count of releases; the runs of a chunk commit in one. Each is given an equal share of its chunk's
@@ -65,17 +65,12 @@ def open_mechanisms(plans: Sequence[Plan], checkpoints: Sequence[Arrays | None])
     New noise is under a fresh key or, in replay mode, a repeatable one. Runs that share samples draw them from one
     stream a seed, under one key; their noise is independent.
     """
-    restored = iter(Mechanism.from_states([held for held in checkpoints if held is not None]))
+    restored = iter(Mechanism.from_states([arrays for arrays in checkpoints if arrays is not None]))
     opened: dict[int | None, Randomness] = {}
     mechanisms = []
-    for model, (plan, held) in enumerate(zip(plans, checkpoints, strict=True)):
-        mechanisms.append(next(restored) if held is not None else _open(plan, model, opened))
+    for model, (plan, arrays) in enumerate(zip(plans, checkpoints, strict=True)):
+        mechanisms.append(next(restored) if arrays is not None else _open(plan, model, opened))
     return mechanisms
-
-
-def note_stream(plan: Plan, mechanism: Mechanism) -> Plan:
-    """Return a plan whose draft says which secret samples the run shares."""
-    return replace(plan, draft=replace(plan.draft, notes={**plan.draft.notes, **name_stream(mechanism)}))
 
 
 def _open(plan: Plan, model: int, opened: dict[int | None, Randomness]) -> Mechanism:
@@ -107,9 +102,9 @@ class FitObserver:
         self._replayed, self._alone = plan.config.replay_noise is not None, alone
         self._live: LiveEpsilon | None = None
         self._before = price_schema(plan.draft.config, plan.draft.threat_model)
-        planned = announce_training(plan.config, plan.method, plan.train.n)
-        if alone and planned and why_unproved(plan.method) is None:
-            self._live = LiveEpsilon((*self._before, *planned), plan.config.delta)
+        events = announce_training(plan.config, plan.method, plan.train.n)
+        if alone and events and why_unproved(plan.method) is None:
+            self._live = LiveEpsilon((*self._before, *events), plan.config.delta)
 
     def open(self, observer: Observer, mechanism: Mechanism, checkpoint: Arrays | None = None) -> Training:
         """Return what the fit is given: `mechanism`, and the arrays that it goes on from (None: it begins)."""
@@ -124,7 +119,7 @@ class FitObserver:
         )
 
     def watches(self, epoch: int) -> bool:
-        """Return whether it is to be shown the end of an epoch, of which 0 is the first."""
+        """Return whether the end of an epoch, counted from 0, is to be measured."""
         return self._alone or is_swept_point(epoch + 1, int(getattr(self.plan.method, "epochs", 1)))
 
     def show(self, snapshot: Snapshot) -> None:
@@ -156,25 +151,25 @@ def is_start(checkpoint: Arrays) -> bool:
 
 def snapshot_values(snapshot: Snapshot, test: Dataset) -> Values:
     """Return (step, name, value) of the end of an epoch."""
-    measured = evaluate(snapshot.network, snapshot.parameters, test)
-    named: dict[str, float | None] = {
+    metrics = evaluate(snapshot.network, snapshot.parameters, test)
+    values: dict[str, float | None] = {
         "train/loss" if name == "loss" else name: value for name, value in snapshot.scalars.items()
     }
-    named |= name_measured(measured)
+    values |= name_measured(metrics)
     for name, histogram in snapshot.histograms.items():
-        named |= {f"clipped/{name}/{group}": share for group, share in histogram.clipped.items()}
-    return [(snapshot.step, name, _finite(value)) for name, value in named.items()]
+        values |= {f"clipped/{name}/{group}": share for group, share in histogram.clipped.items()}
+    return [(snapshot.step, name, _finite(value)) for name, value in values.items()]
 
 
-def name_measured(measured: Mapping[str, Any]) -> dict[str, float | None]:
+def name_measured(metrics: Mapping[str, Any]) -> dict[str, float | None]:
     """Return the numbers of `measure` as curves name them: of all rows, of each group and of each class."""
-    named = {f"test/{name}": value for name, value in measured.items() if _is_number(value)}
-    for group in measured["groups"]:
+    values = {f"test/{name}": value for name, value in metrics.items() if _is_number(value)}
+    for group in metrics["groups"]:
         rates = {name: group[name] for name in group if _is_number(group[name]) and not name.startswith(_CONSTANT)}
-        named |= {f"group/{group['name']}/{name}": value for name, value in rates.items()}
-    for each in measured.get("classes", ()):
-        named |= {f"class/{each['name']}/{name}": each[name] for name in _OF_CLASS}
-    return named
+        values |= {f"group/{group['name']}/{name}": value for name, value in rates.items()}
+    for label in metrics.get("classes", ()):
+        values |= {f"class/{label['name']}/{name}": label[name] for name in _OF_CLASS}
+    return values
 
 
 def _is_number(value: object) -> bool:
@@ -185,7 +180,7 @@ def _finite(value: float | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-class Spent(TypedDict, total=False):
+class RunTimes(TypedDict, total=False):
     """What a record says of the time that its run took, all attempts together, and where the last one went on."""
 
     seconds: float
@@ -196,20 +191,17 @@ class Interrupted(Exception):
     """A person asked for a pause or a stop of one of the runs; everything up to the last commit is stored."""
 
 
-def _look_up(work: WorkStore, claim: Claim) -> tuple[Checkpoint | None, bool]:
-    """Return a run's last checkpoint, None where it has none or a damaged one, and whether that is so."""
-    try:
-        return work.checkpoint(claim), False
-    except Damaged:
-        return None, True
-
-
 class RunSession:
     """One run's place in a journal, and the observer of its fit."""
 
     def __init__(self, journal: StoreJournal, claim: Claim, work: WorkStore, *, alone: bool) -> None:
         self.claim = claim
-        self.saved, self._damaged = _look_up(work, claim)
+        self.saved: Checkpoint | None = None
+        self._damaged = False
+        try:
+            self.saved = work.checkpoint(claim)
+        except Damaged:
+            self._damaged = True
         self._alone = alone
         self.watch: FitObserver | None = None
         self.step = self.resumed_from = claim.step
@@ -241,7 +233,9 @@ class RunSession:
         assert self.watch is not None
         training = self.watch.open(self, mechanism, checkpoint)
         self._start = mechanism.state()
-        self.watch.plan = note_stream(self.watch.plan, mechanism)
+        draft = self.watch.plan.draft
+        draft = replace(draft, notes={**draft.notes, **name_stream(mechanism)})
+        self.watch.plan = replace(self.watch.plan, draft=draft)
         return training
 
     def start(self) -> Checkpoint | None:
@@ -252,21 +246,21 @@ class RunSession:
 
     @property
     def released(self) -> Events:
-        """What the run has released so far, whether or not it was committed; all, where a damaged checkpoint tells."""
+        """What the run has released so far, committed or not; all that it planned where its checkpoint is damaged."""
         if self._damaged and self.watch is not None:
             return from_json(self.watch.plan.draft.event)
         if self.begun and self.watch is not None and self.watch.mechanism is not None:
             return self._count(self.watch.mechanism.events)
         return self._count(())
 
-    def _count(self, made: Events) -> Events:
-        """Return what counts as released where this attempt says `made`.
+    def _count(self, events: Events) -> Events:
+        """Return what counts as released where this attempt has released `events`.
 
         A run that begins anew with the noise that it had makes the same releases again, which count once: until it is
         as far as it was, what the store counts holds.
         """
-        stored = self.saved.released if self.saved else ()
-        return made if covers(made, stored) else stored
+        earlier = self.saved.released if self.saved else ()
+        return events if covers(events, earlier) else earlier
 
     def watches(self, epoch: int) -> bool:
         """Return whether the end of an epoch is measured and kept."""
@@ -305,23 +299,19 @@ class StoreJournal:
         """The claims on the runs that have not ended."""
         return [session.claim for session in self.sessions]
 
-    def find_record(self, key: str) -> RunRecord:
-        """Return another run's record in the store; BadInput where there is none."""
-        return self._work.find_record(key)
-
     def begin(self, plans: Sequence[Plan]) -> list[Training]:
         """Store the drafts; return what the fits are given. BadInput where that is beyond a cap."""
         self._begun = time.monotonic()
-        held = [None if session.saved is None else session.saved.arrays() for session in self.sessions]
-        opened = zip(self.sessions, open_mechanisms(plans, held), held, strict=True)
+        checkpoints = [None if session.saved is None else session.saved.arrays() for session in self.sessions]
+        opened = zip(self.sessions, open_mechanisms(plans, checkpoints), checkpoints, strict=True)
         trainings = [session.open(mechanism, checkpoint) for session, mechanism, checkpoint in opened]
-        known = [session.watch.plan for session in self.sessions if session.watch is not None]
-        self._work.begin(self.claims, [Beginning(plan.draft, plan.method.steps(plan.train.n)) for plan in known])
+        own = [session.watch.plan for session in self.sessions if session.watch is not None]
+        self._work.begin(self.claims, [Beginning(plan.draft, plan.method.steps(plan.train.n)) for plan in own])
         for session in self.sessions:
             session.begun = True
         return trainings
 
-    def spent(self, place: int) -> Spent:
+    def spent(self, place: int) -> RunTimes:
         """Return the record's `seconds` (all attempts) and `resumed_from_step`."""
         session = self.sessions[place]
         return {"seconds": round(self._seconds(session), 3), "resumed_from_step": session.resumed_from}
@@ -331,7 +321,7 @@ class StoreJournal:
         self._interval = 0.0
 
     def due(self, session: RunSession) -> bool:
-        """Return whether a commit is due: the first run of a step asks the clock, and all do as it does."""
+        """Return whether a commit is due. The first run asks the clock at each step; the others take its answer."""
         if session is self.sessions[0]:
             self._due = time.monotonic() - self._committed >= self._interval
         return self._due
@@ -381,11 +371,11 @@ class StoreJournal:
         grown = min(max(COMMIT_SECONDS, took / _COMMIT_SHARE), MOST_COMMIT_SECONDS)
         self._interval = COMMIT_SECONDS if len(self.sessions) == 1 else grown
 
-    def _progress(self, session: RunSession, spent: float | None) -> Progress:
+    def _progress(self, session: RunSession, epsilon: float | None) -> Progress:
         assert session.watch is not None
         watch = session.watch
         values = list({(at, name): (at, name, value) for at, name, value in watch.values}.values())
-        return Progress(session.step, watch.epoch, self._seconds(session), spent, values, watch.histograms)
+        return Progress(session.step, watch.epoch, self._seconds(session), epsilon, values, watch.histograms)
 
     def _seconds(self, session: RunSession) -> float:
         return session.claim.seconds + (time.monotonic() - self._begun) / len(self.sessions)
@@ -423,9 +413,9 @@ class MemoryJournal:
         """Return what each fit is given."""
         self._begun, self._runs = time.monotonic(), len(plans)
         mechanisms = open_mechanisms(plans, [None] * len(plans))
-        each = zip(plans, mechanisms, strict=True)
-        return [FitObserver(plan, alone=False).open(Unwatched(), mechanism) for plan, mechanism in each]
+        pairs = zip(plans, mechanisms, strict=True)
+        return [FitObserver(plan, alone=False).open(Unwatched(), mechanism) for plan, mechanism in pairs]
 
-    def spent(self, place: int) -> Spent:
+    def spent(self, place: int) -> RunTimes:
         """Return the record's `seconds`: an equal share of what all took."""
         return {"seconds": round((time.monotonic() - self._begun) / self._runs, 3)}

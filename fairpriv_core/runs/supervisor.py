@@ -105,7 +105,7 @@ class Supervisor:
 
     def tick(self) -> None:
         """Do what is due: reap, hasten, recover, start. Where nothing has changed there is nothing new to start."""
-        seen = self._database.version()
+        version = self._database.version()
         self._reap()
         self._end_overdue()
         if time.monotonic() - self._recovered > RECOVER_SECONDS:
@@ -114,7 +114,7 @@ class Supervisor:
             self._work.previews.recover()
             drop_old(self._database)
             drop_left(self._database)
-        if not self._children.ready or (self._is_idle and seen is not None and seen == self._seen):
+        if not self._children.ready or (self._is_idle and version is not None and version == self._seen):
             return
         may_explore = self._chunks is None and self.explorer is None and (self._has_slot() or not is_trial())
         if may_explore and self._work.explores():
@@ -128,7 +128,7 @@ class Supervisor:
             self._previews[key] = self._children.start(run_preview, self._place, key)
             note("preview_taken", preview=key)
         full = not self._has_slot() or (self._previews and len(self._previews) == self._most_previews)
-        self._seen = None if full else seen  # who is full has not asked what waits
+        self._seen = None if full else version  # who is full has not asked what waits
 
     def stop(self) -> None:
         """End the children and close the store; their runs go back to the queue and on from their last checkpoints."""
@@ -176,8 +176,8 @@ class Supervisor:
                     note("process_ended", level=logging.WARNING, run=claim.key, because="it did not obey")
         if self.explorer is not None and self.explorer.patience(self._work.is_superseded()) > PATIENCE_SECONDS:
             self.explorer.end()
-        wanted = self._work.previews.uncancelled(self._previews) if self._previews else set()
-        for key in [key for key in self._previews if key not in wanted]:
+        uncancelled = self._work.previews.uncancelled(self._previews) if self._previews else set()
+        for key in [key for key in self._previews if key not in uncancelled]:
             self._previews.pop(key).end()
             note("preview_cancelled", preview=key)
 
@@ -242,11 +242,11 @@ def serving(stopping: threading.Event, place: str | None = None) -> Iterator[Non
     ends.
     """
     database = Database(place)
-    with database.open_lock("supervisor") as held:
+    with database.open_lock("supervisor") as lock:
         database.close()
-        if not _is_locked(held):
+        if not _is_locked(lock):
             print(_OTHER.format(where=database.where), file=sys.stderr, flush=True)
-        while not stopping.is_set() and not _is_locked(held):
+        while not stopping.is_set() and not _is_locked(lock):
             stopping.wait(TROUBLE_SECONDS)
         yield
 

@@ -19,7 +19,8 @@ from fairpriv_core.runs.log import note, set_up_log
 from fairpriv_core.runs.session import Interrupted, RunSession, StoreJournal, keep_lease
 from fairpriv_core.store.checkpoint import OtherVersion
 from fairpriv_core.store.claim import Artifact, Claim, Ending, LeaseLost, Progress
-from fairpriv_core.store.work import WorkStore, open_work
+from fairpriv_core.store.database import Database
+from fairpriv_core.store.work import WorkStore
 
 LINGER_SECONDS = 300.0
 _LOOK_SECONDS = 0.05
@@ -55,7 +56,7 @@ def work_on(
         except Exception as error:
             _give_up(work, journal, error)
         else:
-            endings = [_end(journal, *one) for one in zip(journal.sessions, outcomes, strict=True)]
+            endings = [_end(journal, *pair) for pair in zip(journal.sessions, outcomes, strict=True)]
             if endings:
                 _finish(work, journal.claims, endings)
 
@@ -76,7 +77,7 @@ def run_child(place: str | None, claims: Sequence[Claim]) -> None:
     live_with_parent()
     set_up_log()
     try:
-        work_on(open_work(place), claims)
+        work_on(WorkStore(Database(place)), claims)
     except FairprivError as error:
         raise SystemExit(f"fairpriv: {error}") from error
 
@@ -89,7 +90,7 @@ def run_explorer(place: str | None) -> None:
     live_with_parent()
     set_up_log()
     try:
-        work = open_work(place)
+        work = WorkStore(Database(place))
         datasets = DatasetCache(lend=work.files.lend, splits=_MOST_SPLITS)
         last = time.monotonic()
         while time.monotonic() - last < LINGER_SECONDS:
@@ -111,9 +112,9 @@ def _plan_each(work: WorkStore, journal: StoreJournal, datasets: DatasetCache | 
     plans, of_owner = [], cache(lambda owner: DatasetCache(lend=partial(work.files.lend, person=owner)))
     for session in list(journal.sessions):
         claim = session.claim
-        read = datasets or of_owner(claim.owner)
+        cached = datasets or of_owner(claim.owner)
         try:
-            plan = plan_run(build_config(claim.config), claim.key, datasets=read, find_record=work.find_record)
+            plan = plan_run(build_config(claim.config), claim.key, datasets=cached, find_record=work.find_record)
             plan = with_doubts(plan)
             session.bind(plan, work.files.seal)
             plans.append(plan)
@@ -152,6 +153,6 @@ def _fail(work: WorkStore, journal: StoreJournal, session: RunSession, error: Fa
         work.refuse(session.claim, str(error), kind)
         _note_end(session.claim, "failed", kind)
         return
-    plan, spent = session.watch.plan, journal.spent(journal.sessions.index(session))
-    record = failed_record(plan.draft, released=session.released, error=str(error), steps=session.step, **spent)
+    plan, time = session.watch.plan, journal.spent(journal.sessions.index(session))
+    record = failed_record(plan.draft, released=session.released, error=str(error), steps=session.step, **time)
     _finish(work, [session.claim], [Ending(record, journal.leftover(session, record), error_kind=kind)])

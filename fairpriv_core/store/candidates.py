@@ -43,8 +43,8 @@ class Candidates:
     @property
     def is_open(self) -> bool:
         """Whether one can still be chosen among all by released or noisy numbers."""
-        made = self.held is not None and set(self.held["candidates"]) == self.all
-        return not self.deleted and not made and len(self.keys) > 1
+        holds = self.held is not None and set(self.held["candidates"]) == self.all
+        return not self.deleted and not holds and len(self.keys) > 1
 
 
 def find_candidates(connection: Connection, keys: Sequence[str], owner: str | None) -> list[Candidates]:
@@ -54,15 +54,15 @@ def find_candidates(connection: Connection, keys: Sequence[str], owner: str | No
     """
     matches = connection.execute(select(run.c.question, run.c.owner).where(run.c.key.in_(keys))).all()
     questions = dict.fromkeys(question for question, _ in matches if question is not None)
-    owners = None if owner is None else {owner, *(whose for _, whose in matches)}
-    seen: set[str] = set()
+    owners = None if owner is None else {owner, *(run_owner for _, run_owner in matches)}
+    questions_read: set[str] = set()
     candidates = []
     for question in questions:
-        if question in seen:
+        if question in questions_read:
             continue
         data, _, about = question.partition("/")
         alike = [f"{same}/{about}" for same in sorted(find_same(connection, data))]
-        seen.update(alike)
+        questions_read.update(alike)
         candidates.append(_read(connection, alike, owners))
     return candidates
 
@@ -70,15 +70,15 @@ def find_candidates(connection: Connection, keys: Sequence[str], owner: str | No
 def _read(connection: Connection, alike: Sequence[str], owners: set[str] | None) -> Candidates:
     columns = (run.c.key, run.c.exploring, run.c.raw)
     runs = connection.execute(select(*columns).where(_among(run, alike, owners)).order_by(run.c.created, run.c.key))
-    there = runs.all()
+    rows = runs.all()
     deleted = tuple(connection.scalars(select(tombstone.c.key).where(_among(tombstone, alike, owners))))
-    keys = tuple(each.key for each in there)
+    keys = tuple(row.key for row in rows)
     everything = frozenset((*keys, *deleted))
     return Candidates(
         keys=keys,
         deleted=deleted,
-        unlisted=frozenset(each.key for each in there if each.exploring is not None),
-        raw=bool(deleted) or any(each.exploring in (None, _OPENED) or each.raw for each in there),
+        unlisted=frozenset(row.key for row in rows if row.exploring is not None),
+        raw=bool(deleted) or any(row.exploring in (None, _OPENED) or row.raw for row in rows),
         withdrawn=everything & find_withdrawn(connection).keys(),
         held=_find_held(connection, everything),
     )
@@ -91,9 +91,9 @@ def _among(table: Table, alike: Sequence[str], owners: set[str] | None) -> Colum
 
 def _find_held(connection: Connection, candidates: frozenset[str]) -> Choice | None:
     """Return the choice that holds: the first one that was made among the most candidates."""
-    held: Choice | None = None
+    winner: Choice | None = None
     for choice in list_choices(connection):
         among = set(choice["candidates"])
-        if among & candidates and (held is None or among > set(held["candidates"])):
-            held = choice
-    return held
+        if among & candidates and (winner is None or among > set(winner["candidates"])):
+            winner = choice
+    return winner

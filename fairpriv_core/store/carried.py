@@ -38,14 +38,14 @@ def put_bytes(connection: Connection, upload_id: str, owner: str, path: Path) ->
 
 def find_bytes(database: Database, upload_id: str, person: str | None = None) -> str | None:
     """Return whose bytes of an upload are in the database that `person` may use, or anybody's; None where none are."""
-    held = select(upload_part.c.owner).where(upload_part.c.id == upload_id, upload_part.c.place == 0)
+    owners = select(upload_part.c.owner).where(upload_part.c.id == upload_id, upload_part.c.place == 0)
     if person is not None:
         sharing = select(func.substr(upload.c.owner, len(SHARED) + 1)).where(
             upload.c.id == upload_id, upload.c.owner.startswith(SHARED)
         )
-        held = held.where(or_(upload_part.c.owner == person, upload_part.c.owner.in_(sharing)))
+        owners = owners.where(or_(upload_part.c.owner == person, upload_part.c.owner.in_(sharing)))
     with database.read() as connection:
-        return connection.scalar(held.limit(1))
+        return connection.scalar(owners.limit(1))
 
 
 def read_bytes(database: Database, upload_id: str, owner: str) -> Generator[bytes]:
@@ -64,10 +64,10 @@ def copy_bytes(database: Database, upload_id: str, owner: str, name: str) -> Ite
     """
     drop_left(database)
     parent = database.folder / _FOLDER
-    with ExitStack() as held:
+    with ExitStack() as resources:
         try:
             parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            folder = held.enter_context(TemporaryDirectory(prefix=f"{identify()}{_MARK}", dir=parent))
+            folder = resources.enter_context(TemporaryDirectory(prefix=f"{identify()}{_MARK}", dir=parent))
             copy = Path(folder) / name
             with copy.open("wb") as file, closing(read_bytes(database, upload_id, owner)) as blocks:
                 file.writelines(blocks)

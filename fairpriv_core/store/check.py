@@ -18,7 +18,7 @@ _MOST_FAULTS = 3  # of what SQLite finds in its pages, in one sentence
 
 
 @dataclass(frozen=True)
-class Found:
+class StoreCheck:
     """How many runs, checkpoints and files a store has, and a sentence for each damage."""
 
     runs: int
@@ -27,7 +27,7 @@ class Found:
     damage: tuple[str, ...]
 
 
-def check_store(store: RunStore) -> Found:
+def check_store(store: RunStore) -> StoreCheck:
     """Read every run, checkpoint, file, upload and line of the ledger, and verify a SQLite file's structure."""
     database, damage = store.database, []
 
@@ -50,18 +50,18 @@ def check_store(store: RunStore) -> Found:
         note(_read_saved, database, key)
     for key, name in files:
         note(store.artifact, key, name)
-    for stored in store.uploads.rows():
-        note(store.uploads.check, stored)
-    return Found(len(keys), len(saved), len(files), (*damage, *store.ledger.list_damage()))
+    for upload in store.uploads.rows():
+        note(store.uploads.check, upload)
+    return StoreCheck(len(keys), len(saved), len(files), (*damage, *store.ledger.list_damage()))
 
 
 def _check_structure(database: Database) -> None:
     """Raise Damaged for what SQLite finds wrong with pages, indexes and references."""
     with database.read() as connection:
         pages = [str(line) for line in connection.exec_driver_sql("PRAGMA integrity_check").scalars() if line != "ok"]
-        lost = [f"a row of {row[0]} is of no run" for row in connection.exec_driver_sql("PRAGMA foreign_key_check")]
-    if pages or lost:
-        raise Damaged(f"the file of the run store is damaged: {'; '.join([*pages, *lost][:_MOST_FAULTS])}.")
+        orphans = [f"a row of {row[0]} is of no run" for row in connection.exec_driver_sql("PRAGMA foreign_key_check")]
+    if pages or orphans:
+        raise Damaged(f"the file of the run store is damaged: {'; '.join([*pages, *orphans][:_MOST_FAULTS])}.")
 
 
 def _read_part(database: Database, key: str, read: Callable[[RowMapping], object]) -> None:

@@ -78,18 +78,18 @@ def bind(
 
 
 def check_binding(checkpoint: Checkpoint, now: Mapping[str, object], key: str) -> None:
-    """Raise RunFailed where a checkpoint was made from other data or settings, OtherVersion for all that runs them.
+    """Raise RunFailed where a checkpoint is of other data or settings, OtherVersion where only what runs them differs.
 
     Going on would draw the same noise for another computation, and the difference of the two would show what the
     noise hides.
     """
     changed = [name for name in now if checkpoint.binding.get(name) != now[name]]
-    stated = f"run {key} cannot go on from step {checkpoint.step}: {' and '.join(changed)} changed since its checkpoint"
+    reason = f"run {key} cannot go on from step {checkpoint.step}: {' and '.join(changed)} changed since its checkpoint"
     anew = "start it anew (train --again). What it released so far stays counted."
     if changed and set(changed) <= _VERSIONS:
-        raise OtherVersion(f"{stated}. It is paused: go on with the version that began it, or {anew}")
+        raise OtherVersion(f"{reason}. It is paused: go on with the version that began it, or {anew}")
     if changed:
-        raise RunFailed(f"{stated}; {anew}")
+        raise RunFailed(f"{reason}; {anew}")
 
 
 @cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from fairpriv_core.errors import Damaged
 
@@ -31,22 +32,22 @@ def open_document(stored: Mapping[str, object] | str, what: str, *beside: bytes)
     """
     if isinstance(stored, str):
         head, _, end = stored.rpartition(f', "{_OWN}": ')
-        whole = f"{head}}}"
-        if not beside and end == f'"{hashlib.sha256(whole.encode()).hexdigest()}"}}':
-            return dict(json.loads(whole))
-        stored = _read(stored)
-    document = dict(stored)
+        body = f"{head}}}"
+        if not beside and end == f'"{hashlib.sha256(body.encode()).hexdigest()}"}}':
+            return dict(json.loads(body))
+        stored = read_json(stored)
+    document = dict(stored) if isinstance(stored, Mapping) else {}
     seal = document.pop(_OWN, None)
     if seal != _digest(document, beside):
         raise build_damaged(what)
     return document
 
 
-def _read(text: str) -> dict[str, object]:
-    """Return a document's text as a document; an empty one where it is none."""
+def read_json(text: str) -> Any:
+    """Return a stored document; one that is no JSON must not hide the others."""
     try:
-        return dict(json.loads(text))
-    except (TypeError, ValueError):
+        return json.loads(text)
+    except ValueError:
         return Unreadable()
 
 

@@ -68,9 +68,9 @@ class LeaseLost(FairprivError):
 class Claim:
     """The right to work on a run; `attempt` fences its writes. Earlier attempts spent `seconds` and got to `step`.
 
-    `epoch` is the last of which they showed the end. Runs that train together are claimed together, one claim each, and
-    may be of several owners. `created` tells the run from a deleted one, whose name it may have where that one had not
-    begun.
+    `epoch` is the last whose end they measured. Runs that train together are claimed together, one claim each, and may
+    have several owners. `created` tells the run from a deleted one of the same name: a run that had not begun leaves
+    its name free.
     """
 
     key: str

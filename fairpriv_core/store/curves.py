@@ -33,16 +33,16 @@ def read_curves(connection: Connection, key: str, since: int, is_shown: Callable
     where = (metric.c.key == key, metric.c.name == names.c.name, metric.c.step > since)
     ends = [select(end(metric.c.step)).where(*where).scalar_subquery() for end in (func.min, func.max)]
     rows = connection.execute(select(names.c.name, *ends).where(names.c.name.is_not(None)))
-    shown = {name: (first, last) for name, first, last in rows if first is not None and is_shown(name)}
-    if not shown:
+    ranges = {name: (first, last) for name, first, last in rows if first is not None and is_shown(name)}
+    if not ranges:
         return []
-    points = min(MOST_POINTS, max(2, MOST_VALUES // len(shown)))
-    mine = (metric.c.key == key, metric.c.step > since, metric.c.name.in_(list(shown)))
+    points = min(MOST_POINTS, max(2, MOST_VALUES // len(ranges)))
+    mine = (metric.c.key == key, metric.c.step > since, metric.c.name.in_(list(ranges)))
     query: Select[Any] = select(metric.c.step, metric.c.name, metric.c.value).where(*mine)
-    most = points * len(shown)
-    if (connection.scalar(select(func.count()).select_from(query.limit(most + 1).subquery())) or 0) > most:
-        low, high = min(first for first, _ in shown.values()), max(last for _, last in shown.values())
-        query = _thin(key, list(shown), low, high, -(-(high - low + 1) // (points - 1)))
+    max_rows = points * len(ranges)
+    if (connection.scalar(select(func.count()).select_from(query.limit(max_rows + 1).subquery())) or 0) > max_rows:
+        low, high = min(first for first, _ in ranges.values()), max(last for _, last in ranges.values())
+        query = _thin(key, list(ranges), low, high, -(-(high - low + 1) // (points - 1)))
     return [(step, name, value) for step, name, value in connection.execute(query.order_by("step", "name"))]
 
 
@@ -54,17 +54,17 @@ def _list_names(key: str) -> CTE:
     return names.union_all(select(behind).select_from(names).where(names.c.name.is_not(None)))
 
 
-def _thin(key: str, shown: Sequence[str], low: int, high: int, width: int) -> Select[Any]:
+def _thin(key: str, curves: Sequence[str], low: int, high: int, width: int) -> Select[Any]:
     """Return the query of each curve's first row in each `width` steps from `low` to `high`, and of its last row."""
     names = _list_names(key)
     place = select(literal(low).label("step")).cte("place", recursive=True)
     place = place.union_all(select(place.c.step + width).where(place.c.step + width <= high))
     mine = (metric.c.key == key, metric.c.name == names.c.name)
-    here = (*mine, metric.c.step >= place.c.step, metric.c.step < place.c.step + width)
-    first = select(func.min(metric.c.step)).where(*here).scalar_subquery()
+    interval = (*mine, metric.c.step >= place.c.step, metric.c.step < place.c.step + width)
+    first = select(func.min(metric.c.step)).where(*interval).scalar_subquery()
     last = select(func.max(metric.c.step)).where(*mine, metric.c.step <= high).scalar_subquery()
-    of_shown = names.c.name.in_(list(shown))
+    of_shown = names.c.name.in_(list(curves))
     starts = select(names.c.name, first.label("step")).select_from(names.join(place, literal(True))).where(of_shown)
-    picked = union(starts, select(names.c.name, last.label("step")).where(of_shown)).subquery("picked")
-    same = (metric.c.key == key) & (metric.c.name == picked.c.name) & (metric.c.step == picked.c.step)
-    return select(metric.c.step, metric.c.name, metric.c.value).select_from(picked.join(metric, same))
+    points = union(starts, select(names.c.name, last.label("step")).where(of_shown)).subquery("picked")
+    same = (metric.c.key == key) & (metric.c.name == points.c.name) & (metric.c.step == points.c.step)
+    return select(metric.c.step, metric.c.name, metric.c.value).select_from(points.join(metric, same))

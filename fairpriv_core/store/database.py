@@ -7,7 +7,6 @@ refused at once when another one wrote in between, whatever the time-out. Reader
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -35,7 +34,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 
 from fairpriv_core.errors import BadInput, StoreError
-from fairpriv_core.store.checksum import Unreadable
+from fairpriv_core.store.checksum import read_json
 from fairpriv_core.store.identity import make_secret
 from fairpriv_core.store.tables import SCHEMA_VERSION, schema, store_info
 
@@ -193,9 +192,12 @@ class Database:
                 return create_engine(
                     self.url, pool_pre_ping=True, connect_args=limits, execution_options=options, hide_parameters=True
                 )
-            url = self.url if self.writable else _read_only_url(self.path)
+            url = self.url
+            if not self.writable:
+                name, value = ("mode", "ro") if _has_write_mode(self.path.parent) else ("immutable", "1")
+                url = URL.create("sqlite", database=self.path.as_uri(), query={"uri": "true", name: value})
             limits = {"timeout": _BUSY_SECONDS}
-            engine = create_engine(url, json_deserializer=_read_json, connect_args=limits, hide_parameters=True)
+            engine = create_engine(url, json_deserializer=read_json, connect_args=limits, hide_parameters=True)
         except ModuleNotFoundError as error:
             raise StoreError(f"a PostgreSQL store needs the package '{error.name}'; pip install it.") from error
         event.listen(engine, "connect", _set_pragmas if self.writable else _set_no_pragmas)
@@ -244,11 +246,11 @@ class Database:
 
 def resolve(place: str | None) -> URL:
     """Return the URL of a store given as a path, a URL or None (FAIRPRIV_STORE, else ~/.fairpriv/runs.db)."""
-    given = place or os.environ.get("FAIRPRIV_STORE") or str(Path.home() / ".fairpriv" / "runs.db")
-    if "://" not in given:
-        return URL.create("sqlite", database=str(Path(given).expanduser().absolute()))
+    address = place or os.environ.get("FAIRPRIV_STORE") or str(Path.home() / ".fairpriv" / "runs.db")
+    if "://" not in address:
+        return URL.create("sqlite", database=str(Path(address).expanduser().absolute()))
     try:
-        url = make_url(given.replace("postgres://", "postgresql://", 1))
+        url = make_url(address.replace("postgres://", "postgresql://", 1))
     except exc.ArgumentError as error:
         raise StoreError("FAIRPRIV_STORE is neither a path nor a database URL.") from error
     if url.get_backend_name() == "postgresql":
@@ -282,8 +284,8 @@ def _check_file(path: Path) -> None:
         connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", _BUSY_SECONDS, uri=True)
         try:
             tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            known = "store_info" in tables
-            versions = [row[0] for row in connection.execute("SELECT version FROM store_info")] if known else []
+            is_store = "store_info" in tables
+            versions = [row[0] for row in connection.execute("SELECT version FROM store_info")] if is_store else []
         finally:
             connection.close()
     except sqlite3.Error as error:
@@ -305,19 +307,6 @@ def _refuse(where: str, versions: list[int], tables: set[str]) -> None:
 def _has_write_mode(path: Path) -> bool:
     """Return whether anyone may write: holds for the superuser too, whom the system would let through."""
     return bool(path.stat().st_mode & 0o222) and os.access(path, os.W_OK)
-
-
-def _read_only_url(path: Path) -> URL:
-    mode = "mode=ro" if _has_write_mode(path.parent) else "immutable=1"
-    return URL.create("sqlite", database=f"{path.as_uri()}", query={"uri": "true", **dict([mode.split("=")])})
-
-
-def _read_json(text: str) -> Any:
-    """Return a stored document; one that is no JSON must not hide the others."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return Unreadable()
 
 
 def _read_text(content: bytes) -> str:

@@ -59,8 +59,8 @@ class DecisionStore:
 
     def __init__(self, database: Database, owner: str) -> None:
         self._database, self._owner = database, owner
-        named = hashlib.sha256(owner.encode()).hexdigest()[:32]
-        self._folder = database.folder / _FOLDER / named
+        folder_name = hashlib.sha256(owner.encode()).hexdigest()[:32]
+        self._folder = database.folder / _FOLDER / folder_name
 
     def put(self, source: IO[bytes], name: str, *, run: str, limit_bytes: int) -> Asked:
         """Store what `source` holds for the model of `run`, in place of the person's last; BadInput for a quota."""
@@ -80,9 +80,9 @@ class DecisionStore:
         return asked
 
     def asked(self) -> Asked | None:
-        """Return what is decided on; None where nothing is."""
+        """Return the request for the file that is decided on; None without one."""
         requests = [_read(path) for path in self._folder.glob(f"*/{_ASKED}")]
-        return next((Asked(**each) for each in requests if each is not None), None)
+        return next((Asked(**request) for request in requests if request is not None), None)
 
     def restate(self, asked: Asked, stated: Stated, form: Mapping[str, object]) -> Asked:
         """Have the file read as `stated`, in place of as `form`; what was decided goes. BadInput where it is gone."""
@@ -108,11 +108,11 @@ class DecisionStore:
         return path
 
     def note(self, asked: Asked, found: Mapping[str, object]) -> None:
-        """Store what was found for the page; BadInput where nobody waits for it any more."""
+        """Store what a worker found in the file, for the page; BadInput where the file is gone."""
         _write(self.file(asked).with_name(_FOUND.format(asked.turn)), found)
 
     def found(self, asked: Asked) -> dict[str, Any] | None:
-        """Return what was found; None where nothing is yet."""
+        """Return what a worker found in the file; None before that."""
         return _read(self._folder / asked.upload / _FOUND.format(asked.turn))
 
     def decisions(self, asked: Asked) -> bytes:

@@ -44,10 +44,10 @@ def look_after(store: RunStore) -> Health:
     with database.read() as connection:
         queued = run.c.status == "queued"
         waiting, oldest = connection.execute(select(func.count(), func.min(run.c.created)).where(queued)).one()
-        held = select(run.c.status, run.c.worker, lease_over(run)).where(run.c.status == "running")
-        running = [is_lost(stored) for stored in connection.execute(held).mappings()]
+        query = select(run.c.status, run.c.worker, lease_over(run)).where(run.c.status == "running")
+        running = [is_lost(row) for row in connection.execute(query).mappings()]
     database.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    free, trains, lost = shutil.disk_usage(database.folder).free, is_served(database), sum(running)
+    free, trains, n_lost = shutil.disk_usage(database.folder).free, is_served(database), sum(running)
     troubles = {
         f"the store {database.where} can only be read.": database.writable,
         "no process of this host trains what is launched; 'fairpriv app' starts one.": trains,
@@ -55,8 +55,8 @@ def look_after(store: RunStore) -> Health:
     }
     return Health(
         waiting=waiting,
-        at_work=len(running) - lost,
-        lost=lost,
+        at_work=len(running) - n_lost,
+        lost=n_lost,
         oldest_waits=None if oldest is None else max(0.0, time.time() - oldest),
         trains=trains,
         free_bytes=free,

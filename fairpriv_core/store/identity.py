@@ -43,11 +43,11 @@ def find_ids(connection: Connection, digests: Mapping[str, str]) -> list[str]:
     The first one is what new runs are called by.
     """
     sealed = [seal(connection, f"{kind} {digest}") for kind, digest in digests.items()]
-    read = select(data_identity.c.id).where(data_identity.c.kind == CONTENT)
+    are_read = select(data_identity.c.id).where(data_identity.c.kind == CONTENT)
     query = select(data_identity.c.id, func.min(data_identity.c.created)).where(data_identity.c.digest.in_(sealed))
     rows = connection.execute(query.group_by(data_identity.c.id)).all()
-    known = set(connection.scalars(read.where(data_identity.c.id.in_([each for each, _ in rows]))))
-    return [each for each, _ in sorted(rows, key=lambda row: (row[0] not in known, row[1], row[0]))]
+    read_ids = set(connection.scalars(are_read.where(data_identity.c.id.in_([name for name, _ in rows]))))
+    return [name for name, _ in sorted(rows, key=lambda row: (row[0] not in read_ids, row[1], row[0]))]
 
 
 def is_read(connection: Connection, name: str) -> bool:
@@ -59,17 +59,17 @@ def is_read(connection: Connection, name: str) -> bool:
 def add_digests(connection: Connection, name: str, digests: Mapping[str, str]) -> None:
     """Store that the content `name` has these digests (by kind, in clear)."""
     sealed = {seal(connection, f"{kind} {digest}"): kind for kind, digest in digests.items()}
-    known = set(connection.scalars(select(data_identity.c.digest).where(data_identity.c.id == name)))
-    rows = [{"digest": digest, "kind": kind} for digest, kind in sealed.items() if digest not in known]
+    stored_digests = set(connection.scalars(select(data_identity.c.digest).where(data_identity.c.id == name)))
+    rows = [{"digest": digest, "kind": kind} for digest, kind in sealed.items() if digest not in stored_digests]
     for row in rows:
         connection.execute(insert(data_identity).values(id=name, created=time.time(), **row))
 
 
 def find_same(connection: Connection, name: str) -> set[str]:
     """Return all ids of the content that is called `name`, this one included; what is no file's id stands alone."""
-    known, before = {name}, 0
-    while len(known) > before:
-        before = len(known)
-        shared = select(data_identity.c.digest).where(data_identity.c.id.in_(known))
-        known |= set(connection.scalars(select(data_identity.c.id).where(data_identity.c.digest.in_(shared))))
-    return known
+    ids, before = {name}, 0
+    while len(ids) > before:
+        before = len(ids)
+        digests = select(data_identity.c.digest).where(data_identity.c.id.in_(ids))
+        ids |= set(connection.scalars(select(data_identity.c.id).where(data_identity.c.digest.in_(digests))))
+    return ids

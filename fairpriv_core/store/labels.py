@@ -35,16 +35,16 @@ class RunLabel:
         return {**vars(self), "tags": list(self.tags)}
 
 
-def check_label(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns that hold what was `given` of a label, by its fields; blanks around texts are dropped.
+def check_label(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns that hold `values`, by the fields of a label; blanks around texts are dropped.
 
     Raises:
         BadInput: a text is too long or holds what no database keeps, or the tags are too many.
     """
-    found: dict[str, Any] = {name: int(given[name]) for name in ("pinned", "archived") if name in given}
+    columns: dict[str, Any] = {name: int(values[name]) for name in ("pinned", "archived") if name in values}
     texts = {"name": MOST_OF_NAME, "note": MOST_OF_NOTE}
-    found |= {name: _check_text(name, given[name], most) for name, most in texts.items() if name in given}
-    return found | ({"tags": _check_tags(given["tags"])} if "tags" in given else {})
+    columns |= {name: _check_text(name, values[name], limit) for name, limit in texts.items() if name in values}
+    return columns | ({"tags": _check_tags(values["tags"])} if "tags" in values else {})
 
 
 def write_label(connection: Connection, key: str, columns: Mapping[str, object]) -> RunLabel:
@@ -52,15 +52,15 @@ def write_label(connection: Connection, key: str, columns: Mapping[str, object])
     if columns:
         upsert(connection, label, [{"key": key, **columns}])
         note_change(connection)
-    stored = connection.execute(select(label).where(label.c.key == key)).mappings().first()
-    return RunLabel() if stored is None else read_label(stored)
+    row = connection.execute(select(label).where(label.c.key == key)).mappings().first()
+    return RunLabel() if row is None else read_label(row)
 
 
-def read_label(stored: Mapping[Any, Any]) -> RunLabel:
+def read_label(row: Mapping[Any, Any]) -> RunLabel:
     """Return a row's label; tags that are no list any more are none."""
-    tags = stored["tags"] if isinstance(stored["tags"], list) else []
-    flags = {name: bool(stored[name]) for name in ("pinned", "archived")}
-    return RunLabel(name=stored["name"], tags=tuple(map(str, tags)), note=stored["note"], **flags)
+    tags = row["tags"] if isinstance(row["tags"], list) else []
+    flags = {name: bool(row[name]) for name in ("pinned", "archived")}
+    return RunLabel(name=row["name"], tags=tuple(map(str, tags)), note=row["note"], **flags)
 
 
 def note_change(connection: Connection) -> None:
@@ -75,11 +75,11 @@ def _check_tags(tags: Iterable[str]) -> list[str]:
     return texts
 
 
-def _check_text(name: str, text: str, most: int) -> str:
+def _check_text(name: str, text: str, limit: int) -> str:
     text = text.strip()
-    if len(text) > most:
-        raise BadInput(f"a run's {name} has at most {most:,} characters, got {len(text):,}.", field=name)
-    wrong = next((each for each in text if each == "\0" or unicodedata.category(each) == "Cs"), None)
+    if len(text) > limit:
+        raise BadInput(f"a run's {name} has at most {limit:,} characters, got {len(text):,}.", field=name)
+    wrong = next((sign for sign in text if sign == "\0" or unicodedata.category(sign) == "Cs"), None)
     if wrong is not None:
         raise BadInput(f"a run's {name} must be text, got the character {wrong!r} in it.", field=name)
     return text

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NotRequired, TypedDict, cast
 
-from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, Table, delete, func, insert, select, update
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import BadInput, Damaged
@@ -134,29 +134,20 @@ class LedgerStore:
             return tuple(tuple(row) for query in queries for row in connection.execute(query))
 
     def data_sets(self) -> dict[str, str]:
-        """Return what is known of: the name (as last given) by `identify_data`, oldest first; capped or not.
+        """Return the names (as last given) of the data sets in the ledger by `identify_data`, oldest first.
 
         For an owner these are the benchmarks and the files of their own runs: what others call a file is theirs.
         """
         with self._database.read() as connection:
             query = select(run.c.key, run.c.config_key, run.c.config, run.c.owner).order_by(run.c.created)
-            stored_runs = connection.execute(query).mappings().all()
-            for stored in stored_runs:
-                check_config(stored)
-            known = [(stored["config"], stored["owner"]) for stored in stored_runs]
-            mine = [config for config, owner in known if config["data"]["file"] is None or self._may_name(owner)]
-            titles = {
-                identify_data(each["data"]["dataset"], each.get("file_id")): call_data(each["data"]) for each in mine
-            }
-            for stored in connection.execute(select(tombstone)).mappings():
-                with _naming(stored):
-                    posting = Posting.from_json(stored["post"])
-                if posting.name in problems() or self._may_name(stored["owner"]):
-                    titles.setdefault(posting.data, posting.name)
-            for stored in connection.execute(select(charge)).mappings():
-                with _naming(stored):
-                    posting = _read_charge(stored)
-                if posting.name in problems() or self._may_name(stored["owner"]):
+            runs = connection.execute(query).mappings().all()
+            for row in runs:
+                check_config(row)
+            configs = [(row["config"], row["owner"]) for row in runs]
+            mine = [config for config, owner in configs if config["data"]["file"] is None or self._may_name(owner)]
+            titles = {identify_data(one["data"]["dataset"], one.get("file_id")): call_data(one["data"]) for one in mine}
+            for _, posting, line in _read_others(connection):
+                if posting.name in problems() or self._may_name(line.owner):
                     titles.setdefault(posting.data, posting.name)
             for data in connection.scalars(select(cap.c.data)) if self._owner is None else ():
                 titles.setdefault(data, data)
@@ -172,13 +163,11 @@ class LedgerStore:
         """Return a sentence for each deleted run, and each paid release, of which what is kept is damaged."""
         damage = []
         with self._database.read() as connection:
-            tombstones = connection.execute(select(tombstone)).mappings().all()
-            charges = connection.execute(select(charge)).mappings().all()
-        readers = [*((row, _read_tombstone) for row in tombstones), *((row, _read_charge) for row in charges)]
-        for stored, read in readers:
+            rows = [(row, read) for table, read in _OTHERS for row in connection.execute(select(table)).mappings()]
+        for row, reader in rows:
             try:
-                with _naming(stored):
-                    read(stored)
+                with _naming(row):
+                    reader(row)
             except Damaged as error:
                 damage.append(str(error))
         return damage
@@ -193,22 +182,22 @@ class LedgerStore:
         data = identify_data(config.data.dataset, config.file_id)
         return plan_posting(config, **sources) if self.caps(data) else None
 
-    def set_cap(self, data: str, column: str | None, wanted: Cap | None, *, where: str) -> None:
+    def set_cap(self, data: str, column: str | None, limit: Cap | None, *, where: str) -> None:
         """Set or (None) lift a cap. BadInput where more is spent or held back already; `where` names the data."""
         with self._database.ledger() as connection:
-            if wanted is None:
+            if limit is None:
                 _lift(connection, data, column)
                 return
             lines = _read_lines(connection, data)
-            spent = compose([line.planned for line in lines], column).epsilon(wanted.delta)
-            if spent > wanted.epsilon:
+            epsilon = compose([line.planned for line in lines], column).epsilon(limit.delta)
+            if epsilon > limit.epsilon:
                 raise BadInput(
-                    f"cap {wanted.epsilon:g} on {name_protected(column)} of {where} is exceeded already: "
-                    f"{show_epsilon(spent)} is spent or planned; nothing was changed.",
+                    f"cap {limit.epsilon:g} on {name_protected(column)} of {where} is exceeded already: "
+                    f"{show_epsilon(epsilon)} is spent or planned; nothing was changed.",
                     field="epsilon",
                 )
             _hold_to_plan(connection, lines)
-            row = {"data": data, "column": column or _RECORD, "epsilon": wanted.epsilon, "delta": wanted.delta}
+            row = {"data": data, "column": column or _RECORD, "epsilon": limit.epsilon, "delta": limit.delta}
             _lift(connection, data, column)
             connection.execute(insert(cap).values(row))
 
@@ -226,7 +215,7 @@ class LedgerStore:
     def pay(self, posting: Posting, result: Mapping[str, object], owner: str) -> None:
         """Store a paid release that is no run, with what came out; BadInput, and nothing stored, beyond a cap.
 
-        So is a later evaluation of a run that has one by now: what came out of the second is seen by nobody.
+        A second later evaluation of one run is refused too: nobody sees what came out of it.
         """
         with self._database.ledger() as connection:
             if result.get(EVALUATED) in find_evaluated(connection):
@@ -249,10 +238,10 @@ def admit(connection: Connection, *postings: Posting) -> None:
             _check_cap(limit, lines, [posting.entry for posting in postings if posting.data in same], column)
 
 
-def _check_cap(limit: Cap, lines: Sequence[LedgerLine], wanted: Sequence[LedgerEntry], column: str | None) -> None:
-    counted = dict(zip([line.planned.key for line in lines], count_lines(lines, limit, column), strict=True))
-    for entry in wanted:
-        others = [other for key, other in counted.items() if key != entry.key]
+def _check_cap(limit: Cap, lines: Sequence[LedgerLine], launches: Sequence[LedgerEntry], column: str | None) -> None:
+    entries = dict(zip([line.planned.key for line in lines], count_lines(lines, limit, column), strict=True))
+    for entry in launches:
+        others = [item for key, item in entries.items() if key != entry.key]
         if not admits(limit, others, entry, column):
             gauge = read_gauge(limit, others, column)
             raise BadInput(
@@ -261,7 +250,7 @@ def _check_cap(limit: Cap, lines: Sequence[LedgerLine], wanted: Sequence[LedgerE
                 f"{_format_wanted(entry, column, limit.delta)}; nothing was launched.",
                 field="epsilon",
             )
-        counted.setdefault(entry.key, entry)
+        entries.setdefault(entry.key, entry)
 
 
 def count_lines(lines: Sequence[LedgerLine], limit: Cap, column: str | None) -> list[LedgerEntry]:
@@ -269,30 +258,30 @@ def count_lines(lines: Sequence[LedgerLine], limit: Cap, column: str | None) -> 
     return [count_against(limit, line.planned, line.asked, column) for line in lines]
 
 
-def leave_tombstone(connection: Connection, stored: RowMapping) -> None:
+def leave_tombstone(connection: Connection, row: RowMapping) -> None:
     """Leave a tombstone of a run that is about to be deleted, unless it released nothing."""
-    record = read_cost(stored)
+    record = read_cost(row)
     if record is None:
         return
-    remains = {name: stored[name] for name in ("key", "config_key", "repeat", "owner", "question")}
+    remains = {name: row[name] for name in ("key", "config_key", "repeat", "owner", "question")}
     remains |= {"data": record.data, "threat_model": record.threat_model, "event": list_counted(record)}
     posting = record_posting(record).to_json()
-    if stored["reserved"] is not None:
-        posting["asked"] = stored["reserved"]["entry"]
+    if row["reserved"] is not None:
+        posting["asked"] = row["reserved"]["entry"]
     connection.execute(insert(tombstone).values(**remains, post=posting, deleted=time.time()))
 
 
 def find_withdrawn(connection: Connection) -> dict[str, str]:
     """Return the runs that were chosen by raw numbers, with why no epsilon is proved for them."""
     raw = [result for result in _list_results(connection) if result.get("withdrawn")]
-    return {key: found["epsilon_reason"] for found in raw for key in found["withdrawn"]}
+    return {key: choice["epsilon_reason"] for choice in raw for key in choice["withdrawn"]}
 
 
 def find_chosen(connection: Connection) -> dict[str, str]:
     """Return the runs that were chosen by released or noisy numbers, with what the dearest choice has cost in words."""
     choices = list_choices(connection)
-    dearest = sorted(choices, key=lambda made: math.inf if made["epsilon"] is None else made["epsilon"])
-    return {made["selected"]: _format_choice(made) for made in dearest}
+    dearest = sorted(choices, key=lambda choice: math.inf if choice["epsilon"] is None else choice["epsilon"])
+    return {choice["selected"]: _format_choice(choice) for choice in dearest}
 
 
 def list_choices(connection: Connection) -> list[Choice]:
@@ -304,14 +293,14 @@ def list_choices(connection: Connection) -> list[Choice]:
 def _list_results(connection: Connection) -> list[dict[str, Any]]:
     """Return what came of all that is no run, oldest first."""
     query = select(charge.c.key, charge.c.result).order_by(charge.c.created)
-    return [_read_result(stored) for stored in connection.execute(query).mappings()]
+    return [_read_result(row) for row in connection.execute(query).mappings()]
 
 
-def _format_choice(made: Choice) -> str:
-    by, epsilon, delta = made["request"]["by"], made["epsilon"], delta_text(made["delta"])
+def _format_choice(result: Choice) -> str:
+    by, epsilon, delta = result["request"]["by"], result["epsilon"], delta_text(result["delta"])
     covers = f"ε = {epsilon_text(epsilon)} (δ = {delta}) covers" if epsilon is not None else "no ε is proved for"
     choice = " and the choice" if by == "noisy" else ""
-    return f"This run was chosen among {len(made['candidates'])} by {by} numbers: {covers} all of them{choice}."
+    return f"This run was chosen among {len(result['candidates'])} by {by} numbers: {covers} all of them{choice}."
 
 
 def find_evaluated(connection: Connection) -> dict[str, dict[str, Any]]:
@@ -326,10 +315,10 @@ def list_evaluated(record: RunRecord) -> dict[str, object]:
     return {name: document[name] for name in _SINCE}
 
 
-def read_cost(stored: Mapping[Any, Any]) -> RunRecord | None:
+def read_cost(row: Mapping[Any, Any]) -> RunRecord | None:
     """Return the record of a run that may have let anything out; None before training or where it was refused."""
-    record = read_record(stored)
-    return record if record is not None and has_cost(record, stored["error_kind"]) else None
+    record = read_record(row)
+    return record if record is not None and has_cost(record, row["error_kind"]) else None
 
 
 def name_protected(column: str | None) -> str:
@@ -338,10 +327,10 @@ def name_protected(column: str | None) -> str:
 
 
 def _format_wanted(entry: LedgerEntry, column: str | None, delta: float) -> str:
-    wanted = compose([entry], column)
-    if wanted.unbounded:
-        return f"has no bound: {wanted.unbounded[0].partition(': ')[2].rstrip('.')}"
-    return f"would spend {show_epsilon(wanted.epsilon(delta))}"
+    total = compose([entry], column)
+    if total.unbounded:
+        return f"has no bound: {total.unbounded[0].partition(': ')[2].rstrip('.')}"
+    return f"would spend {show_epsilon(total.epsilon(delta))}"
 
 
 def _lift(connection: Connection, data: str, column: str | None) -> None:
@@ -360,91 +349,102 @@ def _read_lines(connection: Connection, data: str) -> list[LedgerLine]:
     committed = dict(connection.execute(select(checkpoint.c.key, checkpoint.c.released)).all())
     same = find_same(connection, data)
     lines: list[tuple[float, LedgerLine]] = []
-    for stored in connection.execute(_OF_RUNS).mappings():
-        with _naming(stored):
-            posting = _find_posting(connection, stored)
+    for row in connection.execute(_OF_RUNS).mappings():
+        with _naming(row):
+            posting = _find_posting(connection, row)
             if posting is not None and follow_catalog(posting.data) in same:
-                lines.append((stored["created"], _line_of_run(stored, posting, committed)))
-    for stored in connection.execute(select(tombstone)).mappings():
-        with _naming(stored):
-            posting, line = _read_tombstone(stored)
-        lines += [(stored["deleted"], line)] if follow_catalog(posting.data) in same else []
-    for stored in connection.execute(select(charge)).mappings():
-        with _naming(stored):
-            posting = _read_charge(stored)
-        line = LedgerLine(posting.what, "charged", posting.entry, posting.entry, stored["owner"])
-        lines += [(stored["created"], line)] if follow_catalog(posting.data) in same else []
+                lines.append((row["created"], _line_of_run(row, posting, committed)))
+    lines += [(at, line) for at, posting, line in _read_others(connection) if follow_catalog(posting.data) in same]
     return [line for _, line in sorted(lines, key=lambda item: item[0])]
 
 
+def _read_others(connection: Connection) -> Iterator[_OtherLine]:
+    """Yield the lines of deleted runs, then of paid releases."""
+    for table, reader in _OTHERS:
+        for row in connection.execute(select(table)).mappings():
+            with _naming(row):
+                line = reader(row)
+            yield line
+
+
 @contextmanager
-def _naming(stored: RowMapping) -> Iterator[None]:
+def _naming(row: RowMapping) -> Iterator[None]:
     """Read a line of the ledger; Damaged where it cannot be, for without it the sum would be too small."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise build_damaged(f"what the ledger keeps of {stored['key']}") from error
+        raise build_damaged(f"what the ledger keeps of {row['key']}") from error
 
 
 def _hold_to_plan(connection: Connection, lines: Sequence[LedgerLine]) -> None:
     """Write down what runs under way plan, where no cap asked for it yet."""
     going_on = {line.planned.key for line in lines if line.status not in (*ENDED, "deleted", "charged")}
     mine = run.c.key.in_(going_on) & run.c.reserved.is_(None) & run.c.record.is_not(None)
-    for stored in connection.execute(select(run).where(mine)).mappings().all():
-        if (draft := read_record(stored)) is not None:
-            planned = record_posting(draft).to_json()
-            connection.execute(update(run).where(run.c.key == stored["key"]).values(reserved=planned))
+    for row in connection.execute(select(run).where(mine)).mappings().all():
+        if (draft := read_record(row)) is not None:
+            posting = record_posting(draft).to_json()
+            connection.execute(update(run).where(run.c.key == row["key"]).values(reserved=posting))
 
 
-def _find_posting(connection: Connection, stored: RowMapping) -> Posting | None:
-    """Return a run's line, from its record where it has none of its own or a damaged one; what it holds back before.
+def _find_posting(connection: Connection, row: RowMapping) -> Posting | None:
+    """Return a run's line: the stored one, else that of its record, else, before it begins, what it holds back.
 
     None where it neither released anything nor holds anything back.
     """
     posting = None
     with suppress(Damaged):
-        posting = read_posting(stored)
-    if posting is None and stored["begun"]:
-        whole = select(run.c.key, run.c.config_key, run.c.config, run.c.error_kind, RECORD)
-        row = connection.execute(whole.where(run.c.key == stored["key"])).mappings().one()
-        check_config(row)
-        record = read_cost(row)
+        posting = read_posting(row)
+    if posting is None and row["begun"]:
+        columns = select(run.c.key, run.c.config_key, run.c.config, run.c.error_kind, RECORD)
+        record_row = connection.execute(columns.where(run.c.key == row["key"])).mappings().one()
+        check_config(record_row)
+        record = read_cost(record_row)
         posting = None if record is None else record_posting(record)
-    if posting is None and stored["reserved"] is not None and stored["status"] not in ENDED:
-        posting = Posting.from_json(stored["reserved"])
+    if posting is None and row["reserved"] is not None and row["status"] not in ENDED:
+        posting = Posting.from_json(row["reserved"])
     return posting
 
 
-def _line_of_run(stored: RowMapping, posting: Posting, committed: Mapping[str, Any]) -> LedgerLine:
-    status = read_status(stored)
+def _line_of_run(row: RowMapping, posting: Posting, committed: Mapping[str, Any]) -> LedgerLine:
+    status = read_status(row)
     spent: LedgerEntry | None = posting.entry
     if status not in ENDED:
-        released = committed.get(stored["key"], [])
+        released = committed.get(row["key"], [])
         if isinstance(released, Unreadable):
-            raise build_damaged(f"the checkpoint of run {stored['key']}")
-        spent = replace(posting.entry, events=from_json(released)) if stored["begun"] else None
-    reserved = stored["reserved"] if stored["begun"] else None
+            raise build_damaged(f"the checkpoint of run {row['key']}")
+        spent = replace(posting.entry, events=from_json(released)) if row["begun"] else None
+    reserved = row["reserved"] if row["begun"] else None
     reserved = None if reserved is None else Posting.from_json(reserved).entry
-    return LedgerLine(posting.what, status, spent, posting.entry, stored["owner"], reserved)
+    return LedgerLine(posting.what, status, spent, posting.entry, row["owner"], reserved)
 
 
-def _read_charge(stored: RowMapping) -> Posting:
+def _read_charge(row: RowMapping) -> _OtherLine:
     """Return what a paid release that is no run has cost; Damaged where its result is."""
-    _read_result(stored)
-    return Posting.from_json(stored["post"])
+    _read_result(row)
+    posting = Posting.from_json(row["post"])
+    return row["created"], posting, LedgerLine(posting.what, "charged", posting.entry, posting.entry, row["owner"])
 
 
-def _read_result(stored: RowMapping) -> dict[str, object]:
-    if isinstance(stored["result"], Unreadable):
-        raise build_damaged(f"what the ledger keeps of {stored['key']}")
-    return dict(stored["result"])
+def _read_result(row: RowMapping) -> dict[str, object]:
+    if isinstance(row["result"], Unreadable):
+        raise build_damaged(f"what the ledger keeps of {row['key']}")
+    return dict(row["result"])
 
 
-def _read_tombstone(stored: RowMapping) -> tuple[Posting, LedgerLine]:
+def _read_tombstone(row: RowMapping) -> _OtherLine:
     """Return what a deleted run left, and its line."""
-    posting, entry = Posting.from_json(stored["post"]), stored["post"].get("asked")
+    posting, entry = Posting.from_json(row["post"]), row["post"].get("asked")
     entry = None if entry is None else LedgerEntry.from_json(entry)
-    return posting, LedgerLine(posting.what, "deleted", posting.entry, posting.entry, stored["owner"], entry)
+    line = LedgerLine(posting.what, "deleted", posting.entry, posting.entry, row["owner"], entry)
+    return row["deleted"], posting, line
+
+
+#: the lines of what is no run: when they were written, what they cost, and as the ledger lists them
+_OtherLine = tuple[float, Posting, LedgerLine]
+_OTHERS: tuple[tuple[Table, Callable[[RowMapping], _OtherLine]], ...] = (
+    (tombstone, _read_tombstone),
+    (charge, _read_charge),
+)
 
 
 def show_epsilon(epsilon: float) -> str:

@@ -47,10 +47,10 @@ def check_trial(config: RunConfig) -> None:
     method = document["method"]
     if document["data"]["file"] is not None or document["data"]["dataset"] not in DATA:
         raise BadInput(f"only {' and '.join(DATA)} can be tried here.", field="data")
-    for name, most in _MOST.items():
-        if method.get(name, 0) > most:
+    for name, limit in _MOST.items():
+        if method.get(name, 0) > limit:
             raise BadInput(
-                f"at most {most} can be tried here, got {method[name]:,}; install fairpriv for more.", field=name
+                f"at most {limit} can be tried here, got {method[name]:,}; install fairpriv for more.", field=name
             )
     if (network := network_of(config.method)) != MLP:
         raise BadInput(f"only the network {MLP} can be tried here, got '{network}'.", field="network")

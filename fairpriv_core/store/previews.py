@@ -13,7 +13,7 @@ from sqlalchemy import func, select, update
 
 from fairpriv_core.store.claim import hold
 from fairpriv_core.store.database import Database, upsert
-from fairpriv_core.store.rows import is_lost, lease_over
+from fairpriv_core.store.rows import find_lost
 from fairpriv_core.store.tables import preview
 
 LEASE_SECONDS = 60.0
@@ -24,7 +24,7 @@ _UNDER_WAY = ("queued", "running")
 
 @dataclass(frozen=True)
 class Preview:
-    """How far a preview is: queued, running, finished, failed or cancelled, "" where nobody asked; what came of it."""
+    """A preview: queued, running, finished, failed or cancelled, "" where nobody asked for it; its result or error."""
 
     status: str = ""
     result: Mapping[str, Any] | None = None
@@ -64,10 +64,10 @@ class PreviewStore:
         """Store the `result` of what `request` (JSON) describes, which was made elsewhere."""
         self._put(request, status="finished", result=dict(result))
 
-    def _put(self, request: Mapping[str, object], **made: Any) -> None:
+    def _put(self, request: Mapping[str, object], **columns: Any) -> None:
         row = {"key": name_request(request), "owner": self._owner, "request": dict(request), "error": None}
         with self._database.write(durable=True) as connection:
-            upsert(connection, preview, [{**row, "created": time.time(), "attempt": 0, **made}])
+            upsert(connection, preview, [{**row, "created": time.time(), "attempt": 0, **columns}])
 
     def cancel(self, key: str) -> None:
         """Drop a preview that the owner asked for and that waits or is being made; any other is left alone."""
@@ -84,8 +84,8 @@ class PreviewStore:
         """Return how far a preview is."""
         query = select(preview.c.status, preview.c.result, preview.c.error).where(preview.c.key == key)
         with self._database.read() as connection:
-            stored = connection.execute(query).first()
-        return Preview() if stored is None else Preview(*stored)
+            row = connection.execute(query).first()
+        return Preview() if row is None else Preview(*row)
 
     def request(self, key: str) -> dict[str, object]:
         """Return what was asked for."""
@@ -94,8 +94,8 @@ class PreviewStore:
 
     def claim(self) -> str | None:
         """Claim the newest queued preview (a slider's last position) and return its key; a few of each person's."""
-        other = preview.alias()
-        at_work = select(func.count()).where(other.c.status == "running", other.c.owner == preview.c.owner)
+        sibling = preview.alias()
+        at_work = select(func.count()).where(sibling.c.status == "running", sibling.c.owner == preview.c.owner)
         free = at_work.correlate(preview).scalar_subquery() < _MOST_AT_ONCE
         waiting = select(preview.c.key).where(preview.c.status == "queued", free)
         waiting = waiting.order_by(preview.c.created.desc()).limit(1)
@@ -123,9 +123,9 @@ class PreviewStore:
             connection.execute(update(preview).where(going_on).values(**values))
 
     def uncancelled(self, keys: Iterable[str]) -> set[str]:
-        """Return those of `keys` whose previews are being made, or are made: the process that did is about to end."""
-        made = preview.c.status.in_(("running", "finished", "failed"))
-        query = select(preview.c.key).where(preview.c.key.in_(list(keys)), made)
+        """Return those of `keys` whose previews are not cancelled: they are being made, or were a moment ago."""
+        is_wanted = preview.c.status.in_(("running", "finished", "failed"))
+        query = select(preview.c.key).where(preview.c.key.in_(list(keys)), is_wanted)
         with self._database.read() as connection:
             return set(connection.scalars(query))
 
@@ -133,19 +133,17 @@ class PreviewStore:
         """Queue a preview again whose process died; after _MOST_ATTEMPTS it has failed."""
         with self._database.write() as connection:
             query = select(preview).where(preview.c.key == key).with_for_update()
-            stored = connection.execute(query).mappings().first()
-            if stored is None or stored["status"] != "running":
+            row = connection.execute(query).mappings().first()
+            if row is None or row["status"] != "running":
                 return
             change = {"status": "queued", "worker": None, "error": None}
-            if stored["attempt"] >= _MOST_ATTEMPTS:
+            if row["attempt"] >= _MOST_ATTEMPTS:
                 change |= {"status": "failed", "error": "the process that made the preview died."}
             connection.execute(update(preview).where(preview.c.key == key).values(**change))
 
     def recover(self) -> None:
         """Queue previews again whose process or lease is gone."""
         with self._database.read() as connection:
-            held = select(preview.c.key, preview.c.status, preview.c.worker, lease_over(preview))
-            running = connection.execute(held.where(preview.c.status == "running")).mappings().all()
-        for stored in running:
-            if is_lost(stored):
-                self.abandon(stored["key"])
+            keys = find_lost(connection, preview)
+        for key in keys:
+            self.abandon(key)

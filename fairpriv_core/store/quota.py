@@ -28,8 +28,8 @@ def check_runs(connection: Connection, owner: str, more: int) -> None:
     if owner == LOCAL_OWNER or not more:
         return
     most = _read(*RUNS)
-    held = select(func.count()).select_from(run).where(run.c.owner == owner, run.c.status.in_(_UNDER_WAY))
-    under_way = connection.scalar(held) or 0
+    query = select(func.count()).select_from(run).where(run.c.owner == owner, run.c.status.in_(_UNDER_WAY))
+    under_way = connection.scalar(query) or 0
     if under_way + more > most:
         raise BadInput(
             f"{under_way:,} of your runs have not ended, and {more:,} more would pass the {most:,} that one person may "
@@ -42,11 +42,11 @@ def check_runs(connection: Connection, owner: str, more: int) -> None:
 
 def _check_all(connection: Connection, more: int) -> None:
     """Raise BadInput where `more` runs would be too many of all visitors together."""
-    stored = select(func.count()).select_from(run)
-    waiting = connection.scalar(stored.where(run.c.status.in_(_UNDER_WAY))) or 0
+    count = select(func.count()).select_from(run)
+    waiting = connection.scalar(count.where(run.c.status.in_(_UNDER_WAY))) or 0
     if waiting + more > _ALL_WAITING:
         raise BadInput(f"{waiting} runs of visitors have not ended; launch again in a minute.", field="runs")
-    if (connection.scalar(stored) or 0) + more > _ALL_STORED:
+    if (connection.scalar(count) or 0) + more > _ALL_STORED:
         raise BadInput(f"this demonstration has its {_ALL_STORED:,} runs; install fairpriv for more.", field="runs")
 
 
@@ -55,10 +55,10 @@ def check_bytes(connection: Connection, owner: str, more: int) -> None:
     if owner == LOCAL_OWNER:
         return
     most = _read(*MEGABYTES)
-    stored = connection.scalar(select(func.sum(upload.c.bytes)).where(upload.c.owner == owner)) or 0
-    if stored + more > most * _MEGABYTE:
+    n_bytes = connection.scalar(select(func.sum(upload.c.bytes)).where(upload.c.owner == owner)) or 0
+    if n_bytes + more > most * _MEGABYTE:
         raise BadInput(
-            f"your uploads take {stored / _MEGABYTE:,.1f} MB, and {more / _MEGABYTE:,.1f} MB more would pass the "
+            f"your uploads take {n_bytes / _MEGABYTE:,.1f} MB, and {more / _MEGABYTE:,.1f} MB more would pass the "
             f"{most:,} MB that one person may store here; delete some.",
             field="file",
         )

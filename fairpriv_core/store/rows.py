@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import String, Table, cast
+from sqlalchemy import Connection, String, Table, cast, select
 
 from fairpriv_core.records.config import name_config
 from fairpriv_core.records.ledger_entry import Posting, name_question, record_posting
@@ -23,8 +23,6 @@ STATUSES = ("queued", "running", "stopping", "paused", "finished", "failed", "ca
 ENDED = ("finished", "failed", "cancelled")
 #: documents as text, which is the quicker way to read thousands of them (`open_document`)
 BRIEF, RECORD, POSTING = (cast(run.c[name], String).label(name) for name in ("brief", "record", "posting"))
-#: the columns of a row without its documents
-SHORT = tuple(column for column in run.c if column.name not in ("brief", "record", "posting"))
 _NUMBERS = ("repeat", "step", "epoch", "seconds", "attempt", "crashes", "host_deaths", "resumed_from_step", "created")
 
 
@@ -79,80 +77,72 @@ class RunRow:
         return {name: value for name, value in asdict(self).items() if name != "worker"}
 
 
-def read_row(stored: Mapping[Any, Any]) -> RunRow:
+def read_row(row: Mapping[Any, Any]) -> RunRow:
     """Return the row with its status as of now: a running row whose process or lease is gone is lost.
 
     Damaged where its settings are not those that it is named after, or its numbers are none.
     """
-    check_config(stored)
-    if not all(isinstance(stored[name], int | float) for name in _NUMBERS):
-        raise build_damaged(f"run {stored['key']}")
-    values = {name: stored[name] for name in RunRow.__dataclass_fields__} | {"status": read_status(stored)}
-    if stored["error"]:
-        values["error"] = drop_folders(stored["error"], stored["config"]["data"].get("file"))
+    check_config(row)
+    if not all(isinstance(row[name], int | float) for name in _NUMBERS):
+        raise build_damaged(f"run {row['key']}")
+    values = {name: row[name] for name in RunRow.__dataclass_fields__} | {"status": read_status(row)}
+    if row["error"]:
+        values["error"] = drop_folders(row["error"], row["config"]["data"].get("file"))
     return RunRow(**values)
 
 
-def read_status(stored: Mapping[Any, Any]) -> str:
+def read_status(row: Mapping[Any, Any]) -> str:
     """Return the status as of now; Damaged where it is none."""
-    status = str(stored["status"])
+    status = str(row["status"])
     if status not in STATUSES:
-        raise build_damaged(f"run {stored['key']}")
+        raise build_damaged(f"run {row['key']}")
     if status != "running":
         return status
-    return "lost" if is_lost(stored) else "stopping" if stored["request"] == "stop" else "running"
+    return "lost" if is_lost(row) else "stopping" if row["request"] == "stop" else "running"
 
 
-def check_config(stored: Mapping[Any, Any]) -> None:
+def check_config(row: Mapping[Any, Any]) -> None:
     """Raise Damaged where a run's settings are not those that it is named after."""
     try:
-        whole = name_config(stored["config"]) == stored["config_key"]
+        matches = name_config(row["config"]) == row["config_key"]
     except (AttributeError, KeyError, TypeError, ValueError):
-        whole = False
-    if not whole:
-        raise build_damaged(f"run {stored['key']}")
+        matches = False
+    if not matches:
+        raise build_damaged(f"run {row['key']}")
 
 
-def read_document(stored: Mapping[Any, Any]) -> dict[str, object] | None:
-    """Return the JSON of a row's record; None where it has none, Damaged where it is not what was written."""
-    return None if stored["record"] is None else open_document(stored["record"], f"the record of run {stored['key']}")
-
-
-def read_brief(stored: Mapping[Any, Any]) -> dict[str, object]:
+def read_brief(row: Mapping[Any, Any]) -> dict[str, object]:
     """Return a row's record in brief; {} where it has none, Damaged where it is not what was written."""
-    if stored["brief"] is None:
+    if row["brief"] is None:
         return {}
-    what = f"the brief of run {stored['key']}"
-    brief = open_document(stored["brief"], what)
-    if brief.get("key") != stored["key"]:
+    what = f"the brief of run {row['key']}"
+    brief = open_document(row["brief"], what)
+    if brief.get("key") != row["key"]:
         raise build_damaged(what)
     return brief
 
 
-def read_record(stored: Mapping[Any, Any]) -> RunRecord | None:
+def read_record(row: Mapping[Any, Any]) -> RunRecord | None:
     """Return a row's record; None where it has none, Damaged where it is not what was written."""
-    document = read_document(stored)
-    return None if document is None else RunRecord.from_json(document)
+    if row["record"] is None:
+        return None
+    return RunRecord.from_json(open_document(row["record"], f"the record of run {row['key']}"))
 
 
 def write_record(record: RunRecord, error_kind: str | None = None) -> dict[str, object]:
-    """Return the columns that hold a record: whole, in brief, as the ledger needs it. `error_kind`: its row's."""
-    return {"record": seal_document(record.to_json()), **summarise(record, error_kind)}
-
-
-def summarise(record: RunRecord, error_kind: str | None) -> dict[str, object]:
-    """Return the columns that hold what is read of thousands of runs: a record without the rest.
+    """Return the columns that hold a record: whole, in brief, as the ledger needs it. `error_kind`: its row's.
 
     A brief has its run's key and config under the same checksum, so that it is verified by one.
     """
     brief = record.to_brief()
-    whole = None if brief is None else seal_document({**brief, "key": record.key, "config": record.config})
-    question, shown = name_question(record), read_shown(record) if brief is not None else None
+    sealed = None if brief is None else seal_document({**brief, "key": record.key, "config": record.config})
+    question, numbers = name_question(record), read_shown(record) if brief is not None else None
     return {
-        "brief": whole,
+        "record": seal_document(record.to_json()),
+        "brief": sealed,
         "posting": seal_document(record_posting(record).to_json()) if has_cost(record, error_kind) else None,
         "question": None if question is None else "/".join(question),
-        "raw": int(shown is None or shown.raw),
+        "raw": int(numbers is None or numbers.raw),
     }
 
 
@@ -161,16 +151,16 @@ def has_cost(record: RunRecord, error_kind: str | None) -> bool:
     return error_kind != "bad_input" or bool(record.released)
 
 
-def read_posting(stored: Mapping[Any, Any]) -> Posting | None:
+def read_posting(row: Mapping[Any, Any]) -> Posting | None:
     """Return a row's line in the ledger; None where it has none, Damaged where it is not what was written."""
-    if stored["posting"] is None:
+    if row["posting"] is None:
         return None
-    what = f"what the ledger keeps of run {stored['key']}"
+    what = f"what the ledger keeps of run {row['key']}"
     try:
-        posting = Posting.from_json(open_document(stored["posting"], what))
+        posting = Posting.from_json(open_document(row["posting"], what))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise build_damaged(what) from error
-    if posting.entry.key != stored["key"]:
+    if posting.entry.key != row["key"]:
         raise build_damaged(what)
     return posting
 
@@ -180,13 +170,23 @@ def lease_over(table: Table) -> Any:
     return (table.c.lease_expires < now()).label("lease_over")
 
 
-def is_lost(stored: Mapping[Any, Any]) -> bool:
+#: the columns that `read_row` reads, which are all but a row's documents
+SHORT = (*(column for column in run.c if column.name not in ("brief", "record", "posting")), lease_over(run))
+
+
+def find_lost(connection: Connection, table: Table) -> list[str]:
+    """Return the keys of the rows that say running and on which nobody works."""
+    query = select(table.c.key, table.c.status, table.c.worker, lease_over(table)).where(table.c.status == "running")
+    return [row["key"] for row in connection.execute(query).mappings() if is_lost(row)]
+
+
+def is_lost(row: Mapping[Any, Any]) -> bool:
     """Return whether nobody works on a row that says running: its process is gone.
 
     Where that cannot be known, its lease tells. A process of this host that is alive keeps its run, whatever its lease:
     a suspended machine writes no heartbeat.
     """
-    if stored["status"] != "running":
+    if row["status"] != "running":
         return False
-    dead = is_dead(stored["worker"])
-    return bool(stored["lease_over"]) if dead is None else dead
+    dead = is_dead(row["worker"])
+    return bool(row["lease_over"]) if dead is None else dead

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, Self, TypeVar
 
 from sqlalchemy import Connection, RowMapping, Select, delete, func, insert, select, update
@@ -19,7 +18,7 @@ from sqlalchemy import Connection, RowMapping, Select, delete, func, insert, sel
 from fairpriv_core.engine.training import Histogram
 from fairpriv_core.errors import BadInput, Damaged
 from fairpriv_core.files.read import digest_content
-from fairpriv_core.privacy.event import EventJson, from_json
+from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.record import RunRecord, cancelled_record, chosen_record, withdrawn_record
 from fairpriv_core.store.candidates import Candidates, find_candidates
@@ -61,8 +60,6 @@ from fairpriv_core.store.uploads import Digest, FileStore, UploadStore
 Stamp = tuple[int, int, int, int]
 Read = TypeVar("Read")
 _OVER = lease_over(run)
-_SHORT = [*SHORT, _OVER]
-_SORTED = (label.c.pinned, label.c.archived)
 GOING_ON = ("queued", "running", "paused", "finished")
 
 
@@ -78,10 +75,10 @@ def open_store(url: str | None = None) -> RunStore:
 class RunStore:
     """The verbs of the run table. Each is one transaction; every read gives copies.
 
-    `owner` is whose store this is: what is launched is theirs, lists show theirs, and others' runs can be looked at by
-    their keys but not changed. Without one (the command line) lists show all, and LOCAL_OWNER launches. `data_sets`
-    names the benchmarks that are shown here, where not all data are: runs on others are as if they were not there.
-    `digest` is how files are read for what they are called (`FileStore`).
+    `owner` is the person who uses the store: they own the runs that they launch, lists show these alone, and others'
+    runs can be looked at by key but not changed. Without an owner (the command line) lists show all runs, and
+    LOCAL_OWNER launches. `data_sets` names the benchmarks that are shown, None for all; runs on others are hidden.
+    `digest` reads a file's rows (`FileStore`).
     """
 
     def __init__(
@@ -142,7 +139,7 @@ class RunStore:
 
     def explored(self, limit: int) -> list[RunRow]:
         """Return the owner's newest runs that were explored and not kept, newest first."""
-        mine = self._shown(select(*_SHORT).where(run.c.owner == self.payer, run.c.exploring.is_not(None)))
+        mine = self._shown(select(*SHORT).where(run.c.owner == self.payer, run.c.exploring.is_not(None)))
         with self.database.read() as connection:
             rows = connection.execute(mine.order_by(run.c.created.desc(), run.c.key).limit(limit)).mappings()
             return _read_whole(rows, read_row)
@@ -150,33 +147,34 @@ class RunStore:
     def _queue(self, config: RunConfig, *, again: bool = False, exploring: bool = False) -> RunRow:
         check_trial(config)
         config = self.files.settle(config) if config.file_id is None else config
-        planned = self.ledger.plan(config, find_record=self.source)
-        with self.database.write(durable=True) if planned is None else self.database.ledger() as connection:
-            latest = _latest(connection, config.key)
-            there = latest is not None and latest["status"] in GOING_ON and latest["request"] != "stop" and not again
+        reserved = self.ledger.plan(config, find_record=self.source)
+        with self.database.write(durable=True) if reserved is None else self.database.ledger() as connection:
+            present = None if again else _latest(connection, config.key)
+            if present is not None and (present["status"] not in GOING_ON or present["request"] == "stop"):
+                present = None
             if exploring:
-                self._supersede(connection, latest["key"] if there and latest is not None else None)
-            if there and latest is not None:
+                self._supersede(connection, None if present is None else present["key"])
+            if present is not None:
                 if not exploring:
-                    connection.execute(update(run).where(run.c.key == latest["key"]).values(exploring=None))
-                return read_row(latest)
+                    connection.execute(update(run).where(run.c.key == present["key"]).values(exploring=None))
+                return read_row(present)
             check_runs(connection, self.payer, 1)
             values: dict[str, Any] = {**name_next(connection, config.key), "owner": self.payer, "status": "queued"}
-            if planned is not None:
-                posting = planned.named(values["key"])
+            if reserved is not None:
+                posting = reserved.named(values["key"])
                 admit(connection, posting)
                 values["reserved"] = posting.to_json()
             values["exploring"] = 1 if exploring else None
             connection.execute(insert(run).values(**values, config=config.to_json(), created=time.time()))
             return read_row(self._row(connection, values["key"]))
 
-    def _supersede(self, connection: Connection, wanted: str | None) -> None:
-        """Cancel what the owner explores and has not ended, but for the run that is `wanted` now."""
+    def _supersede(self, connection: Connection, kept_key: str | None) -> None:
+        """Cancel what the owner explores and has not ended, but for the run that is `kept_key` now."""
         mine = (run.c.owner == self.payer) & run.c.exploring.is_not(None) & run.c.status.not_in(ENDED)
-        query = select(run, _OVER).where(mine, run.c.key != (wanted or ""))
-        for stored in connection.execute(query).mappings().all():
-            change = _stop(connection, stored) or {}
-            connection.execute(update(run).where(run.c.key == stored["key"]).values(**change))
+        query = select(run, _OVER).where(mine, run.c.key != (kept_key or ""))
+        for row in connection.execute(query).mappings().all():
+            change = _stop(connection, row) or {}
+            connection.execute(update(run).where(run.c.key == row["key"]).values(**change))
 
     def find(self, config_key: str) -> RunRow | None:
         """Return the newest run of a config, by `RunConfig.key`."""
@@ -186,25 +184,26 @@ class RunStore:
 
     def rows(self, *, limit: int | None = None) -> list[RunRow]:
         """Return the owner's runs, newest first; all runs where the store has no owner. Damaged ones are left out."""
-        query = select(*_SHORT).order_by(run.c.created.desc(), run.c.key).limit(limit)
+        query = select(*SHORT).order_by(run.c.created.desc(), run.c.key).limit(limit)
         with self.database.read() as connection:
             return _read_whole(connection.execute(self._listed(query)).mappings(), read_row)
 
     def browse(self, *, limit: int | None = None, archived: bool = False) -> list[RunRow]:
-        """Return what `rows` does as a person looks through it: pinned runs first, archived ones only if asked for."""
-        pinned, hidden = (run.c.key.in_(select(label.c.key).where(column == 1)) for column in _SORTED)
-        query = self._listed(select(*_SHORT)).order_by(run.c.created.desc(), run.c.key).limit(limit)
+        """Return the owner's runs as lists show them: pinned ones first, archived ones only with `archived`."""
+        flags = (label.c.pinned, label.c.archived)
+        pinned, hidden = (run.c.key.in_(select(label.c.key).where(flag == 1)) for flag in flags)
+        query = self._listed(select(*SHORT)).order_by(run.c.created.desc(), run.c.key).limit(limit)
         query = query if archived else query.where(~hidden)
         with self.database.read() as connection:
             rows = [row for part in (pinned, ~pinned) for row in connection.execute(query.where(part)).mappings()]
             return _read_whole(rows, read_row)[:limit]
 
     def labels(self) -> dict[str, RunLabel]:
-        """Return what the owner calls their runs, by key, of those that have a label; nobody sees what others wrote."""
+        """Return the labels of the owner's runs, by key. Labels that others wrote are left out."""
         query = self._shown(select(label).join(run, run.c.key == label.c.key))
         query = query if self.owner is None else query.where(run.c.owner == self.owner)
         with self.database.read() as connection:
-            return {stored["key"]: read_label(stored) for stored in connection.execute(query).mappings()}
+            return {row["key"]: read_label(row) for row in connection.execute(query).mappings()}
 
     def label(
         self,
@@ -216,7 +215,7 @@ class RunStore:
         pinned: bool | None = None,
         archived: bool | None = None,
     ) -> RunLabel:
-        """Change what a run's label says, as far as it is given, and return the whole label.
+        """Change those parts of a run's label that are given, and return the whole label.
 
         A person's own words: no part of the run's key, record or files. An archived run counts wherever numbers of
         several runs do; only `browse` leaves it out.
@@ -224,30 +223,31 @@ class RunStore:
         Raises:
             BadInput: there is no such run, or it is another's; or a text is longer than a label's may be.
         """
-        given = {"name": name, "tags": tags, "note": note, "pinned": pinned, "archived": archived}
-        columns = check_label({part: each for part, each in given.items() if each is not None})
+        changes = {"name": name, "tags": tags, "note": note, "pinned": pinned, "archived": archived}
+        columns = check_label({part: value for part, value in changes.items() if value is not None})
         with self.database.write(durable=True) as connection:
             return write_label(connection, self._own_row(connection, key)["key"], columns)
 
     def read_all(self) -> tuple[list[tuple[RunRow, RunRecord | None]], list[str]]:
         """Return the owner's runs with their records, newest first, and the keys of those that are damaged."""
-        whole: list[tuple[RunRow, RunRecord | None]] = []
+        pairs: list[tuple[RunRow, RunRecord | None]] = []
         damaged: list[str] = []
-        query = select(*_SHORT, run.c.record).order_by(run.c.created.desc(), run.c.key)
+        query = select(*SHORT, run.c.record).order_by(run.c.created.desc(), run.c.key)
         with self.database.read() as connection:
             since = _read_since(connection)
-            for stored in connection.execute(self._listed(query)).mappings():
+            for row in connection.execute(self._listed(query)).mappings():
                 try:
-                    record = read_record(stored)
-                    whole.append((read_row(stored), None if record is None else _restate(record, since)))
+                    record = read_record(row)
+                    pairs.append((read_row(row), None if record is None else _restate(record, since)))
                 except Damaged:
-                    damaged.append(stored["key"])
-        return whole, damaged
+                    damaged.append(row["key"])
+        return pairs, damaged
 
     def row(self, key: str) -> RunRow:
-        """Return one run to whoever opens it; BadInput, naming the owner's newest keys, where there is none.
+        """Return a run that somebody opens; BadInput, with the owner's newest keys, where there is none.
 
-        Who opens an explored run by its key sees its raw numbers, which is noted: a choice is among runs seen so.
+        Whoever opens an explored run sees its raw numbers. The store notes that: a choice is among all runs whose raw
+        numbers were seen.
         """
         row = self.glance(key)
         if self.database.writable:
@@ -260,7 +260,7 @@ class RunStore:
         return row
 
     def glance(self, key: str) -> RunRow:
-        """Return what `row` does to who sees no more of the run than its settings and its epsilon."""
+        """Return a run of which only settings and epsilon are shown; unlike `row`, it notes nothing."""
         with self.database.read() as connection:
             row, withdrawn = read_row(self._row(connection, key)), find_withdrawn(connection)
         return replace(row, epsilon=None) if key in withdrawn else row
@@ -287,68 +287,64 @@ class RunStore:
         """Return the records of those of `keys` that have one; damaged ones are left out."""
         query = self._shown(select(run.c.key, run.c.record).where(run.c.key.in_(keys)))
         with self.database.read() as connection:
-            read = _read_whole(connection.execute(query).mappings(), read_record)
+            stored_records = _read_whole(connection.execute(query).mappings(), read_record)
             since = _read_since(connection)
-        records = {record.key: _restate(record, since) for record in read if record is not None}
+        records = {record.key: _restate(record, since) for record in stored_records if record is not None}
         return {key: records[key] for key in keys if key in records}
-
-    def briefs(self, *, limit: int | None = None) -> list[dict[str, Any]]:
-        """Return finished runs as slim records, as `rows` lists them: thousands in a fraction of a second.
-
-        Each has key, status, created, finished, config and what `RunRecord.to_brief` keeps; damaged ones are left out.
-        """
-        return list(islice(self.each_brief(), limit))
 
     def each_brief(
         self, note: Callable[[str], object] = str, *, keys: Sequence[str] | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Return what `briefs` does, one at a time, of `keys` alone if given.
+        """Yield finished runs as slim records, as `rows` lists them: thousands in a fraction of a second.
 
-        `note` is told the keys of those that are damaged.
+        Each has key, status, created, finished, config and what `RunRecord.to_brief` keeps. With `keys` only these runs
+        are read. Damaged ones are left out, and `note` is called with their keys.
         """
         query = select(run.c.key, run.c.created, run.c.finished, BRIEF)
         query = query.where(run.c.status == "finished").order_by(run.c.created.desc(), run.c.key)
         if keys is not None:
             query = query.where(run.c.key.in_(keys))
-        return self._read_briefs(self._listed(query), note)
+        with self.database.read() as connection:
+            withdrawn = find_withdrawn(connection)
+            for row in connection.execute(self._listed(query)).mappings():
+                times = {"created": row["created"], "finished": row["finished"]}
+                try:
+                    brief = {"status": "finished", **times, **read_brief(row)}
+                except Damaged:
+                    note(row["key"])
+                    continue
+                if row["key"] in withdrawn and brief["epsilon"] is not None:
+                    brief |= {"epsilon": None, "epsilon_reason": withdrawn[row["key"]]}
+                yield brief
 
     def finished(self) -> list[str]:
-        """Return the keys of the finished runs that `briefs` is about, damaged ones included."""
+        """Return the keys of the finished runs that `each_brief` reads, damaged ones included."""
         with self.database.read() as connection:
             return list(connection.scalars(self._listed(select(run.c.key).where(run.c.status == "finished"))))
 
-    def _read_briefs(self, query: Select[Any], note: Callable[[str], object]) -> Iterator[dict[str, Any]]:
-        with self.database.read() as connection:
-            withdrawn = find_withdrawn(connection)
-            for stored in connection.execute(query).mappings():
-                try:
-                    yield _read_brief(stored, withdrawn)
-                except Damaged:
-                    note(stored["key"])
-
     def stamp(self) -> Stamp:
-        """Return what changes whenever what `briefs` or `labels` returns does; cheap enough to ask at every turn.
+        """Return four counts; one of them changes whenever `each_brief` or `labels` would return something else.
 
-        How many have finished, were deleted (each leaves a tombstone), were chosen or paid for, and changes of labels:
-        the last three only grow, and while they stay the first does too.
+        They count finished runs, deleted ones (by their tombstones), charges, and changes of labels. The last three
+        only grow, and while they stay as they are the first only grows too. A page can afford to ask at every turn.
         """
-        counted = select(func.count()).select_from
-        finished = counted(run).where(run.c.status == "finished", run.c.exploring.is_(None)).scalar_subquery()
-        others = [counted(table).scalar_subquery() for table in (tombstone, charge)]
-        others.append(select(func.coalesce(store_info.c.labelled, 0)).scalar_subquery())
+        count = select(func.count()).select_from
+        finished = count(run).where(run.c.status == "finished", run.c.exploring.is_(None)).scalar_subquery()
+        queries = [count(table).scalar_subquery() for table in (tombstone, charge)]
+        queries.append(select(func.coalesce(store_info.c.labelled, 0)).scalar_subquery())
         with self.database.read() as connection:
-            runs, deleted, charged, changes = connection.execute(select(finished, *others)).one()
+            runs, deleted, charged, changes = connection.execute(select(finished, *queries)).one()
             return runs, deleted, charged, changes
 
     def metrics(self, key: str, since: int = -1) -> list[tuple[int, str, float | None]]:
-        """Return (step, name, value) with step > `since`, by step: every value, for what is taken away."""
+        """Return every (step, name, value) with step > `since`, by step: all that an export has."""
         query = select(metric.c.step, metric.c.name, metric.c.value)
         query = query.where(metric.c.key == key, metric.c.step > since).order_by(metric.c.step, metric.c.name)
         with self.database.read() as connection:
             return [(step, name, value) for step, name, value in connection.execute(query)]
 
     def curves(self, key: str, is_shown: Callable[[str], bool], since: int = -1) -> list[Point]:
-        """Return what `metrics` does of the curves whose names are shown, thinned to what a figure can draw.
+        """Return the points of the curves that `is_shown` accepts, by step, thinned to what a figure can draw.
 
         Where the curves have more than MOST_POINTS points each (fewer of many curves: MOST_VALUES together), of each
         the first point in each of equally many steps arrives, and its last one.
@@ -359,8 +355,8 @@ class RunStore:
     def histograms(self, key: str) -> dict[str, Histogram]:
         """Return the latest histograms of a run by what they count; {} where it has shown none."""
         with self.database.read() as connection:
-            stored = connection.scalar(select(snapshot.c.histograms).where(snapshot.c.key == key)) or {}
-        return {name: Histogram(**each) for name, each in stored.items()}
+            histograms = connection.scalar(select(snapshot.c.histograms).where(snapshot.c.key == key)) or {}
+        return {name: Histogram(**histogram) for name, histogram in histograms.items()}
 
     def artifact(self, key: str, name: str) -> bytes:
         """Return a stored file of a run ("model.safetensors", "model.json"); BadInput where there is none, Damaged."""
@@ -380,33 +376,33 @@ class RunStore:
             Damaged: what is stored of the run is not what was written.
         """
         with self.database.write(durable=True, scrub=what == "stop") as connection:
-            stored = self._own_row(connection, key)
-            status = read_row(stored).status
-            change = _transition(stored, what) if what != "stop" else _stop(connection, stored)
+            row = self._own_row(connection, key)
+            status = read_row(row).status
+            change = _transition(row, what) if what != "stop" else _stop(connection, row)
             if change is None:
-                why = f" ({stored['error']})" if stored["error"] else ""
-                state = "told to stop" if stored["request"] == "stop" else f"{status}{why}"
+                why = f" ({row['error']})" if row["error"] else ""
+                state = "told to stop" if row["request"] == "stop" else f"{status}{why}"
                 raise BadInput(f"run {key} is {state}: it cannot {what}.", field="key")
-            connection.execute(update(run).where(run.c.key == stored["key"]).values(**change))
+            connection.execute(update(run).where(run.c.key == row["key"]).values(**change))
             return read_row(self._row(connection, key))
 
     def delete(self, key: str) -> None:
         """Delete a run that nobody works on; of one that began a tombstone stays: deleting gives no epsilon back."""
         with self.database.ledger(scrub=True) as connection:
-            stored = self._own_row(connection, key)
-            if stored["status"] == "running" and not is_lost(stored):
+            row = self._own_row(connection, key)
+            if row["status"] == "running" and not is_lost(row):
                 raise BadInput(f"run {key} is running; stop it before deleting it.", field="key")
-            leave_tombstone(connection, stored)
-            connection.execute(delete(run).where(run.c.key == stored["key"]))
+            leave_tombstone(connection, row)
+            connection.execute(delete(run).where(run.c.key == row["key"]))
             note_change(connection)  # its label went with it
 
     def _own_row(self, connection: Connection, key: str) -> RowMapping:
-        stored = self._row(connection, key)
-        if self.owner is not None and stored["owner"] != self.owner:
+        row = self._row(connection, key)
+        if self.owner is not None and row["owner"] != self.owner:
             raise BadInput(
                 f"run {key} is someone else's: you can look at it, and only they can change it.", field="key"
             )
-        return stored
+        return row
 
     def _row(self, connection: Connection, key: str) -> RowMapping:
         query = self._shown(select(run, _OVER).where(run.c.key == key))
@@ -415,8 +411,8 @@ class RunStore:
             query = select(run.c.key).order_by(run.c.created.desc()).limit(5)
             recent = connection.scalars(self._listed(query)).all()
             none = "the store has no runs yet" if self.owner is None else "you have no runs yet"
-            known = f"the newest are {', '.join(recent)}" if recent else none
-            raise BadInput(f"no run '{key}' in the store; {known}.", field="key")
+            advice = f"the newest are {', '.join(recent)}" if recent else none
+            raise BadInput(f"no run '{key}' in the store; {advice}.", field="key")
         return row
 
     def shows(self, data: Mapping[str, Any]) -> bool:
@@ -437,9 +433,9 @@ class RunStore:
         """Put finished runs of elsewhere into a new store, for everybody to see; they keep their keys."""
         with self.database.write(durable=True) as connection:
             for at, record in enumerate(records):
-                named = {**name_next(connection, record.key), "owner": EVERYBODY, "status": "finished"}
-                ended = {"created": time.time() + at / 1e6, "steps": record.steps, "epsilon": record.epsilon}
-                row = {**named, **ended, **write_record(record), "config": dict(record.config)}
+                identity = {**name_next(connection, record.key), "owner": EVERYBODY, "status": "finished"}
+                progress = {"created": time.time() + at / 1e6, "steps": record.steps, "epsilon": record.epsilon}
+                row = {**identity, **progress, **write_record(record), "config": dict(record.config)}
                 connection.execute(insert(run).values(**row))
 
     def count_before(self, row: RunRow) -> int:
@@ -451,16 +447,16 @@ class RunStore:
     def tombstones(self) -> list[dict[str, Any]]:
         """Return what deleted runs released: key, owner, data, threat model, event and time."""
         with self.database.read() as connection:
-            return [dict(stored) for stored in connection.execute(select(tombstone)).mappings()]
+            return [dict(row) for row in connection.execute(select(tombstone)).mappings()]
 
 
-def _read_whole(found: Iterable[RowMapping], read: Callable[[RowMapping], Read]) -> list[Read]:
-    """Return what `read` makes of each row; those that are damaged are left out."""
-    whole = []
-    for stored in found:
+def _read_whole(rows: Iterable[RowMapping], reader: Callable[[RowMapping], Read]) -> list[Read]:
+    """Return what `reader` makes of each row; those that are damaged are left out."""
+    items = []
+    for row in rows:
         with suppress(Damaged):
-            whole.append(read(stored))
-    return whole
+            items.append(reader(row))
+    return items
 
 
 @dataclass(frozen=True)
@@ -485,13 +481,6 @@ def _restate(record: RunRecord, since: _Since) -> RunRecord:
     return chosen_record(record, since.chosen[record.key]) if record.key in since.chosen else record
 
 
-def _read_brief(stored: RowMapping, withdrawn: Mapping[str, str]) -> dict[str, object]:
-    brief = {"status": "finished", "created": stored["created"], "finished": stored["finished"], **read_brief(stored)}
-    if stored["key"] in withdrawn and brief["epsilon"] is not None:
-        brief |= {"epsilon": None, "epsilon_reason": withdrawn[stored["key"]]}
-    return brief
-
-
 def _latest(connection: Connection, config_key: str) -> RowMapping | None:
     query = select(run, _OVER).where(run.c.config_key == config_key).order_by(run.c.repeat.desc()).limit(1)
     return connection.execute(query).mappings().first()
@@ -507,46 +496,43 @@ def name_next(connection: Connection, config_key: str) -> dict[str, Any]:
     return {"key": config_key if repeat == 1 else f"{config_key}-{repeat}", "config_key": config_key, "repeat": repeat}
 
 
-def _transition(stored: RowMapping, what: str) -> dict[str, object] | None:
+def _transition(row: RowMapping, what: str) -> dict[str, object] | None:
     """Return the columns that a pause or a resume changes now; None where the state has no such step.
 
     What was told to stop does nothing else any more.
     """
-    if stored["request"] == "stop":
+    if row["request"] == "stop":
         return None
-    status, held = stored["status"], stored["status"] == "running" and not is_lost(stored)
+    status, is_held = row["status"], row["status"] == "running" and not is_lost(row)
     if what == "pause" and status in ("queued", "running"):
-        return {"request": "pause"} if held else {"status": "paused", **FREE}
-    if what == "resume" and (status == "paused" or (status == "running" and not held)):
+        return {"request": "pause"} if is_held else {"status": "paused", **FREE}
+    if what == "resume" and (status == "paused" or (status == "running" and not is_held)):
         return {"status": "queued", "host_deaths": 0, **FREE}
-    if what == "resume" and held and stored["request"] == "pause":
+    if what == "resume" and is_held and row["request"] == "pause":
         return {"request": None}
-    if what == "resume" and status == "failed" and stored["error_kind"] == "crashed":
+    if what == "resume" and status == "failed" and row["error_kind"] == "crashed":
         return {"status": "queued", "crashes": 0, "error": None, "error_kind": None, "finished": None, **FREE}
     return None
 
 
-def _stop(connection: Connection, stored: RowMapping) -> dict[str, object] | None:
-    if stored["status"] in ENDED:
+def _stop(connection: Connection, row: RowMapping) -> dict[str, object] | None:
+    if row["status"] in ENDED:
         return None
-    if stored["status"] == "running" and not is_lost(stored):
+    if row["status"] == "running" and not is_lost(row):
         return {"request": "stop"}
-    return end_cancelled(connection, stored["key"])
+    return end_cancelled(connection, row["key"])
 
 
 def end_cancelled(connection: Connection, key: str) -> dict[str, object]:
     """Return the columns of a run that a person stopped, its record included; drop its checkpoint."""
-    stored = connection.execute(select(run).where(run.c.key == key)).mappings().one()
+    row = connection.execute(select(run).where(run.c.key == key)).mappings().one()
     change: dict[str, object] = {"status": "cancelled", **FREE, "error": None}  # what was in the way of going on
     with suppress(Damaged):  # such a record stays as it is
-        draft = read_record(stored)
+        draft = read_record(row)
         if draft is not None:
-            released = from_json(_released(connection, key))
-            ended = cancelled_record(draft, released=released, steps=stored["step"], seconds=stored["seconds"])
-            change |= write_record(ended)
+            events = connection.scalar(select(checkpoint.c.released).where(checkpoint.c.key == key))
+            released = from_json(list(events or []))
+            record = cancelled_record(draft, released=released, steps=row["step"], seconds=row["seconds"])
+            change |= write_record(record)
     connection.execute(delete(checkpoint).where(checkpoint.c.key == key))
     return {**change, "finished": time.time()}
-
-
-def _released(connection: Connection, key: str) -> list[EventJson]:
-    return list(connection.scalar(select(checkpoint.c.released).where(checkpoint.c.key == key)) or [])

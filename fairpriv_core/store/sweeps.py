@@ -17,11 +17,11 @@ from fairpriv_core.store.ledger import admit
 from fairpriv_core.store.mode import check_trial
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.quota import check_runs
-from fairpriv_core.store.rows import ENDED, SHORT, RunRow, is_lost, lease_over, read_row
+from fairpriv_core.store.rows import ENDED, SHORT, RunRow, is_lost, read_row
 from fairpriv_core.store.runs import RunStore, name_next
 from fairpriv_core.store.tables import preview, run, whole_chunk
 
-_SHORT = [*SHORT, lease_over(run)]
+_MOST_LISTED = 20  # of the sweeps that a person launched
 Runs = Sequence[tuple[RunConfig, str]]
 
 
@@ -92,7 +92,7 @@ class SweepStore:
     def find(self, keys: Sequence[str]) -> dict[str, RunRow]:
         """Return the runs of configs, by `RunConfig.key`; of those that have none nothing."""
         with self._database.read() as connection:
-            return {key: read_row(stored) for key, stored in _find(connection, keys).items()}
+            return {key: read_row(row) for key, row in _find(connection, keys).items()}
 
     def submit(self, runs: Runs, planned: Mapping[str, Posting] | None = None) -> None:
         """Queue runs, (config, chunk) each, all or none; those of one chunk train together.
@@ -110,27 +110,27 @@ class SweepStore:
         keys, postings = [config.key for config, _ in runs], self._plan(runs, planned or {})
         now, waiting = time.time(), {config.key for config, _ in runs if config.reuse in (planned or {})}
         with self._database.ledger() if postings else self._database.write(durable=True) as connection:
-            found = _find(connection, keys)
-            rows, owner = [], self._store.payer
-            for config, chunk in [(config, chunk) for config, chunk in runs if config.key not in found]:
+            rows = _find(connection, keys)
+            new_rows, owner = [], self._store.payer
+            for config, chunk in [(config, chunk) for config, chunk in runs if config.key not in rows]:
                 row = {**name_next(connection, config.key), "status": "queued", "config": config.to_json()}
-                rows.append({**row, "owner": owner, "chunk": chunk, "reserved": None})
+                new_rows.append({**row, "owner": owner, "chunk": chunk, "reserved": None})
                 if config.key in postings:
                     postings[config.key] = postings[config.key].named(row["key"])
-                    rows[-1]["reserved"] = None if config.key in waiting else postings[config.key].to_json()
+                    new_rows[-1]["reserved"] = None if config.key in waiting else postings[config.key].to_json()
             admit(connection, *postings.values())
-            check_runs(connection, owner, len(rows))
-            if rows:
-                connection.execute(insert(run), [{**row, "created": now + at / 1e6} for at, row in enumerate(rows)])
-            _join(connection, runs, found)
+            check_runs(connection, owner, len(new_rows))
+            if new_rows:
+                connection.execute(insert(run), [{**row, "created": now + at / 1e6} for at, row in enumerate(new_rows)])
+            _join(connection, runs, rows)
 
     def check(self, runs: Runs, planned: Mapping[str, Posting]) -> None:
         """Raise BadInput where `submit` would."""
         postings = self._plan(runs, planned)
         with self._database.read() as connection:
             admit(connection, *postings.values())
-            known = _find(connection, [config.key for config, _ in runs])
-            check_runs(connection, self._store.payer, len({config.key for config, _ in runs} - set(known)))
+            present = _find(connection, [config.key for config, _ in runs])
+            check_runs(connection, self._store.payer, len({config.key for config, _ in runs} - set(present)))
 
     def _find_own(self, connection: Connection, keys: Sequence[str]) -> list[RowMapping]:
         owner = self._store.owner
@@ -138,13 +138,10 @@ class SweepStore:
 
     def _plan(self, runs: Runs, planned: Mapping[str, Posting]) -> dict[str, Posting]:
         """Return what the new ones of `runs` will release, by key, where a cap asks for it."""
-        known, datasets, ledger = (
-            self.find([config.key for config, _ in runs]),
-            DatasetCache(splits=1),
-            self._store.ledger,
-        )
+        present, datasets = self.find([config.key for config, _ in runs]), DatasetCache(splits=1)
+        ledger = self._store.ledger
         postings: dict[str, Posting | None] = {}
-        for config in [config for config, _ in runs if config.key not in known]:
+        for config in [config for config, _ in runs if config.key not in present]:
             if config.key in planned:
                 posting = planned[config.key]
                 postings[config.key] = posting if ledger.caps(posting.data) else None
@@ -152,16 +149,14 @@ class SweepStore:
                 postings[config.key] = ledger.plan(config, find_record=self._store.source, datasets=datasets)
         return {key: posting for key, posting in postings.items() if posting is not None}
 
-    def launched(self, limit: int = 20) -> dict[str, Mapping[str, Any]]:
+    def launched(self) -> dict[str, Mapping[str, Any]]:
         """Return the requests (as `request_cost`) of sweeps that were launched, by name, newest first."""
         mine = preview.c.request["owner"].as_string() == self._store.payer
         query = select(preview.c.request).where(mine).order_by(preview.c.created.desc())
         with self._database.read() as connection:
             launches = [request for request in connection.scalars(query) if "launch" in request]
-        requests = [request for request in launches if all(map(self._store.shows, _list_data(request["sweep"])))][
-            :limit
-        ]
-        costs = [{name: value for name, value in request.items() if name != "launch"} for request in requests]
+        requests = [request for request in launches if all(map(self._store.shows, _list_data(request["sweep"])))]
+        costs = [{name: request[name] for name in request if name != "launch"} for request in requests[:_MOST_LISTED]]
         return {name_request(request): request for request in costs}
 
     def go_on(self, keys: Sequence[str]) -> None:
@@ -191,17 +186,17 @@ class SweepStore:
             working = [row["key"] for row in rows if row["status"] == "running" and row["request"] is None]
             connection.execute(update(run).where(run.c.key.in_(idle)).values(status="paused", **FREE))
             if also_working:
-                held = run.c.key.in_(set(working) - set(idle)) & (run.c.status == "running")
-                connection.execute(update(run).where(held).values(request="pause"))
+                at_work = run.c.key.in_(set(working) - set(idle)) & (run.c.status == "running")
+                connection.execute(update(run).where(at_work).values(request="pause"))
 
     def progress(self, keys: Sequence[str]) -> tuple[dict[str, int], float]:
         """Return how many of the runs have each status, and how many runs' worth of steps are made."""
-        ended = run.c.status.in_(ENDED)
-        share = case((ended, 1.0), (run.c.steps > 0, run.c.step * 1.0 / run.c.steps), else_=0.0)
+        has_ended = run.c.status.in_(ENDED)
+        share = case((has_ended, 1.0), (run.c.steps > 0, run.c.step * 1.0 / run.c.steps), else_=0.0)
         query = select(run.c.status, func.count(), func.sum(share)).where(run.c.config_key.in_(keys), _newest())
         with self._database.read() as connection:
             rows = connection.execute(query.group_by(run.c.status)).all()
-        return {status: count for status, count, _ in rows}, sum(float(made) for _, _, made in rows)
+        return {status: count for status, count, _ in rows}, sum(float(steps) for _, _, steps in rows)
 
     def waiting(self, chunks: Sequence[str]) -> int:
         """Return how many runs of chunks, or of what became of them, wait or are at work."""
@@ -224,25 +219,25 @@ class SweepStore:
 def _list_data(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the tables `data` that a sweep names, whether all its runs or some have them; an empty one for none."""
     tables = raw["axes"] if isinstance(raw["axes"], list) else [raw["axes"]]
-    named = [raw.get("data"), *(each for table in tables for each in table.get("data", ()))]
-    return [each for each in named if isinstance(each, Mapping)] or [{}]
+    values = [raw.get("data"), *(value for table in tables for value in table.get("data", ()))]
+    return [value for value in values if isinstance(value, Mapping)] or [{}]
 
 
 def _find(connection: Connection, keys: Sequence[str]) -> dict[str, RowMapping]:
-    query = select(*_SHORT).where(run.c.config_key.in_(keys)).order_by(run.c.repeat)
-    return {stored["config_key"]: stored for stored in connection.execute(query).mappings()}
+    query = select(*SHORT).where(run.c.config_key.in_(keys)).order_by(run.c.repeat)
+    return {row["config_key"]: row for row in connection.execute(query).mappings()}
 
 
 def _newest() -> Any:
     """Return the condition that no other run of the same config is newer."""
-    other = run.alias()
-    newer = (other.c.config_key == run.c.config_key) & (other.c.repeat > run.c.repeat)
-    return ~select(other.c.key).where(newer).correlate(run).exists()
+    later = run.alias()
+    newer = (later.c.config_key == run.c.config_key) & (later.c.repeat > run.c.repeat)
+    return ~select(later.c.key).where(newer).correlate(run).exists()
 
 
-def _join(connection: Connection, runs: Runs, found: Mapping[str, RowMapping]) -> None:
+def _join(connection: Connection, runs: Runs, rows: Mapping[str, RowMapping]) -> None:
     """Put into its chunk each run that was there before, has not ended and is in none."""
     for config, chunk in runs:
-        stored = found.get(config.key)
-        if stored is not None and stored["chunk"] is None and stored["status"] not in ENDED:
-            connection.execute(update(run).where(run.c.key == stored["key"]).values(chunk=chunk))
+        row = rows.get(config.key)
+        if row is not None and row["chunk"] is None and row["status"] not in ENDED:
+            connection.execute(update(run).where(run.c.key == row["key"]).values(chunk=chunk))

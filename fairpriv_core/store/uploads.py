@@ -57,16 +57,16 @@ class FileStore:
         published file is called by its public checksum. BadInput for what cannot be read.
         """
         sealed = _hash(path)
-        known = find_published(sealed) or self._find_read(sealed)
-        if known is not None:
-            return known
+        name = find_published(sealed) or self._find_read(sealed)
+        if name is not None:
+            return name
         digests = {BYTES: name_bytes(sealed), CONTENT: self._digest(Path(path), stated)}
         return self._name(digests)
 
     def find(self, path: str | Path) -> list[str]:
-        """Return all that this store calls the content of a file, the usual first; nothing is stored. [] if it is new.
+        """Return the ids that this store has for the content of a file, the usual one first; [] if it is new.
 
-        Raises BadInput for what cannot be read.
+        Nothing is stored. Raises BadInput for what cannot be read.
         """
         sealed = _hash(path)
         published = find_published(sealed)
@@ -77,16 +77,11 @@ class FileStore:
             digests[CONTENT] = self._digest(Path(path), UNSTATED)
         with self._database.read() as connection:
             ids = find_ids(connection, digests)
-            return [
-                *dict.fromkeys([*ids, *(other for name in ids[:1] for other in sorted(find_same(connection, name)))])
-            ]
+            return [*dict.fromkeys([*ids, *(same for name in ids[:1] for same in sorted(find_same(connection, name)))])]
 
     def name_upload(self, sealed: str) -> str:
         """Return what the bytes with the SHA-256 `sealed` are called, before anybody has read them as rows."""
-        published, digests = find_published(sealed), {BYTES: name_bytes(sealed)}
-        if published is not None:
-            return published
-        return self._name(digests)
+        return find_published(sealed) or self._name({BYTES: name_bytes(sealed)})
 
     def settle(self, config: RunConfig) -> RunConfig:
         """Return a config with the id of its file; BadInput where it has one that is not, or may not be, the file's."""
@@ -137,8 +132,8 @@ class FileStore:
     def check_bytes(self, upload_id: str, sealed: str) -> None:
         """Raise Damaged where the bytes with the SHA-256 `sealed` were not uploaded as `upload_id`."""
         with self._database.read() as connection:
-            known = [find_published(sealed), *find_ids(connection, {BYTES: name_bytes(sealed)})]
-        if upload_id not in known:
+            ids = [find_published(sealed), *find_ids(connection, {BYTES: name_bytes(sealed)})]
+        if upload_id not in ids:
             raise build_damaged(f"the uploaded file {upload_id}")
 
     def _name(self, digests: Mapping[str, str]) -> str:
@@ -157,9 +152,9 @@ class FileStore:
     def _knows(self, file_id: str) -> bool:
         if is_published(file_id):
             return True
-        known = select(data_identity.c.id).where(data_identity.c.id == file_id)
+        query = select(data_identity.c.id).where(data_identity.c.id == file_id)
         with self._database.read() as connection:
-            return connection.execute(known).first() is not None
+            return connection.execute(query).first() is not None
 
 
 def _hash(path: str | Path) -> str:
@@ -192,30 +187,30 @@ class UploadStore:
         suffix = read_suffix(name)
         try:
             path, size = write_upload(source, self._folder, lambda sealed: f"{self._files.name_upload(sealed)}{suffix}")
-            found = next((item for item in self.rows(owner) if item.id == path.stem), None)
-            stored = found or Upload(path.stem, owner, name, size, time.time(), path)
+            earlier = next((item for item in self.rows(owner) if item.id == path.stem), None)
+            record = earlier or Upload(path.stem, owner, name, size, time.time(), path)
             try:
-                if found is None:
-                    self._add(stored)
+                if earlier is None:
+                    self._add(record)
             finally:
                 self._drop_unused(path)
         except OSError as error:
             raise StoreError(f"the upload cannot be stored in {self._folder} ({error.strerror}).") from error
-        return stored
+        return record
 
-    def _add(self, stored: Upload) -> None:
-        row = {item: value for item, value in asdict(stored).items() if item != "path"}
+    def _add(self, item: Upload) -> None:
+        row = {column: value for column, value in asdict(item).items() if column != "path"}
         with self._database.ledger() as connection:
-            check_bytes(connection, stored.owner, stored.bytes)
+            check_bytes(connection, item.owner, item.bytes)
             connection.execute(insert(upload).values(**row))
-            if self._database.path is None and stored.bytes <= LIMIT_BYTES:
-                put_bytes(connection, stored.id, stored.owner, stored.path)
+            if self._database.path is None and item.bytes <= LIMIT_BYTES:
+                put_bytes(connection, item.id, item.owner, item.path)
 
-    def check(self, stored: Upload) -> None:
+    def check(self, item: Upload) -> None:
         """Raise Damaged where the bytes of an upload in the database are not those that were uploaded."""
-        blocks = list(read_bytes(self._database, stored.id, stored.owner))
+        blocks = list(read_bytes(self._database, item.id, item.owner))
         if blocks:
-            self._files.check_bytes(stored.id, hashlib.sha256(b"".join(blocks)).hexdigest())
+            self._files.check_bytes(item.id, hashlib.sha256(b"".join(blocks)).hexdigest())
 
     def rows(self, owner: str | None = None) -> list[Upload]:
         """Return uploads, newest first."""
@@ -229,20 +224,20 @@ class UploadStore:
         """Return what `person` may use: their own uploads, then those that others share; each content once."""
         rows = self.rows()
         mine = [item for item in rows if item.owner == person]
-        shared = [item for item in rows if item.owner.startswith(SHARED)]
-        uploads = {item.id: item for item in (*reversed(shared), *mine)}
+        of_others = [item for item in rows if item.owner.startswith(SHARED)]
+        uploads = {item.id: item for item in (*reversed(of_others), *mine)}
         return sorted(uploads.values(), key=lambda item: (item.owner != person, -item.created))
 
     def find(self, digits: str, person: str) -> Upload:
         """Return the upload whose id starts with `digits` (12 or more), if `person` may use it; else BadInput."""
-        known = self.visible(person) if len(digits) >= _SHORTEST else []
-        found = next((item for item in known if item.id.startswith(digits)), None)
-        if found is None or not found.path.is_file():
+        visible = self.visible(person) if len(digits) >= _SHORTEST else []
+        match = next((item for item in visible if item.id.startswith(digits)), None)
+        if match is None or not match.path.is_file():
             raise BadInput(
                 f"the file '{digits}' is not among your uploads, nor shared with you; upload it on the Data page.",
                 field="data",
             )
-        return found
+        return match
 
     def share(self, upload_id: str, person: str, *, shared: bool) -> None:
         """Let everyone use an upload of `person`, or them alone again."""
@@ -272,10 +267,10 @@ class UploadStore:
             path.unlink(missing_ok=True)
 
     def _own(self, upload_id: str, person: str) -> Upload:
-        found = next((item for item in self.rows(person) if item.id == upload_id), None)
-        if found is None:
+        match = next((item for item in self.rows(person) if item.id == upload_id), None)
+        if match is None:
             raise BadInput(f"no upload '{upload_id}' of '{person}'.", field="file")
-        return found
+        return match
 
     def _place(self, upload_id: str, name: str) -> Path:
         return self._folder / f"{upload_id}{read_suffix(name)}"

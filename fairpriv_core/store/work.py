@@ -43,7 +43,7 @@ from fairpriv_core.store.database import Database, upsert
 from fairpriv_core.store.dialects import is_json, now
 from fairpriv_core.store.ledger import admit
 from fairpriv_core.store.previews import PreviewStore
-from fairpriv_core.store.rows import ENDED, check_config, is_lost, lease_over, read_record, write_record
+from fairpriv_core.store.rows import ENDED, check_config, find_lost, is_lost, lease_over, read_record, write_record
 from fairpriv_core.store.runs import RunStore, end_cancelled
 from fairpriv_core.store.tables import artifact, checkpoint, metric, run, snapshot, whole_chunk
 from fairpriv_core.store.uploads import FileStore
@@ -57,11 +57,6 @@ _WENT_DOWN = (
 )
 _EXPLORED = run.c.exploring.is_not(None)
 _CLAIMED = ("key", "config", "seconds", "step", "epoch", "created", "owner")
-
-
-def open_work(place: str | None = None) -> WorkStore:
-    """Open the store at `place` for a worker; errors as `open_store`."""
-    return WorkStore(Database(place))
 
 
 class WorkStore:
@@ -133,29 +128,26 @@ class WorkStore:
         Their hosts went down, or what started them, unless the caller saw their process die, for this `reason`.
         """
         with self._database.read() as connection:
-            held = select(run.c.key, run.c.status, run.c.worker, lease_over(run))
-            running = connection.execute(held.where(run.c.status == "running")).mappings().all()
-        lost = [stored["key"] for stored in running if is_lost(stored)]
-        if lost:
-            query = select(run, lease_over(run)).where(run.c.key.in_(lost)).order_by(run.c.key)
+            keys = find_lost(connection, run)
+        if keys:
+            query = select(run, lease_over(run)).where(run.c.key.in_(keys)).order_by(run.c.key)
             with self._database.write(scrub=True) as connection:
                 rows = connection.execute(query.with_for_update(skip_locked=True)).mappings().all()
-                lost_rows = [stored for stored in rows if is_lost(stored)]
-                _settle_deaths(connection, lost_rows, reason)
-        return len(lost)
+                _settle_deaths(connection, [row for row in rows if is_lost(row)], reason)
+        return len(keys)
 
     def adopt(self, claims: Claims) -> dict[str, str]:
         """Extend the leases in the name of this process; return what a person asked for ("pause", "stop") by key."""
         with self._database.write() as connection:
             return _extend(connection, claims)
 
-    def begin(self, claims: Claims, begun: Sequence[Beginning]) -> None:
+    def begin(self, claims: Claims, beginnings: Sequence[Beginning]) -> None:
         """Store what is known before training; BadInput, and nothing stored, where that is beyond a cap."""
         with self._database.ledger() as connection:
             _extend(connection, claims)
-            known = [{**write_record(each.draft), "steps": each.steps} for each in begun]
-            _set_each(connection, claims, known)
-            admit(connection, *[record_posting(each.draft) for each in begun])
+            columns = [{**write_record(beginning.draft), "steps": beginning.steps} for beginning in beginnings]
+            _set_each(connection, claims, columns)
+            admit(connection, *[record_posting(beginning.draft) for beginning in beginnings])
 
     def find_record(self, key: str) -> RunRecord:
         """Return the record of another run; BadInput where there is none."""
@@ -181,7 +173,7 @@ class WorkStore:
         with self._database.ledger(scrub=True) as connection:
             _extend(connection, claims, **FREE)
             _store_progress(connection, claims, [end.progress for end in endings])
-            _set_each(connection, claims, [_ended(end) for end in endings])
+            _set_each(connection, claims, [_write_ending(end) for end in endings])
             if files:
                 values = [
                     {"key": key, "name": f.name, "content": f.content, "bytes": len(f.content), "sha256": f.sha256}
@@ -198,8 +190,8 @@ class WorkStore:
         own = run.c.key == claim.key
         with self._database.write(durable=True, scrub=True) as connection:
             _extend(connection, [claim], **FREE)
-            stored = connection.execute(select(run).where(own)).mappings().one()
-            connection.execute(update(run).where(own).values(**_failed(connection, stored, error, kind)))
+            row = connection.execute(select(run).where(own)).mappings().one()
+            connection.execute(update(run).where(own).values(**_failed(connection, row, error, kind)))
             connection.execute(delete(checkpoint).where(checkpoint.c.key == claim.key))
 
     def hand_back(self, claims: Claims, status: str = "queued", error: str | None = None) -> None:
@@ -233,26 +225,26 @@ class WorkStore:
             _settle_deaths(connection, connection.execute(query).mappings().all(), reason)
 
     def asked(self, claims: Claims) -> dict[str, str]:
-        """Return what a person asked of the runs that has not been done, by key."""
+        """Return the requests ("pause", "stop") that runs have not met yet, by key."""
         query = select(run.c.key, run.c.request).where(_is_held(claims), run.c.request.is_not(None))
         with self._database.read() as connection:
             return dict(connection.execute(query).all())
 
 
 def _is_first() -> Any:
-    """Return the condition that no other run of the same chunk stands for it: who takes one up takes up all.
+    """Return the condition that a run is the first of its chunk: whoever claims it claims the whole chunk.
 
-    Found for all chunks at once: asked run by run, thousands that wait take seconds.
+    One query finds the first runs of all chunks; a query for each of thousands of runs takes seconds.
     """
-    each = run.alias()
-    queued = (each.c.status == "queued") & each.c.chunk.is_not(None)
+    sibling = run.alias()
+    queued = (sibling.c.status == "queued") & sibling.c.chunk.is_not(None)
     return run.c.chunk.is_(None) | run.c.key.in_(
-        select(func.min(each.c.key)).where(queued).group_by(each.c.chunk, each.c.step)
+        select(func.min(sibling.c.key)).where(queued).group_by(sibling.c.chunk, sibling.c.step)
     )
 
 
 def _is_ready() -> Any:
-    """Return the condition that neither a run nor those it trains with wait for a release that another has to make."""
+    """Return the condition that a run, and all that train with it, need no release that another run has yet to make."""
     waits, maker = run.alias(), run.alias()
     reused = case((is_json(waits.c.config), waits.c.config["reuse"].as_string()))
     uses = (waits.c.status == "queued") & (maker.c.key == reused)
@@ -268,19 +260,19 @@ def _take(connection: Connection, together: Any) -> tuple[Claim, ...]:
     rows = connection.execute(query).mappings().all()
     values: dict[str, object] = {"status": "running", "attempt": run.c.attempt + 1, "resumed_from_step": run.c.step}
     values |= {"started": func.coalesce(run.c.started, now()), "heartbeat": now(), "error": None}
-    whole = [stored for stored in rows if not _end_damaged(connection, stored)]
-    mine = run.c.key.in_([stored["key"] for stored in whole])
+    intact = [row for row in rows if not _end_damaged(connection, row)]
+    mine = run.c.key.in_([row["key"] for row in intact])
     connection.execute(update(run).where(mine).values(**values, **hold()))
-    return tuple(Claim(attempt=row["attempt"] + 1, **{name: row[name] for name in _CLAIMED}) for row in whole)
+    return tuple(Claim(attempt=row["attempt"] + 1, **{name: row[name] for name in _CLAIMED}) for row in intact)
 
 
-def _end_damaged(connection: Connection, stored: RowMapping) -> bool:
+def _end_damaged(connection: Connection, row: RowMapping) -> bool:
     """End a queued run as failed where its settings are damaged; return whether they are."""
     try:
-        check_config(stored)
+        check_config(row)
     except Damaged as error:
-        ended = {"status": "failed", "error": str(error), "error_kind": "failed", "finished": time.time()}
-        connection.execute(update(run).where(run.c.key == stored["key"]).values(**ended))
+        columns = {"status": "failed", "error": str(error), "error_kind": "failed", "finished": time.time()}
+        connection.execute(update(run).where(run.c.key == row["key"]).values(**columns))
         return True
     return False
 
@@ -317,31 +309,31 @@ def _leave(connection: Connection, claims: Claims, requests: Mapping[str, str], 
 def _set_each(connection: Connection, claims: Claims, values: Sequence[Mapping[str, object]]) -> None:
     """Set columns of each run, the same columns for all; the caller has extended the leases."""
     if claims:
-        rows = [{"own": claim.key, **each} for claim, each in zip(claims, values, strict=True)]
+        rows = [{"own": claim.key, **columns} for claim, columns in zip(claims, values, strict=True)]
         connection.execute(update(run).where(run.c.key == bindparam("own")), rows)
 
 
-def _ended(end: Ending) -> dict[str, object]:
+def _write_ending(end: Ending) -> dict[str, object]:
     record = end.record
-    ended = {"status": record.status, "error": record.error, "error_kind": end.error_kind}
-    return {**write_record(record, end.error_kind), **ended, "finished": time.time()}
+    columns = {"status": record.status, "error": record.error, "error_kind": end.error_kind}
+    return {**write_record(record, end.error_kind), **columns, "finished": time.time()}
 
 
 def _store_progress(connection: Connection, claims: Claims, progress: Sequence[Progress]) -> None:
-    each = list(zip([claim.key for claim in claims], progress, strict=True))
-    where = [{"step": made.step, "epoch": made.epoch, "seconds": made.seconds} for _, made in each]
-    _set_each(connection, claims, where)
-    for key, made in each:
-        if made.epsilon is not None:
-            connection.execute(update(run).where(run.c.key == key).values(epsilon=made.epsilon))
-    values = [{"key": key, "step": at, "name": name, "value": x} for key, made in each for at, name, x in made.values]
-    upsert(connection, metric, values)
-    drawn = [
-        {"key": key, "step": made.step, "epoch": made.epoch, "histograms": asdict(made)["histograms"]}
-        for key, made in each
-        if made.histograms
+    latest = {claim.key: item for claim, item in zip(claims, progress, strict=True)}
+    places = [{"step": item.step, "epoch": item.epoch, "seconds": item.seconds} for item in progress]
+    _set_each(connection, claims, places)
+    for key, item in latest.items():
+        if item.epsilon is not None:
+            connection.execute(update(run).where(run.c.key == key).values(epsilon=item.epsilon))
+    points = [(key, *point) for key, item in latest.items() for point in item.values]
+    upsert(connection, metric, [{"key": key, "step": at, "name": name, "value": x} for key, at, name, x in points])
+    snapshots = [
+        {"key": key, "step": item.step, "epoch": item.epoch, "histograms": asdict(item)["histograms"]}
+        for key, item in latest.items()
+        if item.histograms
     ]
-    upsert(connection, snapshot, drawn)
+    upsert(connection, snapshot, snapshots)
 
 
 def _forget_crashes(connection: Connection, claims: Claims, progress: Sequence[Progress]) -> None:
@@ -354,10 +346,10 @@ def _forget_crashes(connection: Connection, claims: Claims, progress: Sequence[P
 
 def _store_checkpoints(connection: Connection, claims: Claims, saved: Sequence[Checkpoint]) -> None:
     rows = []
-    for claim, one in zip(claims, saved, strict=True):
-        released = to_json(one.released)
-        binding = seal_document(one.binding, *_list_beside(one.step, one.content, released))
-        rows.append({"key": claim.key, "step": one.step, "content": one.content, "released": released})
+    for claim, point in zip(claims, saved, strict=True):
+        released = to_json(point.released)
+        binding = seal_document(point.binding, *_list_beside(point.step, point.content, released))
+        rows.append({"key": claim.key, "step": point.step, "content": point.content, "released": released})
         rows[-1]["binding"] = binding
     upsert(connection, checkpoint, rows)
 
@@ -378,31 +370,31 @@ def _list_beside(step: int, content: bytes, released: Any) -> tuple[bytes, ...]:
     return str(step).encode(), json.dumps(released).encode(), content
 
 
-def _settle_deaths(connection: Connection, lost: Sequence[RowMapping], reason: str | None = None) -> None:
+def _settle_deaths(connection: Connection, rows: Sequence[RowMapping], reason: str | None = None) -> None:
     """Queue runs again whose process died, or leave them as a person asked, unless that happens again and again.
 
     With the `reason` for which a living supervisor saw it die a run has then failed; where its host went down it is
     paused. Of a chunk it is not known which run it was, so that it is then split in halves, with one more attempt each.
     """
-    for name in dict.fromkeys((row["chunk"], row["step"]) for row in lost if row["chunk"] is not None):
-        chunk = [row for row in lost if (row["chunk"], row["step"]) == name]
+    for name in dict.fromkeys((item["chunk"], item["step"]) for item in rows if item["chunk"] is not None):
+        chunk = [item for item in rows if (item["chunk"], item["step"]) == name]
         _settle_together(connection, chunk, reason)
-    for row in lost:
-        if row["chunk"] is None:
-            _settle_together(connection, [row], reason)
+    for item in rows:
+        if item["chunk"] is None:
+            _settle_together(connection, [item], reason)
 
 
 def halve(connection: Connection, keys: Sequence[str]) -> None:
     """Make two chunks of the runs `keys` of one chunk; their names begin with its name."""
-    half = len(keys) // 2
-    for place, part in enumerate((keys[:half], keys[half:])):
+    middle = len(keys) // 2
+    for place, part in enumerate((keys[:middle], keys[middle:])):
         connection.execute(update(run).where(run.c.key.in_(part)).values(chunk=run.c.chunk + f".{place}"))
 
 
 def _settle_together(connection: Connection, rows: Sequence[RowMapping], reason: str | None) -> None:
-    counter, most = ("host_deaths", MOST_HOST_DEATHS) if reason is None else ("crashes", MOST_CRASHES)
+    counter, limit = ("host_deaths", MOST_HOST_DEATHS) if reason is None else ("crashes", MOST_CRASHES)
     going_on = [row for row in rows if row["request"] is None]
-    separate = len(going_on) > 1 and any(row[counter] + 1 >= most for row in going_on)
+    separate = len(going_on) > 1 and any(row[counter] + 1 >= limit for row in going_on)
     for row in rows:
         count = row[counter] + 1
         change: dict[str, object] = {counter: count, **FREE, "status": "queued"}
@@ -411,10 +403,10 @@ def _settle_together(connection: Connection, rows: Sequence[RowMapping], reason:
         elif row["request"] == "pause":
             change["status"] = "paused"
         elif separate:
-            change[counter] = min(count, most - 1)
-        elif count >= most and reason is None:
+            change[counter] = min(count, limit - 1)
+        elif count >= limit and reason is None:
             change |= {"status": "paused", "error": _WENT_DOWN.format(count, row["step"])}
-        elif count >= most:
+        elif count >= limit:
             error = f"the run's process died {count} times, the last time because {reason}."
             change |= _failed(connection, row, error, "crashed")
         connection.execute(update(run).where(run.c.key == row["key"]).values(**change))
@@ -422,19 +414,19 @@ def _settle_together(connection: Connection, rows: Sequence[RowMapping], reason:
         halve(connection, [row["key"] for row in going_on])
 
 
-def _failed(connection: Connection, stored: RowMapping, error: str, kind: str) -> dict[str, object]:
+def _failed(connection: Connection, row: RowMapping, error: str, kind: str) -> dict[str, object]:
     """Return the columns of a run that failed without a word of its own; it has paid for what it released."""
     change = {"status": "failed", "error": error, "error_kind": kind, "finished": time.time()}
     draft = None
     with suppress(Damaged):  # such a record stays as it is
-        draft = read_record(stored)
+        draft = read_record(row)
     if draft is None:
         return change
     try:
-        saved = read_checkpoint(connection, stored["key"])
+        saved = read_checkpoint(connection, row["key"])
         released = () if saved is None else saved.released
     except Damaged:
         released = from_json(draft.event)
-    spent = {"steps": stored["step"], "seconds": stored["seconds"]}
-    record = failed_record(draft, released=released, error=error, **spent)
+    work_done = {"steps": row["step"], "seconds": row["seconds"]}
+    record = failed_record(draft, released=released, error=error, **work_done)
     return {**change, **write_record(record, kind)}

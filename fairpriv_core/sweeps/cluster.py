@@ -48,8 +48,8 @@ class Admission(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
         fault = await asyncio.to_thread(find_fault, self._terms)
         if fault is None:
             await worker.set_resources(**{self._terms.resource: worker.state.nthreads})
-        told = {"worker": worker.address, "threads": worker.state.nthreads, "fault": fault}
-        worker.log_event(self.name, told)
+        answer = {"worker": worker.address, "threads": worker.state.nthreads, "fault": fault}
+        worker.log_event(self.name, answer)
 
 
 class Link:

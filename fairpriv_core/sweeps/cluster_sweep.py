@@ -47,17 +47,20 @@ class Cluster:
         self._store, self._say = open_store(), say
         self._sweeps, self._work = SweepStore(self._store), WorkStore(self._store.database)
         self._tasks: dict[str, Any] = {}
-        self._taken: set[str] = set()  # whose runs somebody had when the store was last asked
-        self._resting: dict[str, float] = {}
-        self._told: set[str] = set()
-        self._recovered, self._moved, self._outcome = 0.0, time.monotonic(), ""
-        self._troubled: float | None = None
-        self._lost = False  # whether runs were taken from workers that are gone, since tasks were last given out
+        self._names_at_work: set[str] = set()  # whose runs somebody had when the store was last asked
+        self._rests_until: dict[str, float] = {}
+        self._reported: set[str] = set()
+        self._recovered, self._last_move, self._outcome = 0.0, time.monotonic(), ""
+        self._trouble_since: float | None = None
+        self._has_lost_runs = (
+            False  # whether runs were taken from workers that are gone, since tasks were last given out
+        )
         with ExitStack() as undo:
             undo.callback(self._store.close)
             _refuse_file(self._store)
-            self._terms = _state_terms(self._store)
-            self._link, self._read = _load("Link")(address, self._terms, say), _load("read_task")
+            database = self._store.database
+            self._terms = Terms(*read_versions(), store=database.identify(), where=database.where)
+            self._link, self._read_task = _load("Link")(address, self._terms, say), _load("read_task")
             self._generation = self._link.generation
             undo.callback(self._link.close)
             self._undo = undo.pop_all()
@@ -111,7 +114,7 @@ class Cluster:
         try:
             self._link.ask(replace(self._terms, data=tuple(dict.fromkeys(map(name_data, configs)))))
             self.await_workers(all_fit=False)
-            self._moved = time.monotonic()
+            self._last_move = time.monotonic()
             while self._attend(chunks, watch):
                 self._link.news.wait(POLL_SECONDS)
                 self._link.news.clear()
@@ -128,13 +131,13 @@ class Cluster:
                 self._hand_out(chunks)
                 self._check_moving(chunks)
             watch()
-            self._troubled = None
+            self._trouble_since = None
             return going_on
         except StoreError as error:
-            if self._troubled is None:
+            if self._trouble_since is None:
                 self._say(f"{error} Trying again.")
-                self._troubled = time.monotonic()
-            if time.monotonic() - self._troubled > STORE_SECONDS:
+                self._trouble_since = time.monotonic()
+            if time.monotonic() - self._trouble_since > STORE_SECONDS:
                 raise
             return True
 
@@ -150,7 +153,8 @@ class Cluster:
             return
         if self._link.generation != self._generation:
             self._generation, self._tasks = self._link.generation, {}
-        self._report_refused()
+        for address, fault in list(self._link.refused.items()):
+            self._report(address, f"worker {address} {fault} It is left out.")
         waiting, now = self._work.claimable(chunks), time.monotonic()
         with self._link.breaking():
             self._collect()
@@ -158,9 +162,9 @@ class Cluster:
             if stale:
                 client.cancel(stale)
             for name, which in waiting.items():
-                if name not in self._tasks and self._resting.get(name, 0.0) <= now:
+                if name not in self._tasks and self._rests_until.get(name, 0.0) <= now:
                     self._tasks[name] = self._link.give(client, which)
-            self._taken = self._tasks.keys() - waiting.keys()
+            self._names_at_work = self._tasks.keys() - waiting.keys()
 
     def _find_stale(self, waiting: Mapping[str, Any]) -> Iterable[str]:
         """Return the names of what waits whose tasks Dask may keep for no worker, or for one that is gone.
@@ -168,25 +172,21 @@ class Cluster:
         It looks at the tasks of no worker again only where a worker has registered. What waits once more was lost or
         handed back.
         """
-        anew, self._lost = self._lost, False
+        anew, self._has_lost_runs = self._has_lost_runs, False
         if self._link.joined.is_set():
             self._link.joined.clear()
             anew = True
-        return waiting.keys() if anew else waiting.keys() & self._taken
+        return waiting.keys() if anew else waiting.keys() & self._names_at_work
 
     def _recover(self) -> None:
         if time.monotonic() - self._recovered > _RECOVER_SECONDS:
             self._recovered = time.monotonic()
-            self._lost = self._work.recover() > 0 or self._lost
-
-    def _report_refused(self) -> None:
-        for address, fault in list(self._link.refused.items()):
-            self._report(address, f"worker {address} {fault} It is left out.")
+            self._has_lost_runs = self._work.recover() > 0 or self._has_lost_runs
 
     def _report(self, what: str, sentence: str) -> None:
         """Say a sentence, once for each thing that it is about."""
-        if what not in self._told:
-            self._told.add(what)
+        if what not in self._reported:
+            self._reported.add(what)
             self._say(sentence)
 
     def _check_moving(self, chunks: Sequence[str]) -> None:
@@ -195,23 +195,23 @@ class Cluster:
         Workers that are busy with something else are waited for.
         """
         if self._sweeps.at_work(chunks):
-            self._moved, self._outcome = time.monotonic(), ""
-        if time.monotonic() - self._moved < IDLE_SECONDS:
+            self._last_move, self._outcome = time.monotonic(), ""
+        if time.monotonic() - self._last_move < IDLE_SECONDS:
             return
         if not self._outcome and self._link.has_fit():
-            self._moved = time.monotonic()
+            self._last_move = time.monotonic()
             return
-        refused = next((f"worker {name} {fault}" for name, fault in self._link.refused.items()), "there is none.")
-        why = self._outcome or refused
+        refusal = next((f"worker {name} {fault}" for name, fault in self._link.refused.items()), "there is none.")
+        why = self._outcome or refusal
         raise RunFailed(f"no worker of {self._link.address} took a run for {IDLE_SECONDS:.0f} seconds: {why}")
 
     def _collect(self) -> None:
         """Let go of tasks that ended. What no worker took is given out again after a rest."""
-        for name, task in [one for one in self._tasks.items() if one[1].status != "pending"]:
+        for name, task in [item for item in self._tasks.items() if item[1].status != "pending"]:
             del self._tasks[name]
-            outcome = self._read(task)
+            outcome = self._read_task(task)
             if not isinstance(outcome, int) or not outcome:
-                self._resting[name] = time.monotonic() + _REST_SECONDS
+                self._rests_until[name] = time.monotonic() + _REST_SECONDS
             self._outcome = "workers found nothing to take up." if outcome == 0 else ""
             if isinstance(outcome, str):
                 self._outcome = outcome
@@ -229,8 +229,8 @@ class Cluster:
 
 def spread(address: str, work: Callable[[Any], Any], parts: Sequence[Any]) -> Iterable[Any]:
     """Yield what the workers behind a scheduler make of each part, as it comes. No run store is asked for."""
-    made: Iterable[Any] = _load("spread")(address, Terms(*read_versions(), store="", where=""), work, parts)
-    return made
+    results: Iterable[Any] = _load("spread")(address, Terms(*read_versions(), store="", where=""), work, parts)
+    return results
 
 
 def serve(address: str, stopping: threading.Event, say: Say) -> None:
@@ -254,11 +254,6 @@ def _refuse_file(store: RunStore) -> None:
             "FAIRPRIV_STORE to a PostgreSQL URL, here and for every worker.",
             field="scheduler",
         )
-
-
-def _state_terms(store: RunStore) -> Terms:
-    code, versions = read_versions()
-    return Terms(code, versions, store.database.identify(), store.database.where)
 
 
 def _load(name: str) -> Any:

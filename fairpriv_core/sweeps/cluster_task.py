@@ -141,9 +141,9 @@ def _load_trainer() -> Callable[..., None]:
 
 def _find_other_version(terms: Terms) -> str | None:
     code, versions = read_versions()
-    for name, wanted in terms.versions.items():
-        if versions.get(name) != wanted:
-            return f"has {name} {versions.get(name)} where this machine has {wanted}; install the same versions there."
+    for name, version in terms.versions.items():
+        if versions.get(name) != version:
+            return f"has {name} {versions.get(name)} where this machine has {version}; install the same versions there."
     if code != terms.code:
         return f"has fairpriv's sources {code[:12]} where this machine has {terms.code[:12]}; install the same there."
     return None

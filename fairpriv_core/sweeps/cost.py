@@ -17,7 +17,6 @@ from fairpriv_core.methods.base import FitsAlone
 from fairpriv_core.privacy.accountants import coarse_epsilon
 from fairpriv_core.privacy.ledger import LedgerEntry, compose
 from fairpriv_core.records.config import DEFAULT_DELTA, RunConfig, read_delta
-from fairpriv_core.records.ledger_entry import Posting
 from fairpriv_core.records.plan import DatasetCache, Find, plan_run
 from fairpriv_core.runs.execute import fit_together
 from fairpriv_core.runs.session import FitObserver, open_mechanisms
@@ -30,10 +29,10 @@ _STEPS, _KIND_SECONDS = 40, 1.0  # of one kind of chunk, whichever is over first
 _ALL_SECONDS = 15.0
 
 
-def estimate_cost(store: RunStore, plan: SweepPlan, missing: Sequence[str], *, sweep: Sweep, workers: int) -> SweepCost:
-    """Return what running the `missing` runs (keys) of a sweep costs."""
-    rows, left = SweepStore(store).find(plan.keys), set(missing)
-    chunks = [chunk for chunk in plan.chunks if left & {config.key for config in chunk.configs}]
+def estimate_cost(store: RunStore, plan: SweepPlan, keys: Sequence[str], *, sweep: Sweep, workers: int) -> SweepCost:
+    """Return what it costs to run those runs of a sweep that `keys` names."""
+    rows, unfinished = SweepStore(store).find(plan.keys), set(keys)
+    chunks = [chunk for chunk in plan.chunks if unfinished & {config.key for config in chunk.configs}]
     about = forecast(chunks, plan.alone, workers=max(min(workers, len(chunks)), 1), find_record=store.source)
     skipped = [cell for cell in plan.cells if cell.config is None]
     return {
@@ -61,34 +60,31 @@ def foresee_sweep(store: RunStore, plan: SweepPlan, *, delta: float) -> list[Swe
     items: list[SweptEpsilon] = []
     for data in dict.fromkeys(posting.data for posting in plan.postings.values()):
         postings = [posting for posting in plan.postings.values() if posting.data == data]
-        items += _foresee_data(store, data, postings, delta)
+        entries = [posting.entry for posting in postings]
+        mine = {entry.key for entry in entries}
+        other_entries = [line.planned for line in store.ledger.lines(data) if line.planned.key not in mine]
+        columns = [*dict.fromkeys(column for entry in entries for column in entry.sensitive), None]
+        items += [_foresee(postings[0].name, entries, other_entries, column, delta) for column in columns]
     return items
 
 
-def _foresee_data(store: RunStore, data: str, postings: Sequence[Posting], delta: float) -> list[SweptEpsilon]:
-    entries = [posting.entry for posting in postings]
-    mine = {entry.key for entry in entries}
-    others = [line.planned for line in store.ledger.lines(data) if line.planned.key not in mine]
-    columns = [*dict.fromkeys(column for entry in entries for column in entry.sensitive), None]
-    return [_foresee(postings[0].name, entries, others, column, delta) for column in columns]
-
-
 def _foresee(
-    data: str, entries: Sequence[LedgerEntry], others: Sequence[LedgerEntry], column: str | None, delta: float
+    data: str, entries: Sequence[LedgerEntry], other_entries: Sequence[LedgerEntry], column: str | None, delta: float
 ) -> SweptEpsilon:
     own = [replace(entry, stream=None) for entry in entries]
     together = compose(entries, column)
-    alone = [_cost([entry], column, delta) for entry in _distinct(own)]
-    wanted = "record" if column is None else "attribute"
+    kinds = {(item.threat_model, item.all_events, item.sensitive, item.clear, item.unbounded): item for item in own}
+    alone = [_cost([entry], column, delta) for entry in kinds.values()]  # one of each kind: the others cost the same
+    threat_model = "record" if column is None else "attribute"
     return {
         "data": data,
         "delta": delta,
         "column": column,
-        "protected": any(entry.threat_model in (wanted, "record") for entry in entries),
+        "protected": any(entry.threat_model in (threat_model, "record") for entry in entries),
         "epsilon": _cost(entries, column, delta),
         "epsilon_own_samples": _cost(own, column, delta),
-        "most_alone": None if None in alone else max(one for one in alone if one is not None),
-        "epsilon_after": _cost([*others, *entries], column, delta),
+        "most_alone": None if None in alone else max(epsilon for epsilon in alone if epsilon is not None),
+        "epsilon_after": _cost([*other_entries, *entries], column, delta),
         "reason": join_reasons(together.unbounded),
     }
 
@@ -96,13 +92,6 @@ def _foresee(
 def _cost(entries: Sequence[LedgerEntry], column: str | None, delta: float) -> float | None:
     epsilon = compose(entries, column).epsilon(delta, coarse_epsilon)
     return epsilon if math.isfinite(epsilon) else None
-
-
-def _distinct(entries: Sequence[LedgerEntry]) -> list[LedgerEntry]:
-    """Return one entry of each kind: what costs the same alone is looked at once."""
-    return list(
-        {(one.threat_model, one.all_events, one.sensitive, one.clear, one.unbounded): one for one in entries}.values()
-    )
 
 
 @dataclass(frozen=True)
@@ -156,8 +145,8 @@ def _time(configs: Sequence[RunConfig], find_record: Find) -> float | None:
     begun, datasets, watch = time.monotonic(), DatasetCache(), _Stopwatch()
     plans = [plan_run(config, config.key, datasets=datasets, find_record=find_record) for config in configs]
     observers = [watch, *[Unwatched() for _ in plans[1:]]]
-    each = zip(plans, observers, open_mechanisms(plans, [None] * len(plans)), strict=True)
-    trainings = [FitObserver(plan, alone=False).open(observer, mechanism) for plan, observer, mechanism in each]
+    triples = zip(plans, observers, open_mechanisms(plans, [None] * len(plans)), strict=True)
+    trainings = [FitObserver(plan, alone=False).open(observer, mechanism) for plan, observer, mechanism in triples]
     try:
         fit_together(plans, trainings)
     except _Enough:

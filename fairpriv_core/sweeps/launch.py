@@ -57,13 +57,13 @@ class Launch:
     def prepare(self, path: str, sweep: Sweep) -> SweepCost:
         """Say what the sweep costs and return it; BadInput where it is not to start, StoreError for want of room."""
         rows = self._sweeps.find(self.plan.keys)
-        missing = [key for key in self.plan.keys if key not in rows or not rows[key].ended]
-        begun, new = [key for key in missing if key in rows], [key for key in missing if key not in rows]
-        cost = estimate_cost(self._store, self.plan, missing, sweep=sweep, workers=self._order.workers)
+        unfinished = [key for key in self.plan.keys if key not in rows or not rows[key].ended]
+        begun, new = [key for key in unfinished if key in rows], [key for key in unfinished if key not in rows]
+        cost = estimate_cost(self._store, self.plan, unfinished, sweep=sweep, workers=self._order.workers)
         self._reporter.say(format_cost(cost))
         if begun and not self._order.resume:
             raise BadInput(
-                f"{path} was begun in this store, and {len(missing)} of its {cost['runs']} runs have not ended; "
+                f"{path} was begun in this store, and {len(unfinished)} of its {cost['runs']} runs have not ended; "
                 "--resume goes on with them.",
                 field="resume",
             )
@@ -73,7 +73,7 @@ class Launch:
                 "[sweep]); nothing was started.",
                 field="yes",
             )
-        check_room(self._store.database, len(missing))
+        check_room(self._store.database, len(unfinished))
         return cost
 
     def run(self, again: str, note: Callable[[], None] = lambda: None) -> None:
@@ -121,14 +121,14 @@ class Launch:
         began = time.monotonic()
         if began > self._next:
             self._reporter.show(self._format_progress())
-            shown = time.monotonic()
-            self._next = shown + max(_SHOW_SECONDS, (shown - began) / _SHOW_SHARE)
+            end = time.monotonic()
+            self._next = end + max(_SHOW_SECONDS, (end - began) / _SHOW_SHARE)
 
     def _format_progress(self) -> str:
-        counts, made = self._sweeps.progress(self.plan.keys)
-        gained, spent = made - self._at_first, time.monotonic() - self._begun
-        left = spent * (len(self.plan.keys) - made) / gained if gained > 0 and spent > _SILENT_SECONDS else None
-        return format_sweep_progress(counts, len(self.plan.keys), left)
+        counts, n_made = self._sweeps.progress(self.plan.keys)
+        gained, seconds, runs = n_made - self._at_first, time.monotonic() - self._begun, len(self.plan.keys)
+        seconds_left = seconds * (runs - n_made) / gained if gained > 0 and seconds > _SILENT_SECONDS else None
+        return format_sweep_progress(counts, runs, seconds_left)
 
 
 def check_room(database: Database, runs: int) -> None:
@@ -166,10 +166,10 @@ def request_launch(raw: Mapping[str, object], *, owner: str, confirmed: bool) ->
 
 def list_launched(store: RunStore, raw: Mapping[str, object], cost: SweepCost, keys: Sequence[str]) -> None:
     """Let pages list a sweep that a command launches: with what it told of its `cost`, its progress and its brakes."""
-    most, owner = build_sweep(raw).max_runs, store.payer
-    preview: SweepPreview = {"cost": cost, "keys": list(keys), "max_runs": most, "refusal": None}
+    max_runs, owner = build_sweep(raw).max_runs, store.payer
+    preview: SweepPreview = {"cost": cost, "keys": list(keys), "max_runs": max_runs, "refusal": None}
     store.previews.note(request_cost(raw, owner=owner), preview)
-    launch = request_launch(raw, owner=owner, confirmed=cost["new"] > most)
+    launch = request_launch(raw, owner=owner, confirmed=cost["new"] > max_runs)
     store.previews.note(launch, {"launched": cost["new"]})
 
 
@@ -192,8 +192,8 @@ def compute(place: str | None, request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _preview(store: RunStore, plan: SweepPlan, sweep: Sweep) -> SweepPreview:
     rows = SweepStore(store).find(plan.keys)
-    missing = [key for key in plan.keys if key not in rows or not rows[key].ended]
-    cost = estimate_cost(store, plan, missing, sweep=sweep, workers=count_cores())
+    unfinished = [key for key in plan.keys if key not in rows or not rows[key].ended]
+    cost = estimate_cost(store, plan, unfinished, sweep=sweep, workers=count_cores())
     return {"cost": cost, "keys": plan.keys, "max_runs": sweep.max_runs, "refusal": _find_refusal(store, plan, cost)}
 
 
@@ -227,7 +227,7 @@ def _list_runs(store: RunStore, plan: SweepPlan) -> tuple[list[tuple[RunConfig, 
     Once a release has been made the ledger knows it by its own name.
     """
     runs = [(config, chunk.id) for chunk in plan.chunks for config in chunk.configs]
-    used = {config.reuse for config, _ in runs if config.reuse in plan.postings}
-    rows = SweepStore(store).find([key for key in used if key is not None])
-    unmade = used - {key for key, row in rows.items() if row.status == "finished"}
+    sources = {config.reuse for config, _ in runs if config.reuse in plan.postings}
+    rows = SweepStore(store).find([key for key in sources if key is not None])
+    unmade = sources - {key for key, row in rows.items() if row.status == "finished"}
     return runs, {c.key: plan.postings[c.key] for c, _ in runs if c.key in unmade or c.reuse in unmade}

@@ -17,7 +17,7 @@ from typing import Any
 from fairpriv_core.engine.networks import MLP
 from fairpriv_core.errors import BadInput, DataUnavailable, Unsupported
 from fairpriv_core.grouping import group_by
-from fairpriv_core.methods.base import FitsAlone, Method, parameters
+from fairpriv_core.methods.base import FitsAlone, parameters
 from fairpriv_core.methods.fields import network_of
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.advice import settle_method
@@ -92,18 +92,18 @@ def _least_models(config: RunConfig) -> int:
 
 def _divide(configs: list[RunConfig], split_bytes: int) -> list[list[RunConfig]]:
     """Return the parts of runs of one kind; those of one seed stay together as far as they fit, for their batches."""
-    most, least = most_models(configs[0]), _least_models(configs[0])
-    count = max(math.ceil(len(configs) / most), min(_MOST_PARTS, len(configs) // least), 1)
-    size = min(math.ceil(len(configs) / count), most)
+    max_models, min_models = most_models(configs[0]), _least_models(configs[0])
+    count = max(math.ceil(len(configs) / max_models), min(_MOST_PARTS, len(configs) // min_models), 1)
+    size = min(math.ceil(len(configs) / count), max_models)
     seeds = max(_MOST_BYTES // max(split_bytes, 1), 1)
     parts: list[list[RunConfig]] = []
     for seed in dict.fromkeys(config.seed for config in configs):
         alike = [config for config in configs if config.seed == seed]
         for start in range(0, len(alike), size):
             piece = alike[start : start + size]
-            held = len({config.seed for config in parts[-1]}) if parts else 0
-            even = held and len(parts[-1]) == held * len(piece)  # as many of each seed: they share its batches
-            if even and held < seeds and len(parts[-1]) < size and len(parts[-1]) + len(piece) <= most:
+            n_seeds = len({config.seed for config in parts[-1]}) if parts else 0
+            even = n_seeds and len(parts[-1]) == n_seeds * len(piece)  # as many of each seed: they share its batches
+            if even and n_seeds < seeds and len(parts[-1]) < size and len(parts[-1]) + len(piece) <= max_models:
                 parts[-1] += piece
             else:
                 parts.append(piece)
@@ -113,8 +113,8 @@ def _divide(configs: list[RunConfig], split_bytes: int) -> list[list[RunConfig]]
 def _cut(configs: Sequence[RunConfig], seconds: Mapping[str, float]) -> list[Sequence[RunConfig]]:
     """Return the parts of a chunk that each end within about _SHORT_SECONDS."""
     longest = max(seconds.get(config.key, _SHORT_SECONDS) for config in configs)
-    most = max(1, int(_SHORT_SECONDS / (_SHARED * longest)))
-    return [configs[start : start + most] for start in range(0, len(configs), most)]
+    length = max(1, int(_SHORT_SECONDS / (_SHARED * longest)))
+    return [configs[start : start + length] for start in range(0, len(configs), length)]
 
 
 def _lead(chunks: Sequence[Chunk]) -> list[Chunk]:
@@ -128,17 +128,12 @@ def _lead(chunks: Sequence[Chunk]) -> list[Chunk]:
 
 
 def name_kind(config: RunConfig) -> str:
-    """Return what runs must have in common to train together."""
+    """Return what runs must have in common to train together; a loop takes real-valued parameters model by model."""
     settings: dict[str, Any] = {**config.to_json(), **dict.fromkeys(_PER_MODEL), "reuse": config.reuse is not None}
-    varying = _varying(config.method)
+    kinds = {name: str(field.type) for name, (_, field) in parameters(config.method).items()}
+    varying = [name for name, kind in kinds.items() if kind.startswith("float") and name != _SAMPLING]
     settings["method"] = {name: value == 0 if name in varying else value for name, value in settings["method"].items()}
     return json.dumps(settings, sort_keys=True)
-
-
-def _varying(method: Method) -> list[str]:
-    """Return the hyper-parameters that a loop takes model by model: the real-valued ones."""
-    kinds = {name: str(field.type) for name, (_, field) in parameters(method).items()}
-    return [name for name, kind in kinds.items() if kind.startswith("float") and name != _SAMPLING]
 
 
 def _name(configs: Sequence[RunConfig]) -> str:
@@ -153,7 +148,7 @@ class SweepPlan:
     Attributes:
         cells: all combinations, each with a config or the reason why it has none.
         phases: the chunks in the order in which they may run: those of the second use releases of the first.
-        posts: what each run will release, as the ledger sees it.
+        postings: what each run will release, as the ledger sees it.
         alone: each config as it would be with a release of its own.
     """
 
@@ -226,8 +221,8 @@ def plan_sweep(
         for key, config in final.items()
         if isinstance(checked_run := checked_runs[key], _Checked)
     }
-    named = tuple(replace(cell, config=final[cell.config.key]) if cell.config else cell for cell in checked)
-    return SweepPlan(named, phases, postings, {final[key].key: config for key, config in alone.items()})
+    final_cells = tuple(replace(cell, config=final[cell.config.key]) if cell.config else cell for cell in checked)
+    return SweepPlan(final_cells, phases, postings, {final[key].key: config for key, config in alone.items()})
 
 
 def _check_each(
@@ -278,21 +273,17 @@ def _can_share(config: RunConfig) -> bool:
 
 def _name_release(config: RunConfig) -> str:
     """Return what decides a run's release: the rows, the method's settings that belong to it, and the budget."""
-    document, taken = config.to_json(), config.method.info.reuses
-    own = {name: document["method"].get(name) for name in ("name", *taken)}
+    document = config.to_json()
+    own = {name: document["method"].get(name) for name in ("name", *config.method.info.reuses)}
     common = [document["data"], document["file_id"], document["split"], document["epsilon"], document["delta"]]
     return json.dumps([common, own, find_seed(document)], sort_keys=True)
 
 
 def _use(config: RunConfig, source: str) -> RunConfig:
     """Return `config` on the release of the run `source`; what that release fixes is not set again."""
-    return replace(config, reuse=source, epsilon=None, method=_without_release(config.method))
-
-
-def _without_release(method: Any) -> Method:
+    method: Any = config.method
     defaults = {item.name: item.default for item in fields(method) if item.name in method.info.reuses}
-    cleared: Method = replace(method, **defaults)
-    return cleared
+    return replace(config, reuse=source, epsilon=None, method=replace(method, **defaults))
 
 
 def _posting(checked_run: _Checked, config: RunConfig, stream: str) -> Posting:

@@ -16,12 +16,7 @@ from fairpriv_core.sweeps.plan import SweepPlan
 from fairpriv_core.sweeps.spec import Cell
 
 #: numbers of a record's metrics that a line has; undefined is None
-METRICS = (
-    "accuracy",
-    "balanced_accuracy",
-    "roc_auc",
-    *(notion.metric for notion in notions().values()),
-)
+METRICS = ("accuracy", "balanced_accuracy", "roc_auc", *(notion.metric for notion in notions().values()))
 _MEANS = ("accuracy", "gap", "epsilon")
 
 
@@ -48,20 +43,19 @@ def average_results(cells: Sequence[Cell], results: Sequence[Json]) -> list[Json
 
 def _cell_to_json(cell: Cell, rows: Mapping[str, RunRow], records: Mapping[str, RunRecord]) -> Json:
     line: dict[str, object] = {"cell": dict(cell.values), "key": None, "status": "left out", "reason": cell.reason}
-    if cell.config is None:
-        return {**line, "epsilon": None, **dict.fromkeys(("gap", *METRICS))}
-    row = rows.get(cell.config.key)
-    if row is None:
+    record = row = None
+    if cell.config is not None:
+        row = rows.get(cell.config.key)
         reason = f"run {cell.config.reuse}, whose release it would use, has not finished."
         line |= {"key": cell.config.key, "status": "not started", "reason": reason}
-        return {**line, "epsilon": None, **dict.fromkeys(("gap", *METRICS))}
-    record = records.get(row.key)
-    metrics = record.metrics if record is not None else None
-    waits = None if row.status == "finished" else f"run {row.key} is {row.status}."
-    stated = record.epsilon if record is not None and row.ended else None
-    line |= {"key": row.key, "status": row.status, "reason": row.error or waits, "epsilon": stated}
+    if row is not None:
+        record = records.get(row.key)
+        waits = row.error or (None if row.status == "finished" else f"run {row.key} is {row.status}.")
+        line |= {"key": row.key, "status": row.status, "reason": waits}
+    line["epsilon"] = record.epsilon if record is not None and row is not None and row.ended else None
     line["gap"] = None if record is None else record.gap
-    return {**line, **{name: None if metrics is None else metrics.get(name) for name in METRICS}}
+    metrics = (None if record is None else record.metrics) or {}
+    return {**line, **{name: metrics.get(name) for name in METRICS}}
 
 
 def _average(lines: Sequence[Json]) -> Json:

@@ -98,38 +98,36 @@ def build_sweep(raw: Mapping[str, Any]) -> Sweep:
     base = {name: value for name, value in raw.items() if name not in ("axes", "sweep")}
     checks.known_names("setting", tuple(base), (*_FIELDS, "axes", "sweep"))
     options = _read_table(raw, "sweep")
-    given = raw.get("axes", {})
-    tables = [_read_table({"axes": each}, "axes") for each in (given if isinstance(given, list) else [given])]
+    raw_axes = raw.get("axes", {})
+    grids = raw_axes if isinstance(raw_axes, list) else [raw_axes]
+    tables = [_read_table({"axes": axes}, "axes") for axes in grids]
     if not tables or not all(tables):
         raise BadInput("the sweep has no [axes]: name at least one, such as seed = [0, 1, 2].", field="axes")
     checks.known_names("setting of [sweep]", tuple(options), _OPTIONS)
     sweep = Sweep(base, tuple(_read_axes(base, axes) for axes in tables), **options)
-    check_count(sweep, MOST_COMBINATIONS, "make several sweeps of it")
+    if sweep.combinations > MOST_COMBINATIONS:
+        raise BadInput(
+            f"the axes must have at most {MOST_COMBINATIONS:,} combinations, got {sweep.combinations:,}; make several "
+            "sweeps of it.",
+            field="axes",
+        )
     return sweep
 
 
 def _read_axes(base: Mapping[str, Any], axes: Mapping[str, Any]) -> Axes:
     flat = _flatten(axes)
-    named = list_methods(base, flat.get("method", []))
-    return {name: _read_axis(name, flat[name]) for name in _check_names(flat, named)}
-
-
-def check_count(sweep: Sweep, most: int, advice: str) -> None:
-    """Raise BadInput where a sweep has more than `most` combinations; `advice` says what to do then."""
-    if sweep.combinations > most:
-        raise BadInput(
-            f"the axes must have at most {most:,} combinations, got {sweep.combinations:,}; {advice}.", field="axes"
-        )
+    names = list_methods(base, flat.get("method", []))
+    return {name: _read_axis(name, flat[name]) for name in _check_names(flat, names)}
 
 
 def list_methods(base: Mapping[str, object], axis: Any) -> list[str]:
     """Return the names of the methods of a sweep, those that there are."""
     own = _name_method(base.get("method"))
     values = axis if isinstance(axis, list) and axis else [own]
-    named = [_name_method(value) or own for value in values]
+    names = [_name_method(value) or own for value in values]
     return [
         name
-        for name in dict.fromkeys(name for name in named if isinstance(name, str))
+        for name in dict.fromkeys(name for name in names if isinstance(name, str))
         if name == AUTO or name in methods()
     ]
 
@@ -159,14 +157,15 @@ def _shorten(name: str) -> str:
     return part if dot and table == "data" and part in DATA_FIELDS else name
 
 
-def _check_names(axes: Mapping[str, object], named: Sequence[str]) -> list[str]:
+def _check_names(axes: Mapping[str, object], method_names: Sequence[str]) -> list[str]:
     """Return the axes' names, each of them known; BadInput names the nearest."""
-    own = dict.fromkeys(part for name in named for part in (ASKED if name == AUTO else parameters(methods()[name])))
-    known = [*_FIELDS, *DATA_FIELDS, *(f"method.{part}" for part in own)]
+    kinds = [ASKED if name == AUTO else parameters(methods()[name]) for name in method_names]
+    own = dict.fromkeys(part for kind in kinds for part in kind)
+    choices = [*_FIELDS, *DATA_FIELDS, *(f"method.{part}" for part in own)]
     for name in axes:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.4) or [f"method.{name}"]
-            meant = f"did you mean '{near[0]}'?" if near[0] in known else f"choose from {', '.join(known)}."
+        if name not in choices:
+            near = difflib.get_close_matches(name, choices, n=1, cutoff=0.4) or [f"method.{name}"]
+            meant = f"did you mean '{near[0]}'?" if near[0] in choices else f"choose from {', '.join(choices)}."
             raise BadInput(f"unknown axis '{name}'; {meant}", field="axes")
     return list(axes)
 
@@ -176,17 +175,14 @@ def _read_axis(name: str, values: Any) -> tuple[Any, ...]:
         raise BadInput(f"axis '{name}' must be a list, such as [{json.dumps(values)}], got {values!r}.", field=name)
     if not values:
         raise BadInput(f"axis '{name}' is empty; give it one value or more, or leave it out.", field=name)
-    seen: set[str] = set()
+    texts: set[str] = set()
     for value in values:
-        text = json.dumps(float(value) if _is_number(value) else value, sort_keys=True)
-        if text in seen:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        text = json.dumps(float(value) if is_number else value, sort_keys=True)
+        if text in texts:
             raise BadInput(f"axis '{name}' names {value!r} twice; name each value once.", field=name)
-        seen.add(text)
+        texts.add(text)
     return tuple(values)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -255,8 +251,8 @@ def _fill(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _choose(base: Mapping[str, object], method: Mapping[str, object]) -> dict[str, object]:
     """Return a method's table over the base's, whose hyper-parameters hold for the method that it names, or for all."""
-    other = "name" in base and method.get("name", base["name"]) != base["name"]
-    return {**({} if other else base), **method}
+    is_other = "name" in base and method.get("name", base["name"]) != base["name"]
+    return {**({} if is_other else base), **method}
 
 
 def _table(value: Any) -> dict[str, object]:
@@ -288,13 +284,13 @@ def write_sweep(configs: Sequence[ConfigJson]) -> str | None:
     if len(configs) < 2 or any(config["data"].get("file") for config in configs):
         return None
     try:
-        built = [build_config(config) for config in configs]
-        text = write_toml(_arrange(_flatten_configs(built)))
+        parsed = [build_config(config) for config in configs]
+        text = write_toml(_arrange(_flatten_configs(parsed)))
         cells = expand(build_sweep(read_toml(text)))
     except BadInput:
         return None
     keys = sorted(cell.config.key if cell.config else "" for cell in cells)
-    return text if keys == sorted(config.key for config in built) else None
+    return text if keys == sorted(config.key for config in parsed) else None
 
 
 def _flatten_configs(configs: Sequence[RunConfig]) -> list[dict[tuple[str, str], Any]]:
@@ -302,7 +298,7 @@ def _flatten_configs(configs: Sequence[RunConfig]) -> list[dict[tuple[str, str],
     usual = all(config.private_evaluation == pays_itself(config) for config in configs)
     unsaid = {("", "private_evaluation")} if usual else set()
     flat = [_flatten_config(config.to_json()) for config in configs]
-    return [{name: value for name, value in each.items() if name not in unsaid} for each in flat]
+    return [{name: value for name, value in settings.items() if name not in unsaid} for settings in flat]
 
 
 def _flatten_config(config: ConfigJson) -> dict[tuple[str, str], Any]:
@@ -313,13 +309,13 @@ def _flatten_config(config: ConfigJson) -> dict[tuple[str, str], Any]:
 
 def _arrange(flat: Sequence[Mapping[tuple[str, str], Any]]) -> dict[str, object]:
     """Return the sweep: what all have in common, and an axis for each setting that all have and that differs."""
-    several = len({(each["method", "name"], each.get(("method", "variant"))) for each in flat}) > 1
+    has_several = len({(settings["method", "name"], settings.get(("method", "variant"))) for settings in flat}) > 1
     own: dict[str, object] = {}
     tables: dict[str, dict[str, object]] = {"data": {}, "method": {}, "axes": {}, "sweep": {}}
     for table, name in flat[0]:
-        if several and table == "method" and all(_is_default(each, name) for each in flat):
+        if has_several and table == "method" and all(_is_default(settings, name) for settings in flat):
             continue  # each method and variant has a default of its own
-        values = [each[table, name] for each in flat if (table, name) in each]
+        values = [settings[table, name] for settings in flat if (table, name) in settings]
         different = list({repr(value): value for value in values}.values())
         if (table, name) == ("", "share_samples"):
             tables["sweep"][name] = any(values)

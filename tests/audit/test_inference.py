@@ -16,7 +16,7 @@ def test_a_model_that_remembers_is_caught_by_all_four() -> None:
     sure = np.where(y == 1, 0.99, 0.01) + draw.uniform(-0.005, 0.005, 1200)
     inside = stack_answers(sure, y)
     outside = stack_answers(draw.uniform(0.0, 1.0, 1200), draw.integers(0, 2, 1200))
-    found = infer_membership(inside, outside, most=1000, seed=0)
+    found = infer_membership(inside, outside, limit=1000, seed=0)
     assert [one.attacker for one in found.attackers] == ["LR", "MLP", "RF", "KNN"]
     assert all(one.auc > 0.9 and one.advantage > 0.8 for one in found.attackers)
     assert found.judged == 500
@@ -25,7 +25,7 @@ def test_a_model_that_remembers_is_caught_by_all_four() -> None:
 def test_a_model_that_answers_all_alike_gives_chance() -> None:
     draw = np.random.default_rng(1)
     parts = [stack_answers(draw.uniform(0.0, 1.0, 1000), draw.integers(0, 2, 1000)) for _ in range(2)]
-    found = infer_membership(*parts, most=1000, seed=0)
+    found = infer_membership(*parts, limit=1000, seed=0)
     assert found.chance == pytest.approx(1.358 * math.sqrt(4 / 1000), rel=1e-3)
     assert all(abs(one.auc - 0.5) < 0.08 for one in found.attackers)
     assert sum(one.advantage > found.chance for one in found.attackers) <= 1

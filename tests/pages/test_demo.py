@@ -127,7 +127,7 @@ def test_runs_on_other_data_are_not_shown(open_page: Open, with_runs: Path, tmp_
         for data in other:
             row = store.submit(build_config({**CONFIG.to_json(), "data": data}))
             keys.append(row.key)
-        record, brief = store.record(min(shown)), store.briefs()[0]
+        record, brief = store.record(min(shown)), next(store.each_brief())
         assert record is not None
         with store.database.write() as connection:  # as finished, with all that a finished run has
             for key in keys:
@@ -135,7 +135,7 @@ def test_runs_on_other_data_are_not_shown(open_page: Open, with_runs: Path, tmp_
                 change = {"status": "finished", "record": told, "brief": {**brief, "metrics": brief["metrics"]}}
                 connection.execute(update(run).where(run.c.key == key).values(**change))
     frozen = RunStore(Database(str(with_runs), frozen=SENTENCE), "local", data_sets=DATA)
-    assert {row.key for row in frozen.rows()} == {each["key"] for each in frozen.briefs()} == shown
+    assert {row.key for row in frozen.rows()} == {each["key"] for each in frozen.each_brief()} == shown
     assert frozen.records([*shown, *keys]).keys() == shown
     for key in keys:
         for ask in (frozen.row, frozen.record, lambda key: frozen.artifact(key, "model.safetensors")):

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.data.randomized import find_place
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.records.randomize import Asked, randomize
+from fairpriv_core.records.randomize import Flip, randomize
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
@@ -36,7 +36,7 @@ def choose_answers(open_page: Open, folder: Path, *, times: int = 1) -> AppTest:
     out = folder / "answers.csv"
     people = write_people(folder / "people.csv", 12_000)
     for seed in range(times):
-        asked = Asked(people, "sex", ("female", "male"), 2.0)
+        asked = Flip(people, "sex", ("female", "male"), 2.0)
         randomize(asked, out, again=seed > 0, randomness=Randomness.replay(seed))
     page = upload(open_page("data", source="file"), out.read_bytes(), out.name)
     page.selectbox("label").set_value("paid").run()

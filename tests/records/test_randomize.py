@@ -24,7 +24,7 @@ from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.paid import price_answers
 from fairpriv_core.records.plan import calibrate_method, check_method
-from fairpriv_core.records.randomize import Asked, randomize
+from fairpriv_core.records.randomize import Flip, randomize
 from fairpriv_core.records.record import announce_training
 from tests.randomized import HEADER, draw_people, write_people
 
@@ -36,7 +36,7 @@ def flip(path: Path, values: tuple[str, ...], epsilon: float = 1.0, seed: int = 
     out = path.with_name("out.csv")
     for place in (out, find_place(out)):
         place.unlink(missing_ok=True)
-    asked = Asked(path, column, values, epsilon)
+    asked = Flip(path, column, values, epsilon)
     randomize(asked, out, again=False, randomness=Randomness.replay(seed))
     return out
 
@@ -90,7 +90,7 @@ def test_noise_is_fresh_at_each_call(tmp_path: Path) -> None:
         out = folder / "out.csv"
         own = folder / "people.csv"
         own.write_bytes(path.read_bytes())
-        randomize(Asked(own, "sex", ("female", "male"), 1.0), out, again=False, randomness=Randomness.fresh())
+        randomize(Flip(own, "sex", ("female", "male"), 1.0), out, again=False, randomness=Randomness.fresh())
         written.append(out.read_bytes())
     assert written[0] != written[1]
 

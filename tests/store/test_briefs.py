@@ -40,7 +40,7 @@ def train(store: RunStore, configure: Callable[..., RunConfig]) -> Train:
 
 def test_a_brief_says_what_the_record_says(store: RunStore, train: Train) -> None:
     keys = [train("pf_ld"), train()]
-    for brief in store.briefs():
+    for brief in store.each_brief():
         record = store.records(keys)[brief["key"]].to_json()
         single = {name: value for name, value in record["metrics"].items() if not isinstance(value, (dict, list))}
         assert brief["metrics"] == single and len(single) > 15
@@ -48,21 +48,21 @@ def test_a_brief_says_what_the_record_says(store: RunStore, train: Train) -> Non
             name: value for name, value in brief.items() if name in record and name != "metrics"
         }
         assert read_outcome(brief) == read_outcome(record)
-    assert [brief["key"] for brief in store.briefs()] == keys[::-1]
+    assert [brief["key"] for brief in store.each_brief()] == keys[::-1]
 
 
 def test_only_finished_runs_are_told(store: RunStore, train: Train, configure: Callable[..., RunConfig]) -> None:
     train(seed=1)
     newest = train(seed=2)
     store.submit(configure(seed=3))
-    assert [brief["key"] for brief in store.briefs(limit=1)] == [newest] and len(store.briefs()) == 2
-    assert RunStore(store.database, "somebody").briefs() == []
+    assert [brief["key"] for brief in store.each_brief()][:1] == [newest] and len(list(store.each_brief())) == 2
+    assert list(RunStore(store.database, "somebody").each_brief()) == []
 
 
 @pytest.mark.usefixtures("own_rows")
 def test_the_stamp_changes_when_the_briefs_do(store: RunStore, train: Train) -> None:
     def look() -> tuple[object, object]:
-        return store.stamp(), store.briefs()
+        return store.stamp(), list(store.each_brief())
 
     seen = [look()]
     keys = [train("pf_ld"), train("pf_ld", seed=1)]
@@ -70,13 +70,13 @@ def test_the_stamp_changes_when_the_briefs_do(store: RunStore, train: Train) -> 
     assert store.stamp() == seen[-1][0]
     select_run(store, keys, Criterion("raw"), without_epsilon=True)
     seen.append(look())
-    assert [brief["epsilon"] for brief in store.briefs()].count(None) == 1
+    assert [brief["epsilon"] for brief in store.each_brief()].count(None) == 1
     store.delete(keys[0])
     seen.append(look())
     store.delete(keys[1])
     train("pf_ld", seed=2)
     train("pf_ld", seed=3)
-    store.delete(store.briefs()[0]["key"])
+    store.delete(next(store.each_brief())["key"])
     seen.append(look())
     stamps, briefs = zip(*seen, strict=True)
     assert len(set(stamps)) == 5 and all(one != other for one, other in pairwise(briefs))
@@ -87,7 +87,7 @@ def test_a_list_reads_no_record_and_tells_what_is_damaged(store: RunStore, train
     kept, spoilt, plain = train("pf_ld"), train("pf_ld", seed=1), train()
     asked: list[str] = []
     event.listen(store.database._readers, "before_cursor_execute", lambda *given: asked.append(given[2]))
-    assert [brief["key"] for brief in store.briefs()] == [plain, spoilt, kept]
+    assert [brief["key"] for brief in store.each_brief()] == [plain, spoilt, kept]
     assert [row.key for row in store.rows(limit=2)] == [plain, spoilt]
     assert [brief["key"] for brief in store.each_brief(keys=[plain])] == [plain]
     assert asked and not any(re.search(r"\brecord\b", query) for query in asked)

@@ -157,7 +157,7 @@ def test_a_damaged_row_hides_no_other_and_ends_no_command_in_a_traceback(
         assert other in [row["key"] for row in answer_runs().document["runs"]], change
         said = f"Left out because damaged: {key}" in capsys.readouterr().err
         assert said is not what.startswith(LISTED_WHOLE), change
-        assert other in {brief["key"] for brief in local.briefs()}, change
+        assert other in {brief["key"] for brief in local.each_brief()}, change
         for use in uses:
             with suppress(FairprivError):
                 use()

@@ -59,7 +59,7 @@ def test_lists_leave_them_out_until_one_is_kept(store: RunStore, configure: Conf
     before = store.stamp()
     work_on(work, work.claim(exploring=True))
     assert store.row(key).status == "finished" and store.record(key) is not None
-    assert store.rows() == [] and store.finished() == [] and store.briefs() == [] and store.stamp() == before
+    assert store.rows() == [] and store.finished() == [] and list(store.each_brief()) == [] and store.stamp() == before
     assert [row.key for row in store.explored(5)] == [key]
     with pytest.raises(BadInput, match="someone else's"):
         RunStore(store.database, "you").keep(key)

@@ -99,7 +99,7 @@ VERBS: dict[str, Verb] = {
     "delete": lambda store, work, keys, claims: store.delete(keys["paused"]),
     "delete a model": lambda store, work, keys, claims: store.delete(keys["finished"]),
     "cap": lambda store, work, keys, claims: store.ledger.set_cap(name(), "group", Cap(9.0, 1e-5), where="synthetic"),
-    "read": lambda store, work, keys, claims: (store.read_all(), store.briefs(), store.ledger.lines(name())),
+    "read": lambda store, work, keys, claims: (store.read_all(), list(store.each_brief()), store.ledger.lines(name())),
     "claim": lambda store, work, keys, claims: work.claim(),
     "recover": lambda store, work, keys, claims: work.recover(),
     "heartbeat": lambda store, work, keys, claims: work.adopt([claims["at work"]]),

@@ -41,7 +41,7 @@ def test_a_label_is_no_part_of_a_run(store: RunStore) -> None:
     def look() -> tuple[object, ...]:
         record = store.record(key)
         assert record is not None
-        return store.row(key).to_json(), record.to_json(), store.briefs(), store.ledger.lines(launched.name())
+        return store.row(key).to_json(), record.to_json(), list(store.each_brief()), store.ledger.lines(launched.name())
 
     before = look()
     store.label(key, name="ours", tags=["ours"], note="ours", pinned=True, archived=True)
