@@ -13,7 +13,7 @@ from pages.widgets.shared.access import find_store
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.frame import go_to, link_to
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import choose, enter, keep, mount_default, publish, value
+from pages.widgets.shared.state import choose, draw_buttons, enter, keep, mount_default, publish, value
 
 _MOST_RUNS = 1000
 _MOST_COMPARED = 6
@@ -47,9 +47,8 @@ def _find(cards: dict[str, Card]) -> list[Card]:
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     words = right.text_input("Search", key="learn_search", placeholder="a word or an author")
     known = cards.get(value("card"))
-    usual = known.kind if known is not None else KINDS[0]
-    kind = left.segmented_control("Topic", KINDS, **mount_default("learn_kind", KINDS, usual), required=True)
-    keep("learn_kind", kind)
+    with left:
+        kind = draw_buttons("learn_kind", "Topic", {kind: kind for kind in KINDS}, known.kind if known else KINDS[0])
     if words.strip():
         return [card for card in cards.values() if card.tells(words)]
     return [card for card in cards.values() if card.kind == kind]

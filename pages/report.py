@@ -34,7 +34,7 @@ def show() -> None:
     store, rows = opened
     chosen = choose_told(rows, "Runs to report")
     with st.container(horizontal=True, vertical_alignment="bottom", key="report_bar"):
-        audience = _choose_audience()
+        audience: Audience = draw_buttons("audience", "Who will read it?", _TITLES, "analyst")
         place = st.popover("Download", icon=":material/download:", key="report_download")
         link_to("present", "Present these runs")
     publish(("runs", "audience", "archived"))
@@ -58,12 +58,6 @@ def _show(report: Report, place: st.delta_generator.DeltaGenerator, *, without: 
         if without:
             st.caption(_NOT_HERE)
     show_document(report.document)
-
-
-def _choose_audience() -> Audience:
-    """Return who will read the report."""
-    audience: Audience = draw_buttons("audience", "Who will read it?", _TITLES, "analyst")
-    return audience
 
 
 show()

@@ -17,7 +17,7 @@ from fairpriv_core.records.advice import ADVISER
 from fairpriv_core.records.source import find_answers
 from pages.widgets.shared.epsilon import choose_epsilon
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import enter, keep, mount, mount_default, publish, value
+from pages.widgets.shared.state import draw_buttons, draw_switch, enter, keep, mount, publish, value
 from pages.widgets.shared.suitable import offer_default
 from pages.widgets.train.form import choose_network, choose_parameters, fit_batch, list_choices, write_form
 from pages.widgets.train.inverse import offer_inverse
@@ -82,7 +82,7 @@ def _choose_settings(
     """Return the raw config without its data and notion, and the container under each field."""
     kind = methods()[method["name"]]
     expert = value("expert")
-    typed = expert and keep("typed", st.toggle("Type numbers instead of sliding", **mount("typed")))
+    typed = expert and draw_switch("typed", "Type numbers instead of sliding")
     slots: dict[str, Any] = {}
     raw: dict[str, Any] = {}
     private = kind.info.threat_model is not None
@@ -152,24 +152,18 @@ def _choose_budget(answers: Column | None, *, typed: bool, expert: bool, slots: 
 
 def _choose_evaluation(name: str, slots: dict[str, Any], *, always: bool) -> bool:
     """Return the choice called `name`; a run that pays for itself makes an evaluation unless it is switched off."""
-    chosen = st.toggle("Private evaluation", **mount(name), help=_EVALUATION)
+    chosen = draw_switch(name, "Private evaluation", help=_EVALUATION)
     if always:
         st.caption(_ALWAYS)
     slots["private_evaluation"] = st.container()
-    return bool(keep(name, chosen))
+    return chosen
 
 
 def _choose_variant(variants: tuple[str, ...]) -> str:
     words = {"proved": "Proved ε", "published": "As published"}
-    chosen = st.segmented_control(
-        "Accounting",
-        variants,
-        **mount_default("variant", variants, variants[0]),
-        required=True,
-        format_func=lambda name: words.get(name, name),
-        help="Proved: ε holds for all that the code releases. As published: the paper's algorithm and its claim.",
-    )
-    return str(keep("variant", chosen))
+    titles = {name: words.get(name, name) for name in variants}
+    about = "Proved: ε holds for all that the code releases. As published: the paper's algorithm and its claim."
+    return str(draw_buttons("variant", "Accounting", titles, variants[0], help=about))
 
 
 show()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fairpriv_core.data.problem import ENCODINGS, DataJson
+from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.documents.card import build_card
 from fairpriv_core.documents.chosen import Chosen
 from fairpriv_core.documents.document import (
@@ -81,17 +81,17 @@ def build_question(chosen: Sequence[Chosen[Kind]], *, plainly: bool) -> Section:
     """Return what was asked: each method and the fairness that it was to reach; `plainly`: without its own terms."""
     if plainly:
         table = TablePart(
-            ("run", "method", "what it does"), tuple((e.mark, _title(e), _format_plainly(e)) for e in chosen)
+            ("run", "method", "what it does"),
+            tuple((setting.mark, setting.first.method.title, _format_plainly(setting)) for setting in chosen),
         )
     else:
         shown = ((e.mark, e.first.method) for e in chosen)
         rows = tuple((mark, method.title, method.summary, method.citation) for mark, method in shown)
         table = TablePart(("run", "method", "what it does", "source"), rows)
-    notions = _once((each.first.notion.title, each) for each in chosen)
     parts: list[Part] = [table]
-    for title, each in notions.items():
-        notion = each.first.notion
-        parts.append(Text(f"{title} ({notion.citation}). {each.first.asks}"))
+    for title, (setting, *_) in group_by(chosen, lambda setting: setting.first.notion.title).items():
+        notion = setting.first.notion
+        parts.append(Text(f"{title} ({notion.citation}). {setting.first.asks}"))
         parts.append(Text(f"When it misleads: {notion.misleads}"))
     return Section("What was asked", tuple(parts))
 
@@ -99,9 +99,9 @@ def build_question(chosen: Sequence[Chosen[Kind]], *, plainly: bool) -> Section:
 def build_data(chosen: Sequence[Chosen[Kind]]) -> Section:
     """Return the data in words, once for each data set and sensitive attribute."""
     parts: list[Part] = []
-    for each in _once((_name_data(each), each) for each in chosen).values():
-        parts += [TablePart(("data", each.first.data.title), _list_facts(each))]
-        parts += [Text(caveat, strong=True) for caveat in each.first.data.caveats]
+    for setting, *_ in group_by(chosen, _name_data).values():
+        parts += [TablePart(("data", setting.first.data.title), _list_facts(setting))]
+        parts += [Text(caveat, strong=True) for caveat in setting.first.data.caveats]
     return Section("The data", tuple(parts))
 
 
@@ -114,7 +114,7 @@ def build_privacy(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, plainly
     parts: list[Part] = [] if plainly else [TablePart(_PRIVACY_HEAD, rows)]
     for each in chosen:
         stated = replace(each.first.epsilon, claimed=None) if plainly else each.first.epsilon
-        parts.append(Text(f"{each.mark}, {_title(each)}: {stated.line} {stated.odds}"))
+        parts.append(Text(f"{each.mark}, {each.first.method.title}: {stated.line} {stated.odds}"))
     if plainly:
         parts += [Text(sentence) for sentence in mark_runs(chosen, _compare_claims)]
     else:
@@ -170,13 +170,6 @@ def mark_runs(
     )
 
 
-def _once(named: Iterable[tuple[str, Chosen[Kind]]]) -> dict[str, Chosen[Kind]]:
-    first_of: dict[str, Chosen[Kind]] = {}
-    for name, each in named:
-        first_of.setdefault(name, each)
-    return first_of
-
-
 def _name_data(each: Chosen[Kind]) -> str:
     words = each.first.data
     return f"{each.row.dataset}:{each.row.sensitive}:{words.label}:{words.positive}:{each.row.data}"
@@ -203,10 +196,6 @@ def _format_predicted(data: DataFacts) -> str:
     if data.positive is None:
         return f"{data.label}, one of {len(data.labels)}: {'; '.join(data.labels)}"
     return f"{data.label}, and '{data.positive}' counts as positive"
-
-
-def _title(each: Chosen[Kind]) -> str:
-    return each.first.method.title
 
 
 def _format_plainly(each: Chosen[Kind]) -> str:
@@ -273,12 +262,6 @@ def build_checks(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
         if parts:
             sections.append(Section(f"Certificate and audit of {each.name}", tuple(parts)))
     return tuple(sections)
-
-
-def build_caveats(chosen: Sequence[Chosen[Kind]]) -> Section:
-    """Return what must be said with the numbers, each sentence once."""
-    caveats = mark_runs(chosen, _list_caveats)
-    return Section("Caveats", (Bullets(caveats) if caveats else Text("Nothing more."),))
 
 
 def _list_caveats(each: Chosen[Kind]) -> list[str]:
@@ -362,7 +345,7 @@ def _build_audit(each: Chosen[Kind]) -> list[Part]:
     else:
         parts += [Text(_format_audit(audit["code"], audit["made"][:10])), bound_bars(audit["code"])]
     if audit["model"] is not None:
-        origin = find_origin([_ask(each)], tell=False)
+        origin = find_origin([each.first.config["data"]], tell=False)
         parts.append(membership_bars(audit["model"]["membership"], origin))
         attribute = audit["model"]["attribute"]
         parts.append(Text(NOTHING_TO_GUESS) if attribute is None else attribute_bars(attribute, origin))
@@ -404,17 +387,15 @@ def _show(value: Any) -> Cell:
 
 def build_document(chosen: Sequence[Chosen[Kind]], beside: ReportData, audience: Audience) -> Document:
     """Return the report on the chosen runs; they and what stands `beside` them are as `audience` may see it."""
-    shown = _build_analyst if audience == "analyst" else _build_policy
-    return Document(_name(chosen), audience, shown(chosen, beside), find_origin(map(_ask, chosen)))
-
-
-def _ask(each: Chosen[Kind]) -> DataJson:
-    return each.first.config["data"]
+    build = _build_analyst if audience == "analyst" else _build_policy
+    origin = find_origin(setting.first.config["data"] for setting in chosen)
+    return Document(_name(chosen), audience, build(chosen, beside), origin)
 
 
 def _build_analyst(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:
     table = run_rows(chosen)
     table = replace(table, rows=(*table.rows, *constant_rows(chosen), *reference_rows(beside.references)))
+    caveats = mark_runs(chosen, _list_caveats)
     return (
         build_summary(chosen, beside, paid=False),
         build_question(chosen, plainly=False),
@@ -428,7 +409,7 @@ def _build_analyst(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[
         *_build_paid(chosen),
         Section("While training", tuple(curve_figures(chosen)) or (Text("These runs keep no curves."),)),
         *build_checks(chosen),
-        build_caveats(chosen),
+        Section("Caveats", (Bullets(caveats) if caveats else Text("Nothing more."),)),
         build_settings(chosen),
         build_repeat(chosen),
         *(section for each in chosen for section in build_card(each, paid=False)),

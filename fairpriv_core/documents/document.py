@@ -96,7 +96,7 @@ class Document:
     def notice(self) -> str:
         """What stands at the top: for whom the report is."""
         if self.origin.kind == "public" and self.audience == "analyst":
-            sentence = f"{self.origin.text}{self.origin.aside}" or "Gaps are sentence by randomised answers alone."
+            sentence = f"{self.origin.text}{self.origin.aside}" or "Gaps are told by randomised answers alone."
             return f"For the analyst. {sentence}"
         return NOTICES[self.audience]
 

@@ -63,13 +63,14 @@ def safe_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "_", plain).lstrip("._-")[-80:] or "file"
 
 
-def list_tables(document: Document, chosen: Sequence[Chosen[Kind]], audience: Audience) -> dict[str, bytes]:
+def list_tables(report: Report) -> dict[str, bytes]:
     """Return every table by the name of its file."""
-    files = {"tables/runs.csv": write_runs(chosen, audience).encode()}
-    files["tables/groups.csv"] = write_groups(chosen, audience).encode()
-    if any(has_classes(each.first.exact) or has_classes(each.first.released) for each in chosen):
-        files["tables/classes.csv"] = write_classes(chosen, audience).encode()
-    return files | {f"figures/{figure.name}.csv": write_csv(figure).encode() for figure in document.figures}
+    settings, audience = report.chosen, report.audience
+    files = {"tables/runs.csv": write_runs(settings, audience).encode()}
+    files["tables/groups.csv"] = write_groups(settings, audience).encode()
+    if any(has_classes(setting.first.exact) or has_classes(setting.first.released) for setting in settings):
+        files["tables/classes.csv"] = write_classes(settings, audience).encode()
+    return files | {f"figures/{figure.name}.csv": write_csv(figure).encode() for figure in report.document.figures}
 
 
 def write_runs(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
@@ -183,7 +184,9 @@ def forms_of(report: Report) -> dict[str, Form]:
         "summary": Form("Summary, one page (PDF)", "pdf", "application/pdf", _write_summary, browser=True),
         "pptx": Form("Slides (PowerPoint)", "pptx", SLIDES_MIME, lambda *_: write_slides(report.story)),
         "figures": Form("Figures (PNG, SVG, PDF)", "zip", "application/zip", _write_figures, browser=True),
-        "tables": Form("Tables and figures' numbers (CSV)", "zip", "application/zip", _write_tables),
+        "tables": Form(
+            "Tables and figures' numbers (CSV)", "zip", "application/zip", lambda *_: pack(list_tables(report))
+        ),
         "toml": config,
         "ipynb": Form("Notebook that repeats the runs", "ipynb", "application/x-ipynb+json", _write_notebook),
         "md": Form("Model card (Markdown)", "md", "text/markdown", _write_card),
@@ -219,10 +222,6 @@ def _write_figures(report: Report, say: Say) -> bytes:
     return pack(_draw_figures(report, say))
 
 
-def _write_tables(report: Report, say: Say) -> bytes:
-    return pack(list_tables(report.document, report.chosen, report.audience))
-
-
 def _write_notebook(report: Report, say: Say) -> bytes:
     return write_notebook(report.chosen, report.audience).encode()
 
@@ -234,7 +233,7 @@ def _write_card(report: Report, say: Say) -> bytes:
 def _write_all(report: Report, say: Say) -> bytes:
     """Return everything; what needs a browser that is not there is left out, and a README.txt says so."""
     page = write_html(report.document)
-    files = {"report.html": page.encode(), **list_tables(report.document, report.chosen, report.audience)}
+    files = {"report.html": page.encode(), **list_tables(report)}
     files |= {**_list_configs(report), "notebook.ipynb": _write_notebook(report, say)}
     files["model_card.md"] = _write_card(report, say)
     if len(report.chosen) == 1:  # of several nobody has said here which was chosen

@@ -52,9 +52,12 @@ def write_notebook(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
     every_run = [run for each in chosen for run in each.runs]
     configs = {run.key: run.toml for run in every_run}
     numbers = {run.key: _list_numbers(run, audience) for run in every_run}
-    named = ", ".join(escape(each.name) for each in chosen)
+    names = ", ".join(escape(setting.name) for setting in chosen)
+    heading = f"# The runs of a report, once more\n\n{names}\n\n{_INTRODUCTION}"
+    source = heading.splitlines(keepends=True)
+    introduction: dict[str, object] = {"cell_type": "markdown", "metadata": {}, "source": source}
     cells = [
-        _markdown(f"# The runs of a report, once more\n\n{named}\n\n{_INTRODUCTION}"),
+        introduction,
         _code(f"import json\n\nCONFIGS = {_literal(configs)}\nREPORT = {_literal(numbers)}"),
         _code(_SET_UP),
         _code(_TRAIN),
@@ -82,10 +85,6 @@ def _list_numbers(run: RunFacts[Kind], audience: Audience) -> dict[str, object]:
 def _literal(value: Any) -> str:
     """Return a Python expression for JSON data that stays data, whatever texts it holds."""
     return f"json.loads({json.dumps(value)!r})"
-
-
-def _markdown(text: str) -> dict[str, object]:
-    return {"cell_type": "markdown", "metadata": {}, "source": text.splitlines(keepends=True)}
 
 
 def _code(text: str) -> dict[str, object]:

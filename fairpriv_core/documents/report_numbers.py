@@ -175,8 +175,8 @@ def chosen_trade_off(
     the runs are held against.
     """
     titles = dict.fromkeys(each.first.notion.title for each in chosen)
-    points = [(each, *_point(each, paid=paid)) for each in chosen]
-    known = [point for point in points if point[1].mean is not None]
+    numbers = [(each, each.measure() if paid else each.row) for each in chosen]
+    known = [(each, own.accuracy, own.gap) for each, own in numbers if own.accuracy.mean is not None]
     both = [point for point in known if point[2].mean is not None]
     if both:
         axis = Axis("Gap" if len(titles) > 1 else f"{next(iter(titles))} gap", "percentage points", with_zero=True)
@@ -294,12 +294,6 @@ def _find_constants(chosen: Sequence[Chosen[Kind]]) -> dict[float, list[str]]:
         if mean is not None:
             marks_by_accuracy.setdefault(round(mean, 4), []).append(setting.mark)
     return marks_by_accuracy
-
-
-def _point(setting: Chosen[Kind], *, paid: bool) -> tuple[Mean, Mean]:
-    """Return accuracy and gap as means over seeds; of one run that may be shown, with intervals of rows and noise."""
-    numbers = setting.measure() if paid else setting.row
-    return numbers.accuracy, numbers.gap
 
 
 def _ends(mean: Mean) -> tuple[Value, Value]:

@@ -160,9 +160,8 @@ def _build_people(run: Chosen[Open], about: About, setting: Measured) -> Step:
     """Return who is decided about, and how; the groups as people out of 100."""
     data = run.first.data
     total = sum(setting.sizes.values())
-    crowds = (
-        [Crowd(about.call(name), round(_OF * size / total)) for name, size in setting.sizes.items()] if total else []
-    )
+    shares = {name: round(_OF * size / total) for name, size in setting.sizes.items()} if total else {}
+    crowds = tuple(Crowd(f"{share} of 100: {about.call(name)}", share) for name, share in shares.items())
     unit = f"{data.unit}s".replace("persons", "people")
     decided = f"who is {about.predicted}" if about.predicted else f"which {data.label} is theirs"
     label = f" ({data.label})" if data.own_file and about.predicted else ""
@@ -171,7 +170,7 @@ def _build_people(run: Chosen[Open], about: About, setting: Measured) -> Step:
         f"{data.n_train + data.n_test:,}",
         unit,
         f"A model decides {decided}{label}. Does it treat {about.people} alike?",
-        tuple(Crowd(f"{crowd.filled} of 100: {crowd.label}", crowd.filled) for crowd in crowds) or _list_groups(about),
+        crowds or Lists(((f"Groups of {about.attribute}", tuple(map(about.call, about.groups))),)),
         (
             f"Data: {data.title}. {data.summary}",
             f"The model learned from {data.n_train:,} {unit} and was measured on {data.n_test:,} others.",
@@ -179,11 +178,6 @@ def _build_people(run: Chosen[Open], about: About, setting: Measured) -> Step:
             *data.caveats,
         ),
     )
-
-
-def _list_groups(about: About) -> Lists:
-    """Return who the groups are, where it may not be told how many they are."""
-    return Lists(((f"Groups of {about.attribute}", tuple(map(about.call, about.groups))),))
 
 
 def _build_gap(run: Chosen[Open], about: About, setting: Measured, before: Measured | None) -> Step:
@@ -309,13 +303,8 @@ def _draw(each: Measured, before: Measured | None) -> Line | None:
     moved = None if before is None else difference(each, before, "accuracy")
     if moved is not None and _may_be_none(moved):
         sentence += ", no clear loss of accuracy"
-    ends = [
-        tuple(100 * (one if one is not None else mean.mean or 0.0) for one in (mean.mean, mean.low, mean.high))
-        for mean in (gap, accuracy)
-    ]
-    return Line(
-        each.name or "without privacy and fairness", each.method, _three(ends[0]), _three(ends[1]), f"{sentence}."
-    )
+    name = each.name or "without privacy and fairness"
+    return Line(name, each.method, _list_ends(gap), _list_ends(accuracy), f"{sentence}.")
 
 
 def _may_be_none(moved: Mean) -> bool:
@@ -323,9 +312,11 @@ def _may_be_none(moved: Mean) -> bool:
     return moved.low is not None and moved.high is not None and moved.low <= 0 <= moved.high
 
 
-def _three(ends: tuple[float, ...]) -> tuple[float, float, float]:
-    value, low, high = ends
-    return value, low, high
+def _list_ends(mean: Mean) -> tuple[float, float, float]:
+    """Return a mean and the ends of its interval, of 100; the mean for an end that is not known."""
+    value = mean.mean or 0.0
+    low, high = (value if end is None else end for end in (mean.low, mean.high))
+    return _OF * value, _OF * low, _OF * high
 
 
 def _build_choice(

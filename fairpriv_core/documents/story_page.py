@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import html
 import math
-from importlib.resources import files
 
+from fairpriv_core.documents.html import read_beside
 from fairpriv_core.documents.story import Bar, Bars, CostCurve, Crowd, Line, Lists, Odds, Picture, Step, Story
 from fairpriv_core.figures.styles import THEMES, ThemeName, color_on, style_of
 from fairpriv_core.text import epsilon_text, hold_numbers
@@ -61,7 +61,6 @@ _WIDE, _HIGH, _LEFT, _BELOW = 640, 400, 64, 52
 
 def write_story(story: Story, *, theme: ThemeName | None = None) -> str:
     """Return the file. Without a `theme` it follows the one of whoever opens it."""
-    folder = files("fairpriv_core.documents")
     steps = "\n".join(_write_step(step, hidden=index > 0) for index, step in enumerate(story.steps))
     return _PAGE.format(
         theme="" if theme is None else f' data-theme="{theme}"',
@@ -71,8 +70,8 @@ def write_story(story: Story, *, theme: ThemeName | None = None) -> str:
         source=html.escape(story.source),
         light=_name_colors("light"),
         dark=_name_colors("dark"),
-        style=folder.joinpath("story.css").read_text(encoding="utf-8"),
-        script=folder.joinpath("story.js").read_text(encoding="utf-8"),
+        style=read_beside("story.css"),
+        script=read_beside("story.js"),
         steps=steps,
     )
 
@@ -176,7 +175,7 @@ def _draw_curve(curve: CostCurve) -> str:
         f'<li class="line" value="{index}">{html.escape(line.sentence)}</li>'
         for index, line in enumerate(curve.lines, 1)
     )
-    base = "" if curve.before is None else f'<p class="base">0: {html.escape(_format_start(curve.before))}</p>'
+    base = "" if curve.before is None else _write_start(curve.before)
     alt = html.escape(" ".join(line.sentence for line in curve.lines))
     return (
         f'<figure><svg viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="Accuracy over gap. {alt}">'
@@ -184,8 +183,9 @@ def _draw_curve(curve: CostCurve) -> str:
     )
 
 
-def _format_start(before: Line) -> str:
-    return f"{before.name}: gap {before.gap[0]:.1f} points, accuracy {before.accuracy[0]:.1f} %."
+def _write_start(before: Line) -> str:
+    said = f"{before.name}: gap {before.gap[0]:.1f} points, accuracy {before.accuracy[0]:.1f} %."
+    return f'<p class="base">0: {html.escape(said)}</p>'
 
 
 def _color(line: Line) -> str:

@@ -16,11 +16,6 @@ from fairpriv_core.records.release import Kind
 from fairpriv_core.text import delta_text, epsilon_text, percent_text
 
 
-def find_headlines(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts[Kind]]) -> list[Headline]:
-    """Return the headline of each question (data, groups, label, notion) that the runs answer, in their order."""
-    return [_write(own, references) for own in group_by(chosen, lambda each: each.first.question).values()]
-
-
 def find_before(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts[Kind]]) -> Measured | None:
     """Return runs without privacy and fairness on the question of `chosen`, from beside them; None without."""
     matching = [reference for reference in references if reference.question == chosen[0].first.question]
@@ -29,7 +24,8 @@ def find_before(chosen: Sequence[Chosen[Kind]], references: Sequence[RunFacts[Ki
 
 def build_summary(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, paid: bool) -> Section:
     """Return the headlines, what they say as a figure where it can be drawn, and their reasons."""
-    headlines = find_headlines(chosen, beside.references)
+    questions = group_by(chosen, lambda setting: setting.first.question)  # data, groups, label and notion
+    headlines = [_write(own, beside.references) for own in questions.values()]
     before = find_before(chosen, beside.references) if len(headlines) == 1 else None
     figure = chosen_trade_off(chosen, paid=paid, before=before)
     parts: list[Part] = [

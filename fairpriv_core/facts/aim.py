@@ -154,13 +154,9 @@ def format_least_gap(method: Method, notion: Notion, data: Dataset, n_train: int
     )
     if target is not None and least.even > target:
         sentence += f" You ask for {100 * target:.4g}: ask for more, take a larger ε, or merge groups."
-    aims = " With aim = bound and learner = automatic that is what it aims at." if _may_aim(method) else ""
+    keeps_gap = getattr(method, "aim", None) == "gap"  # and could keep a bound of it
+    aims = " With aim = bound and learner = automatic that is what it aims at." if keeps_gap else ""
     return f"{sentence}{aims}"
-
-
-def _may_aim(method: Method) -> bool:
-    """Return whether a method that keeps the gap as it is told could keep a bound of it."""
-    return getattr(method, "aim", None) == "gap"
 
 
 def format_no_gap(plain: RunFacts[Kind], target: float | None, notion: Notion) -> str | None:

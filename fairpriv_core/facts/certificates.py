@@ -55,9 +55,10 @@ def format_certificates(record: RunRecord) -> list[tuple[str, str]]:
         (f"{notion.replace('_', ' ')} gap", _format_bound(bound)) for notion, bound in certificates["bounds"].items()
     ]
     failure = f"{100 * certificates['failure']:.2g}"
+    *unbounded, last = [notion.title.lower() for notion in notions().values() if notion.compares != "decisions"]
     return [
         *gaps,
-        ("no bound", f"of {_list_unbounded()}: bounds are of decisions, by people's labels"),
+        ("no bound", f"of {', '.join(unbounded)} and {last}: bounds are of decisions, by people's labels"),
         ("accuracy", _format_accuracy(certificates)),
         ("holds", f"all of these together, but for a chance of {failure} in 100 over rows and noise"),
         ("about", certificates["about"]),
@@ -78,12 +79,6 @@ def format_bounds(record: RunRecord) -> list[tuple[str, str]]:
 def _read(record: RunRecord) -> Mapping[str, Any]:
     certificates: Mapping[str, Any] = record.notes.get("certificates") or {}
     return {"of": OF_PAPER, "reason": PAPERS_OWN} if certificates.get("of") == OF_PAPER else certificates
-
-
-def _list_unbounded() -> str:
-    """Return the notions that are not about decisions, for which alone there are bounds."""
-    left = [notion.title.lower() for notion in notions().values() if notion.compares != "decisions"]
-    return f"{', '.join(left[:-1])} and {left[-1]}"
 
 
 def _format_bound(bound: float | None) -> str:

@@ -42,8 +42,11 @@ def are_groups(numbers: Json) -> bool:
 
     Exact sizes tell; noisy ones differ, and then the names do.
     """
-    parts = [[(part["name"], _whole(part["size"])) for part in numbers[name]] for name in ("groups", "classes")]
-    return parts[0] == parts[1]
+    groups, classes = (
+        [(part["name"], part["size"] if isinstance(part["size"], int) else None) for part in numbers[name]]
+        for name in ("groups", "classes")
+    )
+    return groups == classes
 
 
 def list_shares(numbers: Json) -> dict[str, str]:
@@ -107,10 +110,6 @@ def compare_classes(settings: Sequence[Sequence[RunFacts[Kind]]], *, reference: 
 def find_reference(methods: Sequence[str]) -> int | None:
     """Return the place of the first setting that is trained for accuracy alone; None where there is none."""
     return next((at for at, method in enumerate(methods) if method == REFERENCE_METHOD), None)
-
-
-def _whole(size: float) -> int | None:
-    return size if isinstance(size, int) else None
 
 
 def _mean_accuracies(runs: Sequence[RunFacts[Kind]]) -> dict[str, Mean]:

@@ -36,20 +36,17 @@ class FinishedRuns:
     def read(self, store: RunStore) -> Finished:
         """Return them as they are now."""
         with self._lock:
-            finished, charged = store.finished(), store.stamp()[2]
+            finished, charged = dict.fromkeys(store.finished()), store.stamp()[2]
             if charged != self._charged:  # a choice by raw numbers takes an epsilon back
                 self._outcomes, self._damaged, self._rows, self._charged = {}, set(), (), charged
-            self._drop(set(finished))
+            self._outcomes = {key: value for key, value in self._outcomes.items() if key in finished}
+            self._damaged.intersection_update(finished)
             self._add(store, [key for key in finished if key not in self._outcomes and key not in self._damaged])
             order = sorted(self._outcomes.values(), key=lambda entry: (-entry[0], entry[1].key))
             known = {row.keys: row for row in self._rows}
             self._rows = fold_outcomes([outcome for _, outcome in order], known)
             labels = store.labels()
             return Finished(tuple(label_row(row, labels) for row in self._rows), len(self._damaged))
-
-    def _drop(self, finished: set[str]) -> None:
-        self._outcomes = {key: value for key, value in self._outcomes.items() if key in finished}
-        self._damaged &= finished
 
     def _add(self, store: RunStore, new: Sequence[str]) -> None:
         """Read runs one by one: all records in brief at once would be tens of MB."""

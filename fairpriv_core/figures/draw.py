@@ -148,7 +148,7 @@ def _measure(
     beside = legend == "right" and len(names) > 1
     left, right = _left_margin(figure, width), 18 + min(width // _LEGEND_PART, _legend_entry(names)) * beside
     wide = width - left - right
-    letters = _legend_letters(right - 18 if beside else wide)
+    letters = max(12, ((right - 18 if beside else wide) - 48) // _LETTER)  # of a name in the legend
     below, aside = _BOTTOM, 0
     if beside:
         aside = _legend_height(names, letters, 1)
@@ -284,8 +284,3 @@ def _legend_height(names: list[str], letters: int, wide: int) -> int:
 def _legend_entry(names: list[str]) -> int:
     """Return how many pixels the longest name takes in a legend with its line."""
     return 48 + _LETTER * max(map(len, names), default=0)
-
-
-def _legend_letters(wide: int) -> int:
-    """Return how many letters of a name in the legend fit on a line."""
-    return max(12, (wide - 48) // _LETTER)

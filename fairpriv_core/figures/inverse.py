@@ -10,7 +10,6 @@ from fairpriv_core.facts.tables import TableRow, format_claim
 from fairpriv_core.figures.frontier import format_gap
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.grouping import group_by
-from fairpriv_core.stats import Mean
 from fairpriv_core.text import count_text, half_text, percent_text, points_text
 
 RAW_CHOICE = "This answer uses exact fairness numbers; publishing it is not covered by any ε."
@@ -65,7 +64,8 @@ def format_answer(answer: Answer, *, accuracy: float | None = None, gap: float |
     if answer.nearest is None:
         return f"{wanted}: none of {many} has these numbers."
     row = answer.nearest
-    has, seeds = f"accuracy {_format_mean(row.accuracy)}, {format_gap(row)}", f"{row.note.rstrip('.')}."
+    accuracy_text = f"{percent_text(row.accuracy.mean)}{half_text(row.accuracy.half)}"
+    has, seeds = f"accuracy {accuracy_text}, {format_gap(row)}", f"{row.note.rstrip('.')}."
     name = method_style(row.method).title
     if answer.found is not None:
         return f"{wanted}: the smallest ε of {many} is {format_claim(row)}. {name} has {has} there. {seeds}"
@@ -106,7 +106,3 @@ def _list_conditions(accuracy: float | None, gap: float | None) -> list[str]:
 def _list_misses(answer: Answer) -> list[str]:
     misses = [f"{points_text(answer.accuracy_short)} of accuracy"] if answer.accuracy_short else []
     return [*misses, f"{points_text(answer.gap_over)} of gap"] if answer.gap_over else misses
-
-
-def _format_mean(mean: Mean) -> str:
-    return f"{percent_text(mean.mean)}{half_text(mean.half)}"

@@ -187,12 +187,15 @@ def name_directly(figure: FigureData, size: tuple[float, float]) -> FigureData:
     """
     placed = [_place_names(figure, panel, size) for panel in range(len(figure.panels))]
     lines, points = (all(_are_apart(names[which]) for names in placed) for which in (0, 1))
-    if lines and points:
-        return figure
-
     if not lines:
         figure = name_lines_below(figure)
-    return figure if points else replace(figure, series=tuple(map(_without_texts, figure.series)))
+    if points:
+        return figure
+    nameless = [
+        replace(series, text=()) if series.kind == "points" and not series.labelled else series
+        for series in figure.series
+    ]
+    return replace(figure, series=tuple(nameless))
 
 
 def name_lines_below(figure: FigureData) -> FigureData:
@@ -205,10 +208,6 @@ def name_lines_at_ends(figure: FigureData) -> FigureData:
     """Return the figure with the names of its lines at their ends."""
     ended = [replace(each, labelled=True) if each.kind == "line" else each for each in figure.series]
     return replace(figure, series=tuple(ended))
-
-
-def _without_texts(series: Series) -> Series:
-    return replace(series, text=()) if series.kind == "points" and not series.labelled else series
 
 
 def _place_names(figure: FigureData, panel: int, size: tuple[float, float]) -> tuple[list[Box], list[Box]]:
@@ -258,10 +257,6 @@ def _beside(figure: FigureData, panel: int, x: float, y: float, text: str) -> No
     return {**at, "text": rich(text), "showarrow": False, "font": {"size": 12}, "xanchor": "left", "xshift": _ASIDE}
 
 
-def _has_names(figure: FigureData) -> bool:
-    return any(text for series in figure.series if series.kind == "points" for text in series.text)
-
-
 def _texts(series: Series) -> list[tuple[float, float, str, bool]]:
     """Return x, y and text of each named point, and whether the name stands below: its own curve rises from there."""
     if series.kind != "points" or not series.text:
@@ -293,7 +288,8 @@ def _find_span(figure: FigureData, axis: Axis, name: str, panel: int) -> tuple[f
 
 def _fix_range(figure: FigureData, axis: Axis, name: str, panel: int) -> dict[str, object]:
     """Return the range of an axis where names stand beside points: their places hold for it."""
-    return {"range": list(_find_span(figure, axis, name, panel))} if _has_names(figure) else {}
+    has_names = any(text for series in figure.series if series.kind == "points" for text in series.text)
+    return {"range": list(_find_span(figure, axis, name, panel))} if has_names else {}
 
 
 def _last_point(series: Series) -> tuple[float, float] | None:

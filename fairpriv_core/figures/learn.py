@@ -130,7 +130,8 @@ def group_losses(title: str) -> FigureData:
 def data_flow(flow: Flow) -> FigureData:
     """From the data to the model: what is public, what is protected, and where noise enters; one form for all."""
     named = [_RELEASES.get(release, release) for release in flow.releases]
-    boxes = [*_data_boxes(flow), _box("Not protected", "box open", 2, (0.0, 3.0), _model_words(flow))]
+    predicts = "needs the group\nto predict" if flow.needs_group else "predicts\nfrom features\nalone"
+    boxes = [*_data_boxes(flow), _box("Not protected", "box open", 2, (0.0, 3.0), f"model:\n{predicts}")]
     if named:
         span = (0.0, 3.0) if flow.threat_model == "record" else (0.0, 0.9)
         boxes.append(_box("Released with noise", "box noisy", 1, span, "with noise:\n" + "\n".join(named)))
@@ -226,10 +227,6 @@ def _arrows(flow: Flow) -> list[Series]:
 
 def _arrow(x: tuple[float, float], y: float) -> Series:
     return Series("", "arrow", x, (y, y), style="flow")
-
-
-def _model_words(flow: Flow) -> str:
-    return "model:\n" + ("needs the group\nto predict" if flow.needs_group else "predicts\nfrom features\nalone")
 
 
 def _flow_words(flow: Flow, named: Sequence[str]) -> str:

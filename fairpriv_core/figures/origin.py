@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairpriv_core.data.catalog import problems
@@ -33,7 +33,10 @@ class Origin:
     @property
     def text(self) -> str:
         """What must be said beside it; "" for nothing."""
-        return self.mark if self.kind == "raw" else format_public_data(self.published if self.told else ())
+        if self.kind == "raw":
+            return self.mark
+        titles = self.published if self.told else ()
+        return f"{' and '.join(titles)} {'is' if len(titles) == 1 else 'are'} public." if titles else ""
 
     @property
     def aside(self) -> str:
@@ -72,11 +75,6 @@ def format_origin(data: Iterable[DataJson]) -> str:
     """Return what must be said with accuracies and gaps of runs on `data`: that they are raw, or that all is public."""
     origin = find_origin(data)
     return f"{origin.text}{origin.aside}"
-
-
-def format_public_data(titles: Sequence[str]) -> str:
-    """Return that data sets are public; "" without any."""
-    return f"{' and '.join(titles)} {'is' if len(titles) == 1 else 'are'} public." if titles else ""
 
 
 def list_titles(data: Iterable[DataJson]) -> tuple[str, ...]:

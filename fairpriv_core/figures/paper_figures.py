@@ -134,16 +134,13 @@ def _format_seeds(preset: Preset, runs: Runs) -> str:
     few, most = min(seeds), max(seeds)
     if most == 1:
         return wording.ONE_SEED
-    return f"Means over {most if few == most else f'{few} to {most}'} seeds{_intervals(list_paths(preset))}."
+    intervals = "" if SECONDS.path in list_paths(preset) else " with 95 % intervals"
+    return f"Means over {most if few == most else f'{few} to {most}'} seeds{intervals}."
 
 
 def _format_alike(runs: Runs) -> str:
     same, models = count_alike(runs)
     return f"Nearly the same answer for all: {same} of {models} models."
-
-
-def _intervals(paths: Sequence[str]) -> str:
-    return "" if SECONDS.path in paths else " with 95 % intervals"
 
 
 def _format_budgets(preset: Preset, runs: Runs) -> str:
@@ -383,19 +380,21 @@ def _points(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, 
     along = find_knob(plot, runs)
     groups = [(None, list(runs))] if along is None else by_setting(runs, along)
     points = [(at, fold(own, plot.x), fold(own, plot.rows[panel])) for at, own in groups]
-    drawn = [one for one in points if one[1].mean is not None]
+    drawn = [point for point in points if point[1].mean is not None]
+    low, high = _ends([y for _, _, y in drawn], plot.rows[panel])
+    left, right = _ends([x for _, x, _ in drawn], plot.x)
     return Series(
         part.name,
         "points",
         tuple(x.mean or 0.0 for _, x, _ in drawn),
         tuple(y.mean for _, _, y in drawn),
-        low=_ends([y for _, _, y in drawn], plot.rows[panel])[0],
-        high=_ends([y for _, _, y in drawn], plot.rows[panel])[1],
+        low=low,
+        high=high,
         style=part.style,
         panel=panel,
         variation=part.variation,
-        x_low=_ends([x for _, x, _ in drawn], plot.x)[0],
-        x_high=_ends([x for _, x, _ in drawn], plot.x)[1],
+        x_low=left,
+        x_high=right,
         text=tuple("" if at is None or len(drawn) == 1 else f"{at:g}" for at, _, _ in drawn),
     )
 

@@ -20,7 +20,7 @@ from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.stats import Mean, mean_interval, number, spread
+from fairpriv_core.stats import mean_interval, number, spread
 from fairpriv_core.text import delta_text
 
 _SELDOM_SET = ("learner", "network", "surrogate", "warmup_epochs")
@@ -166,13 +166,12 @@ def _mean(results: StartResults, epsilon: float | None, which: str) -> float:
 
 def _format_change(results: StartResults, at: float) -> str:
     """Return how far accuracy and gap moved, with their intervals over seeds."""
-    accuracy, gap = (_difference(results, at, which) for which in ("accuracy", "gap"))
+    moves = []
+    for which in ("accuracy", "gap"):
+        before, after = (_list_values(results, epsilon, which) for epsilon in (None, at))
+        moves.append(mean_interval(after[seed] - before[seed] for seed in after.keys() & before.keys()))
+    accuracy, gap = moves
     return (
         f"At ε = {at:g} against no protection, over {accuracy.n} seeds: accuracy {spread(accuracy)}, "
         f"gap {spread(gap)} points (95 % intervals)."
     )
-
-
-def _difference(results: StartResults, at: float, which: str) -> Mean:
-    before, after = (_list_values(results, epsilon, which) for epsilon in (None, at))
-    return mean_interval(after[seed] - before[seed] for seed in after.keys() & before.keys())

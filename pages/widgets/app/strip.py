@@ -130,9 +130,10 @@ def list_shown(asked: Sequence[Asked]) -> dict[str, str]:
     facts = [_list_run_facts(*each) for each in asked]
     budgets, protects = ({fact[name]: None for fact in facts} for name in ("ε", "protects"))
     private = [text for text in protects if not text.startswith("nothing")]
+    more = f" and {len(private) - _FEW} more" if len(private) > _FEW else ""
     return {
         "ε": next(iter(budgets)) if len(budgets) == 1 else _list_budgets(asked),
-        "protects": _list_few(private) or "nothing",
+        "protects": "; ".join(private[:_FEW]) + more or "nothing",
     }
 
 
@@ -156,11 +157,6 @@ def _find_accounting(method: Mapping[str, Any]) -> str:
 def _format_accounted(variants: Collection[str]) -> str:
     """Return how budgets were accounted, in the words that stand beside every ε."""
     return " or ".join(words for name, words in ACCOUNTED.items() if name in variants)
-
-
-def _list_few(texts: Sequence[str]) -> str:
-    more = len(texts) - _FEW
-    return "; ".join(texts[:_FEW]) + (f" and {more} more" if more > 0 else "")
 
 
 def _list_run_facts(config: ConfigJson, epsilon: float | None) -> dict[str, str]:

@@ -29,12 +29,12 @@ from fairpriv_core.records.audit import (
     ModelAudit,
 )
 from fairpriv_core.store.audits import AuditStore
-from fairpriv_core.store.previews import Preview, name_request
+from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import at_least_text, count_text, epsilon_text
 from pages.widgets.shared.charts import show_figure, show_origin
-from pages.widgets.shared.polling import poll
+from pages.widgets.shared.polling import look, poll
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import draw_list
 
@@ -98,10 +98,10 @@ def _offer(store: RunStore, row: RunRow, *, again: bool) -> None:
         attempt(lambda: store.previews.ask(_request(row, runs)))
     efforts = [runs, *(effort for effort in _EFFORTS if effort != runs)]
     for key in (name_request(_request(row, effort)) for effort in efforts):
-        if _look(store, key).waits:
+        if look(store, key).waits:
             poll(_wait, store, key, every=_POLL_SECONDS)
             return
-    made = _look(store, name_request(_request(row, runs)))
+    made = look(store, name_request(_request(row, runs)))
     if made.error:
         st.error(plain(f"The audit could not be made: {made.error}"), icon=":material/error:")
 
@@ -110,13 +110,9 @@ def _request(row: RunRow, runs: int) -> dict[str, object]:
     return {"audit": row.key, "runs": runs, "seed": 0}
 
 
-def _look(store: RunStore, key: str) -> Preview:
-    return attempt(lambda: store.previews.look(key)) or Preview()
-
-
 def _wait(store: RunStore, key: str) -> None:
     """Say how it stands; once it is done draw the whole page, which then has the result."""
-    made = _look(store, key)
+    made = look(store, key)
     if not made.waits:
         st.rerun()
     if made.status == "queued":

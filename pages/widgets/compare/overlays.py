@@ -21,7 +21,7 @@ from fairpriv_core.text import number_text
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.history import find_history
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import keep, mount_index
+from pages.widgets.shared.state import draw_list
 
 _RATES = ("positive_rate", "true_positive_rate", "false_positive_rate", "positive_predictive_value", "accuracy")
 _NO_CURVES = "These runs stored no numbers of single epochs."
@@ -55,10 +55,8 @@ def show_curves(store: RunStore, compared: Sequence[Compared]) -> None:
 
 def show_groups(compared: Sequence[Compared]) -> None:
     """Draw a rate of each group as bars, seeds folded; which rate stands in the address."""
-    rates = list_rates(compared)
-    chosen = st.selectbox("Share of each group", rates, **mount_index("rate", rates), format_func=wording.metric_title)
-    figure = compare_groups(compared, rate=str(keep("rate", chosen)))
-    show_figure(figure, "compare_groups")
+    rate = str(draw_list("rate", "Share of each group", list_rates(compared), wording.metric_title))
+    show_figure(compare_groups(compared, rate=rate), "compare_groups")
 
 
 def _list_data(compared: Sequence[Compared]) -> list[DataJson]:

@@ -21,7 +21,7 @@ from fairpriv_core.text import percent_text
 from pages.widgets.data.columns import leave_out
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import attempt, plain, sentence
-from pages.widgets.shared.state import keep, mount, value
+from pages.widgets.shared.state import draw_text, value
 
 _MOST_BARS = 12
 _WORST = 3
@@ -166,11 +166,8 @@ def _as_rates(profile: GroupProfile) -> dict[str, object]:
 def choose_fewer(spec: DataSpec) -> DataSpec | None:
     """Return `spec` with the number of rows and the group ratio that are chosen; None after saying why it cannot be."""
     with st.expander("Leave out rows", expanded=bool(value(_NAME, "") or value(_ROWS, ""))):
-        used = st.text_input("Rows: how many are used", **mount(_ROWS, default=""), help=_FEW)
-        typed = st.text_input(
-            "Group ratio: the smallest group's size over each larger one's", **mount(_NAME, default=""), help=_HELP
-        )
-    rows, ratio = (str(keep(name, text) or "").strip() or None for name, text in ((_ROWS, used), (_NAME, typed)))
+        rows = draw_text(_ROWS, "Rows: how many are used", help=_FEW) or None
+        ratio = draw_text(_NAME, "Group ratio: the smallest group's size over each larger one's", help=_HELP) or None
     return attempt(lambda: replace(spec, group_ratio=read_ratio(ratio), rows=read_rows(rows)))
 
 

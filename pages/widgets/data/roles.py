@@ -23,7 +23,14 @@ from pages.widgets.data.files import GivenFile, begin_reading, choose_given_file
 from pages.widgets.shared.demo import offered_problems
 from pages.widgets.shared.person import find_person
 from pages.widgets.shared.sentences import attempt, plain, sentence
-from pages.widgets.shared.state import choose, draw_list, keep, mount, mount_index, mount_several, value
+from pages.widgets.shared.state import (
+    choose,
+    draw_list,
+    draw_several,
+    draw_switch,
+    draw_text,
+    value,
+)
 from pages.widgets.shared.written import show_form
 
 _NONE = ""
@@ -33,13 +40,8 @@ _FEW = 12
 
 def ask_cut(name: str) -> str:
     """Return the label's text, such as `score:150`; "" while it is not said where to cut."""
-    typed = st.text_input(
-        plain(f"Cut '{name}' at"),
-        **mount(f"label_edge.{name}", default=""),
-        placeholder="a number",
-        help="One number; a value equal to it belongs to the upper part.",
-    )
-    edge = str(keep(f"label_edge.{name}", typed) or "").strip()
+    about = "One number; a value equal to it belongs to the upper part."
+    edge = draw_text(f"label_edge.{name}", plain(f"Cut '{name}' at"), placeholder="a number", help=about)
     if not edge:
         st.info(plain(f"'{name}' is a number: say where to cut it in two."), icon=":material/content_cut:")
     return f"{name}:{edge}" if edge else ""
@@ -75,8 +77,7 @@ def choose_person(report: FileReport, image: str | None) -> str | None:
 
 def ask_skip() -> str | None:
     """Return "skip" where images that cannot be read are to be left out; None where they are refused."""
-    skips = st.toggle("Leave out images that cannot be read", **mount("unreadable", default=False))
-    return "skip" if keep("unreadable", skips) else None
+    return "skip" if draw_switch("unreadable", "Leave out images that cannot be read", default=False) else None
 
 
 def ask_terms(problem: Problem) -> bool:
@@ -107,7 +108,7 @@ def choose_benchmark() -> DataSpec | None:
     labels = {label.column.name: label for label in problem.labels}
     label = next(iter(labels))
     if len(labels) > 1:
-        label = keep("label", st.selectbox("Label", list(labels), **mount_index("label", labels)))
+        label = draw_list("label", "Label", labels)
     known_positive = labels[label].positive
     positive = _choose_positive(list(labels[label].column.categories), known_positive) if known_positive else None
     usual = label == next(iter(labels)) and (positive or "") == known_positive
@@ -210,8 +211,7 @@ def _choose_column(labels: dict[str, ColumnReport]) -> str:
         choose("label", name)
         choose(f"label_edge.{name}", edge)
     guess = next((name for name, column in labels.items() if column.role == "label"), None)
-    chosen = st.selectbox("Label: what is predicted", list(labels), **mount_index("label", labels, guess))
-    return str(keep("label", chosen))
+    return str(draw_list("label", "Label: what is predicted", labels, default=guess))
 
 
 def _choose_positive(categories: Sequence[str], usual: str) -> str:
@@ -254,13 +254,8 @@ def _choose_file_attributes(usable: dict[str, ColumnReport], label: str) -> str:
 
 def _choose_attributes(options: list[str], suggested: tuple[str, ...], ask_groups: Callable[[str], str]) -> str:
     """Return the sensitive text, such as `sex+age:25,60`; "" while nothing is chosen, or not said where to cut."""
-    chosen = st.multiselect(
-        "Sensitive attribute (several are crossed)",
-        options,
-        **mount_several("attributes", options, suggested),
-        help="Groups are compared by it; it is never a feature of the model.",
-    )
-    keep("attributes", chosen)
+    about = "Groups are compared by it; it is never a feature of the model."
+    chosen = draw_several("attributes", "Sensitive attribute (several are crossed)", options, suggested, help=about)
     if not chosen:
         st.info("Choose at least one sensitive attribute to see its groups.", icon=":material/group:")
         return ""
@@ -271,7 +266,7 @@ def _choose_attributes(options: list[str], suggested: tuple[str, ...], ask_group
 def _wants_edges(name: str, declared: tuple[float, ...]) -> bool:
     shown = ", ".join(f"{edge:g}" for edge in declared)
     label = f"Cut '{name}' at other edges than {shown}"
-    return bool(keep(f"cut.{name}", st.toggle(plain(label), **mount(f"cut.{name}", default=False))))
+    return draw_switch(f"cut.{name}", plain(label), default=False)
 
 
 def _ask_apart(name: str, values: Sequence[str]) -> str:
@@ -281,25 +276,20 @@ def _ask_apart(name: str, values: Sequence[str]) -> str:
     """
     if len(values) <= 2:
         return name
-    chosen = st.multiselect(
+    apart = draw_several(
+        f"groups.{name}",
         plain(f"Groups of '{name}'"),
         values,
-        **mount_several(f"groups.{name}", values, ()),
         placeholder="every value is a group",
         help="Choose the large ones; all other values become one group. A private run stops at too small a group.",
     )
-    kept = keep(f"groups.{name}", chosen)
-    return str(Attribute(name, values=tuple(each for each in values if each in kept)))
+    return str(Attribute(name, values=tuple(one for one in values if one in apart)))
 
 
 def _ask_edges(name: str) -> str:
-    typed = st.text_input(
-        plain(f"Cut '{name}' into groups at"),
-        **mount(f"edges.{name}", default=""),
-        placeholder="25, 60",
-        help="Edges with commas between; a value equal to an edge belongs to the upper group.",
-    )
-    edges = str(keep(f"edges.{name}", typed) or "").replace(" ", "")
+    about = "Edges with commas between; a value equal to an edge belongs to the upper group."
+    typed = draw_text(f"edges.{name}", plain(f"Cut '{name}' into groups at"), placeholder="25, 60", help=about)
+    edges = typed.replace(" ", "")
     if not edges:
         st.info(
             plain(f"'{name}' is a number: say where to cut it into groups, such as 25, 60."), icon=":material/group:"

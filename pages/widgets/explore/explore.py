@@ -54,7 +54,7 @@ from pages.widgets.shared.polling import poll
 from pages.widgets.shared.reference import call_files, list_reference
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_dataset, find_spec, identify_file
-from pages.widgets.shared.state import choose, draw_list, keep, mount, mount_index, value
+from pages.widgets.shared.state import choose, draw_list, draw_switch, value
 from pages.widgets.shared.suitable import list_methods, title_method
 from pages.widgets.train.costs import find_effects
 from pages.widgets.train.form import fit_batch
@@ -154,12 +154,11 @@ def _choose_what() -> tuple[DataSpec | None, Dataset | None, str, str]:
     spec = find_spec(draw_list("data", "Data", listed, list_reference))
     dataset = None if spec is None else find_dataset(spec)
     able = [name for name in list_methods(dataset) if methods()[name].info.pursues_notion]
-    method = st.selectbox("Method", able, **mount_index("method", able), format_func=title_method)
+    method = str(draw_list("method", "Method", able, title_method))
     labels = 2 if dataset is None else dataset.labels
     known = notions()
     fit = [name for name in methods()[method].info.notions if known[name].conditions_among(labels)]
-    notion = st.selectbox("Notion", fit, **mount_index("notion", fit), format_func=lambda name: known[name].title)
-    return spec, dataset, str(keep("method", method)), str(keep("notion", notion))
+    return spec, dataset, method, str(draw_list("notion", "Notion", fit, lambda name: known[name].title))
 
 
 def _build(raw: Mapping[str, object], store: RunStore) -> RunConfig:
@@ -193,8 +192,8 @@ def _show_price(store: RunStore, move: Move) -> bool:
     if move.plan.method.info.threat_model is None:
         st.caption(_NOT_PRIVATE)
     # no link carries this choice: who opens one would spend without having seen the cost
-    automatic = st.toggle(_AUTOMATIC, **mount(_AUTO, default=False), help=_AUTOMATIC_HELP)
-    if not keep(_AUTO, automatic) and not made:
+    automatic = draw_switch(_AUTO, _AUTOMATIC, default=False, help=_AUTOMATIC_HELP)
+    if not automatic and not made:
         price = "" if move.config.epsilon is None else f": spends ε = {epsilon_text(move.config.epsilon)}"
         if st.button(
             f"Train this point{price}",
@@ -203,7 +202,7 @@ def _show_price(store: RunStore, move: Move) -> bool:
             disabled=not fits or not store.database.writable,
         ):
             _ask(store, move.config)
-    return bool(automatic) and fits
+    return automatic and fits
 
 
 def _rest(config: RunConfig, *, automatic: bool) -> None:

@@ -29,7 +29,7 @@ from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.polling import poll
 from pages.widgets.shared.saving import offer_set, show_bibtex
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import keep, mount_default
+from pages.widgets.shared.state import draw_buttons
 from pages.widgets.shared.sweeper import offer_sweep
 
 _POLL_SECONDS = 1.0
@@ -127,9 +127,7 @@ def show_methods(paper: Paper, table: MethodTable) -> None:
 def offer_runs(store: RunStore, preset: Preset) -> None:
     """Offer to run a preset at one of its sizes, here or by the command line."""
     st.header("Run it", anchor=False)
-    mounted = mount_default("size", _SIZES, "small")
-    picked = st.segmented_control("Size", list(_SIZES), **mounted, format_func=_SIZES.__getitem__, required=True)
-    size = str(keep("size", picked or "small"))
+    size = str(draw_buttons("size", "Size", _SIZES, "small"))
     version = preset.versions[size]
     st.markdown(plain(f"{version.size[:1].upper()}{version.size[1:]}."))
     offer_sweep(store, join_sweeps(version.sweeps), key=f"{preset.id}_{size}".replace(".", "_"))

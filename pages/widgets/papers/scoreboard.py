@@ -18,7 +18,7 @@ from fairpriv_core.papers.scoreboard import (
     list_printed,
 )
 from fairpriv_core.papers.status import LOST_RULE, TITLES
-from pages.widgets.shared.state import choose, draw_list, keep, mount_default
+from pages.widgets.shared.state import choose, draw_buttons, draw_list
 
 _ALL = "all"
 _SCORES = "paper_scores"
@@ -75,9 +75,7 @@ def show_statements() -> None:
     st.dataframe(figures, key="paper_figures", hide_index=True, column_config=widths, alt="Each figure in a sentence.")
     kinds: dict[str, str] = {_ALL: "All"} | {str(status): title for status, title in TITLES.items()}
     with right:
-        buttons = mount_default("claims_that", kinds, _ALL)
-        status = st.segmented_control("That", kinds, **buttons, format_func=kinds.__getitem__, required=True)
-        status = keep("claims_that", status or _ALL)
+        status = draw_buttons("claims_that", "That", kinds, _ALL)
     rows = [row for row in _list_statements(paper) if status == _ALL or row["here"] == kinds[status]]
     st.dataframe(rows, key="paper_statements", hide_index=True, alt="What the papers say, and what we found.")
     st.caption("Means over seeds ± half the 95 % interval. A statement agrees where the whole interval does.")

@@ -12,16 +12,17 @@ from fairpriv_core.files.forms import Form, Stated, read_stated
 from fairpriv_core.records.model import DESCRIPTION
 from fairpriv_core.store.carried import LIMIT_BYTES
 from fairpriv_core.store.decisions import Asked
-from fairpriv_core.store.previews import Preview, name_request
+from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import count_text
-from pages.widgets.shared.polling import poll
+from pages.widgets.shared.polling import await_answer, look, poll
 from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.uploader import offer_uploader, spell
 from pages.widgets.shared.written import get_form, put_form, show_form
 
 _POLL_SECONDS = 1.0
+_WORK = "A worker reads the file and decides on its rows."
 _FORM, _FORM_OF = "next", "next_of"  # what is stated of the file goes by that name, and which file it is stated of
 _KEPT = (
     "This machine keeps the file and its decisions until you press Done or decide on another file, and for one day at "
@@ -68,13 +69,13 @@ def _take(store: RunStore, key: str, source: IO[bytes], name: str) -> tuple[str,
 
 def _show(store: RunStore, asked: Asked) -> None:
     """Draw how far the decisions are, what was found or why there are none, and the button that deletes it all."""
-    made = attempt(lambda: store.previews.look(name_request(asked.request))) or Preview()
+    made = look(store, name_request(asked.request))
     found = attempt(lambda: store.decisions.found(asked))
     st.caption(f"**{plain(asked.name)}** · {_KEPT}")
     if (asked.form if found is None else found["form"]) is not None:
         _ask_form(store, asked, (found or vars(asked))["form"], is_wrong="refused" in (found or {}))
     if made.waits:
-        poll(_wait, store, asked, every=_POLL_SECONDS)
+        poll(await_answer, store, name_request(asked.request), _WORK, every=_POLL_SECONDS)
     elif found is None:
         _show_refused(made.error or "the file is gone; give it again.")
     elif "refused" in found:
@@ -113,14 +114,6 @@ def _read_again(store: RunStore, asked: Asked, stated: Stated, form: dict[str, A
 
 def _show_refused(fault: str, *names: str) -> None:
     st.error(plain(spell(fault, names)), icon=":material/error:")
-
-
-def _wait(store: RunStore, asked: Asked) -> None:
-    """Say that it is being made; once it is, draw the whole page, which then has it."""
-    made = attempt(lambda: store.previews.look(name_request(asked.request))) or Preview()
-    if not made.waits:
-        st.rerun()
-    st.info("A worker reads the file and decides on its rows.", icon=":material/hourglass_empty:")
 
 
 def _end(store: RunStore, asked: Asked) -> None:

@@ -9,15 +9,16 @@ import streamlit as st
 from fairpriv_core.ledger.late_evaluation import plan_late_evaluation, request_evaluation
 from fairpriv_core.ledger.launch import foresee_launch
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.store.previews import Preview, name_request
+from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import epsilon_text
 from pages.widgets.shared.ledger import find_page, name_column
-from pages.widgets.shared.polling import poll
+from pages.widgets.shared.polling import await_answer, look, poll
 from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _POLL_SECONDS = 1.0
+_WORK = "A worker counts the model's decisions on the test rows, with noise."
 _NONE = "ε covers no fairness number of this run: it was launched without private evaluation."
 _HELP = (
     "It releases how fair the model is on the test rows, with noise. Training never saw these rows, so the run's own ε "
@@ -31,9 +32,9 @@ def offer_evaluation(store: RunStore, row: RunRow, record: RunRecord) -> None:
     if not record.is_covered or row.owner != store.payer or not store.database.writable:
         return
     request = request_evaluation(row.key, owner=store.payer)
-    made = attempt(lambda: store.previews.look(name_request(request))) or Preview()
+    made = look(store, name_request(request))
     if made.waits:
-        poll(_wait, store, name_request(request), every=_POLL_SECONDS)
+        poll(await_answer, store, name_request(request), _WORK, every=_POLL_SECONDS)
         return
     if made.error:
         st.error(plain(sentence(made.error)), icon=":material/error:")
@@ -64,10 +65,3 @@ def _show_cost(store: RunStore, record: RunRecord) -> bool:
     if not fits:
         st.warning("An evaluation would exceed the cap of this data.", icon=":material/block:")
     return fits
-
-
-def _wait(store: RunStore, name: str) -> None:
-    """Say that it is being made; once it is, draw the whole page, which then has it."""
-    if not (attempt(lambda: store.previews.look(name)) or Preview()).waits:
-        st.rerun()
-    st.info("A worker counts the model's decisions on the test rows, with noise.", icon=":material/hourglass_empty:")

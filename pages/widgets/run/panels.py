@@ -27,7 +27,7 @@ from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.margins import find_plain
 from pages.widgets.shared.saving import offer_set
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import keep, mount_default
+from pages.widgets.shared.state import draw_buttons
 
 #: what bounds a quantity that is clipped, by the name of its parameter
 BOUNDS = {"gradient_norm": "clip_primal", "output": "clip_dual"}
@@ -47,16 +47,7 @@ def choose_along(row: RunRow, history: live.History) -> str:
     """Draw what the curves go along, and return it: steps, epochs, the ε spent, as far as the run has them."""
     lacks = {"epochs": _find_reach(row)["epochs"] is None, "epsilon": "epsilon" not in history}
     titles = {name: f"by {title[0].lower()}{title[1:]}" for name, title in live.ALONG.items() if not lacks.get(name)}
-    mounted = mount_default("along", titles, "steps")
-    chosen = st.segmented_control(
-        "Curves over",
-        titles,
-        **mounted,
-        required=True,
-        format_func=titles.__getitem__,
-        label_visibility="collapsed",
-    )
-    return str(keep("along", chosen))
+    return str(draw_buttons("along", "Curves over", titles, "steps", label_visibility="collapsed"))
 
 
 def is_single(row: RunRow, history: live.History) -> bool:

@@ -11,7 +11,13 @@ from fairpriv_core.store.labels import RunLabel
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.sentences import attempt
-from pages.widgets.shared.state import choose, keep, mount, mount_index, mount_several, value
+from pages.widgets.shared.state import (
+    choose,
+    draw_list,
+    draw_several,
+    draw_switch,
+    value,
+)
 
 Labels = Mapping[str, RunLabel]
 _TAG = "only.tag"
@@ -52,10 +58,11 @@ def choose_run(labels: Mapping[str, str], *, first: str | None = None, bare: boo
     Of a link to a run that is not among them another one is not shown until it is chosen: "" until then.
     """
     keys, wanted = list(labels), value("run")
-    looks: Any = {"format_func": labels.__getitem__, "label_visibility": "collapsed" if bare else "visible"}
+    looks: Any = {"label_visibility": "collapsed" if bare else "visible"}
     if not wanted or wanted in labels:
-        return str(keep("run", st.selectbox("Run", keys, **mount_index("run", keys, first or keys[0]), **looks)))
-    instead = st.selectbox("Run", keys, index=None, key="run_instead", placeholder="Choose another run", **looks)
+        return str(draw_list("run", "Run", keys, labels.__getitem__, first or keys[0], **looks))
+    looks |= {"format_func": labels.__getitem__, "placeholder": "Choose another run"}
+    instead = st.selectbox("Run", keys, index=None, key="run_instead", **looks)
     if instead is not None:
         choose("run", instead)
         st.rerun()
@@ -76,10 +83,7 @@ def list_tags(each: Iterable[Sequence[str]]) -> list[str]:
 
 def choose_tags(tags: Sequence[str]) -> tuple[str, ...]:
     """Draw the filter by tag where there are `tags`, and return those that a row must have."""
-    if not tags:
-        return ()
-    chosen = st.multiselect("Tags", tags, **mount_several(_TAG, tags, ()), placeholder="all")
-    return tuple(keep(_TAG, tuple(chosen)))
+    return draw_several(_TAG, "Tags", tags, placeholder="all") if tags else ()
 
 
 def leave_out_archived(rows: Sequence[A]) -> tuple[A, ...]:
@@ -90,7 +94,7 @@ def leave_out_archived(rows: Sequence[A]) -> tuple[A, ...]:
 
 def offer_archived(there_are: bool) -> bool:
     """Draw the switch, where there are archived runs, and return whether they are listed."""
-    return bool(there_are and keep("archived", st.toggle("Show archived runs", **mount("archived"))))
+    return there_are and draw_switch("archived", "Show archived runs")
 
 
 def _find(labels: Labels, key: str) -> RunLabel:

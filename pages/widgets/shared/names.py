@@ -27,10 +27,15 @@ def name_data(data: DataJson) -> str:
     return call_files(f"{data_title(data)}{rows_suffix(data)}")
 
 
-def name_data_of(row: TableRow) -> str:
-    """Return the data of a row of the run table."""
+def list_data(row: TableRow) -> DataJson:
+    """Return the data of a row of the run table as a config has them."""
     used: DataJson = {**row.asked, "group_ratio": row.group_ratio, "rows": row.rows, "encoding": row.encoding}
-    return name_data({**used, "dataset": used.get("dataset", row.dataset), "sensitive": row.sensitive})
+    return {**used, "dataset": used.get("dataset", row.dataset), "sensitive": row.sensitive}
+
+
+def name_data_of(row: TableRow) -> str:
+    """Return the data of a row of the run table in words."""
+    return name_data(list_data(row))
 
 
 def name_method(name: str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
 from fairpriv_core.facts.tables import TableRow
 from pages.widgets.shared.run_table import MOST_CHOSEN, name_row, name_rows
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import choose, keep, mount_several, value
+from pages.widgets.shared.state import choose, draw_several, value
 
 
 def choose_usual(rows: Sequence[TableRow]) -> None:
@@ -60,15 +61,9 @@ def choose_runs(rows: Sequence[TableRow], shown: Sequence[TableRow]) -> list[Tab
     by_key = {row.keys[0]: row for row in rows}
     listed = list(dict.fromkeys([*(row.keys[0] for row in shown), *value("runs")]))
     names = name_rows([by_key[key] for key in listed])
-    picked = st.multiselect(
-        "Runs to compare",
-        listed,
-        **mount_several("runs", listed, ()),
-        max_selections=MOST_CHOSEN,
-        format_func=names.__getitem__,
-        help=f"2 to {MOST_CHOSEN}, as in the table; the choice stays when a filter hides a row.",
-    )
-    return [by_key[key] for key in keep("runs", tuple(picked))]
+    about = f"2 to {MOST_CHOSEN}, as in the table; the choice stays when a filter hides a row."
+    look: dict[str, Any] = {"max_selections": MOST_CHOSEN, "format_func": names.__getitem__, "help": about}
+    return [by_key[key] for key in draw_several("runs", "Runs to compare", listed, **look)]
 
 
 def choose_told(rows: Sequence[TableRow], label: str) -> list[TableRow] | None:
@@ -82,17 +77,17 @@ def choose_told(rows: Sequence[TableRow], label: str) -> list[TableRow] | None:
     if not rows:
         return None if lost else []
     _offer_newest(newest)
-    picked = st.multiselect(
+    keys = draw_several(
+        "runs",
         plain(label),
         sorted(by_key, key=lambda key: not by_key[key].pinned),
-        **mount_several("runs", by_key, [] if newest is None else [newest.keys[0]]),
+        [] if newest is None else [newest.keys[0]],
         max_selections=MOST_CHOSEN,
         format_func=names.__getitem__,
         placeholder="none: stored results are shown",
         help=f"1 to {MOST_CHOSEN} settings, each with all its seeds.",
     )
-    kept = keep("runs", picked)
-    return None if lost and not kept else [by_key[name] for name in kept]
+    return None if lost and not keys else [by_key[key] for key in keys]
 
 
 def _offer_newest(newest: TableRow | None) -> None:

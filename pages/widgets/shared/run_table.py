@@ -8,7 +8,6 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.tables import REPLAYED, UNPROVED, TableRow, name_gap, varied_settings
 from fairpriv_core.figures.styles import method_style
@@ -18,9 +17,9 @@ from fairpriv_core.records.source import is_read_from_rows
 from fairpriv_core.text import in_percent, number_text
 from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.labels import choose_tags, list_tags
-from pages.widgets.shared.names import name_budget, name_data_of, name_method, name_notion, name_settings
+from pages.widgets.shared.names import list_data, name_budget, name_data_of, name_method, name_notion, name_settings
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import ahead, choose, keep, label_apart, mount_several, value
+from pages.widgets.shared.state import ahead, choose, draw_several, label_apart, value
 
 FILTERS = ("only.data", "only.notion", "only.method", "only.protects")
 _TITLES = {"only.data": "Data", "only.notion": "Notion", "only.method": "Method", "only.protects": "Protects"}
@@ -33,10 +32,7 @@ Varied = Mapping[str, Mapping[str, object]]
 
 def key_data(row: TableRow) -> str:
     """Return what an address calls the data, the sensitive attribute, the rows used and their encoding."""
-    ratio = "" if row.group_ratio is None else f" · group ratio {row.group_ratio:g}"
-    small = "" if row.rows is None else f" · {row.rows:,} rows"
-    encoded = "" if row.encoding == ENCODINGS[0] else f" · {row.encoding} encoding"
-    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{ratio}{small}{encoded}"
+    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{wording.rows_suffix(list_data(row))}"
 
 
 def choose_rows(rows: Sequence[TableRow]) -> list[TableRow]:
@@ -60,9 +56,7 @@ def _choose(name: str, rows: Sequence[TableRow]) -> list[str]:
         {one: " or ".join(dict.fromkeys(_show(row, name) for row in own)) for one, own in alike.items()}
     )
     options = sorted(titles, key=place_method) if name == "only.method" else list(titles)
-    mounted = mount_several(name, options, ())
-    chosen = st.multiselect(_TITLES[name], options, **mounted, placeholder="all", format_func=titles.__getitem__)
-    return list(keep(name, tuple(chosen)))
+    return [*draw_several(name, _TITLES[name], options, placeholder="all", format_func=titles.__getitem__)]
 
 
 def _read(row: TableRow, name: str) -> str:
@@ -113,9 +107,7 @@ def name_short(row: TableRow, varied: Mapping[str, object]) -> str:
 def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
     """Draw the run table; rows that are clicked become the choice "runs", beside those that a filter hides."""
     keys = [row.keys[0] for row in rows]
-    chosen = {"rows": [keys.index(key) for key in value("runs") if key in keys], "columns": [], "cells": []}
-    if list(_selected()) != chosen["rows"]:
-        st.session_state[_KEY] = {"selection": chosen}
+    light_rows(_KEY, keys, value("runs"))
     words = [name for name in ("name", "tags") if any(getattr(row, name) for row in rows)]
     st.dataframe(
         [_call(row, words) | _as_row(row, varied.get(row.keys[0], {})) for row in rows],
@@ -123,7 +115,7 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
         hide_index=True,
         placeholder="–",
         height=min(_HEIGHT, 37 + 35 * max(1, len(rows))),
-        on_select=lambda: _take(keys),
+        on_select=lambda: choose("runs", read_clicked(_KEY, keys, value("runs"))),
         selection_mode="multi-row",
         alt="Finished runs, seeds folded: method, notion, data, budget, accuracy and gap with the half of their "
         "95 % interval.",
@@ -142,15 +134,22 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
         st.caption(plain(given.strip()))
 
 
-def _selected() -> Sequence[int]:
-    return st.session_state[_KEY]["selection"]["rows"] if _KEY in st.session_state else ()
+def light_rows(table: str, keys: Sequence[str], chosen: Sequence[str]) -> None:
+    """Let the rows of a `table` that are chosen be lit; `keys` are those of all its rows."""
+    rows = [keys.index(key) for key in chosen if key in keys]
+    if list(_read_lit(table)) != rows:
+        st.session_state[table] = {"selection": {"rows": rows, "columns": [], "cells": []}}
 
 
-def _take(keys: Sequence[str]) -> None:
-    """Make the clicked rows the choice: those chosen before keep their order, and runs out of sight stay."""
-    clicked = [keys[row] for row in _selected() if row < len(keys)]
-    selected = [key for key in value("runs") if key in clicked or key not in keys]
-    choose("runs", (*selected, *(key for key in clicked if key not in selected)))
+def read_clicked(table: str, keys: Sequence[str], chosen: Sequence[str]) -> tuple[str, ...]:
+    """Return the lit rows of a `table`: those `chosen` before in their order, and those that it does not show."""
+    lit = [keys[row] for row in _read_lit(table) if row < len(keys)]
+    before = [key for key in chosen if key in lit or key not in keys]
+    return (*before, *(key for key in lit if key not in before))
+
+
+def _read_lit(table: str) -> Sequence[int]:
+    return st.session_state[table]["selection"]["rows"] if table in st.session_state else ()
 
 
 def _build_columns(rows: Sequence[TableRow]) -> dict[str, Any]:

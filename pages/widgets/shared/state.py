@@ -294,11 +294,29 @@ def draw_buttons(name: str, label: str, titles: Mapping[Any, str], default: Any 
 
 
 def draw_list(
-    name: str, label: str, options: Collection[Any], title: Callable[[Any], str], default: Any = None, **look: Any
+    name: str, label: str, options: Collection[Any], title: Callable[[Any], str] = str, default: Any = None, **look: Any
 ) -> Any:
     """Draw a list of options by their titles, and return the option that is chosen."""
     mounted = mount_index(name, options, default)
     return keep(name, st.selectbox(label, list(options), format_func=title, **mounted, **look))
+
+
+def draw_several(
+    name: str, label: str, options: Collection[Any], default: Iterable[Any] = (), **look: Any
+) -> tuple[Any, ...]:
+    """Draw a list of options of which several can be chosen, and return those that are."""
+    chosen = st.multiselect(label, list(options), **mount_several(name, options, default), **look)
+    return tuple(keep(name, tuple(chosen)))
+
+
+def draw_switch(name: str, label: str, *, default: bool | None = None, **look: Any) -> bool:
+    """Draw a switch, and return whether it is on."""
+    return bool(keep(name, st.toggle(label, **mount(name, default=default), **look)))
+
+
+def draw_text(name: str, label: str, **look: Any) -> str:
+    """Draw a field for a text, and return what is typed, without blanks around it."""
+    return str(keep(name, st.text_input(label, **mount(name, default=""), **look)) or "").strip()
 
 
 def publish(names: Iterable[str]) -> None:

@@ -18,7 +18,7 @@ from fairpriv_core.notions.notion import explain, format_undefined, list_names
 from fairpriv_core.records.advice import AUTO
 from fairpriv_core.records.plan import check_method
 from pages.widgets.shared.sentences import plain, sentence
-from pages.widgets.shared.state import DEFAULTS, choose, forget, keep, mount_index, settle, value
+from pages.widgets.shared.state import DEFAULTS, choose, draw_list, forget, keep, mount_index, settle, value
 
 _PROTECTS = {"attribute": "attribute", "record": "whole record", None: "not private"}
 _ADVISES = "The method that did best on tables like this one, by what you protect."
@@ -96,18 +96,12 @@ def choose_notion(method: str, reference: str, dataset: Dataset | None) -> str:
     titles = {name: notion.title for name, notion in notions().items()}
     left = [notion.title.lower() for name, notion in notions().items() if not notion.is_level and name not in names]
     who = "What is recommended" if method == AUTO else methods()[method].info.title
-    said = f"{who} does not pursue {list_names(left)}." if left else None
-    chosen = st.selectbox(
-        "Fairness notion",
-        able,
-        **mount_index("notion", able),
-        format_func=titles.__getitem__,
-        help=None if said is None else plain(said),
-    )
-    if chosen != value("notion"):
+    about = plain(f"{who} does not pursue {list_names(left)}.") if left else None
+    before = value("notion")
+    chosen = draw_list("notion", "Fairness notion", able, titles.__getitem__, help=about)
+    if chosen != before:
         forget("notion.aside")
-    keep("notion", chosen)
-    for name in [each for each in names if each not in able]:
+    for name in (name for name in names if name not in able):
         st.caption(f"Not in the list: {format_undefined(notions()[name], labels)}")
     return str(chosen)
 

@@ -12,7 +12,7 @@ from fairpriv_core.files.characters import ENCODINGS, name_encoding
 from fairpriv_core.files.forms import Form, Stated, read_stated
 from fairpriv_core.files.several import SEPARATORS
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import ahead, choose, keep, mount, mount_index
+from pages.widgets.shared.state import ahead, choose, draw_list, draw_text
 
 _NAMES = tuple(item.name for item in fields(Stated))
 _DECIMALS = {".": "a point, 1.5", ",": "a comma, 1,5"}
@@ -76,24 +76,16 @@ def _ask(name: str, label: str, options: Mapping[str, str], stated: str, found: 
     known = {"": "as found", **options}
     known |= {stated: stated} if stated not in known else {}
     known[""] = known[""] if stated else f"as found: {found}"
-    chosen = st.selectbox(
-        label,
-        list(known),
-        **mount_index(name, known, ""),
-        format_func=lambda each: known.get(each, each),
-        accept_new_options=can_type,
-        help="Not in the list? Type the sign." if can_type else None,
-    )
-    keep(name, chosen)
+    about = "Not in the list? Type the sign." if can_type else None
+    draw_list(name, label, known, lambda text: known.get(text, text), "", accept_new_options=can_type, help=about)
 
 
 def _ask_header(of: str, form: Form) -> None:
-    typed = st.text_input(
+    header = draw_text(
+        f"{of}.header",
         "Line that names the columns",
-        **mount(f"{of}.header", default=""),
         placeholder=f"as found: {form.header or 'none'}",
         help="Its number, from 1. Type 0 where no line names them: then they are called column 1, column 2 and so on.",
     )
-    header = str(keep(f"{of}.header", typed) or "").strip()
     if header and not (header.isascii() and header.isdigit()):
         raise BadInput(f"the line that names the columns must be a number, such as 1, or 0 for none, got '{header}'.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -16,7 +17,15 @@ from pages.widgets.shared.names import name_budget
 from pages.widgets.shared.picks import settle
 from pages.widgets.shared.run_table import MOST_CHOSEN
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import ahead, choose, keep, label_apart, mount_number, mount_several, value
+from pages.widgets.shared.state import (
+    ahead,
+    choose,
+    draw_several,
+    keep,
+    label_apart,
+    mount_number,
+    value,
+)
 from pages.widgets.train.clone import offer_clone
 
 _MOST_OFFERED = 300
@@ -39,20 +48,13 @@ def show_picked(rows: Sequence[TableRow], best: Sequence[TableRow], details: Map
     offered = [row.keys[0] for row in (rows if len(rows) <= _MOST_OFFERED else best[:_MOST_OFFERED])]
     listed = list(dict.fromkeys([*(key for key in value("points") if key in by_key), *offered]))
     names = label_apart({key: _name(by_key[key], details) for key in listed})
-    picked = st.multiselect(
-        "Chosen points",
-        listed,
-        **mount_several("points", listed, ()),
-        max_selections=MOST_CHOSEN,
-        placeholder="none",
-        format_func=names.__getitem__,
-    )
-    keep("points", tuple(picked))
+    look: dict[str, Any] = {"max_selections": MOST_CHOSEN, "placeholder": "none", "format_func": names.__getitem__}
+    picked = draw_several("points", "Chosen points", listed, **look)
     if not picked:
         return
     with st.container(horizontal=True):
         if st.button("Open in Compare", key="points_compare", icon=":material/compare:"):
-            choose("runs", tuple(picked))
+            choose("runs", picked)
             go_to("compare", runs=list(picked))
         if st.button("Open its run", key="points_run", icon=":material/monitoring:", disabled=len(picked) != 1):
             choose("run", picked[0])

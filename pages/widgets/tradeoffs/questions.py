@@ -23,7 +23,7 @@ from pages.widgets.shared.finished import find_rows
 from pages.widgets.shared.labels import leave_out_archived
 from pages.widgets.shared.names import name_settings
 from pages.widgets.shared.reference import call_files
-from pages.widgets.shared.state import draw_list, keep, label_apart, mount, mount_several
+from pages.widgets.shared.state import draw_list, draw_several, draw_switch, label_apart
 
 _OWN_TITLES = {"epsilon": "Privacy budget ε", "delta": "δ"}
 Claims = Mapping[EpsilonClaim, Sequence[TableRow]]
@@ -131,14 +131,11 @@ def _choose_claims(answers: Answers) -> Claims:
     claims = group_by_claim(answers.rows)
     listed = sorted({row.method for rows in claims.values() for row in rows}, key=place_method)
     titles = {claim.title: claim for claim in claims}
-    mounted = mount_several("of_method", listed, ())
-    named = {name: f"{method_style(name).title}{mark_ours(name)}" for name in listed}
-    chosen = st.multiselect("Methods", listed, **mounted, placeholder="all", format_func=named.__getitem__)
-    methods = keep("of_method", tuple(chosen)) or listed
-    mounted = mount_several("of_claim", titles, ())
-    chosen = st.multiselect("What ε protects, and how it was accounted", list(titles), **mounted, placeholder="all")
-    wanted = keep("of_claim", tuple(chosen)) or tuple(titles)
-    keep("dominated", st.toggle("Show dominated settings", **mount("dominated")))
+    names = {name: f"{method_style(name).title}{mark_ours(name)}" for name in listed}
+    label = "What ε protects, and how it was accounted"
+    methods = draw_several("of_method", "Methods", listed, placeholder="all", format_func=names.__getitem__) or listed
+    wanted = draw_several("of_claim", label, titles, placeholder="all") or titles
+    draw_switch("dominated", "Show dominated settings")
     left_out = len(answers.rows) - sum(len(rows) for rows in claims.values())
     if left_out:
         many = "1 setting is" if left_out == 1 else f"{left_out} settings are"

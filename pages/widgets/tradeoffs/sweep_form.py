@@ -28,12 +28,13 @@ from pages.widgets.shared.state import (
     choose,
     draw_buttons,
     draw_list,
+    draw_several,
+    draw_switch,
     keep,
     label_apart,
     mount,
     mount_index,
     mount_number,
-    mount_several,
     refuse,
     value,
 )
@@ -96,9 +97,12 @@ def choose_question() -> tuple[str, str, list[str]]:
         titles = {name: notion.title for name, notion in notions().items()}
         notion = draw_list("sweep.notion", "Fairness notion", titles, titles.__getitem__, value("notion"))
     able = [name for name, kind in methods().items() if notion in kind.info.notions]
-    mounted = mount_several("sweep.method", able, (DEFAULT_METHOD, DEFAULT_RECORD_METHOD))
-    picked = st.multiselect("Methods", able, **mounted, format_func=title_method)
-    return str(reference), str(notion), list(keep("sweep.method", tuple(picked)))
+    usual = (DEFAULT_METHOD, DEFAULT_RECORD_METHOD)
+    return (
+        str(reference),
+        str(notion),
+        [*draw_several("sweep.method", "Methods", able, usual, format_func=title_method)],
+    )
 
 
 def choose_axes(chosen: Sequence[str]) -> dict[str, list[Any]]:
@@ -108,10 +112,8 @@ def choose_axes(chosen: Sequence[str]) -> dict[str, list[Any]]:
     for number, place in enumerate(st.columns(2), start=1):
         free = [_NONE, *(name for name in able if f"method.{name}" not in axes)]
         with place:
-            mounted = mount_index(f"sweep.parameter{number}", free, _NONE)
-            shown = {name: able[name][0].title if name in able else "none" for name in free}
-            title = f"Parameter {number:d}"
-            name = keep(f"sweep.parameter{number}", st.selectbox(title, free, **mounted, format_func=shown.__getitem__))
+            titles = {name: able[name][0].title if name in able else "none" for name in free}
+            name = draw_list(f"sweep.parameter{number}", f"Parameter {number:d}", free, titles.__getitem__, _NONE)
             if name == _NONE:
                 continue
             parameter, usual = able[name]
@@ -251,8 +253,8 @@ def _name_value(axis: str, value: Any) -> str:
 
 def _choose_evaluation() -> dict[str, bool]:
     """Draw the switch, and return what the sweep says of it: nothing where runs do as they do by default."""
-    chosen = st.toggle("Private evaluation", **mount("sweep.evaluates", default=True), help=_EVALUATES)
-    return {} if keep("sweep.evaluates", chosen) else {"private_evaluation": False}
+    evaluates = draw_switch("sweep.evaluates", "Private evaluation", default=True, help=_EVALUATES)
+    return {} if evaluates else {"private_evaluation": False}
 
 
 def _fill_in() -> dict[str, Any] | None:

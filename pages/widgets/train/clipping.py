@@ -14,10 +14,10 @@ from fairpriv_core.figures.figures import bias_variance
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.clipping_choice import ChoosesClipping, ClippingCurve, Warmup
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.store.previews import Preview, name_request
+from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.polling import poll
+from pages.widgets.shared.polling import look, poll
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose
 from pages.widgets.train.form import find_stop
@@ -98,7 +98,7 @@ def _ask(store: RunStore, request: dict[str, Any]) -> str:
 def _draw(store: RunStore, key: str, draw: Draw, *, ready: bool) -> None:
     if not ready and _is_ready(store, key):
         st.rerun()
-    made = attempt(lambda: store.previews.look(key)) or Preview()
+    made = look(store, key)
     if made.error:
         st.warning(plain(f"The clipping curves cannot be drawn: {made.error}"), icon=":material/warning:")
         return
@@ -172,5 +172,4 @@ def _offer_minimum(name: str, minimum: float, method: Method) -> None:
 
 
 def _is_ready(store: RunStore, key: str) -> bool:
-    made = attempt(lambda: store.previews.look(key)) or Preview()
-    return made.status in ("finished", "failed", "cancelled")
+    return look(store, key).status in ("finished", "failed", "cancelled")

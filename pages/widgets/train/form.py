@@ -21,6 +21,8 @@ from fairpriv_core.records.config import OF_MLP
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import (
     count_digits,
+    draw_list,
+    draw_switch,
     follow,
     forget,
     keep,
@@ -136,8 +138,7 @@ def _draw_grid(
 
 def choose_automatic(name: str, shown: Parameter) -> bool:
     """Draw the switch that leaves a parameter to the method, and return whether it is on."""
-    key = f"p.{name}.automatic"
-    return bool(keep(key, st.toggle("Set automatically", **mount(key, default=False), help=shown.help)))
+    return draw_switch(f"p.{name}.automatic", "Set automatically", default=False, help=shown.help)
 
 
 def draw_parameter(name: str, shown: Parameter, default: Any, *, typed: bool = False, **drawn: Any) -> Any:
@@ -253,7 +254,6 @@ def choose_network(kind: type[Method], dataset: Dataset) -> tuple[str | None, tu
         return None, ("network",)
     shipped = _TITLES if dataset.image is not None else {MLP: "Hidden layers and width as set"}
     titles = label_apart({**shipped, **{reference: f"{name}, installed" for reference, name in own.items()}})
-    mounted = mount_index("p.network", titles, FOR_IMAGES if dataset.image is not None else MLP)
-    chosen = st.selectbox("Network", list(titles), **mounted, format_func=titles.__getitem__, help=_HELP)
-    network = str(keep("p.network", chosen))
+    usual = FOR_IMAGES if dataset.image is not None else MLP
+    network = str(draw_list("p.network", "Network", titles, titles.__getitem__, usual, help=_HELP))
     return network, ("network",) if network == MLP else ("network", *OF_MLP)

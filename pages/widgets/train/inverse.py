@@ -19,7 +19,7 @@ from pages.widgets.shared.access import find_store
 from pages.widgets.shared.finished import find_rows
 from pages.widgets.shared.names import name_settings
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import choose, keep, mount, mount_number, value
+from pages.widgets.shared.state import choose, draw_switch, keep, mount_number, value
 
 _NONE = (
     "No stored run yet on this data with this notion, method, accounting and δ. Launch some with several ε, or a "
@@ -41,7 +41,7 @@ def offer_inverse(data: DataJson, info: MethodInfo) -> None:
 
     `data` is a config's, `info` the method's; notion, accounting and δ are those that are chosen.
     """
-    if not keep("inverse", st.toggle("Start from the accuracy I need", **mount("inverse"))):
+    if not draw_switch("inverse", "Start from the accuracy I need"):
         return
     store = find_store()
     found = None if store is None else find_rows(store)

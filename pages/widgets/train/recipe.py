@@ -25,7 +25,15 @@ from pages.widgets.shared.names import name_notion
 from pages.widgets.shared.reference import list_reference
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_dataset, find_spec
-from pages.widgets.shared.state import keep, label_apart, mount, mount_default, mount_index, refuse, value
+from pages.widgets.shared.state import (
+    draw_list,
+    draw_switch,
+    keep,
+    label_apart,
+    mount_default,
+    refuse,
+    value,
+)
 from pages.widgets.shared.suitable import choose_method, choose_notion, explain_notion
 
 _NEW = "new"
@@ -58,14 +66,13 @@ def choose_recipe() -> Recipe:
     """Draw the title and three lists, of methods and notions those the data can be used with; say what is asked."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title("Train", anchor=False, width="content")
-        keep("expert", st.toggle("Expert mode", **mount("expert"), width="content"))
+        draw_switch("expert", "Expert mode", width="content")
         with st.container(key="look_at_data", width="content"):
             link_to("data", "Your own data")
     with st.container(key="recipe", gap="small"):
         listed = list_offered()
         listed += [value("data")] if value("data") not in listed else []
-        chosen = st.selectbox("Data", listed, **mount_index("data", listed), format_func=list_reference)
-        reference = keep("data", chosen)
+        reference = draw_list("data", "Data", listed, list_reference)
         spec = find_spec(reference)
         dataset = None if spec is None else find_dataset(spec)
         above = st.container()
@@ -93,9 +100,7 @@ def choose_advised(dataset: Dataset, notion: str) -> Advice | None:
         help=_SECRETS_HELP,
     )
     keep("protect", protect or "")
-    by_group = bool(
-        keep("by_group", st.toggle("Decisions may use the group", **mount("by_group"), help=_BY_GROUP_HELP))
-    )
+    by_group = draw_switch("by_group", "Decisions may use the group", help=_BY_GROUP_HELP)
     if protect is None:
         st.caption("Answer this, and a method is recommended. No row is read for it.")
         return None
@@ -119,9 +124,7 @@ def choose_release(info: MethodInfo, data: DataJson, seed: int) -> str | None:
             refuse("reuse")
         return None
     labels = label_apart({_NEW: "a new one, within ε"} | {key: _format_row(row) for key, row in able.items()})
-    options = list(labels)
-    mounted = mount_index("reuse", options, _NEW)
-    chosen = keep("reuse", st.selectbox("Release", options, **mounted, format_func=labels.__getitem__, help=_HELP))
+    chosen = draw_list("reuse", "Release", labels, labels.__getitem__, _NEW, help=_HELP)
     return None if chosen == _NEW else str(chosen)
 
 
