@@ -56,8 +56,8 @@ def show() -> None:
 def _read(files: Files, everything: bool) -> pd.DataFrame:
     """Return the lines of files, each with the time at which it was written; of the data that may be shown."""
     lines = read_lines([name for name, _ in files])
-    shown = [task.name for task in read_suite().tasks if everything or task.data.get("dataset") in DATA]
-    return lines[lines.task.isin(shown)]
+    tasks = [task.name for task in read_suite().tasks if everything or task.data.get("dataset") in DATA]
+    return lines[lines.task.isin(tasks)]
 
 
 @st.cache_data(show_spinner=False)
@@ -102,8 +102,8 @@ def _show_board(board: Board, lines: pd.DataFrame) -> None:
     show_figure(draw_task(list_curves(lines, board), task), "bench_curve")
 
 
-def _draw(shown: Shown, key: str, alt: str) -> None:
-    rows = pd.DataFrame(shown.rows, columns=[*shown.head])
+def _draw(table: Shown, key: str, alt: str) -> None:
+    rows = pd.DataFrame(table.rows, columns=[*table.head])
     st.dataframe(rows, key=key, hide_index=True, height="content", alt=alt)
 
 

@@ -35,7 +35,7 @@ def show() -> None:
         options,
         **mount_default("card", options, options[0]),
         required=True,
-        format_func=lambda each: f"{cards[each].title}{mark_ours(each) if cards[each].kind == 'Methods' else ''}",
+        format_func=lambda name: f"{cards[name].title}{mark_ours(name) if cards[name].kind == 'Methods' else ''}",
     )
     card = cards[keep("card", name)]
     publish(("card",))
@@ -46,9 +46,9 @@ def _find(cards: dict[str, Card]) -> list[Card]:
     """Return the cards with the words that are looked for, or without such words those of the chosen kind."""
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     words = right.text_input("Search", key="learn_search", placeholder="a word or an author")
-    known = cards.get(value("card"))
+    linked = cards.get(value("card"))
     with left:
-        kind = draw_buttons("learn_kind", "Topic", {kind: kind for kind in KINDS}, known.kind if known else KINDS[0])
+        kind = draw_buttons("learn_kind", "Topic", {kind: kind for kind in KINDS}, linked.kind if linked else KINDS[0])
     if words.strip():
         return [card for card in cards.values() if card.tells(words)]
     return [card for card in cards.values() if card.kind == kind]
@@ -65,8 +65,8 @@ def _show(card: Card) -> None:
             show_figure(card.draw(), f"learn_{card.name}")
         with right:
             st.markdown("**When it misleads**")
-            for said in card.misleads:
-                st.markdown(f"- {plain(said)}")
+            for caveat in card.misleads:
+                st.markdown(f"- {plain(caveat)}")
             st.markdown("**Source**")
             st.markdown(plain(f"{card.source[:1].upper()}{card.source[1:]}."))
             _offer_ways(card)

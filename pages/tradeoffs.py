@@ -55,10 +55,10 @@ def show() -> None:
     poll(_watch, store, store.stamp(), every=_POLL_SECONDS)
 
 
-def _show_found(store: RunStore, view: str, found: dict[str, dict[str, Answers]]) -> None:
+def _show_found(store: RunStore, view: str, answers_by_data: dict[str, dict[str, Answers]]) -> None:
     """Draw what was found: the filters, the chosen view, the picked points, the inverse question."""
     top = hold_headline()  # on what is chosen below
-    topic, answers, claims = choose_question(found)
+    topic, answers, claims = choose_question(answers_by_data)
     if not claims:
         filtered = bool(group_by_claim(answers.rows))
         top.info(_NO_MATCH if filtered else _NOT_DRAWN, icon=":material/filter_alt:")

@@ -102,12 +102,12 @@ def _choose_settings(
         slots |= places
     if expert:
         without = (*separate, *method)
-        chosen, places = choose_parameters(kind, typed=typed, without=without, on_change=list_moves(kind))
+        further, places = choose_parameters(kind, typed=typed, without=without, on_change=list_moves(kind))
         slots |= places
         seed = st.number_input("Seed", step=1, format="%d", **mount("seed"), help="Split, start and public batches.")
         raw["seed"] = keep("seed", seed)
         slots["seed"] = st.container()
-        values |= chosen
+        values |= further
     else:
         values |= fit_batch(kind, dataset)
     by_hand = values.get(kind.info.calibrates or "") is not None
@@ -132,8 +132,8 @@ def _choose_rare(
 def _choose_budget(answers: Column | None, *, typed: bool, expert: bool, slots: dict[str, Any]) -> dict[str, Any]:
     """Draw the sliders of ε and δ and return both; randomised `answers` have spent their ε before."""
     if answers is not None:
-        said = f"Privacy budget ε = {format_spent(answers)}: the answers have spent it. The run spends nothing more."
-        st.markdown(plain(said))
+        words = f"Privacy budget ε = {format_spent(answers)}: the answers have spent it. The run spends nothing more."
+        st.markdown(plain(words))
         raw = {"epsilon": sum(answers.randomized)}
     elif typed:
         mounted = mount("epsilon")
@@ -152,11 +152,11 @@ def _choose_budget(answers: Column | None, *, typed: bool, expert: bool, slots: 
 
 def _choose_evaluation(name: str, slots: dict[str, Any], *, always: bool) -> bool:
     """Return the choice called `name`; a run that pays for itself makes an evaluation unless it is switched off."""
-    chosen = draw_switch(name, "Private evaluation", help=_EVALUATION)
+    is_on = draw_switch(name, "Private evaluation", help=_EVALUATION)
     if always:
         st.caption(_ALWAYS)
     slots["private_evaluation"] = st.container()
-    return chosen
+    return is_on
 
 
 def _choose_variant(variants: tuple[str, ...]) -> str:

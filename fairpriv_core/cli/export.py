@@ -97,7 +97,7 @@ def _gather(store: RunStore, keys: Sequence[str], form: str, audience: Audience,
         withdraw(store, lost)
         return gather_report(store, keys)
     together = form not in (*_OF_A_MODEL, *OF_STORY)
-    fit = all(list_together(store, each.among, most=MOST_SETTINGS) for each in lost)
+    fit = all(list_together(store, each.among, max_rows=MOST_SETTINGS) for each in lost)
     refuse_choice(store, lost, all_leave=together and fit)
     return data
 

@@ -25,12 +25,12 @@ def write_html(document: Document) -> str:
     """Return the report as one HTML file: it opens from a disk, asks no server for anything, and prints on A4."""
     sections = [_write_section(section, index) for index, section in enumerate(document.sections)]
     first = next((index for index, section in enumerate(document.sections, 1) if section.title == DETAILS), 0)
-    rest = "\n".join([_write_contents(document, first), *sections[first:]])
-    details = f'<details class="more"><summary>{DETAILS}</summary>\n{rest}\n</details>'
+    chapters = "\n".join([_write_contents(document, first), *sections[first:]])
+    details = f'<details class="more"><summary>{DETAILS}</summary>\n{chapters}\n</details>'
     body = (
         f"<h1>{html.escape(document.title)}</h1>\n"
         f'<p class="notice">{html.escape(document.notice)}</p>\n'
-        + "\n".join([*sections[: max(0, first - 1)], details if first else rest])
+        + "\n".join([*sections[: max(0, first - 1)], details if first else chapters])
         + "\n"
         f"<script>{read_library()}</script>\n"
         f"<script>const CONFIG = {json.dumps(CONFIG)}, ROOM = {WIDTH}\n{read_beside('report.js')}</script>"
@@ -82,6 +82,6 @@ def _write_plot(figure: FigureData) -> str:
     """Return a place for the drawing with its room kept, and beside it what is drawn, which no browser runs."""
     drawing = draw(figure, width=WIDTH)
     escaped = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
-    encoded = re.sub("[<>&]", lambda found: escaped[found.group()], json.dumps(drawing))
+    encoded = re.sub("[<>&]", lambda sign: escaped[sign.group()], json.dumps(drawing))
     height = drawing["layout"]["height"]
     return f'<div class="plot" style="height: {height}px"></div><script type="application/json">{encoded}</script>'

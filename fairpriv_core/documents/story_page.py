@@ -139,12 +139,12 @@ def _draw_odds(odds: Odds) -> str:
     """Return the dots of one ε with a slider that moves them; the slider is over the logarithm to base 10."""
     kinds = ["even"] * _EVEN + ["lit"] * (odds.sure - _EVEN) + ["rest"] * (_ACROSS**2 - odds.sure)
     at = 1.0 if odds.epsilon is None else min(max(math.log10(odds.epsilon), -2.0), 1.0)
-    shown = "no limit" if odds.epsilon is None else epsilon_text(odds.epsilon)
+    text = "no limit" if odds.epsilon is None else epsilon_text(odds.epsilon)
     return (
         f'<figure><svg id="odds" viewBox="0 0 200 200" role="img" aria-label="{odds.sure} of 100 dots">'
         f"{_draw_dots(kinds)}</svg>"
         "<figcaption>Grey: even odds. Colour: what ε adds at most. Empty: still unsure.</figcaption></figure>"
-        f'<label class="slide">Privacy budget ε = <output id="epsilon">{shown}</output>, at most '
+        f'<label class="slide">Privacy budget ε = <output id="epsilon">{text}</output>, at most '
         f'<output id="sure">{odds.sure}</output> % certain'
         f'<input id="slider" type="range" min="-2" max="1" step="0.01" value="{at:.2f}"></label>'
     )
@@ -160,8 +160,8 @@ def _draw_dots(kinds: list[str]) -> str:
 def _draw_curve(curve: CostCurve) -> str:
     """Return accuracy over gap: whiskers, a line from where it began, and below it one sentence a setting."""
     everything = [*curve.lines, *([curve.before] if curve.before else [])]
-    right = 1.08 * max(each.gap[2] for each in everything)
-    low, high = min(each.accuracy[1] for each in everything), max(each.accuracy[2] for each in everything)
+    right = 1.08 * max(point.gap[2] for point in everything)
+    low, high = min(point.accuracy[1] for point in everything), max(point.accuracy[2] for point in everything)
     low = low if curve.constant is None else min(low, curve.constant)
     low, high = low - 0.1 * (high - low) - 0.1, min(100.0, high + 0.1 * (high - low) + 0.1)
     scale = _Scale(right or 1.0, low, high)
@@ -184,8 +184,8 @@ def _draw_curve(curve: CostCurve) -> str:
 
 
 def _write_start(before: Line) -> str:
-    said = f"{before.name}: gap {before.gap[0]:.1f} points, accuracy {before.accuracy[0]:.1f} %."
-    return f'<p class="base">0: {html.escape(said)}</p>'
+    sentence = f"{before.name}: gap {before.gap[0]:.1f} points, accuracy {before.accuracy[0]:.1f} %."
+    return f'<p class="base">0: {html.escape(sentence)}</p>'
 
 
 def _color(line: Line) -> str:

@@ -37,7 +37,7 @@ def find_certificates(record: RunRecord) -> Mapping[str, Any]:
     name = record.config["method"]["name"]
     if methods()[name].info.certifies:
         raise BadInput(f"run {record.key} is {record.status}: only a finished run has a certificate.", field="key")
-    able = ", ".join(other for other, kind in methods().items() if kind.info.certifies)
+    able = ", ".join(candidate for candidate, kind in methods().items() if kind.info.certifies)
     raise BadInput(
         f"run {record.key} was trained with '{name}', which gives no certificate; choose a run of {able}.", field="key"
     )
@@ -86,16 +86,16 @@ def _format_bound(bound: float | None) -> str:
 
 
 def _format_accuracy(certificates: Mapping[str, Any]) -> str:
-    least = f"at least {_points(certificates['accuracy_at_least'], up=False)} %"
+    bound = f"at least {_points(certificates['accuracy_at_least'], up=False)} %"
     estimates: Sequence[float | None] = (certificates["accuracy"], certificates["constant_accuracy"])
     if None in estimates:
-        return least
+        return bound
     own, constant = (100.0 * (value or 0.0) for value in estimates)
-    return f"{least}, by the same counts about {own:.2f} %; one answer for everyone has about {constant:.2f} %"
+    return f"{bound}, by the same counts about {own:.2f} %; one answer for everyone has about {constant:.2f} %"
 
 
 def _points(share: float, *, up: bool) -> str:
     """Return a bound in points with two digits, rounded to the side on which it still holds."""
     hundredths = share * 10_000.0
-    whole = int(hundredths) + (1 if up and hundredths > int(hundredths) else 0)
-    return f"{whole / 100.0:.2f}"
+    rounded = int(hundredths) + (1 if up and hundredths > int(hundredths) else 0)
+    return f"{rounded / 100.0:.2f}"

@@ -87,9 +87,9 @@ def format_decided(numbers: Json) -> str:
     classes = [part for part in numbers["classes"] if part["decided"] is not None]
     if not classes:
         return ""
-    most = max(classes, key=lambda part: float(part["decided"]))
-    sentence = f"Decided most: '{most['name']}', for {percent_text(most['decided'])} of the test rows."
-    return f"{sentence} The model gives nearly everybody the same answer." if most["decided"] >= ALIKE else sentence
+    largest = max(classes, key=lambda part: float(part["decided"]))
+    sentence = f"Decided most: '{largest['name']}', for {percent_text(largest['decided'])} of the test rows."
+    return f"{sentence} The model gives nearly everybody the same answer." if largest["decided"] >= ALIKE else sentence
 
 
 def compare_classes(settings: Sequence[Sequence[RunFacts[Kind]]], *, reference: int | None) -> tuple[ClassLine, ...]:
@@ -120,5 +120,5 @@ def _mean_accuracies(runs: Sequence[RunFacts[Kind]]) -> dict[str, Mean]:
     return {name: mean_interval(own) for name, own in values.items()}
 
 
-def _subtract(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def _subtract(value: float | None, base: float | None) -> float | None:
+    return None if value is None or base is None else value - base

@@ -75,10 +75,10 @@ def compare(settings: Sequence[Compared], reference: Compared) -> list[str]:
         gap = reference.row.notion == setting.row.notion
         for metric in ("accuracy", *([f"{setting.row.notion}_gap"] if gap else [])):
             title = metric_title(metric)
-            answered = [f"{one.letter}'s" for one in (setting, reference) if one.row.by_answers]
+            answered = [f"{side.letter}'s" for side in (setting, reference) if side.row.by_answers]
             if metric != "accuracy" and answered:
-                told = {"run": setting.letter, "reference": reference.letter, "of": " and ".join(answered)}
-                sentences.append(_UNTESTED.format(title=title, **told))
+                words = {"run": setting.letter, "reference": reference.letter, "of": " and ".join(answered)}
+                sentences.append(_UNTESTED.format(title=title, **words))
                 continue
             paired = compare_paired(setting.runs, reference.runs, metric)
             sentences.append(format_paired(paired, run=setting.letter, reference=reference.letter, metric=title))
@@ -182,8 +182,10 @@ def fold_groups(runs: Sequence[RunFacts[Kind]], rate: str, *, of: str = "group")
     """
     parts: dict[str, list[Mapping[str, object]]] = {}
     for run in runs:
-        told = run.released if run.data.answered else run.exact
-        for part in read_classes(run.exact) if of == "class" else read_groups({} if told is None else told.found, rate):
+        measures = run.released if run.data.answered else run.exact
+        for part in (
+            read_classes(run.exact) if of == "class" else read_groups({} if measures is None else measures.found, rate)
+        ):
             parts.setdefault(str(part["name"]), []).append(part)
     answered = any(run.data.answered for run in runs)
     return [_fold_group(name, own, rate, answered=answered) for name, own in parts.items()]

@@ -73,8 +73,8 @@ class EpsilonFacts:
         """
         if self.threat_model is None:
             return "No ε: this method is not private."
-        chosen = f" {self.choice}" if self.choice else ""
-        return f"{self._line}{chosen}{self.given}"
+        choice = f" {self.choice}" if self.choice else ""
+        return f"{self._line}{choice}{self.given}"
 
     @property
     def _line(self) -> str:

@@ -43,8 +43,8 @@ class FinishedRuns:
             self._damaged.intersection_update(finished)
             self._add(store, [key for key in finished if key not in self._outcomes and key not in self._damaged])
             order = sorted(self._outcomes.values(), key=lambda entry: (-entry[0], entry[1].key))
-            known = {row.keys: row for row in self._rows}
-            self._rows = fold_outcomes([outcome for _, outcome in order], known)
+            rows_by_keys = {row.keys: row for row in self._rows}
+            self._rows = fold_outcomes([outcome for _, outcome in order], rows_by_keys)
             labels = store.labels()
             return Finished(tuple(label_row(row, labels) for row in self._rows), len(self._damaged))
 
@@ -55,14 +55,14 @@ class FinishedRuns:
             self._outcomes[brief["key"]] = (brief["created"], read_outcome(brief))
 
 
-def list_together(store: RunStore, among: Candidates, *, most: int) -> tuple[TableRow, ...]:
-    """Return all runs that a choice is among, newest first; () where no table of `most` rows has each of them.
+def list_together(store: RunStore, among: Candidates, *, max_rows: int) -> tuple[TableRow, ...]:
+    """Return all runs that a choice is among, newest first; () where no table of `max_rows` rows has each of them.
 
     None has one that is damaged, or one whose setting and seed ran again later.
     """
     records = store.records(among.keys)
     rows = run_table(records[key].to_json() for key in reversed(among.keys) if key in records)
-    return rows if len(rows) <= most and among.all <= {key for row in rows for key in row.keys} else ()
+    return rows if len(rows) <= max_rows and among.all <= {key for row in rows for key in row.keys} else ()
 
 
 def label_row(row: TableRow, labels: Mapping[str, RunLabel]) -> TableRow:

@@ -59,8 +59,8 @@ def fold(values: Iterable[float | None], kind: Kind) -> MeanFact[Kind]:
 
 def fold_facts(facts: Iterable[Fact[Kind] | None]) -> MeanFact[Kind]:
     """Return the mean over seeds of a number; None where one is undefined."""
-    known = [fact for fact in facts if fact is not None]
-    return fold((fact.value for fact in known), find_worst([fact.kind for fact in known]))
+    present = [fact for fact in facts if fact is not None]
+    return fold((fact.value for fact in present), find_worst([fact.kind for fact in present]))
 
 
 def widen(mean: M, intervals: Sequence[Sequence[float]]) -> M:

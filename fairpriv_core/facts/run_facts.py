@@ -150,16 +150,16 @@ class RunFacts(Generic[K]):
     @property
     def outcome(self) -> Outcome:
         """What it came to, by its exact numbers, as a table has it."""
-        stated = self.epsilon
+        epsilon = self.epsilon
         exact = self.exact
         return read_outcome(
             {
                 "key": self.key,
                 "config": self.config,
-                "threat_model": stated.threat_model,
-                "variant": stated.variant,
-                "epsilon": stated.proved,
-                "delta": stated.delta,
+                "threat_model": epsilon.threat_model,
+                "variant": epsilon.variant,
+                "epsilon": epsilon.proved,
+                "delta": epsilon.delta,
                 "metrics": None if exact is None else exact.found,
                 "metrics_private": None if self.released is None else self.released.found,
             }

@@ -122,11 +122,11 @@ def read_outcome(record: Json) -> Outcome:
     variant = REPLAYED if replayed else UNPROVED if unproved else variant
     setting = {name: value for name, value in config.items() if name not in _SEEDS}
     epsilon = record.get("epsilon") if config.get("reuse") else config.get("epsilon")
-    kinds, told, name = find_kinds(record), metrics, f"{config['notion']}_gap"
+    kinds, gap_metrics, name = find_kinds(record), metrics, f"{config['notion']}_gap"
     ends = None
     if find_answers(data) is not None:
-        kinds, told = (kinds[0], "released"), record.get("metrics_private") or {}
-        ends = told.get(f"{name}_interval")
+        kinds, gap_metrics = (kinds[0], "released"), record.get("metrics_private") or {}
+        ends = gap_metrics.get(f"{name}_interval")
     return Outcome(
         method=config["method"]["name"],
         notion=config["notion"],
@@ -134,7 +134,7 @@ def read_outcome(record: Json) -> Outcome:
         sensitive=str(data.get("sensitive")),
         seed=config["seed"],
         accuracy=metrics.get("accuracy"),
-        gap=told.get(name),
+        gap=gap_metrics.get(name),
         gap_ends=None if ends is None else (ends[0], ends[1]),
         epsilon=None if replayed or unproved else epsilon,
         threat_model=None if replayed else record.get("threat_model"),
@@ -158,14 +158,16 @@ def run_table(records: Iterable[Json]) -> tuple[TableRow, ...]:
     return fold_outcomes(map(read_outcome, records), {})
 
 
-def fold_outcomes(outcomes: Iterable[Outcome], known: Mapping[tuple[str, ...], TableRow]) -> tuple[TableRow, ...]:
-    """Return the rows of `run_table`; `known` has rows that were folded already, by their runs' keys."""
+def fold_outcomes(
+    outcomes: Iterable[Outcome], rows_by_keys: Mapping[tuple[str, ...], TableRow]
+) -> tuple[TableRow, ...]:
+    """Return the rows of `run_table`; `rows_by_keys` has rows that were folded already, by their runs' keys."""
     folded: dict[str, dict[int, Outcome]] = {}
     for outcome in outcomes:
         if outcome.accuracy is not None:
             folded.setdefault(outcome.setting, {}).setdefault(outcome.seed, outcome)
     rows = ([runs[seed] for seed in sorted(runs)] for runs in folded.values())
-    return tuple(known.get(tuple(run.key for run in row)) or _fold(row) for row in rows)
+    return tuple(rows_by_keys.get(tuple(run.key for run in row)) or _fold(row) for row in rows)
 
 
 def format_claim(row: TableRow) -> str:
@@ -217,32 +219,32 @@ def _list_untold(row: TableRow) -> dict[str, object]:
     """Return the settings that no column of the run table tells."""
     in_columns = _IN_COLUMNS if row.epsilon is None else (*_IN_COLUMNS, "epsilon")
     settings = _flatten(json.loads(row.setting or "{}"))
-    others = {name: value for name, value in settings.items() if not name.startswith(in_columns)}
-    return {"data.group_ratio": row.group_ratio, "data.rows": row.rows, "data.encoding": row.encoding, **others}
+    further = {name: value for name, value in settings.items() if not name.startswith(in_columns)}
+    return {"data.group_ratio": row.group_ratio, "data.rows": row.rows, "data.encoding": row.encoding, **further}
 
 
 def _fold(runs: list[Outcome]) -> TableRow:
-    one, gap = runs[0], fold((run.gap for run in runs), find_worst([run.kinds[1] for run in runs]))
+    first, gap = runs[0], fold((run.gap for run in runs), find_worst([run.kinds[1] for run in runs]))
     return TableRow(
-        method=one.method,
-        notion=one.notion,
-        dataset=one.dataset,
-        sensitive=one.sensitive,
-        threat_model=one.threat_model,
-        variant=one.variant,
-        epsilon=one.epsilon,
+        method=first.method,
+        notion=first.notion,
+        dataset=first.dataset,
+        sensitive=first.sensitive,
+        threat_model=first.threat_model,
+        variant=first.variant,
+        epsilon=first.epsilon,
         seeds=tuple(run.seed for run in runs),
         keys=tuple(run.key for run in runs),
         accuracy=fold((run.accuracy for run in runs), find_worst([run.kinds[0] for run in runs])),
         gap=widen(gap, [run.gap_ends for run in runs if run.gap_ends is not None]),
-        note=format_one_seed(by_answers=one.kinds[1] == "released")
+        note=format_one_seed(by_answers=first.kinds[1] == "released")
         if len(runs) == 1
         else f"{len(runs)} seeds, mean ± 95 %",
-        delta=one.delta,
-        setting=one.setting,
-        group_ratio=one.group_ratio,
-        rows=one.rows,
-        encoding=one.encoding,
+        delta=first.delta,
+        setting=first.setting,
+        group_ratio=first.group_ratio,
+        rows=first.rows,
+        encoding=first.encoding,
         constant=mean_interval(run.constant for run in runs).mean,
     )
 

@@ -81,9 +81,9 @@ def rows_suffix(data: DataJson) -> str:
     (' · group ratio 0.8 · 1,500 rows', ' · plain encoding')
     """
     ratio = "" if data.get("group_ratio") is None else f" · group ratio {data['group_ratio']:g}"
-    few = "" if data.get("rows") is None else f" · {data['rows']:,} rows"
+    rows = "" if data.get("rows") is None else f" · {data['rows']:,} rows"
     encoding = data.get("encoding") or ENCODINGS[0]
-    return f"{ratio}{few}{'' if encoding == ENCODINGS[0] else f' · {encoding} encoding'}"
+    return f"{ratio}{rows}{'' if encoding == ENCODINGS[0] else f' · {encoding} encoding'}"
 
 
 def setting_text(method: str, name: str, value: Any) -> str:
@@ -95,8 +95,8 @@ def setting_text(method: str, name: str, value: Any) -> str:
     ('rows 500', 'split –')
     """
     own = name.rpartition(".")[2]
-    known = parameters(methods()[method]) if method in methods() and not name.startswith("data.") else {}
-    title = known[own][0].title if own in known else own.replace("_", " ")
+    parameters_by_name = parameters(methods()[method]) if method in methods() and not name.startswith("data.") else {}
+    title = parameters_by_name[own][0].title if own in parameters_by_name else own.replace("_", " ")
     symbol = _SYMBOL.search(title)
     return f"{symbol[1]} = {value_text(value)}" if symbol else f"{title[0].lower()}{title[1:]} {value_text(value)}"
 
@@ -110,8 +110,8 @@ def value_text(value: Any) -> str:
     ('pf_ld (epochs 2)', 'width 64')
     """
     if isinstance(value, Mapping):
-        rest = ", ".join(f"{name} {value_text(part)}" for name, part in value.items() if name != "name")
-        return f"{value['name']} ({rest})" if rest and "name" in value else str(value.get("name", rest))
+        settings = ", ".join(f"{name} {value_text(part)}" for name, part in value.items() if name != "name")
+        return f"{value['name']} ({settings})" if settings and "name" in value else str(value.get("name", settings))
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

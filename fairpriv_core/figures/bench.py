@@ -52,7 +52,7 @@ def draw_task(boards: Sequence[Board], task: Task) -> FigureData:
 def _join(points: Sequence[tuple[float, Standing]], task: Task, panel: int) -> Series:
     """Return an entry's accuracy or gap over ε."""
     first = points[0][1]
-    cells = [(at, each.cells[task.name]) for at, each in points]
+    cells = [(at, standing.cells[task.name]) for at, standing in points]
     means = [cell.accuracy if panel == 0 else cell.gap for _, cell in cells]
     return line(
         first.title,

@@ -141,7 +141,7 @@ class FigureData:
     @property
     def text(self) -> str:
         """What stands below the figure in every form of it: what it shows, and whose numbers these are."""
-        return " ".join(each for each in (self.caption, self.shaded, self.origin.text) if each)
+        return " ".join(part for part in (self.caption, self.shaded, self.origin.text) if part)
 
     @property
     def raw(self) -> bool:
@@ -256,13 +256,13 @@ def _series_rows(figure: FigureData, series: Series) -> list[tuple[object, ...]]
     sides = (series.x_low, series.x_high, series.y, series.low, series.high)
     columns = zip(series.x, ends, *(side or (None,) * len(series.y) for side in sides), strict=False)
     title = panel.title or panel.y.title
-    named = [(figure.name, title, series.name, *values, x_axis, y_axis, note) for values in columns]
+    rows = [(figure.name, title, series.name, *values, x_axis, y_axis, note) for values in columns]
     if figure.z is not None:
-        places = series.z or (None,) * len(named)
-        named = [(*row, z, figure.z.label) for row, z in zip(named, places, strict=True)]
+        places = series.z or (None,) * len(rows)
+        rows = [(*row, z, figure.z.label) for row, z in zip(rows, places, strict=True)]
     if not _has_texts(figure):
-        return named
-    return [(*row, text) for row, text in zip(named, series.text or ("",) * len(named), strict=True)]
+        return rows
+    return [(*row, text) for row, text in zip(rows, series.text or ("",) * len(rows), strict=True)]
 
 
 def _has_texts(figure: FigureData) -> bool:

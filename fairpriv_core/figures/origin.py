@@ -54,9 +54,11 @@ PUBLIC, ALL_RAW = Origin("public"), Origin("raw")
 
 def find_origin_of_rows(rows: Iterable[TableRow]) -> Origin:
     """Return of which kind the numbers of rows of the run table are, and of which public data."""
-    shown = list(rows)
-    kind = find_worst([row.kind for row in shown])
-    return ALL_RAW if kind == "raw" else Origin(kind, list_titles(filter(is_published, (row.asked for row in shown))))
+    all_rows = list(rows)
+    kind = find_worst([row.kind for row in all_rows])
+    return (
+        ALL_RAW if kind == "raw" else Origin(kind, list_titles(filter(is_published, (row.asked for row in all_rows))))
+    )
 
 
 def find_origin(data: Iterable[DataJson], *, tell: bool = True) -> Origin:
@@ -64,9 +66,9 @@ def find_origin(data: Iterable[DataJson], *, tell: bool = True) -> Origin:
 
     It is to be told that data are public, unless what stands around does.
     """
-    shown = list(data)
-    published = [one for one in shown if is_published(one)]
-    if any(one not in published and find_answers(one) is None for one in shown):
+    items = list(data)
+    published = [item for item in items if is_published(item)]
+    if any(item not in published and find_answers(item) is None for item in items):
         return ALL_RAW
     return Origin("public", list_titles(published), told=tell)
 
@@ -79,4 +81,4 @@ def format_origin(data: Iterable[DataJson]) -> str:
 
 def list_titles(data: Iterable[DataJson]) -> tuple[str, ...]:
     """Return the titles of published `data`, each once."""
-    return tuple(dict.fromkeys(problems()[one["dataset"] or ""].title for one in data))
+    return tuple(dict.fromkeys(problems()[item["dataset"] or ""].title for item in data))

@@ -50,24 +50,24 @@ def trade_off(
     names stand at the ends of lines, and where a method has several settings one stands out. `epsilon` marks where a
     slider stands, `wanted` shades what is asked for.
     """
-    known = [row for row in rows if row.accuracy.mean is not None]
-    curves = list_curves(known, settings)
+    complete = [row for row in rows if row.accuracy.mean is not None]
+    curves = list_curves(complete, settings)
     lit = {curve.name for curve in curves} if settings is None else {curve.name for curve in choose_lit(curves, wanted)}
     faint = [curve for curve in curves if curve.name not in lit][:_MOST_FAINT]
     ordered = [*faint, *(curve for curve in curves if curve.name in lit)]
-    span = _find_span(known)
+    span = _find_span(complete)
     series = [
         _draw(curve, panel, span, labelled=settings is not None, faint=curve.name not in lit)
         for curve in ordered
         for panel in range(2)
     ]
-    parts = (_format_seeds(curves), _FAINT * bool(faint), _format_threats(known))
+    parts = (_format_seeds(curves), _FAINT * bool(faint), _format_threats(complete))
     caption = " ".join(part.strip() for part in parts if part)
     return FigureData(
         name="trade_off",
         title=f"{dataset}, over ε",
         x=EPSILON_AXIS,
-        panels=(Panel(ACCURACY, "Accuracy"), Panel(_GAP, name_gap(f"{notion} gap", known))),
+        panels=(Panel(ACCURACY, "Accuracy"), Panel(_GAP, name_gap(f"{notion} gap", complete))),
         series=tuple(series),
         caption=caption,
         own=caption,
@@ -97,8 +97,8 @@ def choose_lit(curves: Sequence[EpsilonCurve], wanted: Wanted | None) -> list[Ep
     by_method = group_by(curves, lambda curve: (curve.first.method, curve.first.variant, curve.first.threat_model))
 
     def rank(curve: EpsilonCurve) -> tuple[int, float]:
-        kept = sum(wanted is not None and (row.gap.mean or 0.0) <= wanted.gap for row in curve.rows)
-        return kept, max(row.accuracy.mean or 0.0 for row in curve.rows)
+        n_kept = sum(wanted is not None and (row.gap.mean or 0.0) <= wanted.gap for row in curve.rows)
+        return n_kept, max(row.accuracy.mean or 0.0 for row in curve.rows)
 
     return [max(own, key=rank) for own in by_method.values()]
 
@@ -113,7 +113,7 @@ def _draw(curve: EpsilonCurve, panel: int, span: tuple[float, float], *, labelle
     if not points:
         points = [(end, means[0], curve.first) for end in span]
     low, high = ((), ()) if faint else percent_ends([mean for _, mean, _ in points])
-    drawn = line(
+    series = line(
         curve.name,
         [at for at, _, _ in points],
         [in_percent(mean.mean) for _, mean, _ in points],
@@ -126,7 +126,7 @@ def _draw(curve: EpsilonCurve, panel: int, span: tuple[float, float], *, labelle
     )
     rows = [row for _, _, row in points]
     return replace(
-        drawn,
+        series,
         faint=faint,
         keys=tuple(row.keys[0] for row in rows),
         hover=tuple(f"{curve.name}\n{format_point(row).partition(', ')[2]}" for row in rows),
@@ -159,5 +159,5 @@ def _format_threats(rows: Sequence[TableRow]) -> str:
 
 
 def _format_text(series: Sequence[Series], what: str) -> str:
-    parts = [f"{one.name}, panel {one.panel + 1}: {list_values(one.x, one.y, '')}" for one in series]
+    parts = [f"{part.name}, panel {part.panel + 1}: {list_values(part.x, part.y, '')}" for part in series]
     return f"{what}. " + ". ".join(parts) + "."

@@ -29,7 +29,7 @@ _NO_CURVES = "These runs stored no numbers of single epochs."
 
 def show_points(compared: Sequence[Compared], plain: TableRow | None) -> None:
     """Draw accuracy against gap, `plain` with the mixing line; a sentence where the runs pursue different notions."""
-    if len({one.row.notion for one in compared}) > 1:
+    if len({setting.row.notion for setting in compared}) > 1:
         st.caption("These runs pursue different notions, so no chart compares their gaps.")
         return
     show_figure(compare_points(compared, plain), "compare_points")
@@ -37,17 +37,20 @@ def show_points(compared: Sequence[Compared], plain: TableRow | None) -> None:
 
 def show_curves(store: RunStore, compared: Sequence[Compared]) -> None:
     """Draw accuracy and the gaps while training, seeds folded, runs over each other."""
-    histories = [[find_history(store, key, is_shown=live.is_overlaid) for key in one.row.keys] for one in compared]
-    if not any(live.has_epochs(history) for each in histories for history in each):
+    histories = [
+        [find_history(store, key, is_shown=live.is_overlaid) for key in setting.row.keys] for setting in compared
+    ]
+    if not any(live.has_epochs(history) for seeds in histories for history in seeds):
         st.caption(_NO_CURVES)
         return
-    rows = [one.row for one in compared]
+    rows = [setting.row for setting in compared]
     notions = dict.fromkeys(row.notion for row in rows if not row.by_answers)  # of answers no curve looks at groups
     origin = find_origin_of_rows(rows)
     columns = st.columns(2, gap="medium")
     for number, metric in enumerate(["accuracy", *(f"{notion}_gap" for notion in notions)]):
         curves = [
-            fold_curves(one.label, one.row.method, own, metric) for one, own in zip(compared, histories, strict=True)
+            fold_curves(setting.label, setting.row.method, own, metric)
+            for setting, own in zip(compared, histories, strict=True)
         ]
         with columns[number % 2]:
             show_figure(live.overlay(curves, metric=metric, origin=origin), f"overlay_{metric}")
@@ -60,28 +63,28 @@ def show_groups(compared: Sequence[Compared]) -> None:
 
 
 def _list_data(compared: Sequence[Compared]) -> list[DataJson]:
-    return [one.row.asked for one in compared]
+    return [setting.row.asked for setting in compared]
 
 
 def list_rates(compared: Sequence[Compared]) -> list[str]:
     """Return the shares of groups that all of the runs have: of many classes the accuracy and each class's share."""
-    exact = [one.runs[0].exact for one in compared]
+    exact = [setting.runs[0].exact for setting in compared]
     rates_by_run = [tuple(list_shares({} if measures is None else measures.found)) or _RATES for measures in exact]
-    return [rate for rate in rates_by_run[0] if all(rate in other for other in rates_by_run)]
+    return [rate for rate in rates_by_run[0] if all(rate in rates for rates in rates_by_run)]
 
 
 def show_classes(compared: Sequence[Compared]) -> None:
     """Draw each class's accuracy as bars and in numbers, seeds folded; nothing where there are two labels."""
-    known = [each.found for one in compared if (each := one.runs[0].exact) and has_classes(each)]
-    if not known:
+    numbers = [measures.found for setting in compared if (measures := setting.runs[0].exact) and has_classes(measures)]
+    if not numbers:
         return
     st.header("Accuracy of each class", anchor=False)
-    if not all(map(are_groups, known)):
+    if not all(map(are_groups, numbers)):
         figure = compare_groups(compared, rate="accuracy", of="class")
         show_figure(figure, "compare_classes")
-    reference = find_reference([one.row.method for one in compared])
-    letters = [one.label.partition(":")[0] for one in compared]
-    lines = compare_classes([one.runs for one in compared], reference=reference)
+    reference = find_reference([setting.row.method for setting in compared])
+    letters = [setting.label.partition(":")[0] for setting in compared]
+    lines = compare_classes([setting.runs for setting in compared], reference=reference)
     table = [
         {
             "class": line.name,

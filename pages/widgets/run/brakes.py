@@ -31,21 +31,21 @@ def show_broken_off(row: RunRow) -> None:
         st.error(plain(sentence(row.error)), icon=":material/error:")
     if row.status == "cancelled":
         after = f"after {row.step:,} of {row.steps:,} steps" if row.steps else "before it began"
-        said = f"You stopped this run {after}. It has no model, and its gap was not judged."
-        st.warning(said, icon=":material/stop:")
+        words = f"You stopped this run {after}. It has no model, and its gap was not judged."
+        st.warning(words, icon=":material/stop:")
 
 
 def draw_state(store: RunStore, row: RunRow) -> None:
     """Draw how far a run is, and its brakes; of one that is over only what it did."""
     state = f"{_STATES[row.status]}{_format_place(store, row)}{_format_request(row)}"
-    told = f"{state} · {_format_steps(row)}{_format_heartbeat(row)}"
+    line = f"{state} · {_format_steps(row)}{_format_heartbeat(row)}"
     with st.container(key="run_state"):
         if row.ended and not _can_resume(row):
-            st.caption(plain(told))
+            st.caption(plain(line))
             return
         left, right = st.columns([2, 1], vertical_alignment="center")
         with left:
-            st.progress(min(1.0, row.step / row.steps) if row.steps else float(row.step > 0), text=plain(told))
+            st.progress(min(1.0, row.step / row.steps) if row.steps else float(row.step > 0), text=plain(line))
         with right.container(horizontal=True, horizontal_alignment="right", gap="small", key="brakes"):
             _offer_brakes(store, row)
     if row.status == "queued" and row.started is None and time.time() - row.created > _QUEUE_PATIENCE:

@@ -32,12 +32,12 @@ def offer_evaluation(store: RunStore, row: RunRow, record: RunRecord) -> None:
     if not record.is_covered or row.owner != store.payer or not store.database.writable:
         return
     request = request_evaluation(row.key, owner=store.payer)
-    made = look(store, name_request(request))
-    if made.waits:
+    progress = look(store, name_request(request))
+    if progress.waits:
         poll(await_answer, store, name_request(request), _WORK, every=_POLL_SECONDS)
         return
-    if made.error:
-        st.error(plain(sentence(made.error)), icon=":material/error:")
+    if progress.error:
+        st.error(plain(sentence(progress.error)), icon=":material/error:")
     fits = _show_cost(store, record)
     label = f"Evaluate privately: ε = {epsilon_text(record.epsilon or 0.0)} of the test rows"
     if st.button(label, key="do_evaluate", icon=":material/balance:", help=_HELP, disabled=not fits):
@@ -50,13 +50,13 @@ def _show_cost(store: RunStore, record: RunRecord) -> bool:
 
     Without a cap the whole ledger is not read for it: the price stands on the button.
     """
-    found = attempt(lambda: plan_late_evaluation(record))
-    if found is None or not store.ledger.caps(found[0].data):
-        return found is not None
-    page = attempt(lambda: find_page(store, found[0].data))
+    plan = attempt(lambda: plan_late_evaluation(record))
+    if plan is None or not store.ledger.caps(plan[0].data):
+        return plan is not None
+    page = attempt(lambda: find_page(store, plan[0].data))
     if page is None:
         return False
-    effects = foresee_launch(page, found[0].entry, delta=record.delta)
+    effects = foresee_launch(page, plan[0].entry, delta=record.delta)
     for effect in effects:
         if math.isfinite(effect.after):
             now, after = epsilon_text(effect.planned), epsilon_text(effect.after)

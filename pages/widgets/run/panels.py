@@ -75,7 +75,7 @@ def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: s
         add_gaps(figures, row, history)
     elif not small or len(figures) < _FEWEST:
         figures["groups"] = live.live_groups(history, origin=find_origin([row.config["data"]], tell=False))
-    show_pairs({f"{name}_{along}" if name in _OVER else name: each for name, each in figures.items()}, small=small)
+    show_pairs({f"{name}_{along}" if name in _OVER else name: figure for name, figure in figures.items()}, small=small)
 
 
 def show_expected(store: RunStore, config: ConfigJson, steps: int) -> bool:
@@ -132,14 +132,14 @@ def _draw_measures(store: RunStore, row: RunRow, history: live.History, along: s
     config: ConfigJson = row.config
     method, gap = config["method"], f"{config['notion']}_gap"
     plain = find_plain(store, config)
-    measured: Mapping[str, Any] = {} if plain is None or plain.key == row.key else plain.metrics or {}
+    plain_metrics: Mapping[str, Any] = {} if plain is None or plain.key == row.key else plain.metrics or {}
     reach = _find_reach(row)
     curves, x = live.rescale(history, along, reach if row.status != "finished" else {**reach, along: None})
-    said: dict[str, Any] = {"method": method["name"], "x": x, "origin": find_origin([config["data"]], tell=False)}
+    options: dict[str, Any] = {"method": method["name"], "x": x, "origin": find_origin([config["data"]], tell=False)}
     return {
-        "accuracy": live.live_accuracy(curves, plain=measured.get("accuracy"), **said),
+        "accuracy": live.live_accuracy(curves, plain=plain_metrics.get("accuracy"), **options),
         "gap": live.live_gap(
-            curves, notion=config["notion"], plain=measured.get(gap), aim=method.get("gap_target"), **said
+            curves, notion=config["notion"], plain=plain_metrics.get(gap), aim=method.get("gap_target"), **options
         ),
     }
 
@@ -151,13 +151,13 @@ def _find_reach(row: RunRow) -> dict[str, float | None]:
 
 def _draw_histograms(row: RunRow, histograms: Mapping[str, Histogram]) -> dict[str, FigureData]:
     origin = find_origin([row.config["data"]], tell=False)
-    known = parameters(methods()[row.config["method"]["name"]])
+    parameters_by_name = parameters(methods()[row.config["method"]["name"]])
     figures = {}
     for quantity, histogram in histograms.items():
-        bound = known.get(BOUNDS.get(quantity, ""))
-        asked = row.config["method"].get(BOUNDS.get(quantity, ""))
+        bound = parameters_by_name.get(BOUNDS.get(quantity, ""))
+        stated_bound = row.config["method"].get(BOUNDS.get(quantity, ""))
         own = histogram.bound  # of a method that moves it
-        moved = None not in (asked, own) and not math.isclose(asked or 0.0, own or 0.0, rel_tol=_SINGLE)
+        moved = None not in (stated_bound, own) and not math.isclose(stated_bound or 0.0, own or 0.0, rel_tol=_SINGLE)
         symbol = _MOVED if moved else None if bound is None else bound[0].symbol
         figures[quantity] = live.clipping_histogram(histogram, quantity=quantity, symbol=symbol, origin=origin)
     return figures

@@ -34,7 +34,7 @@ class Archivable(Protocol):
 A = TypeVar("A", bound=Archivable)
 
 
-def list_runs(store: RunStore, *, most: int) -> tuple[list[RunRow], Labels] | None:
+def list_runs(store: RunStore, *, limit: int) -> tuple[list[RunRow], Labels] | None:
     """Draw the filters that labels allow; return the newest runs that pass, pinned ones first, and all labels.
 
     None after showing why they cannot be read.
@@ -42,14 +42,14 @@ def list_runs(store: RunStore, *, most: int) -> tuple[list[RunRow], Labels] | No
     labels = attempt(store.labels)
     if labels is None:
         return None
-    tags, archived = list_tags(label.tags for label in labels.values()), any(one.archived for one in labels.values())
+    tags, archived = list_tags(label.tags for label in labels.values()), any(item.archived for item in labels.values())
     if tags or archived:
         with st.popover("Filter runs", icon=":material/filter_list:", key="filter_runs"):
             choose_tags(tags)
             offer_archived(archived)
-    rows = attempt(lambda: store.browse(limit=most, archived=value("archived")))
-    wanted = {tag for tag in value(_TAG) if tag in tags}
-    return None if rows is None else ([row for row in rows if wanted <= {*_find(labels, row.key).tags}], labels)
+    rows = attempt(lambda: store.browse(limit=limit, archived=value("archived")))
+    required = {tag for tag in value(_TAG) if tag in tags}
+    return None if rows is None else ([row for row in rows if required <= {*_find(labels, row.key).tags}], labels)
 
 
 def choose_run(labels: Mapping[str, str], *, first: str | None = None, bare: bool = False) -> str:
@@ -57,9 +57,9 @@ def choose_run(labels: Mapping[str, str], *, first: str | None = None, bare: boo
 
     Of a link to a run that is not among them another one is not shown until it is chosen: "" until then.
     """
-    keys, wanted = list(labels), value("run")
+    keys, linked_key = list(labels), value("run")
     looks: Any = {"label_visibility": "collapsed" if bare else "visible"}
-    if not wanted or wanted in labels:
+    if not linked_key or linked_key in labels:
         return str(draw_list("run", "Run", keys, labels.__getitem__, first or keys[0], **looks))
     looks |= {"format_func": labels.__getitem__, "placeholder": "Choose another run"}
     instead = st.selectbox("Run", keys, index=None, key="run_instead", **looks)
@@ -76,9 +76,9 @@ def name_run(labels: Labels, key: str, described: str) -> str:
     return " · ".join([*([label.name] if label.name else []), described, *label.tags, *state])
 
 
-def list_tags(each: Iterable[Sequence[str]]) -> list[str]:
+def list_tags(tag_lists: Iterable[Sequence[str]]) -> list[str]:
     """Return all tags by the alphabet."""
-    return sorted({tag for tags in each for tag in tags}, key=str.casefold)
+    return sorted({tag for tags in tag_lists for tag in tags}, key=str.casefold)
 
 
 def choose_tags(tags: Sequence[str]) -> tuple[str, ...]:
@@ -88,8 +88,8 @@ def choose_tags(tags: Sequence[str]) -> tuple[str, ...]:
 
 def leave_out_archived(rows: Sequence[A]) -> tuple[A, ...]:
     """Draw the switch where a row is archived, and return those to list."""
-    shown = offer_archived(any(row.archived for row in rows))
-    return tuple(row for row in rows if shown or not row.archived)
+    with_archived = offer_archived(any(row.archived for row in rows))
+    return tuple(row for row in rows if with_archived or not row.archived)
 
 
 def offer_archived(there_are: bool) -> bool:

@@ -45,7 +45,7 @@ def call_files(text: str) -> str:
     if not _ID.search(text):
         return text
     names = _find_names()
-    return _ID.sub(lambda found: names.get(found[1], found[0]), text)
+    return _ID.sub(lambda match: names.get(match[1], match[0]), text)
 
 
 def _find_names() -> Mapping[str, str]:
@@ -61,8 +61,8 @@ def _find_names() -> Mapping[str, str]:
 @st.cache_data(ttl=_FRESH_SECONDS, max_entries=32, show_spinner=False)
 def _list_names(place: str, person: str, _store: RunStore) -> dict[str, str]:
     files = {item.id[:_DIGITS]: item.name for item in _store.uploads.visible(person)}
-    called = list(files.values())
-    return {digits: name if called.count(name) == 1 else f"{name} ({digits[:6]})" for digits, name in files.items()}
+    names = list(files.values())
+    return {digits: name if names.count(name) == 1 else f"{name} ({digits[:6]})" for digits, name in files.items()}
 
 
 def write_reference(spec: DataSpec) -> str:
@@ -141,7 +141,7 @@ def read_reference(text: str, find_upload: Callable[[str], Path]) -> DataSpec:
         group_ratio=read_ratio(further.get(_RATIO)),
         rows=read_rows(further.get(_ROWS)),
         encoding=further.get(_ENCODING, ENCODINGS[0]),
-        **{asked: further.get(asked) for asked in _ASKED},
+        **{field: further.get(field) for field in _ASKED},
     )
 
 
@@ -170,8 +170,8 @@ def _read_data(text: str) -> DataJson:
     head, _, query = text.partition("?")
     name, _, sensitive = head.partition(":")
     place = "file" if name.startswith((_UPLOAD, _FOLDER)) else "dataset"
-    named = {place: unquote(name.removeprefix(_FOLDER)), "sensitive": unquote(sensitive)}
-    return cast(DataJson, {**dict.fromkeys(DATA_FIELDS), **dict(parse_qsl(query)), **named})
+    fields = {place: unquote(name.removeprefix(_FOLDER)), "sensitive": unquote(sensitive)}
+    return cast(DataJson, {**dict.fromkeys(DATA_FIELDS), **dict(parse_qsl(query)), **fields})
 
 
 def _format_rows(text: str) -> str:

@@ -38,22 +38,22 @@ def key_data(row: TableRow) -> str:
 def choose_rows(rows: Sequence[TableRow]) -> list[TableRow]:
     """Draw the filters and return the rows that pass, pinned ones first; a filter left empty lets all pass."""
     tags = list_tags(row.tags for row in rows)
-    used = sum(bool(ahead(name)) for name in (*FILTERS, "only.tag"))
-    label = f"Filters ({used})" if used else "Filters"
+    n_used = sum(bool(ahead(name)) for name in (*FILTERS, "only.tag"))
+    label = f"Filters ({n_used})" if n_used else "Filters"
     with st.popover(label, icon=":material/filter_list:", key="filters"):
         tagged = set(choose_tags(tags))
-        left = [row for row in rows if tagged <= {*row.tags}]
+        visible = [row for row in rows if tagged <= {*row.tags}]
         for name in FILTERS:
-            chosen = _choose(name, rows)
-            left = [row for row in left if not chosen or _read(row, name) in chosen]
-    return sorted(left, key=lambda row: not row.pinned)
+            values = _choose(name, rows)
+            visible = [row for row in visible if not values or _read(row, name) in values]
+    return sorted(visible, key=lambda row: not row.pinned)
 
 
 def _choose(name: str, rows: Sequence[TableRow]) -> list[str]:
     """Draw a filter; what it lets pass stands in the address, and in the list in words."""
     alike = group_by(rows, lambda row: _read(row, name))
     titles = label_apart(
-        {one: " or ".join(dict.fromkeys(_show(row, name) for row in own)) for one, own in alike.items()}
+        {value: " or ".join(dict.fromkeys(_show(row, name) for row in own)) for value, own in alike.items()}
     )
     options = sorted(titles, key=place_method) if name == "only.method" else list(titles)
     return [*draw_several(name, _TITLES[name], options, placeholder="all", format_func=titles.__getitem__)]
@@ -72,8 +72,8 @@ def _read(row: TableRow, name: str) -> str:
 def _show(row: TableRow, name: str) -> str:
     if name == "only.data":
         return name_data_of(row)
-    one = _read(row, name)
-    return {"only.notion": name_notion, "only.method": name_method}.get(name, str)(one)
+    value = _read(row, name)
+    return {"only.notion": name_notion, "only.method": name_method}.get(name, str)(value)
 
 
 def name_row(row: TableRow, varied: Mapping[str, object] | None = None) -> str:
@@ -83,8 +83,8 @@ def name_row(row: TableRow, varied: Mapping[str, object] | None = None) -> str:
     seeds = f"{len(row.seeds)} seeds" if len(row.seeds) > 1 else "1 seed"
     settings = f", {name_settings(row.method, varied)}" if varied else ""
     question = f"{name_data_of(row)} · {name_notion(row.notion)}"
-    called = f"{row.name} · " if row.name else ""
-    return f"{called}{method_style(row.method).title}{budget}{settings} · {question} · {seeds}"
+    own_name = f"{row.name} · " if row.name else ""
+    return f"{own_name}{method_style(row.method).title}{budget}{settings} · {question} · {seeds}"
 
 
 def name_rows(rows: Sequence[TableRow]) -> dict[str, str]:
@@ -92,8 +92,8 @@ def name_rows(rows: Sequence[TableRow]) -> dict[str, str]:
 
     Of rows that are called the same the settings that differ are told, and then their keys.
     """
-    called = group_by(rows, name_row)
-    varied = {key: settings for same in called.values() for key, settings in varied_settings(same).items()}
+    rows_by_name = group_by(rows, name_row)
+    varied = {key: settings for same in rows_by_name.values() for key, settings in varied_settings(same).items()}
     return label_apart({row.keys[0]: name_row(row, varied[row.keys[0]]) for row in rows})
 
 
@@ -122,29 +122,29 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
         column_config=_build_columns(rows),
     )
     thinned = any(row.group_ratio for row in rows)
-    given = f" An ε with a group ratio has an assumption. {wording.THINNED}" if thinned else ""
+    caveats = f" An ε with a group ratio has an assumption. {wording.THINNED}" if thinned else ""
     if any(methods()[row.method].info.public_part for row in rows):
-        given += f" An ε of a method with a public part has one too. {wording.PUBLIC_PART}"
+        caveats += f" An ε of a method with a public part has one too. {wording.PUBLIC_PART}"
     learned = any(is_read_from_rows(row.asked, row.threat_model) for row in rows)
-    given += f" Where ε protects records: {wording.LEARNED[0].lower()}{wording.LEARNED[1:]}" if learned else ""
-    given += f" {wording.BY_ANSWERS}" if any(row.by_answers for row in rows) else ""
+    caveats += f" Where ε protects records: {wording.LEARNED[0].lower()}{wording.LEARNED[1:]}" if learned else ""
+    caveats += f" {wording.BY_ANSWERS}" if any(row.by_answers for row in rows) else ""
     if any(row.kind == "raw" for row in rows):
         mark_raw()
-    if given:
-        st.caption(plain(given.strip()))
+    if caveats:
+        st.caption(plain(caveats.strip()))
 
 
-def light_rows(table: str, keys: Sequence[str], chosen: Sequence[str]) -> None:
+def light_rows(table: str, keys: Sequence[str], selection: Sequence[str]) -> None:
     """Let the rows of a `table` that are chosen be lit; `keys` are those of all its rows."""
-    rows = [keys.index(key) for key in chosen if key in keys]
+    rows = [keys.index(key) for key in selection if key in keys]
     if list(_read_lit(table)) != rows:
         st.session_state[table] = {"selection": {"rows": rows, "columns": [], "cells": []}}
 
 
-def read_clicked(table: str, keys: Sequence[str], chosen: Sequence[str]) -> tuple[str, ...]:
-    """Return the lit rows of a `table`: those `chosen` before in their order, and those that it does not show."""
+def read_clicked(table: str, keys: Sequence[str], selection: Sequence[str]) -> tuple[str, ...]:
+    """Return the lit rows of a `table`: those of `selection` in their order, those out of sight too, then others."""
     lit = [keys[row] for row in _read_lit(table) if row < len(keys)]
-    before = [key for key in chosen if key in lit or key not in keys]
+    before = [key for key in selection if key in lit or key not in keys]
     return (*before, *(key for key in lit if key not in before))
 
 

@@ -26,8 +26,8 @@ def find_spec(reference: str) -> DataSpec | None:
 
 def find_outline(spec: DataSpec) -> Outline | None:
     """Return what is told of the data, read once for all pages; None after showing why it cannot be read."""
-    given = tuple(vars(spec).items())
-    return attempt(lambda: _outline(given, stamp_file(spec.file)))
+    fields = tuple(vars(spec).items())
+    return attempt(lambda: _outline(fields, stamp_file(spec.file)))
 
 
 def stamp_file(path: str | None) -> tuple[int, int] | None:
@@ -61,8 +61,8 @@ def theme_name() -> Literal["light", "dark"]:
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the data …")
-def _outline(given: tuple[tuple[str, Any], ...], stamp: tuple[int, int] | None) -> Outline:
-    return READER.outline(DataSpec(**dict(given)))
+def _outline(fields: tuple[tuple[str, Any], ...], stamp: tuple[int, int] | None) -> Outline:
+    return READER.outline(DataSpec(**dict(fields)))
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

@@ -53,8 +53,8 @@ def _show_curves(topic: Topic, claims: Claims, answers: Answers, wanted: Wanted)
     with right:
         show_figure(against, "tradeoff_frontier", in_set=True, on_pick=pick, on_drag=take_wanted)
     offer_set((over.without_regions(), against.without_regions()), "tradeoff_set")
-    said = plain(format_origin(data))
-    st.caption(f"Shaded: what you want; drag its edges. Click a point to light its row below. {said}")
+    origin = plain(format_origin(data))
+    st.caption(f"Shaded: what you want; drag its edges. Click a point to light its row below. {origin}")
 
 
 def show_list(claims: Claims, best: Sequence[TableRow], answers: Answers) -> None:

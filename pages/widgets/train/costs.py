@@ -66,10 +66,10 @@ def show_duration(config: RunConfig, plan: LaunchPlan, rows: Sequence[RunRow]) -
     if expected is None:
         st.caption("Expected time: not known before the first run of this network", help=sizes)
         return
-    seconds, known = expected
+    seconds, is_known = expected
     words = f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} minutes"
-    time = f"about {words}" if known else f"roughly {words}"
-    first = "" if known else "No run of this kind is known yet. "
+    time = f"about {words}" if is_known else f"roughly {words}"
+    first = "" if is_known else "No run of this kind is known yet. "
     st.caption(f"Time alone: {time}", help=f"{first}With nothing else running on this machine. {sizes}")
 
 
@@ -117,14 +117,14 @@ def warn_of_delta(config: RunConfig, plan: LaunchPlan) -> None:
         st.warning(large, icon=":material/warning:")
 
 
-def _show_spending(plan: LaunchPlan, given: str) -> None:
+def _show_spending(plan: LaunchPlan, assumptions: str) -> None:
     claim = "" if plan.published is None else f"claims {epsilon_text(plan.published)}"
     if plan.unproved is not None:
         beside = f" {name_claimant(name_author(plan.method))} {claim}." if claim else ""
         st.warning(plain(f"No ε is proved. {plan.unproved}{beside}"), icon=":material/warning:")
     elif plan.epsilon:
-        said = f"The paper's accounting of the same noise {plain(claim)}." if claim else None
-        st.caption(plain(f"Launch uses ε = {epsilon_text(plan.epsilon[-1])}, proved.{given}"), help=said)
+        claim_text = f"The paper's accounting of the same noise {plain(claim)}." if claim else None
+        st.caption(plain(f"Launch uses ε = {epsilon_text(plan.epsilon[-1])}, proved.{assumptions}"), help=claim_text)
 
 
 def _show_levels(plan: LaunchPlan) -> None:
@@ -141,8 +141,8 @@ def show_effect(store: RunStore, config: RunConfig, plan: LaunchPlan, dataset: D
     effects = find_effects(store, config, plan, dataset, runs_already=runs_already)
     if effects is None:
         return
-    refused = not all(effect.fits for effect in effects)
-    with st.expander("Ledger after launch", expanded=refused, key="ledger"):
+    is_refused = not all(effect.fits for effect in effects)
+    with st.expander("Ledger after launch", expanded=is_refused, key="ledger"):
         st.markdown(f"**{call_people(config.data.to_json())}**, at δ = {delta_text(config.delta)}", help=HELP)
         list_effects(effects, launched=not runs_already)
 
@@ -158,7 +158,7 @@ def find_effects(
 
 def _read_plan(config: RunConfig, plan: LaunchPlan, dataset: Dataset) -> LedgerEntry:
     """Return what the run would be in the ledger, from its plan."""
-    planned = RunRecord(
+    record = RunRecord(
         key="of this launch",
         status="queued",
         config=config.to_json(),
@@ -177,4 +177,4 @@ def _read_plan(config: RunConfig, plan: LaunchPlan, dataset: Dataset) -> LedgerE
         versions={},
         notes=plan.notes,
     )
-    return record_posting(planned).entry
+    return record_posting(record).entry

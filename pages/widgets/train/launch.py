@@ -69,9 +69,9 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
     accepted, hopeless = accept_risk(config, plan), warn_of_noise(config, plan, dataset.groups) and not expert
     if hopeless:
         st.caption("Launch is off for these settings. Expert mode launches them all the same.")
-    known = None if store is None else attempt(lambda: store.find(config.key))
-    exists = known is not None and known.status in GOING_ON
-    watched = None if store is None else find_watched(config.to_json(), known)
+    row = None if store is None else attempt(lambda: store.find(config.key))
+    exists = row is not None and row.status in GOING_ON
+    watched = None if store is None else find_watched(config.to_json(), row)
     if store is not None:
         offer_launch(store, config, plan, watched=watched, exists=exists, hopeless=hopeless, accepted=accepted)
     if store is not None and watched is not None:
@@ -90,9 +90,9 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
             show_sparkline(store, config, plan)
 
 
-def _keep_watching(store: RunStore | None, refused: Mapping[str, Any]) -> None:
+def _keep_watching(store: RunStore | None, raw: Mapping[str, Any]) -> None:
     """Draw the run that is watched beside settings that are refused; what a plan would show is blank."""
-    row = None if store is None else find_watched(refused, None)
+    row = None if store is None else find_watched(raw, None)
     if store is not None and row is not None:
         show_watched(store, None, row)
     else:
@@ -160,10 +160,10 @@ def _show_expected(config: RunConfig, plan: LaunchPlan, dataset: Dataset, *, wit
         format_too_fine(notion, target, tested=tested, groups=dataset.groups, noise=noise),
         format_least_gap(plan.method, notion, dataset, plan.n_train),
     )
-    said = [each for each in expected if each is not None]
-    if said:
+    texts = [text for text in expected if text is not None]
+    if texts:
         with st.expander("What to expect", key="expected"):
-            st.markdown(plain(" ".join(said)))
+            st.markdown(plain(" ".join(texts)))
 
 
 def _build(raw: Mapping[str, Any], store: RunStore | None) -> RunConfig:

@@ -78,14 +78,14 @@ def choose_recipe() -> Recipe:
         above = st.container()
         name = choose_method(dataset)
         with above:
-            wanted = choose_notion(name, reference, dataset)
+            notion = choose_notion(name, reference, dataset)
         method: Mapping[str, Any] | None = {"name": name}
         if dataset is not None and name == AUTO:
-            advice = choose_advised(dataset, wanted)
+            advice = choose_advised(dataset, notion)
             method = None if advice is None else advice.settings
     if dataset is not None:
-        explain_notion(wanted, dataset)
-    return Recipe(reference, spec, dataset, wanted, method, name == AUTO)
+        explain_notion(notion, dataset)
+    return Recipe(reference, spec, dataset, notion, method, name == AUTO)
 
 
 def choose_advised(dataset: Dataset, notion: str) -> Advice | None:
@@ -124,8 +124,8 @@ def choose_release(info: MethodInfo, data: DataJson, seed: int) -> str | None:
             refuse("reuse")
         return None
     labels = label_apart({_NEW: "a new one, within ε"} | {key: _format_row(row) for key, row in able.items()})
-    chosen = draw_list("reuse", "Release", labels, labels.__getitem__, _NEW, help=_HELP)
-    return None if chosen == _NEW else str(chosen)
+    release = draw_list("reuse", "Release", labels, labels.__getitem__, _NEW, help=_HELP)
+    return None if release == _NEW else str(release)
 
 
 def _list_runs(store: RunStore) -> list[RunRow]:
@@ -134,9 +134,9 @@ def _list_runs(store: RunStore) -> list[RunRow]:
 
 def _is_able(row: RunRow, name: str, data: DataJson, seed: int) -> bool:
     config = row.config
-    asked = (config["method"]["name"], config["data"], config["seed"], config["split"])
-    ended = row.status == "finished" and row.epsilon is not None
-    return ended and asked == (name, data, seed, default_split(data["dataset"])) and config.get("reuse") is None
+    fields = (config["method"]["name"], config["data"], config["seed"], config["split"])
+    has_release = row.status == "finished" and row.epsilon is not None
+    return has_release and fields == (name, data, seed, default_split(data["dataset"])) and config.get("reuse") is None
 
 
 def _format_row(row: RunRow) -> str:
