@@ -58,7 +58,7 @@ def show() -> None:
 def _show_found(store: RunStore, view: str, answers_by_data: dict[str, dict[str, Answers]]) -> None:
     """Draw what was found: the filters, the chosen view, the picked points, the inverse question."""
     top = hold_headline()  # on what is chosen below
-    topic, answers, claims = choose_question(answers_by_data)
+    titles, answers, claims = choose_question(answers_by_data)
     if not claims:
         filtered = bool(group_by_claim(answers.rows))
         top.info(_NO_MATCH if filtered else _NOT_DRAWN, icon=":material/filter_alt:")
@@ -68,7 +68,7 @@ def _show_found(store: RunStore, view: str, answers_by_data: dict[str, dict[str,
     with top:
         show_points_headline(store, rows)
     best = [row for own in claims.values() for row in find_best(own)]
-    show_view(view, topic, claims, answers, read_wanted())
+    show_view(view, titles, claims, answers, read_wanted())
     show_list(claims, best, answers)
     show_picked(rows, best, answers.details)
     show_epsilon(rows, choose_wanted())

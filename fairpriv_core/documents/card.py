@@ -37,6 +37,7 @@ def build_card(setting: Chosen[Kind], *, paid: bool) -> tuple[Section, ...]:
     prediction = f"'{data.positive}' of {data.label}"
     if data.positive is None:
         prediction = f"which {data.label} it is, of {'; '.join(data.labels)}"
+    caveats = [*data.caveats, first.notion.misleads, *first.caveats]
     parts: dict[str, tuple[Part, ...]] = {
         "Model details": (Text(f"{method.title}: {method.summary} {method.citation}. Key {first.key}; {training}."),),
         "Intended use": (Text(f"It predicts {prediction}. {_USE}"),),
@@ -54,7 +55,7 @@ def build_card(setting: Chosen[Kind], *, paid: bool) -> tuple[Section, ...]:
             Text(f"{first.epsilon.line} {first.epsilon.odds}"),
             Text(_ETHICS),
         ),
-        "Caveats and recommendations": (_build_caveats(setting),),
+        "Caveats and recommendations": (Bullets(tuple(dict.fromkeys(caveats))),),
     }
     head = Section(f"Model card of {setting.name}", (Text("In the form of Mitchell et al. (2019)."),))
     return head, *(Section(title, content, level=3) for title, content in parts.items())
@@ -75,9 +76,3 @@ def _build_numbers(setting: Chosen[Kind], *, paid: bool) -> tuple[Part, ...]:
     tables = [group_rows(setting, paid=paid), class_rows(setting, paid=paid)]
     reasons = tuple(Text(reason) for reason in setting.first.missing)
     return (table, *(part for part in tables if part is not None), *reasons)
-
-
-def _build_caveats(setting: Chosen[Kind]) -> Part:
-    first = setting.first
-    sentences = [*first.data.caveats, first.notion.misleads, *first.caveats]
-    return Bullets(tuple(dict.fromkeys(sentences)))

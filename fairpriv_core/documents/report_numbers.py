@@ -197,15 +197,11 @@ def chosen_trade_off(
 
 def _scatter(points: Sequence[Point], x: Axis, settings: Sequence[Chosen[Kind]], *, paid: bool) -> FigureData:
     """Return accuracy over `x`, in hundredths of whose unit the second mean is; `settings` are all runs."""
-    series = []
     variations = count_earlier([setting.row.method for setting, _, _ in points])
-    for (setting, accuracy, at), same in zip(points, variations, strict=True):
-        ends = [tuple(_in_percent(end) for end in (mean.mean, mean.low, mean.high)) for mean in (at, accuracy)]
-        (place, left, right), (y, low, high) = ends
-        point = Series(setting.name, "points", (place or 0.0,), (y,), style=setting.row.method, variation=same)
-        point = point if low is None or high is None else replace(point, low=(low,), high=(min(high, 100.0),))
-        point = point if left is None else replace(point, x_low=(left,), x_high=(right,))
-        series.append(replace(point, text=(setting.mark,)))
+    series = [
+        _draw_point(setting.name, setting.row.method, at, accuracy, text=setting.mark, variation=variation)
+        for (setting, accuracy, at), variation in zip(points, variations, strict=True)
+    ]
     sentence = "; ".join(f"{s.name}: accuracy {number_text(s.y[0])} % at {number_text(float(s.x[0]))}" for s in series)
     better = "" if x.log else "Up and to the left is better. "
     return FigureData(
@@ -221,6 +217,15 @@ def _scatter(points: Sequence[Point], x: Axis, settings: Sequence[Chosen[Kind]],
     )
 
 
+def _draw_point(name: str, style: str, x: Mean, accuracy: Mean, *, text: str, variation: int = 0) -> Series:
+    """Return a point with whiskers where its intervals are known; `x` in hundredths of its axis' unit."""
+    ends = [[_in_percent(end) for end in (mean.mean, mean.low, mean.high)] for mean in (x, accuracy)]
+    (place, left, right), (y, low, high) = ends
+    point = Series(name, "points", (place or 0.0,), (y,), style=style, variation=variation, text=(text,))
+    point = point if low is None or high is None else replace(point, low=(low,), high=(min(high, 100.0),))
+    return point if left is None else replace(point, x_low=(left,), x_high=(right,))
+
+
 def _add_before(figure: FigureData, before: Measured | None, *, paid: bool) -> FigureData:
     """Return a figure with the point of what its runs are held against, where accuracy and gap of that are known."""
     if before is None:
@@ -229,12 +234,9 @@ def _add_before(figure: FigureData, before: Measured | None, *, paid: bool) -> F
     if gap.mean is None or accuracy.mean is None:
         return figure
     name = method_style(before.method).title
-    point = Series(name, "points", (100 * gap.mean,), (100 * accuracy.mean,), style=before.method, text=("plain",))
-    whiskers = gap.n > 1 or paid  # one seed's are not drawn beside raw points without them
-    if whiskers and gap.low is not None and gap.high is not None:
-        point = replace(point, x_low=(100 * gap.low,), x_high=(100 * gap.high,))
-    if whiskers and accuracy.low is not None and accuracy.high is not None:
-        point = replace(point, low=(100 * accuracy.low,), high=(100 * accuracy.high,))
+    if gap.n == 1 and not paid:  # one seed's whiskers are not drawn beside raw points without them
+        gap, accuracy = (Mean(mean.mean, None, None, 1) for mean in (gap, accuracy))
+    point = _draw_point(name, before.method, gap, accuracy, text="plain")
     sentence = f" {name}: accuracy {number_text(point.y[0])} % at {number_text(float(point.x[0]))}."
     worst = find_worst([figure.origin.kind, before.kind])
     origin = figure.origin if worst == figure.origin.kind else Origin(worst)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
@@ -69,7 +68,10 @@ def show_differences(compared: Sequence[Compared]) -> None:
     table = [
         {
             "setting": titles.get(name, name),
-            **{setting.letter: _show_value(name, item) for setting, item in zip(compared, values, strict=True)},
+            **{
+                setting.letter: name_method(str(item)) if name == "method.name" else value_text(item)
+                for setting, item in zip(compared, values, strict=True)
+            },
         }
         for name, values in differing.items()
     ]
@@ -110,10 +112,6 @@ def _list_titles(compared: Sequence[Compared]) -> dict[str, str]:
     kinds = [methods()[setting.row.method] for setting in compared if setting.row.method in methods()]
     own = {f"method.{name}": parameter.title for kind in kinds for name, (parameter, _) in parameters(kind).items()}
     return own | TITLES
-
-
-def _show_value(name: str, item: Any) -> str:
-    return name_method(str(item)) if name == "method.name" else value_text(item)
 
 
 def _show_mean(mean: Mean) -> str:

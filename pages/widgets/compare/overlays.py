@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from fairpriv_core.data.problem import DataJson
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, has_classes, list_shares
 from fairpriv_core.facts.compare import Compared
@@ -62,10 +61,6 @@ def show_groups(compared: Sequence[Compared]) -> None:
     show_figure(compare_groups(compared, rate=rate), "compare_groups")
 
 
-def _list_data(compared: Sequence[Compared]) -> list[DataJson]:
-    return [setting.row.asked for setting in compared]
-
-
 def list_rates(compared: Sequence[Compared]) -> list[str]:
     """Return the shares of groups that all of the runs have: of many classes the accuracy and each class's share."""
     exact = [setting.runs[0].exact for setting in compared]
@@ -83,7 +78,7 @@ def show_classes(compared: Sequence[Compared]) -> None:
         figure = compare_groups(compared, rate="accuracy", of="class")
         show_figure(figure, "compare_classes")
     reference = find_reference([setting.row.method for setting in compared])
-    letters = [setting.label.partition(":")[0] for setting in compared]
+    letters = [setting.letter for setting in compared]
     lines = compare_classes([setting.runs for setting in compared], reference=reference)
     table = [
         {
@@ -96,8 +91,9 @@ def show_classes(compared: Sequence[Compared]) -> None:
         for line in lines
     ]
     st.dataframe(table, key="class_table", hide_index=True, alt="Each class's accuracy in each run.")
+    origin = format_origin(setting.row.asked for setting in compared)
     beside = "" if reference is None else f" In brackets: percentage points against {plain(letters[reference])}."
-    st.caption(f"In per cent, mean ± 95 % over seeds.{beside} {plain(format_origin(_list_data(compared)))}")
+    st.caption(f"In per cent, mean ± 95 % over seeds.{beside} {plain(origin)}")
 
 
 def _show_share(mean: Mean, gain: float | None) -> str:

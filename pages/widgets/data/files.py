@@ -62,13 +62,9 @@ def offer_sharing(store: RunStore, upload: Upload) -> None:
         "Share with everyone on this server",
         value=store.uploads.is_shared(upload.id, upload.owner),
         key=key,
-        on_change=lambda: attempt(lambda: _share(store, upload, is_shared=st.session_state[key])),
+        on_change=lambda: attempt(lambda: store.uploads.share(upload.id, upload.owner, shared=st.session_state[key])),
         help="Everyone who may sign in can then choose it, see its groups and train on it, until you take it back.",
     )
-
-
-def _share(store: RunStore, upload: Upload, *, is_shared: bool) -> None:
-    store.uploads.share(upload.id, upload.owner, shared=is_shared)
 
 
 def _take(store: RunStore, source: IO[bytes], name: str) -> tuple[str, ...]:

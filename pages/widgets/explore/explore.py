@@ -149,9 +149,7 @@ def _choose_move(store: RunStore) -> Move | None:
 
 def _choose_what() -> tuple[DataSpec | None, Dataset | None, str, str]:
     """Draw the choices of data, method and notion; the data are None after showing why they cannot be had."""
-    listed = list_offered()
-    listed += [value("data")] if value("data") not in listed else []
-    spec = find_spec(draw_list("data", "Data", listed, list_reference))
+    spec = find_spec(draw_list("data", "Data", list_offered(value("data")), list_reference))
     dataset = None if spec is None else find_dataset(spec)
     able = [name for name in list_methods(dataset) if methods()[name].info.pursues_notion]
     method = str(draw_list("method", "Method", able, title_method))

@@ -118,7 +118,7 @@ def _line(text: str) -> str:
 def _offer_quick(report: Report, name: str, form: Form) -> None:
     st.download_button(
         form.title,
-        data=partial(form.make, report, _silent),
+        data=partial(form.make, report, lambda _: None),  # its button shows its own progress
         file_name=_name_file(report, name, form),
         mime=form.mime,
         key=f"report_{name}",
@@ -172,7 +172,3 @@ def _has_browser() -> bool:
     except FairprivError:
         return False
     return True
-
-
-def _silent(progress: str) -> None:
-    """Say nothing: a button that saves at once shows its own progress."""

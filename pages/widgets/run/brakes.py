@@ -37,7 +37,8 @@ def show_broken_off(row: RunRow) -> None:
 
 def draw_state(store: RunStore, row: RunRow) -> None:
     """Draw how far a run is, and its brakes; of one that is over only what it did."""
-    state = f"{_STATES[row.status]}{_format_place(store, row)}{_format_request(row)}"
+    request = f", {row.request} asked for" if row.request and row.status == "running" else ""
+    state = f"{_STATES[row.status]}{_format_place(store, row)}{request}"
     line = f"{state} · {_format_steps(row)}{_format_heartbeat(row)}"
     with st.container(key="run_state"):
         if row.ended and not _can_resume(row):
@@ -70,10 +71,6 @@ def _format_place(store: RunStore, row: RunRow) -> str:
     """Return how many runs come before one that waits."""
     before = (attempt(lambda: store.count_before(row)) or 0) if row.status == "queued" else 0
     return f", {count_text(before, 'run')} before it" if before else ""
-
-
-def _format_request(row: RunRow) -> str:
-    return f", {row.request} asked for" if row.request and row.status == "running" else ""
 
 
 def _offer(store: RunStore, row: RunRow, what: str, icon: str, *, disabled: bool = False) -> None:

@@ -116,7 +116,9 @@ def draw_budget(row: RunRow, run: RunFacts[Kind] | None) -> None:
     budget = row.config["epsilon"]
     if budget is not None and _has_budget(row, run):
         epsilon = _find_spent(row, run) or 0.0
-        about = f"proved · δ = {delta_text(row.config['delta'])} · {_find_protection(row)}"
+        threat = methods()[row.config["method"]["name"]].info.threat_model
+        protects = wording.protected(threat, name_unit(row.config["data"]))
+        about = f"proved · δ = {delta_text(row.config['delta'])} · protects {protects}"
         if row.status in _BROKEN_OFF:
             part = None if row.epsilon is None else epsilon_text(min(row.epsilon, epsilon))
             so_far = "" if part is None else f" Released so far: ε = {part}."
@@ -142,11 +144,6 @@ def _show_accounted(row: RunRow, run: RunFacts[Kind]) -> None:
     note = " An earlier run spent it; this one reused its release and spent nothing more." if is_reused else ""
     broken = " The ledger counts what the run released before it broke off." if row.status in _BROKEN_OFF else ""
     st.caption(plain(run.epsilon.line + note + broken))
-
-
-def _find_protection(row: RunRow) -> str:
-    threat = methods()[row.config["method"]["name"]].info.threat_model
-    return f"protects {wording.protected(threat, name_unit(row.config['data']))}"
 
 
 def _last(history: live.History, name: str) -> float | None:

@@ -259,27 +259,6 @@ def mount_default(name: str, options: Iterable[Any], default: Any = None) -> dic
     return {"key": name, "default": mount(name, options, default)["value"]}
 
 
-def mount_several(name: str, options: Iterable[Any], default: Iterable[Any]) -> dict[str, Any]:
-    """Return the `key` and the `default` with which a list of several called `name` is drawn.
-
-    Of a choice, those that are not among `options` are left out; where none of them is, it becomes the default.
-    """
-    able = set(options)
-    choices = list(_memory().choices.get(name, default))
-    selection = [item for item in choices if item in able]
-    if len(selection) < len(choices):
-        refuse(name)
-    if choices and not selection:
-        selection = [item for item in default if item in able]
-    if name in st.session_state:
-        current = [item for item in st.session_state[name] or () if item in able]
-        selection = current if name in _memory().mounted and (current or not st.session_state[name]) else selection
-        if st.session_state[name] != selection:
-            st.session_state[name] = selection
-    _memory().mounted.add(name)
-    return {"key": name, "default": selection}
-
-
 def keep(name: str, item: Any) -> Any:
     """Remember what the widget called `name` returned, and return it."""
     _memory().choices[name] = item
@@ -304,9 +283,24 @@ def draw_list(
 def draw_several(
     name: str, label: str, options: Collection[Any], default: Iterable[Any] = (), **look: Any
 ) -> tuple[Any, ...]:
-    """Draw a list of options of which several can be chosen, and return those that are."""
-    items = st.multiselect(label, list(options), **mount_several(name, options, default), **look)
-    return tuple(keep(name, tuple(items)))
+    """Draw a list of options of which several can be chosen, and return those that are.
+
+    Of a choice, those that are not among `options` are left out; where none of them is, it becomes the default.
+    """
+    able = set(options)
+    choices = list(_memory().choices.get(name, default))
+    selection = [item for item in choices if item in able]
+    if len(selection) < len(choices):
+        refuse(name)
+    if choices and not selection:
+        selection = [item for item in default if item in able]
+    if name in st.session_state:
+        current = [item for item in st.session_state[name] or () if item in able]
+        selection = current if name in _memory().mounted and (current or not st.session_state[name]) else selection
+        if st.session_state[name] != selection:
+            st.session_state[name] = selection
+    _memory().mounted.add(name)
+    return tuple(keep(name, tuple(st.multiselect(label, list(options), selection, key=name, **look))))
 
 
 def draw_switch(name: str, label: str, *, default: bool | None = None, **look: Any) -> bool:

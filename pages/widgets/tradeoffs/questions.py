@@ -95,23 +95,10 @@ def _name_data(row: TableRow, config: ConfigJson) -> tuple[str, str]:
     return f"{name}{suffix}", f"{data_title(data)}{suffix}"
 
 
-@dataclass(frozen=True)
-class Topic:
-    """What the charts are about: the data with its groups as a title, and the notion's name."""
-
-    data_title: str
-    notion: str
-
-    @property
-    def notion_title(self) -> str:
-        """The notion as it is called."""
-        return notions()[self.notion].title
-
-
-def choose_question(answers_by_data: Mapping[str, Mapping[str, Answers]]) -> tuple[Topic, Answers, Claims]:
+def choose_question(answers_by_data: Mapping[str, Mapping[str, Answers]]) -> tuple[dict[str, str], Answers, Claims]:
     """Draw the choice of data and notion, as in `answers_by_data`, and the filters, in one row.
 
-    Return them with what answers, and of that the rows that pass the filters.
+    Return their titles ("dataset" and "notion") with what answers, and of that the rows that pass the filters.
     """
     places = st.columns([4, 3, 2], vertical_alignment="bottom")
     titles = label_apart({name: call_files(next(iter(own.values())).title) for name, own in answers_by_data.items()})
@@ -123,7 +110,7 @@ def choose_question(answers_by_data: Mapping[str, Mapping[str, Answers]]) -> tup
     answers = answers_by_data[data][notion]
     with places[2].popover("Filters", icon=":material/filter_list:", width="stretch"):
         claims = _choose_claims(answers)
-    return Topic(titles[data], notion), answers, claims
+    return {"dataset": titles[data], "notion": names[notion]}, answers, claims
 
 
 def _choose_claims(answers: Answers) -> Claims:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import streamlit as st
@@ -90,9 +90,8 @@ def choose_question() -> tuple[str, str, list[str]]:
     """Draw the choices and return the data's reference, the notion's name and the methods' names."""
     data, goal = st.columns(2)
     with data:
-        listed = list_offered()
-        listed += [value("data")] if value("data") not in listed else []
-        reference = draw_list("sweep.data", "Data and sensitive attribute", listed, list_reference, value("data"))
+        label, data_here = "Data and sensitive attribute", value("data")
+        reference = draw_list("sweep.data", label, list_offered(data_here), list_reference, data_here)
     with goal:
         titles = {name: notion.title for name, notion in notions().items()}
         notion = draw_list("sweep.notion", "Fairness notion", titles, titles.__getitem__, value("notion"))
@@ -145,35 +144,36 @@ def paste_sweep() -> dict[str, Any]:
     return raw
 
 
-def refuse_code(raw: Any, name: str = "") -> None:
+def refuse_code(raw: Any) -> None:
     """Raise BadInput where a pasted sweep names a network that no installed package offers: its code would be run."""
-    if isinstance(raw, Mapping):
-        for key, part in raw.items():
-            refuse_code(part, str(key).rpartition(".")[2])
-    if isinstance(raw, list):
-        for part in raw:
-            refuse_code(part, name)
-    if name == "network" and is_module(str(raw)) and raw not in list_installed().values():
-        raise BadInput(
-            f"network '{raw}' is not one that an installed package offers ({ENTRY_POINTS}); for it run fairpriv sweep.",
-            field="network",
-        )
+    for name, part in _walk(raw):
+        if name == "network" and is_module(str(part)) and part not in list_installed().values():
+            raise BadInput(
+                f"network '{part}' is not one that an installed package offers ({ENTRY_POINTS}); for it run fairpriv "
+                "sweep.",
+                field="network",
+            )
 
 
 def refuse_files(raw: Any) -> None:
     """Raise BadInput where a pasted sweep names a file: whoever pastes it need not be who may read this machine."""
+    if any(name == "file" for name, _ in _walk(raw)):
+        raise BadInput(
+            "a pasted sweep is about a benchmark (dataset = …). For a file of your own choose it on the Data page "
+            "and fill in the form, or run fairpriv sweep.",
+            field="data",
+        )
+
+
+def _walk(raw: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield all that stands in a pasted sweep, each by the last part of its name; of a list each item too."""
+    yield name, raw
     if isinstance(raw, Mapping):
-        if any(str(name).rpartition(".")[2] == "file" for name in raw):
-            raise BadInput(
-                "a pasted sweep is about a benchmark (dataset = …). For a file of your own choose it on the Data page "
-                "and fill in the form, or run fairpriv sweep.",
-                field="data",
-            )
-        for part in raw.values():
-            refuse_files(part)
+        for key, part in raw.items():
+            yield from _walk(part, str(key).rpartition(".")[2])
     if isinstance(raw, list):
         for part in raw:
-            refuse_files(part)
+            yield from _walk(part, name)
 
 
 def choose_sweep(store: RunStore) -> None:

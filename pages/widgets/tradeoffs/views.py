@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -22,7 +22,7 @@ from pages.widgets.shared.saving import offer_set
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, draw_buttons, draw_list, value
 from pages.widgets.tradeoffs.points import pick, take_wanted
-from pages.widgets.tradeoffs.questions import Answers, Claims, Topic, find_title
+from pages.widgets.tradeoffs.questions import Answers, Claims, find_title
 
 VIEWS = {"frontier": "Curves", "map": "Map of two settings"}
 _QUANTITIES = {"accuracy": "Accuracy", "gap": "Fairness gap"}
@@ -30,17 +30,19 @@ _MOST_ROWS = 500
 _TABLE, _HEIGHT = "tradeoff_rows", 300
 
 
-def show_view(view: str, topic: Topic, claims: Claims, answers: Answers, wanted: Wanted) -> None:
-    """Draw the chosen view of `claims`, the rows that passed the filters; `wanted` is shaded where it can be."""
+def show_view(view: str, titles: Mapping[str, Any], claims: Claims, answers: Answers, wanted: Wanted) -> None:
+    """Draw the chosen view of `claims`, the rows that passed the filters; `wanted` is shaded where it can be.
+
+    `titles` are those of the data and the notion.
+    """
     if view == "map":
-        _show_map(topic, claims, answers)
+        _show_map(titles["dataset"], claims, answers)
     else:
-        _show_curves(topic, claims, answers, wanted)
+        _show_curves(titles, claims, answers, wanted)
 
 
-def _show_curves(topic: Topic, claims: Claims, answers: Answers, wanted: Wanted) -> None:
+def _show_curves(titles: Mapping[str, Any], claims: Claims, answers: Answers, wanted: Wanted) -> None:
     """Draw beside each other accuracy and gap over ε, and accuracy against gap."""
-    titles: dict[str, Any] = {"dataset": topic.data_title, "notion": topic.notion_title}
     rows = [row for own in claims.values() for row in own]
     data = [row.asked for row in rows]
     over = trade_off(rows, **titles, settings=answers.details, wanted=wanted)
@@ -110,7 +112,7 @@ def _as_row(claim: EpsilonClaim, row: TableRow, answers: Answers, *, dominated: 
     }
 
 
-def _show_map(topic: Topic, claims: Claims, answers: Answers) -> None:
+def _show_map(dataset: str, claims: Claims, answers: Answers) -> None:
     by_method: dict[str, list[TableRow]] = {}
     for claim, rows in claims.items():
         for row in rows:
@@ -131,7 +133,7 @@ def _show_map(topic: Topic, claims: Claims, answers: Answers) -> None:
     with second:
         quantity = draw_buttons("map_quantity", "Colour", _QUANTITIES, "gap")
         up = str(draw_list("map_y", "Up", [axis for axis in axes if axis != across], _title_axis))
-    about = f"{topic.data_title}, {name}"
+    about = f"{dataset}, {name}"
     figure = heat_map(rows, answers.numbers, (find_title(across), find_title(up)), quantity=quantity, about=about)
     show_figure(figure, "tradeoff_map", on_pick=pick)
 

@@ -12,6 +12,7 @@ from fairpriv_core.facts.epsilon import name_claimant
 from fairpriv_core.facts.wording import format_given, protected
 from fairpriv_core.figures.figures import predicted_epsilon
 from fairpriv_core.ledger.launch import Effect, foresee_launch
+from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.privacy import explain
 from fairpriv_core.privacy.ledger import LedgerEntry
@@ -73,16 +74,11 @@ def show_duration(config: RunConfig, plan: LaunchPlan, rows: Sequence[RunRow]) -
     st.caption(f"Time alone: {time}", help=f"{first}With nothing else running on this machine. {sizes}")
 
 
-def show_what_predicting_needs(plan: LaunchPlan) -> None:
-    """Say where the model will decide by group."""
-    if plan.method.decides_by_group():
+def show_remarks(method: Method) -> None:
+    """Say where a model will decide by group, and warn where a method that pursues a notion has nothing to pursue."""
+    if method.decides_by_group():
         st.info(GROUP_NEEDED, icon=":material/groups:")
-
-
-def warn_of_idling(plan: LaunchPlan) -> None:
-    """Warn where the settings leave a method that pursues a notion without anything to pursue."""
-    reason = plan.method.idle_reason()
-    if reason is not None:
+    if (reason := method.idle_reason()) is not None:
         st.warning(plain(reason), icon=":material/warning:")
 
 

@@ -28,7 +28,6 @@ from pages.widgets.shared.state import (
     keep,
     label_apart,
     mount,
-    mount_index,
     mount_number,
     value,
     write_texts,
@@ -165,13 +164,11 @@ def _choose_widget(parameter: Parameter, default: Any, *, typed: bool) -> Callab
 
 
 def _draw_choice(key: str, parameter: Parameter, default: Any) -> Any:
-    return st.selectbox(
-        parameter.title, parameter.choices, **mount_index(key, parameter.choices, default), help=parameter.help
-    )
+    return draw_list(key, parameter.title, parameter.choices, default=default, help=parameter.help)
 
 
 def _draw_toggle(key: str, parameter: Parameter, default: Any) -> Any:
-    return st.toggle(parameter.title, **mount(key, default=default), help=parameter.help)
+    return draw_switch(key, parameter.title, default=default, help=parameter.help)
 
 
 def _draw_text(key: str, parameter: Parameter, default: Any) -> Any:

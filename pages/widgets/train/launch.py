@@ -36,9 +36,8 @@ from pages.widgets.train.costs import (
     show_costs,
     show_duration,
     show_effect,
-    show_what_predicting_needs,
+    show_remarks,
     warn_of_delta,
-    warn_of_idling,
     warn_of_noise,
 )
 from pages.widgets.train.plan import LaunchPlan, make_plan
@@ -64,8 +63,7 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         warn_of_delta(config, plan)
     with slots.get("gap_target", st.container()):
         _show_no_gap(store, config)
-    show_what_predicting_needs(plan)
-    warn_of_idling(plan)
+    show_remarks(plan.method)
     accepted, hopeless = accept_risk(config, plan), warn_of_noise(config, plan, dataset.groups) and not expert
     if hopeless:
         st.caption("Launch is off for these settings. Expert mode launches them all the same.")

@@ -70,9 +70,7 @@ def choose_recipe() -> Recipe:
         with st.container(key="look_at_data", width="content"):
             link_to("data", "Your own data")
     with st.container(key="recipe", gap="small"):
-        listed = list_offered()
-        listed += [value("data")] if value("data") not in listed else []
-        reference = draw_list("data", "Data", listed, list_reference)
+        reference = draw_list("data", "Data", list_offered(value("data")), list_reference)
         spec = find_spec(reference)
         dataset = None if spec is None else find_dataset(spec)
         above = st.container()
