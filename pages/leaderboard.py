@@ -33,7 +33,8 @@ def show() -> None:
     readable = [shipped, *(file for file in own if attempt(partial(read_lines, [file])) is not None)]
     files = tuple((str(file), file.stat().st_mtime) for file in readable)
     lines = _read(files, is_open())
-    notion = _choose_notion()
+    titles = {name: plain(notions()[name].title) for name in read_suite().notions}
+    notion = str(draw_buttons("bench_notion", "Fairness notion", titles))
     board = _choose_board(lines, notion)
     publish(_CHOICES)
     if board is not None:
@@ -70,11 +71,6 @@ def _measure(files: Files, everything: bool, notion: str) -> list[Cost]:
 def _list_sentences(files: Files, everything: bool) -> list[str]:
     """Return the sentences on the papers' methods; they take half a second."""
     return format_paper_costs(_read(files, everything))
-
-
-def _choose_notion() -> str:
-    titles = {name: plain(notions()[name].title) for name in read_suite().notions}
-    return str(draw_buttons("bench_notion", "Fairness notion", titles, next(iter(titles))))
 
 
 def _choose_board(lines: pd.DataFrame, notion: str) -> Board | None:

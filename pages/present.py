@@ -58,7 +58,7 @@ def show() -> None:
 def _find_story(
     store: RunStore, selection: Sequence[TableRow], choice: int, listed: Sequence[TableRow]
 ) -> Report | None:
-    """Return the story of what may leave; None after asking what is to be done, or saying why there is none."""
+    """Return the story of the runs that may leave; None after asking how to go on, or saying why there is none."""
     leaving = settle_leaving(store, selection, listed, decided=selection[choice])
     if leaving is None:
         return None

@@ -119,7 +119,7 @@ def _choose_settings(
 def _choose_rare(
     info: MethodInfo, data: DataJson, raw: dict[str, Any], slots: dict[str, Any], *, expert: bool
 ) -> dict[str, Any]:
-    """Draw what few change, open where something in it is not as usual; complete `raw`, return more parameters."""
+    """Draw the rare choices, open where one is not at its default; complete `raw` and return more parameters."""
     changed = value("inverse") or value("variant") in info.variants[1:]
     with st.expander("More choices", expanded=bool(expert or changed), key="more_choices"):
         if raw["reuse"] is None:

@@ -28,7 +28,7 @@ _ETHICS = (
 def build_card(setting: Chosen[Kind], *, paid: bool) -> tuple[Section, ...]:
     """Return the model card of one setting as sections: the nine of Mitchell et al. (2019), under a heading.
 
-    `paid`: with numbers that ε covers or that are public, and no others. Beside randomised answers there are no others.
+    `paid`: with the numbers alone that ε covers or that are public, as always where groups are randomised answers.
     """
     first, paid = setting.first, paid or setting.first.data.answered
     data, method, encoding = first.data, first.method, setting.row.encoding

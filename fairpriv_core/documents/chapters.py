@@ -108,7 +108,7 @@ def build_data(settings: Sequence[Chosen[Kind]]) -> Section:
 def build_privacy(settings: Sequence[Chosen[Kind]], beside: ReportData, *, plainly: bool) -> Section:
     """Return every ε with δ, what is protected and how it was accounted, in odds; and what all runs cost together.
 
-    `plainly`: without table and dots, which stand before; the proved ε alone, with a line on what papers claim.
+    `plainly`: the proved ε alone with a line on what papers claim; an earlier chapter has the table and the dots.
     """
     rows = tuple(_list_privacy(setting) for setting in settings)
     parts: list[Part] = [] if plainly else [TablePart(_PRIVACY_HEAD, rows)]
@@ -161,7 +161,7 @@ def build_assumptions(settings: Sequence[Chosen[Kind]]) -> Section:
 def mark_runs(
     settings: Sequence[Chosen[Kind]], list_sentences: Callable[[Chosen[Kind]], Iterable[str]]
 ) -> tuple[str, ...]:
-    """Return what is to be told of each run, each sentence once, with its runs where it is not about all of them."""
+    """Return the sentences on runs, each once; one that is not about all runs begins with the marks of its own."""
     pairs = ((setting.mark, sentence) for setting in settings for sentence in dict.fromkeys(list_sentences(setting)))
     marks_by_sentence = group_by(pairs, lambda total: total[1])
     return tuple(
@@ -252,7 +252,7 @@ def _name_column(column: str | None) -> str:
 
 
 def build_checks(settings: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
-    """Return what runs estimate or certify of their gap and what attacks found, of those that have any of it."""
+    """Return the chapters on runs that have an estimated bound of their gap, a certificate, or an audit."""
     sections = []
     for setting in settings:
         if setting.first.bounds:
@@ -388,7 +388,7 @@ def _show(value: Any) -> Cell:
 
 
 def build_document(settings: Sequence[Chosen[Kind]], beside: ReportData, audience: Audience) -> Document:
-    """Return the report on the chosen runs; they and what stands `beside` them are as `audience` may see it."""
+    """Return the report on settings; they and the runs `beside` them hold what `audience` may see."""
     build = _build_analyst if audience == "analyst" else _build_policy
     origin = find_origin(setting.first.config["data"] for setting in settings)
     return Document(_name(settings), audience, build(settings, beside), origin)

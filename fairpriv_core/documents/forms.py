@@ -150,7 +150,7 @@ class Report:
 class Form:
     """One form: its title, the ending of its file, and how its bytes are made.
 
-    `make` is told where to say how far it is. `browser` marks what needs one, and takes seconds.
+    `make` calls its second argument with its progress. `browser` marks a form that needs one, which takes seconds.
     """
 
     title: str

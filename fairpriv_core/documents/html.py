@@ -79,7 +79,7 @@ def _write_part(part: Part) -> str:
 
 
 def _write_plot(figure: FigureData) -> str:
-    """Return a place for the drawing with its room kept, and beside it what is drawn, which no browser runs."""
+    """Return an empty place as high as the drawing, and the drawing as JSON beside it, which report.js draws there."""
     drawing = draw(figure, width=WIDTH)
     escaped = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
     encoded = re.sub("[<>&]", lambda sign: escaped[sign.group()], json.dumps(drawing))

@@ -82,7 +82,7 @@ def gather_report(
 def gather_stored(epsilon: float | None = None) -> ReportData:
     """Return what a report tells of the private runs that come with this software, at one ε or all.
 
-    Their ledger is nobody's.
+    They are counted in no ledger.
     """
     private = [record for record in read_stored_runs().records if record.threat_model is not None]
     records = [record for record in private if epsilon in (None, record.config["epsilon"])]
@@ -94,7 +94,7 @@ def gather_stored(epsilon: float | None = None) -> ReportData:
 def _put_together(
     records: Sequence[RunRecord], runs: Sequence[RunFacts[Kind]], plain: Sequence[RunRecord | None]
 ) -> ReportData:
-    """Return what is told of runs and of what stands beside them, but for the ledger."""
+    """Return the data of a report on runs, without the ledger."""
     beside = _find_references(records, plain)
     origin = format_stored("Plain training is", [plain_run for _, plain_run in beside])
     return ReportData(

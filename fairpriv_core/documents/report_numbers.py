@@ -284,7 +284,7 @@ def _format_whiskers(points: Sequence[Point], *, paid: bool) -> str:
 def _find_origin(settings: Sequence[Chosen[Kind]], *, paid: bool) -> Origin:
     """Return whose the runs' exact numbers are, or `paid` those that may be published.
 
-    Of a raw one's mark what is true of some runs alone is said of them.
+    The mark of a raw origin names the runs whose accuracy may be published, where these are not all.
     """
     if paid:
         return Origin(find_worst([setting.measure().kind for setting in settings]))

@@ -247,7 +247,7 @@ def _format_missing(run: Chosen[Open]) -> str:
 
 
 def _build_costs(run: Chosen[Open], choice: Measured, settings: Sequence[Measured], before: Measured | None) -> Step:
-    """Return what was chosen costs in right answers; each setting as a line from where it began."""
+    """Return how many right answers the choice costs, and each setting as a line from the model without fairness."""
     lines = tuple(line for setting in settings if (line := _draw(setting, before)) is not None)
     notes: tuple[str, ...] = (
         "Each arrow lights one setting.",
@@ -324,7 +324,7 @@ def _list_ends(mean: Mean) -> tuple[float, float, float]:
 def _build_choice(
     run: Chosen[Open], about: About, setting: Measured, before: Measured | None, ledger: Sequence[Spent]
 ) -> Step:
-    """Return what was chosen, what it gives up, and what is not covered."""
+    """Return the chosen setting, what it gives up, and what ε does not cover."""
     headline = write_headline([setting], about, before=before)
     gives = []
     moved = None if before is None else difference(setting, before, "accuracy")

@@ -86,18 +86,15 @@ def _name_colors(name: ThemeName) -> str:
 
 
 def _write_step(step: Step, *, hidden: bool) -> str:
+    number = f'<p class="number"><b>{html.escape(step.number)}</b> <span>{html.escape(step.unit)}</span></p>'
     return _STEP.format(
         title=html.escape(step.title),
-        number=_write_number(step) if step.number else "",
+        number=number if step.number else "",
         sentence=html.escape(hold_numbers(step.sentence)),
         picture=_draw(step.picture),
         notes="".join(f"<li>{html.escape(note)}</li>" for note in step.notes),
         hidden=" hidden" if hidden else "",
     )
-
-
-def _write_number(step: Step) -> str:
-    return f'<p class="number"><b>{html.escape(step.number)}</b> <span>{html.escape(step.unit)}</span></p>'
 
 
 def _draw(picture: Picture) -> str:

@@ -17,7 +17,7 @@ from fairpriv_core.text import delta_text, epsilon_text, percent_text
 
 
 def find_before(settings: Sequence[Chosen[Kind]], references: Sequence[RunFacts[Kind]]) -> Measured | None:
-    """Return runs without privacy and fairness on the question of `settings`, from beside them; None without."""
+    """Return what plain training came to on the question of `settings`, from `references`; None without such a run."""
     matching = [reference for reference in references if reference.question == settings[0].first.question]
     return measure(matching) if matching else None
 

@@ -46,8 +46,8 @@ class Reached:
 def judge_aim(runs: Sequence[RunFacts[Kind]], tables: Sequence[CountTable]) -> Reached | None:
     """Return whether finished runs of one setting reached the gap that they aimed at; None where they aimed at none.
 
-    `runs` are its seeds, and `tables` what may be told of them, () for nothing. Judged is every pair of groups that is
-    large enough; the others are named beside. Of several seeds the mean is judged.
+    `runs` are the setting's seeds; `tables` are their counts as far as these may be shown, () for none. Groups with too
+    few rows are named and not judged. Of several seeds the mean is judged.
     """
     first = runs[0]
     names, target, notion = first.data.groups, first.gap_target, first.notion
@@ -120,7 +120,7 @@ def _name_small(names: Sequence[str], *, noisy: bool) -> str:
 def format_too_fine(
     notion: Notion, target: float | None, *, tested: int, groups: int, noise: Noise = 0.0
 ) -> str | None:
-    """Return that so many test rows may not show a gap of `target` as reached, even where there is none; None else.
+    """Return the sentence that so few test rows may not show a gap of `target`, even where there is none; None else.
 
     It takes groups as equally large, which leaves least in doubt, and their rates as a half, which leaves most. `noise`
     is as of `find_apart`.

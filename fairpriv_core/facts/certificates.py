@@ -26,7 +26,7 @@ _OF_ESTIMATES = (
 def find_certificates(record: RunRecord) -> Mapping[str, Any]:
     """Return a finished run's certificates, or why it has none: `certify_exported` says in which form.
 
-    Those of the published variant come without numbers, as `reason`; those of a run that was chosen as `withdrawn`.
+    The published variant has no numbers but a `reason`; a run that was chosen among others has them as `withdrawn`.
 
     Raises:
         BadInput: the run has none; the message says which methods give one.

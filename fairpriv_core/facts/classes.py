@@ -27,7 +27,7 @@ class ClassLine:
 
 
 def read_classes(measures: Measures[Kind] | None) -> Sequence[Json]:
-    """Return what is told of each class; () where there are two labels, or nothing is told."""
+    """Return the numbers of each class; () where there are two labels, or no numbers."""
     classes: Sequence[Json] = () if measures is None else measures.found.get("classes") or ()
     return classes
 
@@ -38,9 +38,9 @@ def has_classes(measures: Measures[Kind] | None) -> bool:
 
 
 def are_groups(numbers: Json) -> bool:
-    """Return whether the classes of such metrics are the groups too: what is said of one is said of the other.
+    """Return whether the classes of such metrics are their groups too, so that one table serves for both.
 
-    Exact sizes tell; noisy ones differ, and then the names do.
+    Names and exact sizes are compared; noisy sizes differ, and of these the names alone.
     """
     groups, classes = (
         [(part["name"], part["size"] if isinstance(part["size"], int) else None) for part in numbers[name]]

@@ -43,7 +43,7 @@ class Compared:
 
     @property
     def letter(self) -> str:
-        """What its label begins with."""
+        """The letter that its label begins with."""
         return self.label.partition(":")[0]
 
 

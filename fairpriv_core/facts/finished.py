@@ -58,7 +58,7 @@ class FinishedRuns:
 def list_together(store: RunStore, among: Candidates, *, max_rows: int) -> tuple[TableRow, ...]:
     """Return all runs that a choice is among, newest first; () where no table of `max_rows` rows has each of them.
 
-    None has one that is damaged, or one whose setting and seed ran again later.
+    No row has a run that is damaged, or one whose setting and seed ran again later.
     """
     records = store.records(among.keys)
     rows = run_table(records[key].to_json() for key in reversed(among.keys) if key in records)

@@ -79,7 +79,7 @@ class Measured:
 def measure(runs: Sequence[RunFacts[Kind]], name: str = "") -> Measured:
     """Return what one setting came to; `runs` are its seeds, as an audience may see them.
 
-    Where one of the numbers is raw, none is noisy: the two do not stand in one sentence.
+    Where one of the numbers is raw all are exact: raw and noisy numbers never share a sentence.
     """
     metrics = ("accuracy", runs[0].notion.metric)
     if any(fact.kind == "raw" for run in runs for metric in metrics if (fact := run.read(metric))):

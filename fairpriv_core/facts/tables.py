@@ -100,13 +100,13 @@ class Row(Generic[K]):
 
     @property
     def asked(self) -> DataJson:
-        """What the setting says of the data."""
+        """The data as its runs' config names them."""
         data: DataJson = json.loads(self.setting or "{}").get("data", {})
         return data
 
     @property
     def data(self) -> tuple[str, str, float | None, int | None, str]:
-        """What it is about: runs on other data, groups, rows or features do not say which method is better."""
+        """What two rows must share to be compared: data set, groups, rows and features."""
         return self.dataset, self.sensitive, self.group_ratio, self.rows, self.encoding
 
 
@@ -171,7 +171,7 @@ def fold_outcomes(
 
 
 def format_claim(row: TableRow) -> str:
-    """Return what stands beside a row wherever its ε does: value, δ, how it was accounted, what is protected."""
+    """Return the claim of a row's ε: value, δ, how it was accounted, what is protected."""
     if row.variant == REPLAYED:
         return "no ε: its noise can be repeated"
     if row.threat_model is None:
@@ -185,7 +185,7 @@ def format_claim(row: TableRow) -> str:
 
 
 def name_gap(title: str, rows: Iterable[TableRow]) -> str:
-    """Return a gap's title, with what tells it where that is randomised answers."""
+    """Return a gap's title, which says so where randomised answers tell the gap."""
     return f"{title}, by answers" if any(row.by_answers for row in rows) else title
 
 
@@ -198,9 +198,9 @@ def parameter_diff(configs: Sequence[ConfigJson]) -> dict[str, tuple[Any, ...]]:
 
 
 def varied_settings(rows: Iterable[TableRow]) -> dict[str, dict[str, object]]:
-    """Return what tells rows of one method apart beside data, notion and ε: by a row's first key, name -> value.
+    """Return the settings in which rows of one method differ, by a row's first key: name -> value.
 
-    A setting is told of the rows of a method if it takes several values among them, the one with the most first.
+    Data, notion and ε have columns of their own and are left out. The setting with the most values comes first.
     """
     flat = {row.keys[0]: (row.method, _list_untold(row)) for row in rows}
     values: dict[tuple[str, str], set[str]] = {}
@@ -216,7 +216,7 @@ def varied_settings(rows: Iterable[TableRow]) -> dict[str, dict[str, object]]:
 
 
 def _list_untold(row: TableRow) -> dict[str, object]:
-    """Return the settings that no column of the run table tells."""
+    """Return the settings that have no column in the run table."""
     in_columns = _IN_COLUMNS if row.epsilon is None else (*_IN_COLUMNS, "epsilon")
     settings = _flatten(json.loads(row.setting or "{}"))
     further = {name: value for name, value in settings.items() if not name.startswith(in_columns)}

@@ -117,7 +117,7 @@ def _list_outcome(run: RunFacts[Kind]) -> Lines:
 
 
 def _compare(run: RunFacts[Kind], plain: RunRecord | None) -> list[str | None]:
-    """Return what is said of a run beside plain training on the same test rows, and where that is from."""
+    """Return the sentences that compare a run with plain training on the same test rows, and where that is from."""
     if plain is None or plain.key == run.key:
         return [format_one_answer(run)]
     plain_facts = read_facts(plain)

@@ -43,7 +43,7 @@ def protected(threat_model: str | None, unit: str = "person") -> str:
 
 
 def format_one_seed(*, by_answers: bool) -> str:
-    """Return what intervals there are of one seed; a gap by answers has one."""
+    """Return the sentence on the intervals of one seed: none, but for a gap by answers."""
     return f"One seed: accuracy has no interval. {BY_ANSWERS}" if by_answers else ONE_SEED
 
 
@@ -75,7 +75,7 @@ def data_title(data: DataJson) -> str:
 
 
 def rows_suffix(data: DataJson) -> str:
-    """Return what stands behind the title of a config's data where not all rows are used as they are; else "".
+    """Return what follows the title of a config's data: group ratio, rows and encoding, where they are not as usual.
 
     >>> rows_suffix({"group_ratio": 0.8, "rows": 1500}), rows_suffix({"encoding": "plain"})
     (' · group ratio 0.8 · 1,500 rows', ' · plain encoding')
@@ -137,7 +137,7 @@ def _name_column(text: str) -> str:
     return name.replace("_", " ") + cut
 
 
-#: how an ε was accounted, as it is said wherever one stands
+#: how an ε was accounted, in the words that stand beside every ε
 ACCOUNTED = {"proved": "proved", "published": "as published, not proved"}
 
 
@@ -155,7 +155,7 @@ def share_text(part: Mapping[str, Any], name: str) -> str:
 
 
 def rows_text(rows: int) -> str:
-    """Return which rows stand for all of them where not all are used."""
+    """Return how many rows are used in place of all, and how they are drawn."""
     return f"{rows:,}, drawn at random with a constant seed, whatever they hold"
 
 

@@ -80,7 +80,7 @@ def bound_bars(code: CodeAudit) -> FigureData:
 
 
 def _show(bar: Series) -> str:
-    """Return a bar's epsilon, rounded so that what is said of it holds."""
+    """Return a bar's epsilon, rounded to the side on which the bound still holds."""
     value = float(bar.y[0] or 0.0)
     return epsilon_text(value) if bar.style in ("budget", "published") else at_least_text(value)
 

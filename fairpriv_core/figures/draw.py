@@ -107,7 +107,7 @@ def write_html(drawing: Drawing) -> str:
 
 
 def _to_json(part: Any) -> Any:
-    """Return `part` with what JSON knows alone: a number that is not finite is null; what is empty is left out."""
+    """Return `part` as JSON can hold it: numbers that are not finite are null, empty entries are left out."""
     if isinstance(part, dict):
         return {name: _to_json(inner) for name, inner in part.items() if inner not in (None, (), [])}
     if isinstance(part, list | tuple):
@@ -214,9 +214,9 @@ def _name_once(traces: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def list_places(figure: FigureData, width: int) -> tuple[Place, ...]:
-    """Return where names of what a figure draws can stand, first where they do; () where there is nothing to choose.
+    """Return the places that names in a figure can have, their own place first; () where there is no choice.
 
-    At lines' ends only names are put that leave most of a drawing, `width` pixels wide, to the lines.
+    Names go to lines' ends only where they leave most of a drawing, `width` pixels wide, to the lines.
     """
     names = _legend_names(name_lines_below(figure))
     if len(names) < 2 or figure.horizontal:

@@ -266,5 +266,5 @@ def _series_rows(figure: FigureData, series: Series) -> list[tuple[object, ...]]
 
 
 def _has_texts(figure: FigureData) -> bool:
-    """Return whether points of a figure say what they are; cells say their value, which is `z`."""
+    """Return whether points of a figure have texts of their own; the text of a cell is its value, `z`."""
     return any(series.text and series.kind != "heatmap" for series in figure.series)

@@ -85,6 +85,8 @@ def bias_variance(
     `source` says at which model the curve was computed; nothing protected went into that model.
     """
     total = [b + v for b, v in zip(bias, variance, strict=True)]
+    positive = [value for value in total if value > 0]
+    valley = (min(positive) / 30, max(positive) * 2) if positive else None  # a bias that vanishes leaves the plot below
     parts = (
         ("Clipping (bias)", bias, "bias"),
         ("Noise (variance)", variance, "variance"),
@@ -101,7 +103,7 @@ def bias_variance(
         x=Axis(f"Clipping bound {symbol}", log=True),
         panels=(
             Panel(
-                Axis(f"Bound on the error of the {what}", log=True, range=_error_range(total)),
+                Axis(f"Bound on the error of the {what}", log=True, range=valley),
             ),
         ),
         series=tuple(line(name, clips, values, style=style) for name, values, style in parts),
@@ -136,18 +138,16 @@ def predicted_epsilon(
     )
 
 
-def name_dots(sure: int) -> tuple[str, str, str]:
-    """Return what the three kinds of dots stand for, as `epsilon_dots`."""
-    added, unsure = max(0, sure - 50), 100 - max(50, sure)
-    return "Even odds before: 50", f"Added by ε, at most: {added}", f"Still unsure, at least: {unsure}"
-
-
 def epsilon_dots(epsilon: float, sure: int) -> FigureData:
     """100 dots: from even odds (50) an attacker ends at most `sure` in 100 sure, 50 <= sure <= 100."""
-    parts = ((range(50), "dot before"), (range(50, sure), "dot added"), (range(sure, 100), "dot rest"))
+    parts = (
+        ("Even odds before: 50", range(50), "dot before"),
+        (f"Added by ε, at most: {sure - 50}", range(50, sure), "dot added"),
+        (f"Still unsure, at least: {100 - sure}", range(sure, 100), "dot rest"),
+    )
     series = [
         Series(name, "dots", tuple(float(i % 10) for i in dots), tuple(9.0 - i // 10 for i in dots), style=style)
-        for name, (dots, style) in zip(name_dots(sure), parts, strict=True)
+        for name, dots, style in parts
         if len(dots)
     ]
     return FigureData(
@@ -159,12 +159,6 @@ def epsilon_dots(epsilon: float, sure: int) -> FigureData:
         caption="Worst case, before δ: how certain an attacker who guesses 50:50 can become about one person.",
         alt=f"100 dots: 50 filled before, {sure - 50} more filled at ε = {epsilon_text(epsilon)}, {100 - sure} open.",
     )
-
-
-def _error_range(total: Sequence[float]) -> tuple[float, float] | None:
-    """Return a range that shows the sum's valley; a bias that vanishes leaves the plot at the bottom."""
-    positive = [value for value in total if value > 0]
-    return (min(positive) / 30, max(positive) * 2) if positive else None
 
 
 def _group_label(group: Mapping[str, object], runs: Sequence[GroupRates]) -> str:

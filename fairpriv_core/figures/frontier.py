@@ -126,7 +126,7 @@ class Wanted:
 
     @property
     def said(self) -> str:
-        """What is asked for, as a caption says of what is shaded."""
+        """The sentence of a caption on what is shaded."""
         accuracy, gap = f"{100 * self.accuracy:g} %", f"{100 * self.gap:g} percentage points"
         return f"Shaded: accuracy of at least {accuracy} and a gap of at most {gap}."
 
@@ -185,7 +185,7 @@ def frontier(
 
 
 def format_point(row: TableRow, detail: str = "") -> str:
-    """Return a row as a pointer on it is told, one fact a line."""
+    """Return the text that a pointer on a row shows, one fact a line."""
     budget = "not private" if row.epsilon is None else f"ε = {row.epsilon:g}"
     lines = [
         f"{method_style(row.method).title}, {budget}",
@@ -290,7 +290,7 @@ def _by_method(rows: Sequence[TableRow]) -> dict[str, list[TableRow]]:
 def _by_budget(rows: Sequence[TableRow]) -> dict[tuple[float, bool], list[TableRow]]:
     """Return rows in the order of their gaps by ε (0 for none) and whether ε pays for an evaluation too.
 
-    Private evaluation asks the same of training: a run with it and one without are no two settings to choose from.
+    Private evaluation changes nothing in training: a run with it and one without are not two settings to choose from.
     """
     rows_by_budget: dict[tuple[float, bool], list[TableRow]] = {}
     for row in sorted(rows, key=lambda row: row.gap.mean or 0.0):

@@ -58,7 +58,7 @@ def smallest_epsilon(
 
 
 def format_answer(answer: Answer, *, accuracy: float | None = None, gap: float | None = None) -> str:
-    """Return an answer as sentences: ε with all that belongs beside it, means with intervals, what is missed."""
+    """Return an answer as sentences: ε with its claim, means with intervals, and by how much they miss."""
     request = " and ".join(_list_conditions(accuracy, gap)) or "Anything"
     settings = count_text(answer.rows, "stored setting")
     if answer.nearest is None:

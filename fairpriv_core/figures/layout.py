@@ -237,7 +237,7 @@ def _line_names(figure: FigureData, panel: int) -> list[Note]:
 
 
 def _point_names(figure: FigureData, panel: int) -> list[Note]:
-    """Return what stands beside points, above or below where whiskers go, towards the middle of the panel."""
+    """Return the texts beside points, above or below their whiskers and towards the middle of the panel."""
     notes = []
     left, right = _find_span(figure, figure.x, "x", panel)
     for x, y, text, below in (point for series in figure.series if series.panel == panel for point in _texts(series)):

@@ -176,7 +176,7 @@ def _counts(cell: tuple[int, int], compares: Compares) -> bool:
 
 
 def _given(cell: tuple[int, int], compares: Compares) -> int:
-    """Return what a cell must have to be compared: its prediction where labels are compared, else its label."""
+    """Return what a notion conditions on in a cell: its prediction where labels are compared, else its label."""
     return cell[1] if compares == "labels" else cell[0]
 
 

@@ -40,7 +40,7 @@ class Origin:
 
     @property
     def aside(self) -> str:
-        """What must be said too of numbers that are told to be public: those of a person's own rows are not."""
+        """What follows where numbers are said to be public: those of a person's own rows would not be."""
         return OF_OWN if self.told and self.published else ""
 
     @property
@@ -64,7 +64,7 @@ def find_origin_of_rows(rows: Iterable[TableRow]) -> Origin:
 def find_origin(data: Iterable[DataJson], *, tell: bool = True) -> Origin:
     """Return of which kind exact numbers of runs on `data` (configs') are: beside randomised answers none is raw.
 
-    It is to be told that data are public, unless what stands around does.
+    `tell`: whether the figure or table has to say that its data are public, since nothing around it does.
     """
     items = list(data)
     published = [item for item in items if is_published(item)]

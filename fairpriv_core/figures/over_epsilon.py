@@ -19,6 +19,7 @@ from fairpriv_core.text import epsilon_text, in_percent
 
 _MOST_FAINT = 60
 _GAP = Axis("Gap", "percentage points", with_zero=True)
+_THREATS = "Values of ε of methods that protect different things cannot be compared."
 _FAINT = "Bold: of each method the setting that meets your gap most often, and of several the most accurate."
 
 
@@ -51,8 +52,9 @@ def trade_off(
         for name in (*faint, *(name for name in curves if name in lit))
         for panel in range(2)
     ]
-    parts = (_format_seeds(complete), _FAINT * bool(faint), _format_threats(complete))
-    caption = " ".join(part.strip() for part in parts if part)
+    threats = {row.threat_model for row in complete if row.threat_model is not None}
+    parts = (_format_seeds(complete), _FAINT * bool(faint), _THREATS * (len(threats) > 1))
+    caption = " ".join(part for part in parts if part)
     return FigureData(
         name="trade_off",
         title=f"{dataset}, over ε",
@@ -139,11 +141,6 @@ def _format_seeds(rows: Sequence[TableRow]) -> str:
         return wording.format_one_seed(by_answers=answers)
     n = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     return f"Bands: 95 % interval of the mean over {n} seeds.{f' {wording.BY_ANSWERS}' * answers}"
-
-
-def _format_threats(rows: Sequence[TableRow]) -> str:
-    kinds = {row.threat_model for row in rows if row.threat_model is not None}
-    return "Values of ε of methods that protect different things cannot be compared. " if len(kinds) > 1 else ""
 
 
 def _format_text(series: Sequence[Series], what: str) -> str:

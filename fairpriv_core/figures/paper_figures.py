@@ -78,9 +78,9 @@ def format_sentences(preset: Preset, runs: Runs) -> str:
 
 
 def format_own_sentences(preset: Preset, shown_by: Sequence[Runs]) -> list[str]:
-    """Return what is said of each of several figures alone, by the runs that it shows: what is not the same of all.
+    """Return the sentences on each of several figures that differ between them; `shown_by` are the runs of each.
 
-    `format_sentences` says of all their runs what is left out here.
+    What they share `format_sentences` says of all their runs.
     """
     alike = any(count_alike(runs)[0] for runs in shown_by)
     tells = (

@@ -125,7 +125,7 @@ def format_protected(results: StartResults) -> str:
 def format_settings(results: StartResults) -> dict[str, str]:
     """Return each method's settings in words, by its title.
 
-    What a method sets by itself is left out, and of what few people ever set all that is as usual.
+    Settings that a method makes itself are left out, and so are rare ones at their defaults.
     """
     budgets: dict[tuple[str, str], list[str]] = {}
     for config in results.configs:

@@ -24,7 +24,7 @@ _HOVER = "%{hovertext}<extra></extra>"
 def build_traces(series: Series, theme: Theme, *, lone: bool = False) -> list[Trace]:
     """Return the traces that draw `series`: one, or with a band three, of which one is in the legend.
 
-    The line of a `lone` method has no dash: nothing has to be told from it, and a short dashed line looks broken.
+    The line of a `lone` method is solid: no other has to be told apart from it, and a short dashed line looks broken.
     """
     style = style_of(series.style)
     if lone and series.kind == "line" and series.style in methods():
@@ -139,7 +139,7 @@ def _heatmap(series: Series, style: LineStyle, color: str, theme: Theme) -> list
 
 
 def _build_hover(series: Series, template: str) -> Trace:
-    """Return what a pointer on a point is told, and what whoever picks it is given."""
+    """Return the text that a pointer on a point shows, and the keys that a click on it gives."""
     hover = {"hovertext": _hovers(series), "hovertemplate": _HOVER} if series.hover else {"hovertemplate": template}
     return hover | ({"customdata": series.keys} if series.keys else {})
 

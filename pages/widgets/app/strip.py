@@ -46,7 +46,7 @@ def hold_strip(page: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerato
 
 
 def show_strip(page: str, line: DeltaGenerator, buttons: DeltaGenerator, faults: DeltaGenerator) -> None:
-    """Draw the strip: of the runs that a page shows, on Explore of what is chosen for the next one.
+    """Draw the strip on the runs that a page shows, on Explore on the next run.
 
     What of its address the page could not take is said below it.
     """
@@ -97,7 +97,7 @@ def _fold(parts: Mapping[str, str]) -> None:
 
 
 def _show_gauge_of(row: RunRow | None, reference: str) -> None:
-    """Draw what the data of the run, or without one those of a reference, have spent; nothing where there are none."""
+    """Draw the ledger of the data of a run, or without a run of those that `reference` names; nothing without data."""
     store = find_store()
     if store is None:
         return
@@ -110,7 +110,7 @@ def _show_gauge_of(row: RunRow | None, reference: str) -> None:
 
 
 def _find_shown(page: str) -> tuple[list[Asked], RunRow | None]:
-    """Return what was asked of the runs that a page shows, each with its ε, and one of the runs."""
+    """Return the config and ε of each run that a page shows, and one of the runs."""
     if page in _OF_RUNS:
         rows = [row for key in value("runs") if (row := find_row(key))]
         return [_ask(row.config, row.epsilon, has_ended=row.ended) for row in rows], rows[0] if rows else None
@@ -120,7 +120,7 @@ def _find_shown(page: str) -> tuple[list[Asked], RunRow | None]:
 
 
 def _ask(config: ConfigJson, epsilon: float | None, *, has_ended: bool) -> Asked:
-    """Return what was asked of a run, without its ε where none is proved any more, as after a choice by raw numbers."""
+    """Return a run's config and ε; without an ε where none is proved any more, as after a choice by raw numbers."""
     unproved = has_ended and epsilon is None and _find_accounting(config["method"]) == "proved"
     return ({**config, "epsilon": None}, None) if unproved else (config, epsilon)
 
@@ -180,7 +180,7 @@ def _find_budget(config: ConfigJson, epsilon: float | None) -> float | None:
 
 
 def _list_choice_facts() -> dict[str, str]:
-    """Return what the next run's ε is worth, whose size its slider says."""
+    """Return the δ and the protection of the next run; its slider shows the ε."""
     name = value("method") if value("method") in methods() else DEFAULT_METHOD
     info = methods()[name].info
     if info.threat_model is None:

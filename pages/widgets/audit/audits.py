@@ -114,7 +114,7 @@ def _request(row: RunRow, runs: int) -> dict[str, object]:
 
 
 def _wait(store: RunStore, key: str) -> None:
-    """Say how it stands; once it is done draw the whole page, which then has the result."""
+    """Say how far the audit is; once it is done draw the whole page, which then has the result."""
     answer = look(store, key)
     if not answer.waits:
         st.rerun()

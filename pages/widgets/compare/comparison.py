@@ -125,7 +125,7 @@ def show_comparison(
 
 
 def _show_letters(compared: Sequence[Compared]) -> None:
-    """Say what each letter stands for, with what stands behind its ε."""
+    """List the setting behind each letter, with the claim of its ε."""
     varied = varied_settings(setting.row for setting in compared)
     for letter, setting in zip(ascii_uppercase, compared, strict=False):
         name = name_row(setting.row, varied[setting.row.keys[0]])
@@ -133,7 +133,7 @@ def _show_letters(compared: Sequence[Compared]) -> None:
 
 
 def _read(store: RunStore, rows: Sequence[TableRow]) -> list[Compared]:
-    """Return the rows with the records of their runs, lettered; those that have gone meanwhile are told of."""
+    """Return the rows with their runs and a letter each; say which runs have gone meanwhile."""
     records = attempt(lambda: store.records([key for row in rows for key in row.keys])) or {}
     varied = varied_settings(rows)
     compared: list[Compared] = []

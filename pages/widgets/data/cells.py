@@ -103,7 +103,7 @@ def _ask(columns: Mapping[str, ColumnReport], compared: Collection[str]) -> None
 
 
 def _merge(name: str, pairs: Mapping[str, str]) -> None:
-    """State that texts are values; what was merged into one of these texts goes along."""
+    """State of which value each text is a spelling; texts that were merged into one of them follow it."""
     column = _read().get(name, {})
     owner = {text: value for value, texts in column.get("spellings", {}).items() for text in texts}
     owner = {text: pairs.get(value, value) for text, value in owner.items()} | dict(pairs)

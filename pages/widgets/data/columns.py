@@ -90,7 +90,7 @@ def choose_columns(report: FileReport, spec: DataSpec, file_schema: TableSchema,
 
 
 def _declare(now: TableSchema, guessed: TableSchema, hidden: Collection[str | None]) -> TableSchema:
-    """Return what is stated without bins that the rows gave, which nobody knows; warn of other values as they gave."""
+    """Return a schema without bins guessed from the rows, and warn of ranges and values that still are as guessed."""
     guesses = {guess.name: guess for guess in guessed.columns}
     columns = [
         replace(column, edges=()) if column.edges == guesses[column.name].edges else column for column in now.columns
@@ -109,7 +109,7 @@ def _declare(now: TableSchema, guessed: TableSchema, hidden: Collection[str | No
 
 
 def _pay(now: TableSchema, guessed: TableSchema, compared: Collection[str], before: Payment | None) -> TableSchema:
-    """Return what is stated, and to be measured what is as the rows gave it; as it is where that has been done."""
+    """Return a schema in which guessed ranges and values are to be measured with noise, unless they have been."""
     if before is not None and before.release:
         st.caption("Ranges and values were measured with noise. The ε of every run on them includes that.")
         return replace(now, paid=before)
@@ -192,7 +192,7 @@ def _free(column: Column) -> Column:
 
 
 def _begin(guessed: TableSchema, spec: DataSpec, compared: frozenset[str], file_schema: TableSchema) -> _Shown:
-    """Return what the grid starts from: what it started from before, or the schema that came from elsewhere."""
+    """Return the grid as it was, or a new one from the schema of a link or a file."""
     text_before = str(value("schema") or "")
     grid: _Shown | None = st.session_state.get(_MEMORY)
     place = f"{spec.file} {write_statement(file_schema)}"

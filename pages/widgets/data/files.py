@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -38,21 +39,6 @@ def name_upload(upload: Upload) -> str:
     return upload.id[:_DIGITS]
 
 
-def offer_upload(store: RunStore) -> bool:
-    """Take a file that is dropped here into the store, or say what is wrong with it; return whether it was refused."""
-    return offer_uploader(
-        lambda source, name: _take(store, source, name),
-        help="The file stays in the store until you delete it. Only you can read it.",
-    )
-
-
-def offer_delete(store: RunStore, upload: Upload) -> None:
-    """Draw the button that deletes the person's `upload`."""
-    if st.button("Delete", key="delete_upload", icon=":material/delete:", help="Deletes the file from the store"):
-        attempt(lambda: store.uploads.delete(upload.id, upload.owner))
-        st.rerun()
-
-
 def offer_sharing(store: RunStore, upload: Upload) -> None:
     """Let a person who has signed in share their upload; a machine of one's own has nobody to share with."""
     if not find_person().name:
@@ -68,9 +54,9 @@ def offer_sharing(store: RunStore, upload: Upload) -> None:
 
 
 def _take(store: RunStore, source: IO[bytes], name: str) -> tuple[str, ...]:
-    """Store a table and look into it. Return what is wrong with one that no statement of its form can make readable.
+    """Store a table and look into it; return its faults where no statement of its form would mend them.
 
-    Such a one is not kept.
+    A table with such faults is not kept.
     """
     with st.spinner("Storing the file …"):
         upload = store.uploads.put(source, name, store.payer)
@@ -89,7 +75,7 @@ def _take(store: RunStore, source: IO[bytes], name: str) -> tuple[str, ...]:
 
 
 def look_into(path: Path, schema: TableSchema = UNSAID, *, uploaded: bool) -> FileReport:
-    """Return what a file seems to hold, read once while it stays as it is; one that is `uploaded` has a limit."""
+    """Return the report on a file, read once until the file changes; one that is `uploaded` has a limit of size."""
     return _inspect(str(path), stamp_file(str(path)), LIMIT_BYTES if uploaded else None, write_statement(schema))
 
 
@@ -112,7 +98,9 @@ def choose_given_file() -> GivenFile | None:
     store = find_store()
     if store is None:
         return None
-    if offer_upload(store):
+    if offer_uploader(
+        partial(_take, store), help="The file stays in the store until you delete it. Only you can read it."
+    ):
         return None
     files_by_name = {_name_choice(item): item for item in _list_files(store)}
     if not files_by_name:
@@ -125,7 +113,11 @@ def choose_given_file() -> GivenFile | None:
     begin_file(str(file.path))
     if file.upload is not None and file.upload.owner == store.payer:
         with right:
-            offer_delete(store, file.upload)
+            if st.button(
+                "Delete", key="delete_upload", icon=":material/delete:", help="Deletes the file from the store"
+            ):
+                attempt(partial(store.uploads.delete, file.upload.id, file.upload.owner))
+                st.rerun()
         offer_sharing(store, file.upload)
     return file
 

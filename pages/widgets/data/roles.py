@@ -165,7 +165,7 @@ def choose_file() -> DataSpec | None:
 
 
 def _look(file: GivenFile) -> tuple[FileReport, TableSchema]:
-    """Return what a file seems to hold as it is stated to be written, and that, which can be changed here."""
+    """Return the report on a file, and the statement of its form by which it was read; draw how to change that."""
     schema, uploaded = get_stated(), file.upload is not None
     begin_reading(schema.file)
     report = look_into(file.path, schema, uploaded=uploaded)

@@ -114,7 +114,7 @@ def show_explore(store: RunStore) -> None:
 
 
 def _choose_move(store: RunStore) -> Move | None:
-    """Draw the choices and sliders and return what they say; None after showing what is wrong with it."""
+    """Draw the choices and sliders and return the move that they make; None after showing what is wrong with it."""
     with st.popover(list_reference(value("data")), icon=":material/table:", width="stretch", key="explore_what"):
         spec, dataset, name, notion = _choose_what()
     if spec is None or dataset is None:

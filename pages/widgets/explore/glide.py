@@ -49,7 +49,7 @@ def _list_bounds(kind: type[Method], method: Mapping[str, Any]) -> Mapping[float
 
 
 def _count(stops: Sequence[float]) -> dict[float, float]:
-    """Return what stops a slider has by their numbers, which is what its entry holds."""
+    """Return a slider's stops by their places, since its entry holds the place."""
     return dict(enumerate(stops))
 
 

@@ -90,7 +90,7 @@ def _read(store: RunStore, preset: Preset, version: str) -> list[PaperRun]:
 def _with_measured(store: RunStore, preset: Preset, runs: list[PaperRun]) -> list[PaperRun]:
     """Return runs with what a worker measured at their models, where the preset shows that.
 
-    While it is measured, or where it cannot be, say so and return none.
+    While that is under way, or where it is impossible, say so and return no runs.
     """
     if not preset.measured:
         return runs
@@ -119,7 +119,7 @@ def _wait_for(store: RunStore, name: str, what: str) -> None:
 
 
 def show_methods(paper: Paper, table: MethodTable) -> None:
-    """Show a figure that compares methods by what those that are here declare."""
+    """Draw a paper's table of methods, filled from the declarations of our methods."""
     st.markdown(plain(table.shows))
     widths = {name: st.column_config.TextColumn(width=width) for name, width in _METHOD_WIDTHS.items()}
     alt = "What each method takes and needs, as its code declares it."

@@ -83,7 +83,7 @@ def show_statements() -> None:
 
 @st.cache_resource(show_spinner=False)
 def _find_claims(paper: str) -> tuple[tuple[str, ClaimRow], ...]:
-    """Return what a paper says, each with the title of its figure or table; judged once, as that takes seconds."""
+    """Return a paper's claims with the titles of their figures, judged once since that takes seconds."""
     presets, results = papers()[paper].presets, find_made()
     return tuple(
         (preset.title, row)

@@ -49,7 +49,7 @@ def settle_leaving(
 
 
 def _show(store: RunStore, loss: Lost, listed: Sequence[TableRow], keys: Sequence[str]) -> None:
-    """Let the page tell of the settings of `keys`: explored runs are kept, and archived ones are listed again."""
+    """Let the page show the settings of `keys`: explored runs are kept, and archived ones are listed again."""
     for key in loss.among.unlisted & set(keys):
         attempt(partial(store.keep, key))
     if not set(keys) <= {key for row in listed for key in row.keys}:

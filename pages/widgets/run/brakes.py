@@ -36,7 +36,7 @@ def show_broken_off(row: RunRow) -> None:
 
 
 def draw_state(store: RunStore, row: RunRow) -> None:
-    """Draw how far a run is, and its brakes; of one that is over only what it did."""
+    """Draw how far a run is, with its brakes; of a run that has ended only the steps that it made."""
     request = f", {row.request} asked for" if row.request and row.status == "running" else ""
     state = f"{_STATES[row.status]}{_format_place(store, row)}{request}"
     line = f"{state} · {_format_steps(row)}{_format_heartbeat(row)}"

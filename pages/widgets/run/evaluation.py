@@ -46,9 +46,9 @@ def offer_evaluation(store: RunStore, row: RunRow, record: RunRecord) -> None:
 
 
 def _show_cost(store: RunStore, record: RunRecord) -> bool:
-    """Return whether the data's caps let it through; where there are some, draw what the ledger holds then.
+    """Return whether the data's caps allow the evaluation; where there are caps, draw what the ledger will hold.
 
-    Without a cap the whole ledger is not read for it: the price stands on the button.
+    Without a cap the ledger is not read: the button has the price.
     """
     plan = attempt(lambda: plan_late_evaluation(record))
     if plan is None or not store.ledger.caps(plan[0].data):

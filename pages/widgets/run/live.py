@@ -48,7 +48,7 @@ _INTERVAL = 1.0
 
 @dataclass(frozen=True)
 class Seen:
-    """What is known of a run now; `facts` are None until it has ended, and of a method of a package that is gone."""
+    """What the store has of a run now; `facts` are None before its end, and where its method is not installed."""
 
     row: RunRow
     history: live.History
@@ -120,7 +120,9 @@ def draw_run(store: RunStore, row: RunRow) -> None:
         show_outcome(store, row, view.record, view.facts)
     if row.ended:
         offer_left_out(store, row)
-    _draw_log(row)
+    with st.expander("Log", key="run_log", icon=":material/history:"):
+        for when, sentence in format_log(row):
+            st.markdown(f":small[{plain(f'{when} UTC') if when else '…'} &nbsp; {plain(sentence)}]")
 
 
 def _explain_missing(row: RunRow) -> None:
@@ -129,12 +131,6 @@ def _explain_missing(row: RunRow) -> None:
     else:
         st.caption("The first numbers appear at the end of the first epoch.")
         hold_panels()
-
-
-def _draw_log(row: RunRow) -> None:
-    with st.expander("Log", key="run_log", icon=":material/history:"):
-        for when, sentence in format_log(row):
-            st.markdown(f":small[{plain(f'{when} UTC') if when else '…'} &nbsp; {plain(sentence)}]")
 
 
 def _draw_more(row: RunRow, history: live.History) -> None:

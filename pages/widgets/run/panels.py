@@ -44,7 +44,7 @@ _FEWEST = 4  # panels in the frame, of a method that clips nothing too
 
 
 def choose_along(row: RunRow, history: live.History) -> str:
-    """Draw what the curves go along, and return it: steps, epochs, the ε spent, as far as the run has them."""
+    """Draw the choice of the curves' axis and return it: steps, epochs or ε spent, as far as the run has them."""
     lacks = {"epochs": _find_reach(row)["epochs"] is None, "epsilon": "epsilon" not in history}
     titles = {name: f"by {title[0].lower()}{title[1:]}" for name, title in live.ALONG.items() if not lacks.get(name)}
     return str(draw_buttons("along", "Curves over", titles, "steps", label_visibility="collapsed"))
@@ -97,7 +97,7 @@ def show_expected(store: RunStore, config: ConfigJson, steps: int) -> bool:
 
 
 def offer_plain(store: RunStore, row: RunRow) -> None:
-    """Draw the way to have plain training done on a person's own rows too, and what that makes of their ledger."""
+    """Draw the offer to run plain training on a person's own rows too, and its cost in their ledger."""
     mine = store.database.writable and store.payer == row.owner and not is_published(row.config["data"])
     if not mine or not row.ended or not attempt(lambda: lacks_plain_run(store, row.config)):
         return
@@ -166,7 +166,7 @@ def _draw_histograms(row: RunRow, histograms: Mapping[str, Histogram]) -> dict[s
 def show_diagnosis(store: RunStore, row: RunRow, history: live.History, *, use_bound: UseBound | None) -> None:
     """Draw the worst that the curves tell; `use_bound` takes a clipping bound that helps, where everybody has the rows.
 
-    It is for who watches: a report has none of it.
+    It is for whoever watches the run, and in no report.
     """
     published = is_published(row.config["data"])
     for diagnosis in diagnose(history, _read_histograms(store, row), published=published)[:1]:

@@ -91,7 +91,7 @@ def _find_numbers(row: RunRow, history: live.History, run: RunFacts[Kind] | None
 
 
 def _list_epsilons(row: RunRow, run: RunFacts[Kind] | None) -> dict[str, str]:
-    """Return a run's epsilon by what it is called: of one that broke off, what holds wherever it did."""
+    """Return a run's epsilon under its name; of a run that broke off the bound that holds wherever it stopped."""
     epsilon = _find_spent(row, run)
     if row.status in _BROKEN_OFF:
         return {"Guaranteed": "–" if epsilon is None else f"ε ≤ {epsilon_text(epsilon)}"}
@@ -99,7 +99,7 @@ def _list_epsilons(row: RunRow, run: RunFacts[Kind] | None) -> dict[str, str]:
 
 
 def _find_spent(row: RunRow, run: RunFacts[Kind] | None) -> float | None:
-    """Return the epsilon spent, of a run that broke off the one of its planned length, which is what holds.
+    """Return the epsilon spent; of a run that broke off the one of its planned length, which holds for a part too.
 
     None where none is proved, as after a choice by raw numbers.
     """
@@ -111,7 +111,7 @@ def _find_spent(row: RunRow, run: RunFacts[Kind] | None) -> float | None:
 def draw_budget(row: RunRow, run: RunFacts[Kind] | None) -> None:
     """Draw what of the budget is spent; where there is none to draw, say what its ε is.
 
-    The ε of a part is computed coarsely. What holds of the whole holds of a part, so that no more than that is said.
+    The ε of a part is computed coarsely: where it exceeds that of the whole, which holds for a part too, that is shown.
     """
     budget = row.config["epsilon"]
     if budget is not None and _has_budget(row, run):

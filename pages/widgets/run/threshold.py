@@ -1,6 +1,6 @@
 """Another threshold for a finished model: each group's right and wrong decisions on the test rows, which are raw.
 
-Who takes it chose by these numbers: the model with it is another than the run's, and has no proved epsilon.
+Whoever takes the model with another threshold has chosen it by these numbers, so it has no proved epsilon.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ def show_figure(
 
 
 def _format_text(figure: FigureData) -> str:
-    """Return what stands below a figure; where its rows are public, what holds of a person's own is said too."""
+    """Return the text below a figure; where its rows are public, with what holds for a person's own."""
     return f"{figure.text}{figure.origin.aside}"
 
 

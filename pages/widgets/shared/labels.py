@@ -55,7 +55,7 @@ def list_runs(store: RunStore, *, limit: int) -> tuple[list[RunRow], Labels] | N
 def choose_run(labels: Mapping[str, str], *, first: str | None = None, bare: bool = False) -> str:
     """Draw the list of runs by their `labels` and return the chosen one's key, at first that of `first`.
 
-    Of a link to a run that is not among them another one is not shown until it is chosen: "" until then.
+    Where a link names a run that is not among them, no other is shown until one is chosen: "" until then.
     """
     keys, linked_key = list(labels), value("run")
     looks: Any = {"label_visibility": "collapsed" if bare else "visible"}
@@ -70,7 +70,7 @@ def choose_run(labels: Mapping[str, str], *, first: str | None = None, bare: boo
 
 
 def name_run(labels: Labels, key: str, described: str) -> str:
-    """Return a run as a list names it: what it is called before what it is, and its tags, which a search finds."""
+    """Return a run as a list names it: its own name, its description, and its tags, so that a search finds these."""
     label = _find(labels, key)
     state = ["archived"] if label.archived else []
     return " · ".join([*([label.name] if label.name else []), described, *label.tags, *state])

@@ -51,7 +51,7 @@ def show_spent(store: RunStore, configs: Iterable[ConfigJson], *, delta: float) 
 def show_gauge(store: RunStore, data: DataJson, file_id: str | None, *, delta: float) -> None:
     """Draw a button that says what the people of `data` (a config's) have spent, and behind it each protected thing.
 
-    Of rows that everybody can have nothing is drawn, unless somebody has set a cap: they are for practice.
+    Nothing is drawn for public rows, which are for practice, unless somebody has set a cap.
     """
     effects = attempt(lambda: find_spent(store, identify_data(data["dataset"], file_id), delta)) or []
     if is_published(data) and not any(effect.cap for effect in effects):
@@ -75,7 +75,7 @@ def show_gauge(store: RunStore, data: DataJson, file_id: str | None, *, delta: f
 
 
 def find_page(store: RunStore, data: str) -> Page:
-    """Return a data set's page of the ledger; what runs have spent that are at work may be some seconds old."""
+    """Return a data set's page of the ledger; the spending of runs at work may be some seconds old."""
     return _read_page(store, *_name_page(store, data))
 
 
@@ -85,7 +85,7 @@ def find_spent(store: RunStore, data: str, delta: float) -> list[Effect]:
 
 
 def _name_page(store: RunStore, data: str) -> tuple[str, str, Stamp]:
-    """Return what a page is cached under: its store and who looks, its data set, and what changes when its lines do."""
+    """Return the key of a cached page: its store and person, its data set, and a stamp that changes with its lines."""
     stamp = store.ledger.stamp()
     moving = any(row[0] == "running" for row in stamp)
     turn = time.time() // _STALE_SECONDS if moving else 0.0

@@ -67,7 +67,7 @@ def choose_runs(rows: Sequence[TableRow], visible: Sequence[TableRow]) -> list[T
 
 
 def choose_told(rows: Sequence[TableRow], label: str) -> list[TableRow] | None:
-    """Draw the choice of what is told of, and return it; what was chosen on Compare is chosen here too.
+    """Draw the choice of runs for a report or a story and return it; a choice on Compare is the same choice.
 
     At first it is the newest private run. None where a link chose only runs that are not there.
     """

@@ -38,7 +38,7 @@ _ASKED = ("label", "positive", "image", "unreadable", "person", "schema")
 
 
 def call_files(text: str) -> str:
-    """Return `text` with the id of each file that the person may use, or what it starts with, as the file's name.
+    """Return `text` with names in place of the ids, or starts of ids, of files that the person may use.
 
     Files of one name are told apart by the first digits of their ids. What is not a file stays as it is.
     """

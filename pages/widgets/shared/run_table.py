@@ -50,7 +50,7 @@ def choose_rows(rows: Sequence[TableRow]) -> list[TableRow]:
 
 
 def _choose(name: str, rows: Sequence[TableRow]) -> list[str]:
-    """Draw a filter; what it lets pass stands in the address, and in the list in words."""
+    """Draw a filter and return the values that it lets pass, which the address has; the list has their titles."""
     alike = group_by(rows, lambda row: _read(row, name))
     titles = label_apart(
         {value: " or ".join(dict.fromkeys(_show(row, name) for row in own)) for value, own in alike.items()}

@@ -117,7 +117,7 @@ def _list_citations(figure: FigureData) -> list[str]:
 
 
 def _offer_images(figure: FigureData, key: str) -> None:
-    """Draw what an image is made for and how it looks, then its forms, and the caption that it goes without."""
+    """Draw the choices of sheet and look, then a button a form, and the caption where the image has none."""
     name = _choose_name(key)
     figure, sheet = _choose_look(figure, name, key)
     theme = theme_name() if name == _SCREEN else "light"
@@ -145,7 +145,7 @@ def _choose_name(key: str) -> str:
 
 
 def _choose_look(figure: FigureData, name: str, key: str) -> tuple[FigureData, Sheet]:
-    """Draw what may differ from what is on screen and from the sheet called `name`; return both as they are to be."""
+    """Draw what can be changed of a figure and of the sheet called `name`; return both as they are chosen."""
     sheet = SHEETS[name]
     low, high = sheet.range
     with st.container(horizontal=True, vertical_alignment="center", key=f"{key}_look"):

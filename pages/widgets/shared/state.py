@@ -133,19 +133,19 @@ def value(name: str, default: Any = None) -> Any:
 
 
 def refuse(name: str) -> None:
-    """Remember that what the address says of `name` is no choice here; nothing where another one was chosen since."""
+    """Remember that the address has a value of `name` that this page cannot take, unless another was chosen since."""
     memory = _memory()
     if name in memory.linked and memory.linked[name] == memory.choices.get(name):
         memory.refused[name] = memory.linked[name]
 
 
 def get_refused() -> Mapping[str, object]:
-    """Return what of the address this page cannot take, by its name there."""
+    """Return the values in the address that this page cannot take, by name."""
     return _memory().refused
 
 
 def set_shown(rows: Iterable[TableRow]) -> None:
-    """Say of which settings this page draws the results: the strip above it says so too."""
+    """Set the settings whose results this page draws, for the strip above it."""
     _memory().shown = tuple(rows)
 
 
@@ -155,7 +155,7 @@ def get_shown() -> Sequence[TableRow]:
 
 
 def ahead(name: str, default: Any = None) -> Any:
-    """Return the choice called `name` on a page that draws its widget further down: what was just chosen there."""
+    """Return the choice called `name` before its widget is drawn further down: the value just chosen there."""
     is_drawn = name in st.session_state and name in _memory().mounted
     return st.session_state[name] if is_drawn else value(name, default)
 
@@ -169,9 +169,9 @@ def choose(name: str, item: Any) -> None:
 
 
 def settle(name: str, able: Sequence[Any], fallback: Any) -> Any:
-    """Put a choice that is not among `able` aside for the `fallback`, and take it back once it is; return that one.
+    """Replace a choice that is not among `able` by the `fallback`, and restore it once it is; return the first choice.
 
-    Whoever chooses another one meanwhile has changed their mind: `choose` and `forget("<name>.aside")` drop it.
+    Whoever chooses another one meanwhile has changed their mind: `choose` and `forget("<name>.aside")` drop the first.
     """
     wish = _memory().choices.get(f"{name}.aside", value(name))
     if wish in able and wish != value(name):

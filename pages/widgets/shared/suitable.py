@@ -142,9 +142,9 @@ def _refuse(info: MethodInfo, dataset: Dataset | None) -> str:
 
 
 def _prefer(reference: str, dataset: Dataset | None) -> None:
-    """Where the groups of newly chosen data are its classes, choose a notion that is about errors; else take it back.
+    """Where the groups of newly chosen data are its classes, choose a notion about errors; for other data undo that.
 
-    Of such groups each other notion says how good the model is.
+    With such groups other notions measure how good the model is.
     An address that names a notion is followed when it is opened.
     """
     before = value("notion.of", "")

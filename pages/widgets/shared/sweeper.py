@@ -104,10 +104,10 @@ def _list_skipped(skipped: Sequence[SkippedCell]) -> None:
 
 @dataclass(frozen=True)
 class _Sweep:
-    """A sweep on a page: what was asked, under the key of its widgets.
+    """A sweep on a page: its raw form, the request for its cost, and the key of its widgets.
 
-    What starts or stops something has a key of the sweep's own: a click that arrives together with a change of what is
-    asked does nothing to either.
+    Buttons that start or stop it have keys of its own, so that a click that arrives together with another sweep acts on
+    neither.
     """
 
     store: RunStore
@@ -122,7 +122,7 @@ class _Sweep:
 
 @dataclass(frozen=True)
 class _State:
-    """How it stands: what the worker told, how many runs have each status, how many runs' worth of steps are made."""
+    """The state of a sweep: a worker's answers, the number of runs by status, and of runs' worth of steps made."""
 
     preview: Preview
     launch: Preview = field(default_factory=Preview)
@@ -176,7 +176,7 @@ def offer_sweep(store: RunStore, raw: Mapping[str, object], *, key: str) -> str 
 
 
 def _follow(sweep: _Sweep) -> None:
-    """Draw the sweep while something moves; then let the whole page see what has come of it."""
+    """Draw the sweep while it moves, then the whole page anew with its result."""
     state = attempt(lambda: _look(sweep))
     if state is not None and not state.moving:
         st.rerun()

@@ -47,8 +47,8 @@ class UploadGate:
 
     By itself Streamlit takes any number from every open session, whatever its page shows, and keeps them until the
     session ends. A session is let in when its page draws a place for files, so nobody is before sign-in or in a
-    demonstration. It holds its last files, of LIMIT_BYTES and MOST_AT_ONCE at most; so many as HELD_SESSIONS hold some
-    at a time; each file goes after `seconds`.
+    demonstration. It holds its last files, of LIMIT_BYTES and MOST_AT_ONCE at most. At most HELD_SESSIONS sessions hold
+    files at a time, and each file goes after `seconds`.
 
     It takes the place of private parts of Streamlit, so it tries at its start what is sent by that address: `stands`
     says whether it was asked. Where it does not stand nobody may be let in.
@@ -82,7 +82,7 @@ class UploadGate:
         return session_id in self._let_in and self._is_active(session_id) and has_room
 
     def _is_asked(self, send: Callable[[str], bool]) -> bool:
-        """Return whether what is sent is taken from a session that is let in, by way of this gate, and else is not."""
+        """Return whether the address refuses an unknown session and takes one that is let in, both by this gate."""
         probe, took, (is_active, add) = token_hex(), [], (self._is_active, self._add)
         self._is_active = lambda session_id: session_id == probe or is_active(session_id)
         self._add = lambda session_id, file: took.append(session_id) if session_id == probe else add(session_id, file)
@@ -170,7 +170,7 @@ def _take(take: Take, files: Sequence[UploadedFile]) -> Sequence[str]:
 
 
 def spell(fault: str, names: tuple[str, ...]) -> str:
-    """Return what is wrong with files as a sentence; the name of one stays as it is where the sentence begins."""
+    """Return a fault as a sentence with a capital letter, unless it begins with the name of a file."""
     return fault if fault.startswith(names) else sentence(fault)
 
 

@@ -19,7 +19,7 @@ _DECIMALS = {".": "a point, 1.5", ",": "a comma, 1,5"}
 
 
 def put_form(statement: Stated, *, of: str) -> None:
-    """Show what is stated; `of` is which file it is about, as choices and widgets are named."""
+    """Set the widgets to a statement; `of` names the file, as their keys do."""
     for name, text in vars(statement).items():
         choose(f"{of}.{name}", "" if text is None else str(text))
 

@@ -71,7 +71,7 @@ def _name(row: TableRow, details: Mapping[str, str]) -> str:
 
 
 def choose_wanted() -> Wanted:
-    """Draw the question which ε is enough: what is asked of a model, in two numbers. Return it."""
+    """Draw the fields of least accuracy and largest gap under the question which ε is enough, and return both."""
     st.header("Which ε is enough?", anchor=False)
     with st.container(horizontal=True, gap="medium"):
         wished = mount_number("wish_accuracy", 0, 100)
@@ -81,13 +81,13 @@ def choose_wanted() -> Wanted:
 
 
 def read_wanted() -> Wanted:
-    """Return what is asked below the charts, which shade it; a choice beyond a field's ends is the nearer end."""
+    """Return the wanted accuracy and gap before their fields are drawn below the charts, within the fields' ends."""
     accuracy, gap = (min(max(ahead(name), 0.0), 100.0) / 100 for name in ("wish_accuracy", "wish_gap"))
     return Wanted(accuracy, gap)
 
 
 def take_wanted(region: Region) -> None:
-    """Take what is asked of a model from the shaded region of a chart, whose edges were dragged."""
+    """Set the wanted accuracy and gap to the edges of the shaded region that was dragged."""
     gap_edge = region.x[1] if region.x[1] is not None else region.y[1]
     for name, edge in (("wish_accuracy", region.y[0]), ("wish_gap", gap_edge)):
         if edge is not None:

@@ -81,10 +81,7 @@ def _sort(place: str, owner: str | None, stamp: object, _rows: Sequence[TableRow
 
 
 def _name_data(row: TableRow, config: ConfigJson) -> tuple[str, str]:
-    """Return what an address and what a title call the data, groups, and what else decides which rows are asked what.
-
-    That is another label, another split.
-    """
+    """Return the name in an address, and the title, of the data with groups, label and split."""
     data = config["data"]
     label = f" · {data['label']}" if data.get("label") else ""
     positive = f" = {data['positive']}" if data.get("positive") else ""

@@ -252,7 +252,7 @@ def _name_value(axis: str, value: Any) -> str:
 
 
 def _choose_evaluation() -> dict[str, bool]:
-    """Draw the switch, and return what the sweep says of it: nothing where runs do as they do by default."""
+    """Draw the switch, and return the setting of the sweep; {} where it is at its default."""
     evaluates = draw_switch("sweep.evaluates", "Private evaluation", default=True, help=_EVALUATES)
     return {} if evaluates else {"private_evaluation": False}
 

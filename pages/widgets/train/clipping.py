@@ -133,7 +133,7 @@ def write_sparkline(curve: ClippingCurve | None, low: float, high: float) -> str
 
 
 def _fall(times: float) -> float:
-    """Return how far from the top a value of so many times the least one stands: a tenfold one is at the top."""
+    """Return the distance from the top of a value `times` the least one; ten times the least is at the top."""
     return _HIGH - 3 - (_HIGH - 6) * min(math.log10(max(times, 1.0)), 1.0)
 
 

@@ -133,7 +133,7 @@ def _show_levels(plan: LaunchPlan) -> None:
 
 
 def show_effect(store: RunStore, config: RunConfig, plan: LaunchPlan, dataset: Dataset, *, runs_already: bool) -> None:
-    """Draw the ledger of the data that is about to be trained on; with what a launch adds unless it has run."""
+    """Draw the ledger of the data, with what this launch would add unless these settings have run."""
     effects = find_effects(store, config, plan, dataset, runs_already=runs_already)
     if effects is None:
         return
@@ -153,7 +153,7 @@ def find_effects(
 
 
 def _read_plan(config: RunConfig, plan: LaunchPlan, dataset: Dataset) -> LedgerEntry:
-    """Return what the run would be in the ledger, from its plan."""
+    """Return the entry of the ledger that a planned run would make."""
     record = RunRecord(
         key="of this launch",
         status="queued",

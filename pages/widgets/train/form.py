@@ -141,7 +141,7 @@ def choose_automatic(name: str, parameter: Parameter) -> bool:
 
 
 def draw_parameter(name: str, parameter: Parameter, default: Any, *, typed: bool = False, **options: Any) -> Any:
-    """Draw one parameter by its name, with what else its widget takes, and return what is chosen."""
+    """Draw one parameter by its name, with further options of its widget, and return its value."""
     draw = _choose_widget(parameter, default, typed=typed)
     follow(f"p.{name}", default)
     if default is not None and value(f"p.{name}", default) is None:
@@ -206,7 +206,7 @@ def _draw_log_slider(key: str, parameter: Parameter, default: Any, **options: An
 
 
 def write_form(number: float | None) -> str:
-    """Return the printf form that shows a number in as few digits as tell it, but for what a slider's steps round off.
+    """Return the printf form with the fewest digits that show a number, without the rounding of a slider's steps.
 
     >>> write_form(0.5), write_form(0.12345678), write_form(0.1 + 0.2)
     ('%.6g', '%.8g', '%.6g')

@@ -107,7 +107,7 @@ def offer_launch(
     hopeless: bool,
     accepted: bool,
 ) -> None:
-    """Draw the button, in sight wherever the page is, off where the settings have run; and the way to the run shown.
+    """Draw the Launch button, always in sight and off where the settings have run, and a button to the run shown.
 
     `hopeless` settings and those whose risk is not `accepted` cannot be launched either.
     """

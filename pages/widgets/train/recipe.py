@@ -49,7 +49,7 @@ _BY_GROUP_HELP = "Some laws forbid that decisions use the group. Where they may,
 
 @dataclass(frozen=True)
 class Recipe:
-    """What was chosen; `spec` and `dataset` are None where the data cannot be had, which has been said.
+    """The choices; `spec` and `dataset` are None where the data cannot be had, and the page says why.
 
     `method` has its name, beside settings that were recommended with it (`is_advised`); None until one can be.
     """
@@ -63,7 +63,7 @@ class Recipe:
 
 
 def choose_recipe() -> Recipe:
-    """Draw the title and three lists, of methods and notions those the data can be used with; say what is asked."""
+    """Draw the title and lists of data, methods and notions that fit the data; explain the notion."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title("Train", anchor=False, width="content")
         draw_switch("expert", "Expert mode", width="content")

@@ -63,7 +63,7 @@ def choose_sliders(
 
 
 def list_moves(kind: type[Method]) -> dict[str, Callable[[], None]]:
-    """Return what is to be called when one of the settings is moved that a gap aimed at replaces, by their names."""
+    """Return the callbacks of the settings that a gap aimed at replaces, by name: moving one ends the aim."""
     declared = parameters(kind)
     replaced = declared[_AIM][0].replaces if _AIM in declared and not _is_published(kind) else ()
     return {name: partial(choose, _BY_HAND, True) for name in replaced if name in declared}

@@ -1,4 +1,4 @@
-"""The run that is watched beside the settings it was launched with; a slider that moves leaves it where it is."""
+"""The run that is watched beside the sliders of Train. It stays there when a slider moves."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def watch(key: str) -> None:
 def find_watched(settings: Mapping[str, Any], own_run: RunRow | None) -> RunRow | None:
     """Return the run to show beside `settings`: their `own_run`, else the last one that was shown on such data.
 
-    None where that is gone, or pursued another notion.
+    None where that run is gone, or pursued another notion.
     """
     if own_run is not None:
         watch(own_run.key)
