@@ -115,10 +115,10 @@ def _heatmap(series: Series, style: LineStyle, color: str, theme: Theme) -> list
     columns, rows = sorted({column for _, column in at}), sorted({row for row, _ in at})
     cells = [[at.get((row, column)) for column in columns] for row in rows]
 
-    def spread(values: Sequence[Any]) -> list[list[Any]]:
-        return [[None if cell is None else values[cell] for cell in row] for row in cells]
+    def spread(values: Sequence[Any], empty: str | None = None) -> list[list[Any]]:
+        return [[empty if cell is None else values[cell] for cell in row] for row in cells]
 
-    texts = {"text": spread(series.text), "texttemplate": "%{text}"} if series.text else {}
+    texts = {"text": spread(series.text, ""), "texttemplate": "%{text}"} if series.text else {}
     hover = {"hovertext": spread(_hovers(series)), "hovertemplate": _HOVER} if series.hover else {}
     return [
         {

@@ -98,9 +98,8 @@ def choose_given_file() -> GivenFile | None:
     store = find_store()
     if store is None:
         return None
-    if offer_uploader(
-        partial(_take, store), help="The file stays in the store until you delete it. Only you can read it."
-    ):
+    about = "The file stays in the store until you delete it. Only you can read it."
+    if offer_uploader(partial(_take, store), help=about):
         return None
     files_by_name = {_name_choice(item): item for item in _list_files(store)}
     if not files_by_name:
@@ -113,9 +112,8 @@ def choose_given_file() -> GivenFile | None:
     begin_file(str(file.path))
     if file.upload is not None and file.upload.owner == store.payer:
         with right:
-            if st.button(
-                "Delete", key="delete_upload", icon=":material/delete:", help="Deletes the file from the store"
-            ):
+            about = "Deletes the file from the store"
+            if st.button("Delete", key="delete_upload", icon=":material/delete:", help=about):
                 attempt(partial(store.uploads.delete, file.upload.id, file.upload.owner))
                 st.rerun()
         offer_sharing(store, file.upload)

@@ -308,9 +308,9 @@ def draw_switch(name: str, label: str, *, default: bool | None = None, **look: A
     return bool(keep(name, st.toggle(label, **mount(name, default=default), **look)))
 
 
-def draw_text(name: str, label: str, **look: Any) -> str:
+def draw_text(name: str, label: str, *, default: str = "", **look: Any) -> str:
     """Draw a field for a text, and return what is typed, without blanks around it."""
-    return str(keep(name, st.text_input(label, **mount(name, default=""), **look)) or "").strip()
+    return str(keep(name, st.text_input(label, **mount(name, default=default), **look)) or "").strip()
 
 
 def publish(names: Iterable[str]) -> None:

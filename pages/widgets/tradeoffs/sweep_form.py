@@ -30,6 +30,7 @@ from pages.widgets.shared.state import (
     draw_list,
     draw_several,
     draw_switch,
+    draw_text,
     keep,
     label_apart,
     mount,
@@ -97,11 +98,8 @@ def choose_question() -> tuple[str, str, list[str]]:
         notion = draw_list("sweep.notion", "Fairness notion", titles, titles.__getitem__, value("notion"))
     able = [name for name, kind in methods().items() if notion in kind.info.notions]
     usual = (DEFAULT_METHOD, DEFAULT_RECORD_METHOD)
-    return (
-        str(reference),
-        str(notion),
-        [*draw_several("sweep.method", "Methods", able, usual, format_func=title_method)],
-    )
+    names = draw_several("sweep.method", "Methods", able, usual, format_func=title_method)
+    return str(reference), str(notion), [*names]
 
 
 def choose_axes(names: Sequence[str]) -> dict[str, list[Any]]:
@@ -116,10 +114,9 @@ def choose_axes(names: Sequence[str]) -> dict[str, list[Any]]:
             if name == _NONE:
                 continue
             parameter, usual = able[name]
-            label, mounted = f"Values of {plain(parameter.title)}", mount(f"sweep.{name}", default=f"{usual:g}")
-            text = st.text_input(label, **mounted, help=parameter.help, placeholder="such as 0.1, 0.5, 1")
-            values = read_values(str(keep(f"sweep.{name}", text)), parameter.title, as_int=isinstance(usual, int))
-            axes[f"method.{name}"] = values
+            look = {"help": parameter.help, "placeholder": "such as 0.1, 0.5, 1"}
+            text = draw_text(f"sweep.{name}", f"Values of {plain(parameter.title)}", default=f"{usual:g}", **look)
+            axes[f"method.{name}"] = read_values(text, parameter.title, as_int=isinstance(usual, int))
     return axes
 
 
@@ -268,7 +265,7 @@ def _fill_in() -> dict[str, Any] | None:
         return None
     left, right = st.columns(2)
     with left:
-        budgets = keep("sweep.epsilon", st.text_input("Values of ε", **mount("sweep.epsilon", default=_BUDGETS)))
+        budgets = draw_text("sweep.epsilon", "Values of ε", default=_BUDGETS)
     with right:
         seeds = st.number_input("Seeds", **mount_number("sweep.seeds", 1, 100, _SEEDS), help="Each is one run more.")
     private = any(methods()[name].info.threat_model for name in names)
