@@ -51,12 +51,15 @@ def _offer_ways(selection: Sequence[TableRow]) -> None:
     with st.popover("Open or clone one", icon=":material/more_horiz:", key="compare_ways", disabled=not selection):
         for row in selection:
             st.markdown(plain(name_row(row)))
-            key = row.keys[0]
-            with st.container(horizontal=True):
-                if st.button("Open its run", key=f"open.{key}", icon=":material/monitoring:"):
-                    choose("run", key)
-                    go_to("run", run=key)
-                offer_clone(key, f"clone.{key}")
+            _offer_run(row.keys[0])
+
+
+def _offer_run(key: str) -> None:
+    with st.container(horizontal=True):
+        if st.button("Open its run", key=f"open.{key}", icon=":material/monitoring:"):
+            choose("run", key)
+            go_to("run", run=key)
+        offer_clone(key, f"clone.{key}")
 
 
 def _count(visible: Sequence[TableRow], rows: Sequence[TableRow]) -> str:
