@@ -29,9 +29,9 @@ def show() -> None:
     if store is None or runs is None:
         return
     rows, labels = runs
-    finished = [row for row in rows if row.status == "finished"]
-    if finished:
-        key = _choose(finished, labels)
+    finished_rows = [row for row in rows if row.status == "finished"]
+    if finished_rows:
+        key = _choose(finished_rows, labels)
         publish(("run", "archived", "only.tag"))
         if key:
             show_audit(store, store.row(key))

@@ -23,10 +23,10 @@ def show() -> None:
     """Draw the page."""
     enter("compare")
     st.title("Compare", anchor=False)
-    opened = open_rows()
-    if opened is None:
+    listing = open_rows()
+    if listing is None:
         return
-    store, rows = opened
+    store, rows = listing
     choose_usual(rows)
     settle_runs(rows, MOST_CHOSEN)
     questions = [

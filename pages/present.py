@@ -29,10 +29,10 @@ def show() -> None:
     """Draw the page."""
     enter("present")
     st.title("Present", anchor=False)
-    opened = list_rows()
-    if opened is None:
+    listing = list_rows()
+    if listing is None:
         return
-    store, rows = opened
+    store, rows = listing
     place = st.container(key="present_story")  # above the choices that it is made of
     keys = place.empty()  # a container without anything in it holds no place
     selection = choose_told(rows, "Runs to present")
@@ -56,10 +56,10 @@ def show() -> None:
 
 
 def _find_story(
-    store: RunStore, selection: Sequence[TableRow], choice: int, listed: Sequence[TableRow]
+    store: RunStore, selection: Sequence[TableRow], choice: int, all_rows: Sequence[TableRow]
 ) -> Report | None:
     """Return the story of the runs that may leave; None after asking how to go on, or saying why there is none."""
-    leaving = settle_leaving(store, selection, listed, decided=selection[choice])
+    leaving = settle_leaving(store, selection, all_rows, decided=selection[choice])
     if leaving is None:
         return None
     remaining = [row for row in selection if set(row.keys) & set(leaving)]

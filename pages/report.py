@@ -28,10 +28,10 @@ def show() -> None:
     """Draw the page."""
     enter("report")
     st.title("Report", anchor=False)
-    opened = list_rows()
-    if opened is None:
+    listing = list_rows()
+    if listing is None:
         return
-    store, rows = opened
+    store, rows = listing
     selection = choose_told(rows, "Runs to report")
     with st.container(horizontal=True, vertical_alignment="bottom", key="report_bar"):
         audience: Audience = draw_buttons("audience", "Who will read it?", _TITLES, "analyst")

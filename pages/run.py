@@ -46,16 +46,18 @@ def _choose(store: RunStore, rows: list[RunRow], run_labels: Labels) -> str:
 
     "" where none is listed. Plain training is there beside another run, as what that one is held against.
     """
-    listed = {row.key: row for row in rows}
+    rows_by_key = {row.key: row for row in rows}
     linked_key = value("run")
-    if linked_key not in listed:
+    if linked_key not in rows_by_key:
         linked = _warn_of_missing(linked_key)
-        listed |= {} if linked is None else {linked.key: linked}
-    if not listed:
+        rows_by_key |= {} if linked is None else {linked.key: linked}
+    if not rows_by_key:
         st.info("No run matches these filters. Change them above.", icon=":material/filter_alt:")
         return ""
-    labels = {key: name_run(run_labels, key, description) for key, description in name_runs([*listed.values()]).items()}
-    fair = (key for key in labels if listed[key].config["method"]["name"] != REFERENCE_METHOD)
+    labels = {
+        key: name_run(run_labels, key, description) for key, description in name_runs([*rows_by_key.values()]).items()
+    }
+    fair = (key for key in labels if rows_by_key[key].config["method"]["name"] != REFERENCE_METHOD)
     return choose_run(labels, first=next(fair, None), bare=True)
 
 

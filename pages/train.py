@@ -97,8 +97,8 @@ def _choose_settings(
     values |= {} if network is None else {"network": network}
     slots["network"] = st.container()
     with sliders:
-        moved, places = choose_sliders(kind, recipe.notion, columns=2, expert=expert, typed=typed)
-        values |= moved
+        slider_values, places = choose_sliders(kind, recipe.notion, columns=2, expert=expert, typed=typed)
+        values |= slider_values
         slots |= places
     if expert:
         without = (*separate, *method)
@@ -136,15 +136,15 @@ def _choose_budget(answers: Column | None, *, typed: bool, expert: bool, slots: 
         st.markdown(plain(words))
         raw = {"epsilon": sum(answers.randomized)}
     elif typed:
-        mounted = mount("epsilon")
-        number = st.number_input("Privacy budget ε", step=None, format=write_form(mounted["value"]), **mounted)
+        widget = mount("epsilon")
+        number = st.number_input("Privacy budget ε", step=None, format=write_form(widget["value"]), **widget)
         raw = {"epsilon": keep("epsilon", number)}
     else:
         raw = {"epsilon": choose_epsilon(help="How much an attacker may learn about one person from the whole run.")}
     slots["epsilon"] = st.container()
     if expert:
-        mounted = mount("delta")
-        number = st.number_input("δ", step=None, format=write_form(mounted["value"]), **mounted, help=_DELTA)
+        widget = mount("delta")
+        number = st.number_input("δ", step=None, format=write_form(widget["value"]), **widget, help=_DELTA)
         slots["delta"] = st.container()
         return {**raw, "delta": keep("delta", number)}
     return raw | {"delta": value("delta")}

@@ -79,11 +79,11 @@ def show_task(board: Board, task: Task) -> Shown:
 def _show_cell(title: str, cell: Cell) -> tuple[str, ...]:
     if cell.failed == cell.seeds:
         return title, "no model", "–", "–", "–", "–", "–"
-    reached = VERDICTS.get(cell.verdict, "unknown")
+    verdict = VERDICTS.get(cell.verdict, "unknown")
     failed = f", {cell.failed} of {cell.seeds} without a model" if cell.failed else ""
     height = "no line" if cell.height.mean is None else spread(cell.height)
     behind = "no" if cell.leads else "yes" if cell.reached else "not ranked"
-    return title, spread(cell.accuracy), spread(cell.balanced), spread(cell.gap), f"{reached}{failed}", height, behind
+    return title, spread(cell.accuracy), spread(cell.balanced), spread(cell.gap), f"{verdict}{failed}", height, behind
 
 
 def write_bench_page(lines: pd.DataFrame) -> str:

@@ -133,10 +133,10 @@ def list_beside(beside: Sequence[Beside]) -> list[dict[str, str]]:
     ]
 
 
-def format_papers(listed: Sequence[Mapping[str, Any]]) -> str:
+def format_papers(entries: Sequence[Mapping[str, Any]]) -> str:
     """Return one line for each figure and table, under its paper."""
     lines = []
-    for paper in listed:
+    for paper in entries:
         lines.append(f"{paper['title']} ({paper['citation']})")
         for preset in paper["presets"]:
             results = f"results of {preset['made']}" if preset["made"] else "no results yet"

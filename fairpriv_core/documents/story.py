@@ -163,13 +163,13 @@ def _build_people(run: Chosen[Open], about: About, setting: Measured) -> Step:
     shares = {name: round(_OF * size / total) for name, size in setting.sizes.items()} if total else {}
     crowds = tuple(Crowd(f"{share} of 100: {about.call(name)}", share) for name, share in shares.items())
     unit = f"{data.unit}s".replace("persons", "people")
-    decided = f"who is {about.predicted}" if about.predicted else f"which {data.label} is theirs"
+    decision = f"who is {about.predicted}" if about.predicted else f"which {data.label} is theirs"
     label = f" ({data.label})" if data.own_file and about.predicted else ""
     return Step(
         "Who is decided about, and how",
         f"{data.n_train + data.n_test:,}",
         unit,
-        f"A model decides {decided}{label}. Does it treat {about.people} alike?",
+        f"A model decides {decision}{label}. Does it treat {about.people} alike?",
         crowds or Lists(((f"Groups of {about.attribute}", tuple(map(about.call, about.groups))),)),
         (
             f"Data: {data.title}. {data.summary}",
@@ -253,10 +253,10 @@ def _build_costs(run: Chosen[Open], choice: Measured, settings: Sequence[Measure
         "Each arrow lights one setting.",
         "Up and to the left is better. Whiskers: 95 % intervals.",
     )
-    moved = [
+    moves = [
         difference(other, before, "accuracy") for other in ([choice] if choice in settings else settings) if before
     ]
-    losses = [loss for loss in moved if loss.mean is not None]
+    losses = [loss for loss in moves if loss.mean is not None]
     amount, unit, sentence = _format_cost(losses, before) if losses else _format_accuracy(choice)
     sentence = (
         f"With {choice.name}, {sentence[0].lower()}{sentence[1:]}"
@@ -272,17 +272,17 @@ def _build_costs(run: Chosen[Open], choice: Measured, settings: Sequence[Measure
     return Step("What it costs", amount, unit, sentence, CostCurve(start, lines, constant), notes)
 
 
-def _format_cost(moved: Sequence[Mean], before: Measured | None) -> tuple[str, str, str]:
+def _format_cost(moves: Sequence[Mean], before: Measured | None) -> tuple[str, str, str]:
     """Return how many right answers fewer there are, as a number, its unit, and a sentence."""
-    means = [move.mean or 0.0 for move in moved]
-    gained = min(means) > 0
-    low, high = (min(means), max(means)) if gained else (-max(means), -min(means))
+    means = [move.mean or 0.0 for move in moves]
+    is_gain = min(means) > 0
+    low, high = (min(means), max(means)) if is_gain else (-max(means), -min(means))
     amount = number(low) if number(low) == number(high) else f"{number(low)} to {number(high)}"
-    sentence = "Nothing is given up." if gained else "So much accuracy is given up to close the gap and to add noise."
-    if all(map(_may_be_none, moved)):
+    sentence = "Nothing is given up." if is_gain else "So much accuracy is given up to close the gap and to add noise."
+    if all(map(_may_be_none, moves)):
         sentence += " No change is clear: each interval includes none."
     without = "protection" if before is not None and before.method == REFERENCE_METHOD else "fairness"
-    return amount, f"{'more' if gained else 'fewer'} right answers in 100 than without {without}", sentence
+    return amount, f"{'more' if is_gain else 'fewer'} right answers in 100 than without {without}", sentence
 
 
 def _format_accuracy(setting: Measured) -> tuple[str, str, str]:
@@ -302,16 +302,16 @@ def _draw(setting: Measured, before: Measured | None) -> Line | None:
     if gap.mean is None or accuracy.mean is None:
         return None
     sentence = f"{setting.name}: gap {spread(gap)} points, accuracy {spread(accuracy)} %"
-    moved = None if before is None else difference(setting, before, "accuracy")
-    if moved is not None and _may_be_none(moved):
+    move = None if before is None else difference(setting, before, "accuracy")
+    if move is not None and _may_be_none(move):
         sentence += ", no clear loss of accuracy"
     name = setting.name or "without privacy and fairness"
     return Line(name, setting.method, _list_ends(gap), _list_ends(accuracy), f"{sentence}.")
 
 
-def _may_be_none(moved: Mean) -> bool:
+def _may_be_none(move: Mean) -> bool:
     """Return whether the interval of a difference includes 0."""
-    return moved.low is not None and moved.high is not None and moved.low <= 0 <= moved.high
+    return move.low is not None and move.high is not None and move.low <= 0 <= move.high
 
 
 def _list_ends(mean: Mean) -> tuple[float, float, float]:
@@ -327,11 +327,11 @@ def _build_choice(
     """Return the chosen setting, what it gives up, and what ε does not cover."""
     headline = write_headline([setting], about, before=before)
     gives = []
-    moved = None if before is None else difference(setting, before, "accuracy")
-    if moved is not None and moved.mean is not None:
-        unsure = ", no clear change" if _may_be_none(moved) else ""
-        way = "lost" if moved.mean < 0 else "gained"
-        gives.append(f"{number(abs(moved.mean))} points of accuracy are {way}{unsure}.")
+    move = None if before is None else difference(setting, before, "accuracy")
+    if move is not None and move.mean is not None:
+        unsure = ", no clear change" if _may_be_none(move) else ""
+        way = "lost" if move.mean < 0 else "gained"
+        gives.append(f"{number(abs(move.mean))} points of accuracy are {way}{unsure}.")
     remains = setting.among_large
     if remains.mean is not None:
         gives.append(f"A gap of {spread(remains)} points remains.")

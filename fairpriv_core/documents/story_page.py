@@ -156,9 +156,9 @@ def _draw_dots(kinds: list[str]) -> str:
 
 def _draw_curve(curve: CostCurve) -> str:
     """Return accuracy over gap: whiskers, a line from where it began, and below it one sentence a setting."""
-    everything = [*curve.lines, *([curve.before] if curve.before else [])]
-    right = 1.08 * max(point.gap[2] for point in everything)
-    low, high = min(point.accuracy[1] for point in everything), max(point.accuracy[2] for point in everything)
+    points = [*curve.lines, *([curve.before] if curve.before else [])]
+    right = 1.08 * max(point.gap[2] for point in points)
+    low, high = min(point.accuracy[1] for point in points), max(point.accuracy[2] for point in points)
     low = low if curve.constant is None else min(low, curve.constant)
     low, high = low - 0.1 * (high - low) - 0.1, min(100.0, high + 0.1 * (high - low) + 0.1)
     scale = _Scale(right or 1.0, low, high)

@@ -51,8 +51,8 @@ def are_groups(numbers: Json) -> bool:
 
 def list_shares(numbers: Json) -> dict[str, str]:
     """Return the shares of each group that such metrics have, in words; {} where there are two labels."""
-    decided = {f"{wording.DECIDED}{part['name']}": f"decided '{part['name']}'" for part in numbers.get("classes") or ()}
-    return {"accuracy": "predicted rightly", **decided} if decided else {}
+    titles = {f"{wording.DECIDED}{part['name']}": f"decided '{part['name']}'" for part in numbers.get("classes") or ()}
+    return {"accuracy": "predicted rightly", **titles} if titles else {}
 
 
 def read_groups(numbers: Json, rate: str) -> Sequence[Json]:

@@ -92,13 +92,13 @@ def compare_paired(runs: Iterable[RunFacts[Kind]], reference: Iterable[RunFacts[
     ours, theirs = _read_by_seed(runs, metric), _read_by_seed(reference, metric)
     seeds = tuple(sorted(ours.keys() & theirs.keys()))
     differences = [round(ours[seed].value - theirs[seed].value, _DIGITS) for seed in seeds]
-    differing = [value for value in differences if value]
+    nonzero = [value for value in differences if value]
     varies = len(set(differences)) > 1
     return Paired(
         difference=fold(differences, find_worst([fact.kind for fact in (*ours.values(), *theirs.values())])),
         t_test=float(ttest_1samp(differences, 0.0).pvalue) if varies else None,
-        wilcoxon=_signed_rank(differing) if differing else None,
-        least=2.0 / 2.0 ** len(differing) if differing else None,
+        wilcoxon=_signed_rank(nonzero) if nonzero else None,
+        least=2.0 / 2.0 ** len(nonzero) if nonzero else None,
         seeds=seeds,
     )
 
@@ -144,14 +144,14 @@ def _format_tests(paired: Paired) -> str:
     return f"{tests}."
 
 
-def _signed_rank(differing: list[float]) -> float:
+def _signed_rank(nonzero: list[float]) -> float:
     from scipy.stats import PermutationMethod, wilcoxon
 
-    if len(differing) == 1:
+    if len(nonzero) == 1:
         return 1.0
     exact = PermutationMethod(n_resamples=2**MOST_EXACT)
-    method = exact if len(differing) <= MOST_EXACT else "approx"
-    return float(wilcoxon(differing, method=method).pvalue)
+    method = exact if len(nonzero) <= MOST_EXACT else "approx"
+    return float(wilcoxon(nonzero, method=method).pvalue)
 
 
 def _read_by_seed(runs: Iterable[RunFacts[Kind]], metric: str) -> dict[int, Fact[Kind]]:

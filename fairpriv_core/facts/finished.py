@@ -36,9 +36,9 @@ class FinishedRuns:
     def read(self, store: RunStore) -> Finished:
         """Return them as they are now."""
         with self._lock:
-            finished, charged = dict.fromkeys(store.finished()), store.stamp()[2]
-            if charged != self._charged:  # a choice by raw numbers takes an epsilon back
-                self._outcomes, self._damaged, self._rows, self._charged = {}, set(), (), charged
+            finished, n_charged = dict.fromkeys(store.finished()), store.stamp()[2]
+            if n_charged != self._charged:  # a choice by raw numbers takes an epsilon back
+                self._outcomes, self._damaged, self._rows, self._charged = {}, set(), (), n_charged
             self._outcomes = {key: value for key, value in self._outcomes.items() if key in finished}
             self._damaged.intersection_update(finished)
             self._add(store, [key for key in finished if key not in self._outcomes and key not in self._damaged])

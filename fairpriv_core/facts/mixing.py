@@ -34,8 +34,8 @@ class Margin:
 
 def find_largest_answer(measures: Measures[Kind]) -> float:
     """Return the share of test rows that are given the label which is given most often."""
-    decided = measures.table[0].sum(axis=(0, 1))
-    return float(decided.max() / decided.sum())
+    counts = measures.table[0].sum(axis=(0, 1))
+    return float(counts.max() / counts.sum())
 
 
 def measure_margin(measures: Measures[Kind], plain: Measures[Kind], notion: Notion) -> Margin | None:

@@ -178,12 +178,12 @@ class RunFacts(Generic[K]):
 
         That predictions need the group stands first among them.
         """
-        needed = format_group_needed(self.config)
-        sentences = [] if needed is None else [needed]
+        group_remark = format_group_needed(self.config)
+        sentences = [] if group_remark is None else [group_remark]
         sentences += [self.raw_text] if any(measures.kind == "raw" for measures in self.measures) else []
         sentences += [self.epsilon.reason] if self.epsilon.proved is None and self.epsilon.reason else []
         sentences += self.warnings
-        return (*sentences, *(f"Assumed: {sentence}" for sentence in self.assumptions if sentence != needed))
+        return (*sentences, *(f"Assumed: {sentence}" for sentence in self.assumptions if sentence != group_remark))
 
     def without_released(self) -> RunFacts[K]:
         """Return the run by its exact numbers alone."""

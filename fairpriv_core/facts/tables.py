@@ -178,10 +178,10 @@ def format_claim(row: TableRow) -> str:
         return "no ε: not private"
     if row.epsilon is None:
         return "no ε is proved"
-    accounted = ACCOUNTED[row.variant or "proved"]
+    accounting = ACCOUNTED[row.variant or "proved"]
     delta = "" if row.delta is None else f"δ = {delta_text(row.delta)}, "
     protects = protected(row.threat_model, name_unit(row.asked))
-    return f"ε = {epsilon_text(row.epsilon)} ({delta}{accounted}, protects {protects})"
+    return f"ε = {epsilon_text(row.epsilon)} ({delta}{accounting}, protects {protects})"
 
 
 def name_gap(title: str, rows: Iterable[TableRow]) -> str:
@@ -209,9 +209,9 @@ def varied_settings(rows: Iterable[TableRow]) -> dict[str, dict[str, object]]:
             values.setdefault((method, name), set()).add(repr(value))
     varied_by_key = {}
     for key, (method, settings) in flat.items():
-        varied = [name for name in settings if len(values[method, name]) > 1]
-        varied.sort(key=lambda name: -len(values[method, name]))
-        varied_by_key[key] = {name: settings[name] for name in varied}
+        names = [name for name in settings if len(values[method, name]) > 1]
+        names.sort(key=lambda name: -len(values[method, name]))
+        varied_by_key[key] = {name: settings[name] for name in names}
     return varied_by_key
 
 

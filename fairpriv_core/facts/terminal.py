@@ -51,8 +51,8 @@ def align(lines: Sequence[tuple[str, str]], min_width: int = _WIDTH) -> str:
     room = max(shutil.get_terminal_size((100, 24)).columns - width, 40)
     printed: list[str] = []
     for name, text in lines:
-        folded = textwrap.wrap(text, room) or [""]
-        printed += [f"{name:<{width}}{folded[0]}", *[" " * width + more for more in folded[1:]]]
+        pieces = textwrap.wrap(text, room) or [""]
+        printed += [f"{name:<{width}}{pieces[0]}", *[" " * width + more for more in pieces[1:]]]
     return "\n".join(printed)
 
 
@@ -77,7 +77,7 @@ def format_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     `plain` is a run without privacy and fairness on the same test rows.
     """
     run = read_facts(record)
-    needed, reused = format_group_needed(run.config), run.config.get("reuse")
+    group_remark, reused = format_group_needed(run.config), run.config.get("reuse")
     lines = [
         *_list_outcome(run),
         ("run", f"{run.key}, {record.status}"),
@@ -86,7 +86,7 @@ def format_record(record: RunRecord, plain: RunRecord | None = None) -> str:
         *run.epsilon.rows,
     ]
     lines += [("release", f"that of run {reused}: this run spent nothing more")] if reused else []
-    lines += [] if needed is None else [("at prediction", needed)]
+    lines += [] if group_remark is None else [("at prediction", group_remark)]
     if run.exact is not None and run.exact.groups:
         lines += _list_exact(run.exact, run.notion.name)
         lines += [("", sentence) for sentence in (*_compare(run, plain), run.raw_text) if sentence]
@@ -96,7 +96,7 @@ def format_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     resumed = f", resumed from step {record.resumed_from_step}" if record.resumed_from_step else ""
     lines.append(("training", f"{record.steps:,} steps in {record.seconds:.1f} s{resumed}"))
     lines += [("warning", warning) for warning in run.warnings]
-    lines += [("assumes", assumption) for assumption in run.assumptions if assumption != needed]
+    lines += [("assumes", assumption) for assumption in run.assumptions if assumption != group_remark]
     lines += [("caveat", caveat) for caveat in record.data["caveats"]]  # with the cells that they quote
     return align([*lines, *([] if record.error is None else [("error", record.error)])])
 
@@ -282,8 +282,8 @@ def format_results(results: Sequence[Json], table: Sequence[Json], *, raw: bool,
 
 
 def _show_means(line: Json, axes: Sequence[str]) -> tuple[str, ...]:
-    finished = line["finished"]
-    runs = str(finished) if finished == line["runs"] else f"{finished} of {line['runs']}"
+    n_finished = line["finished"]
+    runs = str(n_finished) if n_finished == line["runs"] else f"{n_finished} of {line['runs']}"
     values = [value_text(line["cell"][axis]) if axis in line["cell"] else "-" for axis in axes]
     means = [line[name] for name in ("accuracy", "gap", "epsilon")]
     return (*values, runs, *("-" if mean is None else f"{mean:.4f}" for mean in means))

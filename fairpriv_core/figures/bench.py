@@ -70,12 +70,12 @@ def draw_bench_costs(costs: Sequence[Cost], notion: str) -> FigureData:
     """Return the accuracy lost to privacy over rows times ε, a curve a threat model; `notion` is a title."""
     series = []
     for model, own in groupby(costs, key=lambda cost: cost.threat_model):
-        folded = [*own]
-        losses = [cost.loss for cost in folded]
+        own_costs = [*own]
+        losses = [cost.loss for cost in own_costs]
         series.append(
             line(
                 f"protects {protected(model)}",
-                [cost.amount for cost in folded],
+                [cost.amount for cost in own_costs],
                 [loss.mean for loss in losses],
                 scale=100,
                 low=[loss.low for loss in losses],

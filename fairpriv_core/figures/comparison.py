@@ -24,14 +24,14 @@ _BY_ANSWERS = (
 )
 
 
-def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) -> FigureData:
+def compare_points(settings: Sequence[Compared], plain: TableRow | None = None) -> FigureData:
     """Mean accuracy against the mean gap of the settings' own notion, with 95 % whiskers over seeds both ways.
 
     `plain` is the row of plain training on the same data, for the mixing line.
     """
-    rows = [setting.row for setting in compared]
+    rows = [setting.row for setting in settings]
     notion, answers = name_gap(wording.metric_title(f"{rows[0].notion}_gap"), rows), any(row.by_answers for row in rows)
-    series = tuple(map(_point, compared, count_earlier([setting.row.method for setting in compared])))
+    series = tuple(map(_point, settings, count_earlier([setting.row.method for setting in settings])))
     line = draw_mixing_line(plain)
     words = "Whiskers: 95 % interval of the mean over seeds, for accuracy and for gap."
     words = f"{words} {wording.BY_ANSWERS}" if answers else words
@@ -44,21 +44,21 @@ def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) 
         panels=(Panel(ACCURACY),),
         series=(*series, *line),
         caption=f"{words} Up and to the left is better.{f' {CAPTION}' * bool(line)}",
-        alt=f"Accuracy against {notion.lower()}. " + " ".join(_format_one(setting) for setting in compared),
+        alt=f"Accuracy against {notion.lower()}. " + " ".join(_format_one(setting) for setting in settings),
         origin=find_origin_of_rows(rows),
     )
 
 
-def compare_groups(compared: Sequence[Compared], *, rate: str, of: Literal["group", "class"] = "group") -> FigureData:
+def compare_groups(settings: Sequence[Compared], *, rate: str, of: Literal["group", "class"] = "group") -> FigureData:
     """One bar for each group (or class) and setting: the mean of `rate` over seeds with its 95 % interval."""
     bars = [
-        GroupRates(setting.label, setting.row.method, fold_groups(setting.runs, rate, of=of)) for setting in compared
+        GroupRates(setting.label, setting.row.method, fold_groups(setting.runs, rate, of=of)) for setting in settings
     ]
-    exact = [setting for setting in compared if not setting.row.by_answers]
+    exact = [setting for setting in settings if not setting.row.by_answers]
     figure = group_bars(bars, rate=rate, of=of)  # not as released: that means noisy counts
     words = figure.caption if all(len(setting.runs) == 1 for setting in exact) else _OVER_SEEDS
-    parts = [*([words] if exact else []), *([_BY_ANSWERS] if len(exact) < len(compared) else [])]
-    return replace(figure, caption=" ".join(parts), origin=find_origin_of_rows(setting.row for setting in compared))
+    parts = [*([words] if exact else []), *([_BY_ANSWERS] if len(exact) < len(settings) else [])]
+    return replace(figure, caption=" ".join(parts), origin=find_origin_of_rows(setting.row for setting in settings))
 
 
 def _point(setting: Compared, variation: int) -> Series:

@@ -102,15 +102,15 @@ class Painter:
         self._kaleido = self._wait(self._launch(browser), START_SECONDS)
 
     async def _launch(self, browser: str) -> Any:
-        opened = self._make(n=1, timeout=PAINT_SECONDS, page_generator=_Paper(), path=browser)
-        await opened.open()
-        return opened
+        kaleido = self._make(n=1, timeout=PAINT_SECONDS, page_generator=_Paper(), path=browser)
+        await kaleido.open()
+        return kaleido
 
     def _close(self) -> None:
-        opened, self._kaleido = self._kaleido, None
-        if opened is not None:
+        browser, self._kaleido = self._kaleido, None
+        if browser is not None:
             try:
-                self._wait(opened.close(), 5.0)
+                self._wait(browser.close(), 5.0)
             except Exception:
                 return  # a dead browser cannot be closed
 

@@ -192,13 +192,13 @@ def line(
 ) -> Series:
     """Return a line of at most MAX_POINTS points, values times `scale`; NaN and infinity become gaps."""
     banded = bool(low) and bool(high)
-    selected, columns = decimate(x, y, *((low, high) if banded else ()))
+    places, columns = decimate(x, y, *((low, high) if banded else ()))
     scaled = [tuple(_finite(value, scale) for value in column) for column in columns]
     ends = (scaled[1], scaled[2]) if banded else ((), ())
     return Series(
         name,
         "line",
-        selected,
+        places,
         scaled[0],
         low=ends[0],
         high=ends[1],

@@ -163,7 +163,7 @@ def frontier(
         series += curves.draw(plain, with_names=False) if private and plain else []
         series += draw_ends(find_plain(plain), panel)
     best, total = _count(claims)
-    everything = [row for rows in claims.values() for row in rows]
+    all_rows = [row for rows in claims.values() for row in rows]
     mixed = any(curve.style == "muted" for curve in series)
     caption = (
         f"{_format_best(best, total, dominated=dominated)} Up and to the left is better; a line joins a method's "
@@ -172,13 +172,13 @@ def frontier(
     return FigureData(
         name="frontier",
         title=dataset,
-        x=Axis(name_gap(f"{notion} gap", everything), "percentage points", with_zero=True),
+        x=Axis(name_gap(f"{notion} gap", all_rows), "percentage points", with_zero=True),
         panels=tuple(Panel(ACCURACY, claim.short) for claim in panel_claims),
         series=tuple(series),
         caption=f"{caption} {_format_seeds(claims, series)}",
         own=caption,
         alt=_format_text(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
-        origin=find_origin_of_rows(everything),
+        origin=find_origin_of_rows(all_rows),
         regions=() if wanted is None else tuple(wanted.shade(panel) for panel in range(len(panel_claims))),
         shaded="" if wanted is None else wanted.said,
     )

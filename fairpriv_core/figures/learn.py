@@ -70,8 +70,8 @@ def compared_cells(title: str, *, conditions: Sequence[int | None], compares: Co
         rates = [_rate(cells, condition, compares) for condition in conditions]
         sentences.append(f"{group}: {', '.join(rates)}")
         panels.append(Panel(Axis("", range=(-0.1, 2.1)), sentences[-1]))
-        for name, style, selected in _sort_cells(cells, conditions, compares):
-            series.append(_cells(name, style, panel, selected, cells))
+        for name, style, own_cells in _sort_cells(cells, conditions, compares):
+            series.append(_cells(name, style, panel, own_cells, cells))
     return FigureData(
         name="compared_cells",
         title=f"What {title.lower()} compares",
@@ -162,11 +162,11 @@ def _sort_cells(
 
 
 def _cells(
-    name: str, style: str, panel: int, selected: Sequence[tuple[int, int]], cells: Mapping[tuple[int, int], int]
+    name: str, style: str, panel: int, own_cells: Sequence[tuple[int, int]], cells: Mapping[tuple[int, int], int]
 ) -> Series:
-    x, y = [float(1 - predicted) for _, predicted in selected], [float(label) + 0.5 for label, _ in selected]
+    x, y = [float(1 - predicted) for _, predicted in own_cells], [float(label) + 0.5 for label, _ in own_cells]
     low, high = tuple(middle - 0.45 for middle in y), tuple(middle + 0.45 for middle in y)
-    text = tuple(f"{cells[cell]}\ntruly {_WORDS[cell[0]]},\npredicted {_WORDS[cell[1]]}" for cell in selected)
+    text = tuple(f"{cells[cell]}\ntruly {_WORDS[cell[0]]},\npredicted {_WORDS[cell[1]]}" for cell in own_cells)
     return Series(name, "box", tuple(x), tuple(y), low=low, high=high, style=style, panel=panel, text=text)
 
 

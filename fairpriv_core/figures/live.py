@@ -309,7 +309,7 @@ def clipping_histogram(
     clipped = histogram.clipped
     names = sorted(histogram.counts, key=lambda name: -(clipped.get(name) or 0.0))
     groups = [name for name in histogram.counts if name in names[:MAX_GROUPS]]  # in an order that never changes
-    hidden = len(names) - MAX_GROUPS
+    n_hidden = len(names) - MAX_GROUPS
     series, panels = [], []
     for index, name in enumerate(groups):
         counts = histogram.counts[name]
@@ -319,7 +319,7 @@ def clipping_histogram(
         panels.append(Panel(Axis("Rows", "%"), _clipped_words(name, clipped.get(name), size)))
     sentence = "; ".join(panel.title for panel in panels)
     less = "are not shown" if histogram.bound is None else "are clipped less and not shown"
-    more = f" {hidden} more groups {less}." if hidden > 0 else ""
+    more = f" {n_hidden} more groups {less}." if n_hidden > 0 else ""
     cut = "" if histogram.bound is None else f"; what lies right of {symbol} is clipped"
     return FigureData(
         name=f"clipping_{quantity}",
@@ -346,11 +346,11 @@ def _mark_bounds(histogram: Histogram, groups: Sequence[str], symbol: str | None
 def live_clipping(history: History, *, origin: Origin = ALL_RAW) -> FigureData:
     """What clipping does over time: the share of each group's rows that it clips, and how hard each group pulls."""
     parts = [(prefix, *words) for prefix, *words in _OVER_TIME if any(name.startswith(prefix) for name in history)]
-    series, hidden = [], 0
+    series, n_hidden = [], 0
     for panel, (prefix, _, _) in enumerate(parts):
         names = [name for name in history if name.startswith(prefix)]
         largest = sorted(names, key=lambda name: -(_last(history[name][1]) or 0.0))[:MAX_GROUPS]
-        hidden = max(hidden, len(names) - MAX_GROUPS)
+        n_hidden = max(n_hidden, len(names) - MAX_GROUPS)
         for index, name in enumerate(names):
             if name in largest:
                 x, y = history[name]
@@ -361,7 +361,7 @@ def live_clipping(history: History, *, origin: Origin = ALL_RAW) -> FigureData:
         + ", ".join(f"{curve.name} {number_text(_last(curve.y))} %" for curve in series if curve.panel == at)
         for at, (_, title, _) in enumerate(parts)
     ]
-    more = f"Of {hidden + MAX_GROUPS} groups the {MAX_GROUPS} largest of each panel. " if hidden > 0 else ""
+    more = f"Of {n_hidden + MAX_GROUPS} groups the {MAX_GROUPS} largest of each panel. " if n_hidden > 0 else ""
     heights = [[value for curve in series if curve.panel == at for value in curve.y] for at in range(len(parts))]
     panels = [
         Panel(Axis(axis, "%", range=from_zero(values)), title)

@@ -457,8 +457,8 @@ def _format_text(what: str, values: Sequence[Value], series: Iterable[Series]) -
     parts = []
     for own in series:
         pairs = zip(own.x, own.y, strict=True)
-        listed = ", ".join(f"{amount(y)} at {place(x)}" for x, y in pairs)
-        parts.append(f"{values[own.panel].title} of {own.name}: {listed}")
+        points = ", ".join(f"{amount(y)} at {place(x)}" for x, y in pairs)
+        parts.append(f"{values[own.panel].title} of {own.name}: {points}")
     return f"{what}. " + ". ".join(parts) + "."
 
 

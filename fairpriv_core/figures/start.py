@@ -118,8 +118,8 @@ def format_protected(results: StartResults) -> str:
         f"{_name_role(name).capitalize()}: {method_style(name).title}, which protects {what}."
         for name, what in covered.items()
     ]
-    accounted = " or ".join(dict.fromkeys(wording.ACCOUNTED[run.variant or "proved"] for run in private.values()))
-    return f"{' '.join(parts)} δ = {delta_text(results.delta)}, {accounted}."
+    accounting = " or ".join(dict.fromkeys(wording.ACCOUNTED[run.variant or "proved"] for run in private.values()))
+    return f"{' '.join(parts)} δ = {delta_text(results.delta)}, {accounting}."
 
 
 def format_settings(results: StartResults) -> dict[str, str]:

@@ -142,11 +142,11 @@ def _list_budgets(requests: Sequence[Asked]) -> str:
     private = [(budget, config) for config, epsilon in requests if (budget := _find_budget(config, epsilon))]
     budgets = sorted({budget for budget, _ in private})
     deltas = sorted({config["delta"] for _, config in private})
-    accounted = _format_accounted({_find_accounting(config["method"]) for _, config in private})
+    accounting = _format_accounted({_find_accounting(config["method"]) for _, config in private})
     texts = [epsilon_text(budget) for budget in budgets]
-    listed = ", ".join(texts) if len(texts) <= _FEW else f"{texts[0]} to {texts[-1]}"
+    budgets_text = ", ".join(texts) if len(texts) <= _FEW else f"{texts[0]} to {texts[-1]}"
     without = "none, " if len(private) < len(requests) else ""
-    return f"{without}{listed} (δ = {' or '.join(map(delta_text, deltas))}, {accounted})" if private else "none"
+    return f"{without}{budgets_text} (δ = {' or '.join(map(delta_text, deltas))}, {accounting})" if private else "none"
 
 
 def _find_accounting(method: Mapping[str, Any]) -> str:
@@ -164,8 +164,8 @@ def _list_run_facts(config: ConfigJson, epsilon: float | None) -> dict[str, str]
         return {"ε": "none: its noise can be repeated", "protects": "nothing"}
     method, budget = config["method"], _find_budget(config, epsilon)
     threat = methods()[method["name"]].info.threat_model
-    accounted = f"δ = {delta_text(config['delta'])}, {_format_accounted({_find_accounting(method)})}"
-    text = "none is proved" if budget is None else f"{epsilon_text(budget)} ({accounted})"
+    accounting = f"δ = {delta_text(config['delta'])}, {_format_accounted({_find_accounting(method)})}"
+    text = "none is proved" if budget is None else f"{epsilon_text(budget)} ({accounting})"
     return {
         "ε": "none" if threat is None else text,
         "protects": protected(threat, name_unit(config["data"])),
@@ -186,9 +186,9 @@ def _list_choice_facts() -> dict[str, str]:
     if info.threat_model is None:
         return {"ε": "none", "protects": protected(None)}
     variant = value("variant") if value("variant") in info.variants else None
-    accounted = _format_accounted({_find_accounting({"name": name, "variant": variant})})
+    accounting = _format_accounted({_find_accounting({"name": name, "variant": variant})})
     is_reused = value("reuse") != "new" and info.reuses
-    cost = {"ε": _format_paid(value("reuse"))} if is_reused else {"δ": f"{delta_text(value('delta'))} ({accounted})"}
+    cost = {"ε": _format_paid(value("reuse"))} if is_reused else {"δ": f"{delta_text(value('delta'))} ({accounting})"}
     return {**cost, "protects": protected(info.threat_model, name_unit_of(value("data")))}
 
 

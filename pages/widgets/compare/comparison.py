@@ -88,63 +88,63 @@ def show_comparison(
     store: RunStore, rows: Sequence[TableRow], all_rows: Sequence[TableRow], top: st.delta_generator.DeltaGenerator
 ) -> None:
     """Draw the chosen rows over each other, and in `top` what they come to; `all_rows` are all rows that there are."""
-    compared = _read(store, rows)
-    if len(compared) < 2:
+    settings = _read(store, rows)
+    if len(settings) < 2:
         return
     _warn(rows)
     about = {(row.data, row.notion) for row in rows}
     plain_row = find_plain(row for row in all_rows if {(row.data, row.notion)} == about)
-    plain_record = find_stored_plain_run(compared[0].runs[0].config) if plain_row is None and len(about) == 1 else None
+    plain_record = find_stored_plain_run(settings[0].runs[0].config) if plain_row is None and len(about) == 1 else None
     if plain_record is not None:
         config = {**plain_record.config, "notion": rows[0].notion}  # plain training pursues none
         plain_row = find_plain(run_table([{**plain_record.to_json(), "config": config}]))
     if len(about) == 1:
-        entries = [(setting.letter, setting.row, setting.runs) for setting in compared]
+        entries = [(setting.letter, setting.row, setting.runs) for setting in settings]
         with top:
-            show_rows_headline(entries, plain_row, compared[0].runs[0])
-    show_points(compared, plain_row)
+            show_rows_headline(entries, plain_row, settings[0].runs[0])
+    show_points(settings, plain_row)
     if plain_record is not None:
         st.caption(plain(format_stored("Plain training is", [plain_record])))
-    _show_letters(compared)
-    for letter, setting in zip(ascii_uppercase, compared, strict=False):
+    _show_letters(settings)
+    for letter, setting in zip(ascii_uppercase, settings, strict=False):
         for remark in list_margins(store, setting.runs[0]):
             st.caption(plain(f"{letter}: {remark}{find_origin_of_rows([setting.row]).brief}"))
-        needed = format_group_needed(setting.runs[0].config)
-        if needed is not None:
-            st.caption(plain(f"{letter}: {needed}"))
-    show_curves(store, compared)
-    show_groups(compared)
-    show_classes(compared)
-    show_tests(compared)
-    show_differences(compared)
-    show_indices(compared)
-    offer_choice(store, [setting.row for setting in compared])
+        group_remark = format_group_needed(setting.runs[0].config)
+        if group_remark is not None:
+            st.caption(plain(f"{letter}: {group_remark}"))
+    show_curves(store, settings)
+    show_groups(settings)
+    show_classes(settings)
+    show_tests(settings)
+    show_differences(settings)
+    show_indices(settings)
+    offer_choice(store, [setting.row for setting in settings])
     if st.toggle("Ledger: what these data sets have spent", key="spent"):
-        configs = [run.config for setting in compared for run in setting.runs]
+        configs = [run.config for setting in settings for run in setting.runs]
         show_spent(store, configs, delta=DEFAULT_DELTA)
 
 
-def _show_letters(compared: Sequence[Compared]) -> None:
+def _show_letters(settings: Sequence[Compared]) -> None:
     """List the setting behind each letter, with the claim of its ε."""
-    varied = varied_settings(setting.row for setting in compared)
-    for letter, setting in zip(ascii_uppercase, compared, strict=False):
-        name = name_row(setting.row, varied[setting.row.keys[0]])
+    differences = varied_settings(setting.row for setting in settings)
+    for letter, setting in zip(ascii_uppercase, settings, strict=False):
+        name = name_row(setting.row, differences[setting.row.keys[0]])
         st.markdown(f"**{plain(letter)}** &nbsp; {plain(name)}  \n:small[{plain(format_claim(setting.row))}]")
 
 
 def _read(store: RunStore, rows: Sequence[TableRow]) -> list[Compared]:
     """Return the rows with their runs and a letter each; say which runs have gone meanwhile."""
     records = attempt(lambda: store.records([key for row in rows for key in row.keys])) or {}
-    varied = varied_settings(rows)
-    compared: list[Compared] = []
+    differences = varied_settings(rows)
+    settings: list[Compared] = []
     for row in rows:
         own = [read_facts(records[key]) for key in row.keys if key in records]
         if len(own) < len(row.keys):
             _show_missing(store, row, next(key for key in row.keys if key not in records))
         else:
-            letter = ascii_uppercase[len(compared)]
-            compared.append(Compared(f"{letter}: {name_short(row, varied[row.keys[0]])}", row, own))
-    return compared
+            letter = ascii_uppercase[len(settings)]
+            settings.append(Compared(f"{letter}: {name_short(row, differences[row.keys[0]])}", row, own))
+    return settings
 
 
 def _show_missing(store: RunStore, row: TableRow, key: str) -> None:

@@ -175,8 +175,8 @@ def show_thinned(dataset: Dataset, *, seed: int, split: str) -> None:
     """Say which training rows are left where larger groups are thinned; a sentence where none can be left out."""
     train = None if dataset.group_ratio is None else attempt(lambda: split_dataset(dataset, seed=seed, split=split)[0])
     if train is not None:
-        listed = ", ".join(f"{group.size:,} of {group.name}" for group in profile_groups(train) if group.size)
-        st.markdown(plain(f"A run with seed {seed} trains on {train.n:,} rows: {listed}. Test rows stay as drawn."))
+        sizes = ", ".join(f"{group.size:,} of {group.name}" for group in profile_groups(train) if group.size)
+        st.markdown(plain(f"A run with seed {seed} trains on {train.n:,} rows: {sizes}. Test rows stay as drawn."))
 
 
 def show_counts(outline: Outline, spec: DataSpec, *, seed: int, split: str) -> None:

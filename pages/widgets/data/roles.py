@@ -288,8 +288,8 @@ def _ask_apart(name: str, values: Sequence[str]) -> str:
 
 def _ask_edges(name: str) -> str:
     about = "Edges with commas between; a value equal to an edge belongs to the upper group."
-    typed = draw_text(f"edges.{name}", plain(f"Cut '{name}' into groups at"), placeholder="25, 60", help=about)
-    edges = typed.replace(" ", "")
+    text = draw_text(f"edges.{name}", plain(f"Cut '{name}' into groups at"), placeholder="25, 60", help=about)
+    edges = text.replace(" ", "")
     if not edges:
         st.info(
             plain(f"'{name}' is a number: say where to cut it into groups, such as 25, 60."), icon=":material/group:"

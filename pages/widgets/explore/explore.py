@@ -286,9 +286,9 @@ def _find_trail(store: RunStore, move: Move, row: RunRow | None) -> list[Explore
     The last one is what the sliders say: its run, or else where it is expected. Until either is there it is what was
     shown before.
     """
-    config, finished = move.config, row is not None and row.status == "finished"
-    expected = None if finished else move.expected
-    last_key = row.key if row is not None and finished else "" if expected else st.session_state.get(_SHOWN, "")
+    config, is_finished = move.config, row is not None and row.status == "finished"
+    expected = None if is_finished else move.expected
+    last_key = row.key if row is not None and is_finished else "" if expected else st.session_state.get(_SHOWN, "")
     st.session_state[_SHOWN] = last_key
     config_json = config.to_json()
     without = without_folders(config_json)
@@ -299,8 +299,8 @@ def _find_trail(store: RunStore, move: Move, row: RunRow | None) -> list[Explore
     ]
     keys = [item.key for item in reversed(same[:_TRAIL]) if item.key != last_key]
     keys += [last_key] if last_key else []
-    charged = store.stamp()[2]  # a choice by raw numbers takes an epsilon back
-    points = [attempt(partial(_read, str(store.database.url), key, charged, store)) for key in keys]
+    n_charged = store.stamp()[2]  # a choice by raw numbers takes an epsilon back
+    points = [attempt(partial(_read, str(store.database.url), key, n_charged, store)) for key in keys]
     trail = [
         *_pass(expected, config_json),
         *(item for item in points if item is not None and _is_alike(item.config, without)),
@@ -319,7 +319,7 @@ def _pass(expected: Explored | None, config: ConfigJson) -> list[Explored]:
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
-def _read(place: str, key: str, charged: int, _store: RunStore) -> Explored | None:
+def _read(place: str, key: str, n_charged: int, _store: RunStore) -> Explored | None:
     record = _store.record(key)
     return None if record is None else read_explored(record)
 
@@ -340,9 +340,9 @@ def _find_reference(store: RunStore, config: RunConfig) -> TableRow | None:
 def _offer_ways(store: RunStore, move: Move, row: RunRow | None) -> None:
     """Draw what can be done with the point that is shown."""
     explored = {item.key for item in attempt(lambda: store.explored(4 * _TRAIL)) or []}
-    finished = row is not None and row.status == "finished" and row.key in explored and store.database.writable
+    is_finished = row is not None and row.status == "finished" and row.key in explored and store.database.writable
     with st.container(horizontal=True):
-        _offer_keeping(store, row if finished else None)
+        _offer_keeping(store, row if is_finished else None)
         if st.button("Open in Train", key="explore_to_train", icon=":material/tune:"):
             go_to("train")
     sentence = st.session_state.pop(_KEPT, "")

@@ -26,7 +26,7 @@ def list_glides(config: RunConfig, name: str) -> Glide:
         "gap": ("gap_target", {step / 2: step / 200 for step in points}),
         f"p-{_BOUND}": (_BOUND, _list_bounds(type(config.method), config.to_json()["method"])),
     }
-    return Glide(name, {widget: _list_places(config.to_json(), *moved) for widget, moved in stops.items()})
+    return Glide(name, {widget: _list_places(config.to_json(), *axis) for widget, axis in stops.items()})
 
 
 def _list_places(base: ConfigJson, name: str, stops: Mapping[float, float]) -> dict[str, tuple[float, ...]]:

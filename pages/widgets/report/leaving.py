@@ -19,11 +19,11 @@ from pages.widgets.shared.state import choose
 
 
 def settle_leaving(
-    store: RunStore, rows: Sequence[TableRow], listed: Sequence[TableRow], *, decided: TableRow | None = None
+    store: RunStore, rows: Sequence[TableRow], all_rows: Sequence[TableRow], *, decided: TableRow | None = None
 ) -> tuple[str, ...] | None:
     """Return the runs of `rows` that may leave, each with its ε as it then is; None after asking what is to be done.
 
-    `listed` are the rows that can be chosen here, `decided` is the one that is said to be chosen. A run that noise or
+    `all_rows` are the rows that can be chosen here, `decided` is the one that is said to be chosen. A run that noise or
     released numbers chose leaves alone.
     """
     keys = tuple(key for row in rows for key in row.keys)
@@ -39,20 +39,20 @@ def settle_leaving(
     together = list_together(store, first.among, max_rows=MOST_CHOSEN) if decided is None else ()
 
     def chosen(key: str) -> None:
-        _show(store, first, listed, (key,))
+        _show(store, first, all_rows, (key,))
 
     def all_leave() -> None:
-        _show(store, first, listed, [key for row in together for key in row.keys])
+        _show(store, first, all_rows, [key for row in together for key in row.keys])
 
     offer_choices(store, first, "leave", chosen=chosen, all_leave=all_leave if together else None)
     return None
 
 
-def _show(store: RunStore, loss: Lost, listed: Sequence[TableRow], keys: Sequence[str]) -> None:
+def _show(store: RunStore, loss: Lost, all_rows: Sequence[TableRow], keys: Sequence[str]) -> None:
     """Let the page show the settings of `keys`: explored runs are kept, and archived ones are listed again."""
     for key in loss.among.unlisted & set(keys):
         attempt(partial(store.keep, key))
-    if not set(keys) <= {key for row in listed for key in row.keys}:
+    if not set(keys) <= {key for row in all_rows for key in row.keys}:
         choose("archived", True)
     firsts = {key: row.keys[0] for row in find_rows(store) or () for key in row.keys}
     row_keys = tuple(dict.fromkeys(firsts.get(key, key) for key in keys))

@@ -61,8 +61,8 @@ def offer_forms(report: Report, *, of_story: bool = False, without: Sequence[str
 
     What takes a browser is made on a first click and saved with a second.
     """
-    offered = {name: form for name, form in forms_of(report).items() if name not in without}
-    forms = {name: form for name, form in offered.items() if (name in OF_STORY) is of_story}
+    own_forms = {name: form for name, form in forms_of(report).items() if name not in without}
+    forms = {name: form for name, form in own_forms.items() if (name in OF_STORY) is of_story}
     slow = {name: form for name, form in forms.items() if form.browser}
     with st.container(horizontal=True, key="report_forms"):
         for name, form in forms.items():

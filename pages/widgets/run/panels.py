@@ -157,8 +157,10 @@ def _draw_histograms(row: RunRow, histograms: Mapping[str, Histogram]) -> dict[s
         bound = parameters_by_name.get(BOUNDS.get(quantity, ""))
         stated_bound = row.config["method"].get(BOUNDS.get(quantity, ""))
         own = histogram.bound  # of a method that moves it
-        moved = None not in (stated_bound, own) and not math.isclose(stated_bound or 0.0, own or 0.0, rel_tol=_SINGLE)
-        symbol = _MOVED if moved else None if bound is None else bound[0].symbol
+        is_moved = None not in (stated_bound, own) and not math.isclose(
+            stated_bound or 0.0, own or 0.0, rel_tol=_SINGLE
+        )
+        symbol = _MOVED if is_moved else None if bound is None else bound[0].symbol
         figures[quantity] = live.clipping_histogram(histogram, quantity=quantity, symbol=symbol, origin=origin)
     return figures
 

@@ -69,9 +69,9 @@ def show_more(store: RunStore, row: RunRow, history: live.History, run: RunFacts
         _show_accounted(row, run)
     for remark in list_margins(store, run) if row.ended else ():
         st.caption(plain(f"{remark}{find_origin([row.config['data']]).brief}"))
-    needed = format_group_needed(row.config)
-    if needed is not None:
-        st.caption(plain(needed))
+    group_remark = format_group_needed(row.config)
+    if group_remark is not None:
+        st.caption(plain(group_remark))
 
 
 def _name_gap(row: RunRow) -> str:

@@ -57,8 +57,8 @@ def show_gauge(store: RunStore, data: DataJson, file_id: str | None, *, delta: f
     if is_published(data) and not any(effect.cap for effect in effects):
         return
     with_runs = [effect for effect in effects if effect.runs]
-    bounded = [effect for effect in with_runs if math.isfinite(effect.planned)]
-    worst = max(bounded, key=lambda effect: effect.planned, default=None)
+    with_bound = [effect for effect in with_runs if math.isfinite(effect.planned)]
+    worst = max(with_bound, key=lambda effect: effect.planned, default=None)
     label = "no bound" if with_runs else "nothing spent"
     label = label if worst is None else f"ε = {epsilon_text(worst.planned)} of {name_column(worst)}"
     with st.popover(f"Ledger: {label}", icon=":material/account_balance:", key="ledger_gauge"):

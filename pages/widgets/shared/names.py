@@ -84,9 +84,9 @@ def name_runs(rows: Sequence[RunRow]) -> dict[str, str]:
     """
     names = {}
     for name, same in group_by(rows, lambda row: name_run(row.config)).items():
-        differing = parameter_diff([row.config for row in same])
+        values_by_name = parameter_diff([row.config for row in same])
         for place, row in enumerate(same):
-            own = {setting: values[place] for setting, values in differing.items() if values[place] is not None}
+            own = {setting: values[place] for setting, values in values_by_name.items() if values[place] is not None}
             settings = name_settings(row.config["method"]["name"], own)
             names[row.key] = f"{name} · {settings}" if settings else name
     return label_apart({row.key: names[row.key] for row in rows})

@@ -76,8 +76,8 @@ def write_reference(spec: DataSpec) -> str:
     further["schema"] = pack_schema(spec.schema) if spec.schema else None
     further[_ENCODING] = None if spec.encoding == ENCODINGS[0] else spec.encoding
     numbers = {_RATIO: spec.group_ratio, _ROWS: spec.rows}
-    numbered = {name: str(number) for name, number in numbers.items() if number is not None}
-    query = urlencode({key: text for key, text in {**further, **numbered}.items() if text})
+    texts = {name: str(number) for name, number in numbers.items() if number is not None}
+    query = urlencode({key: text for key, text in {**further, **texts}.items() if text})
     sensitive = spec.sensitive.replace("%", "%25").replace("?", "%3F")  # where a reference is cut, and its own sign
     return f"{name}:{sensitive}" + (f"?{query}" if query else "")
 

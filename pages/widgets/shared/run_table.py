@@ -76,12 +76,12 @@ def _show(row: TableRow, name: str) -> str:
     return {"only.notion": name_notion, "only.method": name_method}.get(name, str)(value)
 
 
-def name_row(row: TableRow, varied: Mapping[str, object] | None = None) -> str:
-    """Return a row as a list names it; `varied` are the settings that tell it from others of its method."""
+def name_row(row: TableRow, differences: Mapping[str, object] | None = None) -> str:
+    """Return a row as a list names it; `differences` are the settings that tell it from others of its method."""
     budget = name_budget(row.epsilon, row.variant)
     budget = {REPLAYED: ", replayed noise", UNPROVED: ", no ε proved"}.get(row.variant or "", budget)
     seeds = f"{len(row.seeds)} seeds" if len(row.seeds) > 1 else "1 seed"
-    settings = f", {name_settings(row.method, varied)}" if varied else ""
+    settings = f", {name_settings(row.method, differences)}" if differences else ""
     question = f"{name_data_of(row)} · {name_notion(row.notion)}"
     own_name = f"{row.name} · " if row.name else ""
     return f"{own_name}{method_style(row.method).title}{budget}{settings} · {question} · {seeds}"
@@ -93,24 +93,24 @@ def name_rows(rows: Sequence[TableRow]) -> dict[str, str]:
     Of rows that are called the same the settings that differ are told, and then their keys.
     """
     rows_by_name = group_by(rows, name_row)
-    varied = {key: settings for same in rows_by_name.values() for key, settings in varied_settings(same).items()}
-    return label_apart({row.keys[0]: name_row(row, varied[row.keys[0]]) for row in rows})
+    differences = {key: settings for same in rows_by_name.values() for key, settings in varied_settings(same).items()}
+    return label_apart({row.keys[0]: name_row(row, differences[row.keys[0]]) for row in rows})
 
 
-def name_short(row: TableRow, varied: Mapping[str, object]) -> str:
+def name_short(row: TableRow, differences: Mapping[str, object]) -> str:
     """Return a row as a legend names it."""
-    words = name_settings(row.method, varied)
-    settings = f", {textwrap.shorten(words, _LONGEST, placeholder=' …')}" if varied else ""
+    words = name_settings(row.method, differences)
+    settings = f", {textwrap.shorten(words, _LONGEST, placeholder=' …')}" if differences else ""
     return f"{method_style(row.method).title}{name_budget(row.epsilon, row.variant)}{settings}"
 
 
-def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
+def show_table(rows: Sequence[TableRow], differences: Varied) -> None:
     """Draw the run table; rows that are clicked become the choice "runs", beside those that a filter hides."""
     keys = [row.keys[0] for row in rows]
     light_rows(_KEY, keys, value("runs"))
     words = [name for name in ("name", "tags") if any(getattr(row, name) for row in rows)]
     st.dataframe(
-        [_call(row, words) | _as_row(row, varied.get(row.keys[0], {})) for row in rows],
+        [_call(row, words) | _as_row(row, differences.get(row.keys[0], {})) for row in rows],
         key=_KEY,
         hide_index=True,
         placeholder="–",
@@ -182,7 +182,7 @@ def _call(row: TableRow, words: Sequence[str]) -> dict[str, object]:
     return {name: {"name": row.name, "tags": ", ".join(row.tags)}[name] for name in words}
 
 
-def _as_row(row: TableRow, varied: Mapping[str, object]) -> dict[str, object]:
+def _as_row(row: TableRow, differences: Mapping[str, object]) -> dict[str, object]:
     return {
         "method": method_style(row.method).title,
         "ε": row.epsilon,
@@ -191,7 +191,7 @@ def _as_row(row: TableRow, varied: Mapping[str, object]) -> dict[str, object]:
         "gap pp": in_percent(row.gap.mean),
         "± gap": None if row.by_answers else in_percent(row.gap.half),
         **_show_ends(row),
-        "settings": name_settings(row.method, varied),
+        "settings": name_settings(row.method, differences),
         "accounting": row.variant,
         "protects": row.threat_model or "nothing",
         "δ": None if row.epsilon is None else row.delta,

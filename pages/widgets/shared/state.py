@@ -110,11 +110,11 @@ def enter(page: str) -> None:
     """Begin a page, in its frame: take choices from the address where it was changed from outside."""
     ask_for_frame()
     memory = _memory()
-    opened = memory.page != page
-    if opened:
+    is_new = memory.page != page
+    if is_new:
         memory.mounted = set()
     memory.page, memory.shown = page, ()
-    if opened or _went_back_or_forward():
+    if is_new or _went_back_or_forward():
         memory.linked, memory.refused = {}, {}
         for name in st.query_params:
             if name in DEFAULTS or name.startswith("p."):
@@ -238,8 +238,8 @@ def mount_number(name: str, low: float | None = None, high: float | None = None,
 def mount_index(name: str, options: Iterable[Any], default: Any = None) -> dict[str, Any]:
     """Return the `key` and the `index` with which a list called `name` is drawn."""
     listed = list(options)
-    mounted = mount(name, listed, default)
-    return {"key": name, "index": listed.index(mounted["value"]) if listed else None}
+    widget = mount(name, listed, default)
+    return {"key": name, "index": listed.index(widget["value"]) if listed else None}
 
 
 def label_apart(labels: Mapping[str, str]) -> dict[str, str]:
@@ -267,8 +267,8 @@ def keep(name: str, item: Any) -> Any:
 
 def draw_buttons(name: str, label: str, titles: Mapping[Any, str], default: Any = None, **look: Any) -> Any:
     """Draw a row of buttons, one for each option by its title, and return the option that is chosen."""
-    mounted = mount_default(name, titles, default)
-    item = st.segmented_control(label, list(titles), required=True, format_func=titles.__getitem__, **mounted, **look)
+    widget = mount_default(name, titles, default)
+    item = st.segmented_control(label, list(titles), required=True, format_func=titles.__getitem__, **widget, **look)
     return keep(name, item)
 
 
@@ -276,8 +276,8 @@ def draw_list(
     name: str, label: str, options: Collection[Any], title: Callable[[Any], str] = str, default: Any = None, **look: Any
 ) -> Any:
     """Draw a list of options by their titles, and return the option that is chosen."""
-    mounted = mount_index(name, options, default)
-    return keep(name, st.selectbox(label, list(options), format_func=title, **mounted, **look))
+    widget = mount_index(name, options, default)
+    return keep(name, st.selectbox(label, list(options), format_func=title, **widget, **look))
 
 
 def draw_several(

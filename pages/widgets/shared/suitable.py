@@ -48,13 +48,13 @@ def choose_method(dataset: Dataset | None) -> str:
     able = _list_offered(dataset)
     usual = (name for name in (DEFAULT_METHOD, DEFAULT_METHOD_OF_CLASSES) if name in able)
     wish = settle("method", able, next(usual, able[0]))
-    mounted = mount_index("method", able)
-    info = infos.get(able[mounted["index"]])
+    widget = mount_index("method", able)
+    info = infos.get(able[widget["index"]])
     about = _ADVISES if info is None else f"{info.summary} {info.citation[:1].upper()}{info.citation[1:]}."
     method = st.selectbox(
         "Method",
         able,
-        **mounted,
+        **widget,
         format_func=title_method,
         help=f"{plain(about)}\n\n{_METHOD_HELP}",
     )

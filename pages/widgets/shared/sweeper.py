@@ -272,12 +272,12 @@ def _format_left(sweep: _Sweep, state: _State, total: int) -> str:
     if not state.training:
         return ""
     begun, at_first = st.session_state.setdefault(f"{sweep.own_key}_seen", (time.monotonic(), state.made))
-    seconds, gained = time.monotonic() - begun, state.made - at_first
-    if not gained and not state.counts.get("running") and seconds > _QUEUE_PATIENCE:
+    seconds, progress = time.monotonic() - begun, state.made - at_first
+    if not progress and not state.counts.get("running") and seconds > _QUEUE_PATIENCE:
         return ". No worker has taken them yet: others may be ahead"
-    if gained < max(2, _SILENT_SHARE * total) or seconds < _SILENT_SECONDS:
+    if progress < max(2, _SILENT_SHARE * total) or seconds < _SILENT_SECONDS:
         return ""
-    return f"; about {duration_text(seconds * (total - state.made) / gained)} left"
+    return f"; about {duration_text(seconds * (total - state.made) / progress)} left"
 
 
 def _list_reasons(sweeps: SweepStore, keys: list[str]) -> None:

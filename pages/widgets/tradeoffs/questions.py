@@ -126,7 +126,7 @@ def _choose_claims(answers: Answers) -> Claims:
         st.caption(
             f"{subject} not shown: without a gap, or private without a stated ε, or with noise that can be repeated."
         )
-    selected = {
+    rows_by_claim = {
         titles[title]: [row for row in claims[titles[title]] if row.method in methods] for title in claim_titles
     }
-    return {claim: rows for claim, rows in selected.items() if rows}
+    return {claim: rows for claim, rows in rows_by_claim.items() if rows}

@@ -205,9 +205,9 @@ def _offer_points(store: RunStore, name: str) -> None:
 
 
 def _choose_launched(store: RunStore, launched: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    mounted = mount_index("sweep", launched)
+    widget = mount_index("sweep", launched)
     labels = label_apart({name: _format_sweep(raw["sweep"]) for name, raw in launched.items()})
-    sweep_id = st.selectbox("Newest first", list(labels), **mounted, format_func=labels.__getitem__)
+    sweep_id = st.selectbox("Newest first", list(labels), **widget, format_func=labels.__getitem__)
     for name in [name for name in labels if name != sweep_id]:
         _show_under_way(store, name, labels[name])
     sweep: Mapping[str, Any] = launched[sweep_id]["sweep"]

@@ -181,27 +181,27 @@ def _draw_text(key: str, parameter: Parameter, default: Any) -> Any:
 
 def _draw_number(key: str, parameter: Parameter, default: Any, **options: Any) -> Any:
     step = 1 if isinstance(default, int) else None
-    mounted = mount(key, default=default)
-    form = "%d" if isinstance(default, int) else write_form(mounted["value"])
-    return st.number_input(parameter.title, step=step, format=form, **mounted, help=parameter.help, **options)
+    widget = mount(key, default=default)
+    form = "%d" if isinstance(default, int) else write_form(widget["value"])
+    return st.number_input(parameter.title, step=step, format=form, **widget, help=parameter.help, **options)
 
 
 def _draw_slider(key: str, parameter: Parameter, default: Any, **options: Any) -> Any:
     """Draw a slider, as wide as it takes to show the value of a link as it is."""
     low, high, number = cast("float", parameter.low), cast("float", parameter.high), value(key, default)
-    mounted = mount_number(key, min(low, number), max(high, number), default)
+    widget = mount_number(key, min(low, number), max(high, number), default)
     step = 1 if isinstance(default, int) else float(f"{(high - low) / 100:.1g}")
-    form = None if isinstance(default, int) else write_form(mounted["value"])
-    return st.slider(parameter.title, step=step, format=form, **mounted, help=parameter.help, **options)
+    form = None if isinstance(default, int) else write_form(widget["value"])
+    return st.slider(parameter.title, step=step, format=form, **widget, help=parameter.help, **options)
 
 
 def _draw_log_slider(key: str, parameter: Parameter, default: Any, **options: Any) -> Any:
     """Draw a slider of stops; the value of a link that lies beside them is a stop more."""
     start = keep(key, float(value(key, default)))
     stops = tuple(sorted({*build_stops(parameter, default), start}))
-    mounted = mount(key, stops, float(default))
+    widget = mount(key, stops, float(default))
     options |= {"format_func": lambda stop: write_texts(stop)[0] + _unit(parameter), "help": parameter.help}
-    number: float = st.select_slider(parameter.title, stops, **mounted, **options)
+    number: float = st.select_slider(parameter.title, stops, **widget, **options)
     return int(number) if isinstance(default, int) else float(number)
 
 

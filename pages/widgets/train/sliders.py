@@ -95,14 +95,14 @@ def _is_published(kind: type[Method]) -> bool:
 
 def _choose_gap(*, typed: bool, disabled: bool) -> float:
     if typed:
-        mounted = mount("gap")
-        form = write_form(mounted["value"])
+        widget = mount("gap")
+        form = write_form(widget["value"])
         label = f"{_GAP}, in points"
-        points = st.number_input(label, step=None, format=form, **mounted, help=_HELP, disabled=disabled)
+        points = st.number_input(label, step=None, format=form, **widget, help=_HELP, disabled=disabled)
     else:
-        mounted = mount_number("gap", 0.0, max(MOST_POINTS, min(value("gap"), 100.0)))
-        form = f"{write_form(mounted['value'])} points"
-        points = st.slider(_GAP, step=0.5, format=form, **mounted, help=_HELP, disabled=disabled)
+        widget = mount_number("gap", 0.0, max(MOST_POINTS, min(value("gap"), 100.0)))
+        form = f"{write_form(widget['value'])} points"
+        points = st.slider(_GAP, step=0.5, format=form, **widget, help=_HELP, disabled=disabled)
     return float(keep("gap", points)) / 100
 
 
