@@ -25,13 +25,13 @@ def show() -> None:
         "**at least**."
     )
     store = find_store()
-    runs = None if store is None else list_runs(store, most=_MOST_RUNS)
+    runs = None if store is None else list_runs(store, limit=_MOST_RUNS)
     if store is None or runs is None:
         return
     rows, labels = runs
-    finished = [row for row in rows if row.status == "finished"]
-    if finished:
-        key = _choose(finished, labels)
+    finished_rows = [row for row in rows if row.status == "finished"]
+    if finished_rows:
+        key = _choose(finished_rows, labels)
         publish(("run", "archived", "only.tag"))
         if key:
             show_audit(store, store.row(key))
@@ -41,16 +41,16 @@ def show() -> None:
     show_stored()
 
 
-def _choose(rows: list[RunRow], called: Labels) -> str:
+def _choose(rows: list[RunRow], run_labels: Labels) -> str:
     """Return the key of the run to audit: the one in the address, else the newest; "" where it is none of them."""
-    wanted = value("run")
-    known = find_row(wanted)
-    if known is not None and known.status == "finished" and wanted not in {row.key for row in rows}:
-        rows = [*rows, known]
-    labels = {key: name_run(called, key, told) for key, told in name_runs(rows).items()}
-    if wanted and wanted not in labels:
+    linked_key = value("run")
+    linked = find_row(linked_key)
+    if linked is not None and linked.status == "finished" and linked_key not in {row.key for row in rows}:
+        rows = [*rows, linked]
+    labels = {key: name_run(run_labels, key, description) for key, description in name_runs(rows).items()}
+    if linked_key and linked_key not in labels:
         st.warning(
-            plain(f"Run {wanted} cannot be audited: it is not among the finished runs of this store."),
+            plain(f"Run {linked_key} cannot be audited: it is not among the finished runs of this store."),
             icon=":material/link_off:",
         )
     return choose_run(labels)

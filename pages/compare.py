@@ -23,10 +23,10 @@ def show() -> None:
     """Draw the page."""
     enter("compare")
     st.title("Compare", anchor=False)
-    opened = open_rows()
-    if opened is None:
+    listing = open_rows()
+    if listing is None:
         return
-    store, rows = opened
+    store, rows = listing
     choose_usual(rows)
     settle_runs(rows, MOST_CHOSEN)
     questions = [
@@ -34,22 +34,22 @@ def show() -> None:
     ]  # one headline is of one question
     top = hold_headline() if len(questions) > 1 and len(set(questions)) == 1 else st.container()
     with st.container(horizontal=True, vertical_alignment="center", key="compare_filters"):
-        shown = choose_rows(rows)
-        st.caption(_count(shown, rows))
-    show_table(shown, varied_settings(shown))
-    chosen = choose_runs(rows, shown)
-    _offer_ways(chosen)
-    if len(chosen) < 2:
+        visible = choose_rows(rows)
+        st.caption(_count(visible, rows))
+    show_table(visible, varied_settings(visible))
+    selection = choose_runs(rows, visible)
+    _offer_ways(selection)
+    if len(selection) < 2:
         st.info(f"Choose 2 to {MOST_CHOSEN} runs to lay them over each other.", icon=":material/compare:")
     else:
-        show_comparison(store, chosen, rows, top)
+        show_comparison(store, selection, rows, top)
     publish(("runs", *FILTERS, "only.tag", "archived", "reference", "rate"))
 
 
-def _offer_ways(chosen: Sequence[TableRow]) -> None:
+def _offer_ways(selection: Sequence[TableRow]) -> None:
     """Draw the ways from one of the chosen runs: its page, or Train with its settings."""
-    with st.popover("Open or clone one", icon=":material/more_horiz:", key="compare_ways", disabled=not chosen):
-        for row in chosen:
+    with st.popover("Open or clone one", icon=":material/more_horiz:", key="compare_ways", disabled=not selection):
+        for row in selection:
             st.markdown(plain(name_row(row)))
             _offer_run(row.keys[0])
 
@@ -62,10 +62,10 @@ def _offer_run(key: str) -> None:
         offer_clone(key, f"clone.{key}")
 
 
-def _count(shown: Sequence[TableRow], rows: Sequence[TableRow]) -> str:
-    runs = sum(len(row.seeds) for row in shown)
-    of = f" of {len(rows):,}" if len(shown) < len(rows) else ""
-    settings = f"{len(shown):,}{of} setting{'' if len(rows) == 1 else 's'}"
+def _count(visible: Sequence[TableRow], rows: Sequence[TableRow]) -> str:
+    runs = sum(len(row.seeds) for row in visible)
+    of = f" of {len(rows):,}" if len(visible) < len(rows) else ""
+    settings = f"{len(visible):,}{of} setting{'' if len(rows) == 1 else 's'}"
     return f"{settings}, {count_text(runs, 'run')}"
 
 

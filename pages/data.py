@@ -58,10 +58,10 @@ def _follow_reference(reference: str) -> bool:
     name = "dataset" if spec.file is None else "file"
     choose(name, spec.dataset or reference.partition(":")[0].removeprefix("file-"))
     if spec.file is not None:
-        begin_file(spec.file, stated=True)
+        begin_file(spec.file, from_link=True)
         schema = None if spec.schema is None else from_text(spec.schema)
         put_stated(UNSAID if schema is None else take_statement(schema))
-        begin_reading(get_stated().file, told=True)
+        begin_reading(get_stated().file, from_link=True)
         choose("image", spec.image or "")
         choose("person", spec.person or "")
         choose("schema", spec.schema)
@@ -74,11 +74,11 @@ def _follow_reference(reference: str) -> bool:
     choose("encoding", spec.encoding)
     choose("group_ratio", "" if spec.group_ratio is None else str(spec.group_ratio))
     choose("rows", "" if spec.rows is None else str(spec.rows))
-    choose("attributes", tuple(one.column for one in attributes))
-    for one in attributes:
-        if one.edges:
-            choose(f"edges.{one.column}", ",".join(map(show_number, one.edges)))
-        choose(f"groups.{one.column}", one.values)
+    choose("attributes", tuple(attribute.column for attribute in attributes))
+    for attribute in attributes:
+        if attribute.edges:
+            choose(f"edges.{attribute.column}", ",".join(map(show_number, attribute.edges)))
+        choose(f"groups.{attribute.column}", attribute.values)
     return True
 
 

@@ -18,7 +18,7 @@ from fairpriv_core.store.mode import DATA, is_open
 from fairpriv_core.text import short_epsilon_text
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import enter, keep, mount_default, mount_index, publish
+from pages.widgets.shared.state import draw_buttons, draw_list, enter, publish
 
 Files = tuple[tuple[str, float], ...]
 _CHOICES = ("bench_notion", "bench_epsilon", "bench_board", "bench_task")
@@ -33,7 +33,8 @@ def show() -> None:
     readable = [shipped, *(file for file in own if attempt(partial(read_lines, [file])) is not None)]
     files = tuple((str(file), file.stat().st_mtime) for file in readable)
     lines = _read(files, is_open())
-    notion = _choose_notion()
+    titles = {name: plain(notions()[name].title) for name in read_suite().notions}
+    notion = str(draw_buttons("bench_notion", "Fairness notion", titles))
     board = _choose_board(lines, notion)
     publish(_CHOICES)
     if board is not None:
@@ -56,8 +57,8 @@ def show() -> None:
 def _read(files: Files, everything: bool) -> pd.DataFrame:
     """Return the lines of files, each with the time at which it was written; of the data that may be shown."""
     lines = read_lines([name for name, _ in files])
-    shown = [task.name for task in read_suite().tasks if everything or task.data.get("dataset") in DATA]
-    return lines[lines.task.isin(shown)]
+    tasks = [task.name for task in read_suite().tasks if everything or task.data.get("dataset") in DATA]
+    return lines[lines.task.isin(tasks)]
 
 
 @st.cache_data(show_spinner=False)
@@ -72,33 +73,19 @@ def _list_sentences(files: Files, everything: bool) -> list[str]:
     return format_paper_costs(_read(files, everything))
 
 
-def _choose_notion() -> str:
-    known = read_suite().notions
-    mounted = mount_default("bench_notion", known, known[0])
-    picked = st.segmented_control("Fairness notion", known, **mounted, format_func=_title, required=True)
-    return str(keep("bench_notion", picked or known[0]))
-
-
-def _title(notion: str) -> str:
-    return plain(notions()[notion].title)
-
-
 def _choose_board(lines: pd.DataFrame, notion: str) -> Board | None:
     """Return the board that is looked at; None where nothing was run for this notion and budget."""
     budgets = {short_epsilon_text(epsilon): epsilon for epsilon in read_suite().epsilons}
     left, right = st.columns([1, 3])
     with left:
-        mounted = mount_default("bench_epsilon", budgets, "1")
-        picked = st.segmented_control("Privacy budget ε", list(budgets), **mounted, required=True)
-        epsilon = budgets[str(keep("bench_epsilon", picked or "1"))]
+        texts = {text: text for text in budgets}
+        epsilon = budgets[draw_buttons("bench_epsilon", "Privacy budget ε", texts, "1")]
     boards = {board.name: board for board in build_boards(lines, notion, epsilon)}
     if not boards:
         st.info("Nothing was run at this budget yet. Choose another one.")
         return None
     with right:
-        mounted = mount_index("bench_board", boards, next(iter(boards)))
-        chosen = st.selectbox("Board", list(boards), **mounted, format_func=lambda name: plain(boards[name].title))
-    return boards[str(keep("bench_board", chosen))]
+        return boards[draw_list("bench_board", "Board", boards, lambda name: plain(boards[name].title))]
 
 
 def _show_board(board: Board, lines: pd.DataFrame) -> None:
@@ -106,15 +93,13 @@ def _show_board(board: Board, lines: pd.DataFrame) -> None:
     st.markdown(f"**{plain(board.format_first())}**")
     _draw(show_board(board), "bench_over_tasks", "Entries by their mean rank over tasks.")
     tasks = {task.name: task for task in read_suite().tasks if any(task.name in s.cells for s in board.standings)}
-    mounted = mount_index("bench_task", tasks, next(iter(tasks)))
-    chosen = st.selectbox("Task", list(tasks), **mounted, format_func=lambda name: plain(tasks[name].title))
-    task: Task = tasks[str(keep("bench_task", chosen))]
+    task: Task = tasks[draw_list("bench_task", "Task", tasks, lambda name: plain(tasks[name].title))]
     _draw(show_task(board, task), "bench_on_task", "Accuracy and gap of each entry on one task.")
     show_figure(draw_task(list_curves(lines, board), task), "bench_curve")
 
 
-def _draw(shown: Shown, key: str, alt: str) -> None:
-    rows = pd.DataFrame(shown.rows, columns=[*shown.head])
+def _draw(table: Shown, key: str, alt: str) -> None:
+    rows = pd.DataFrame(table.rows, columns=[*table.head])
     st.dataframe(rows, key=key, hide_index=True, height="content", alt=alt)
 
 

@@ -13,7 +13,7 @@ from pages.widgets.shared.access import find_store
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.frame import go_to, link_to
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import choose, enter, keep, mount_default, publish, value
+from pages.widgets.shared.state import choose, draw_buttons, enter, keep, mount_default, publish, value
 
 _MOST_RUNS = 1000
 _MOST_COMPARED = 6
@@ -35,7 +35,7 @@ def show() -> None:
         options,
         **mount_default("card", options, options[0]),
         required=True,
-        format_func=lambda each: f"{cards[each].title}{mark_ours(each) if cards[each].kind == 'Methods' else ''}",
+        format_func=lambda name: f"{cards[name].title}{mark_ours(name) if cards[name].kind == 'Methods' else ''}",
     )
     card = cards[keep("card", name)]
     publish(("card",))
@@ -46,10 +46,9 @@ def _find(cards: dict[str, Card]) -> list[Card]:
     """Return the cards with the words that are looked for, or without such words those of the chosen kind."""
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     words = right.text_input("Search", key="learn_search", placeholder="a word or an author")
-    known = cards.get(value("card"))
-    usual = known.kind if known is not None else KINDS[0]
-    kind = left.segmented_control("Topic", KINDS, **mount_default("learn_kind", KINDS, usual), required=True)
-    keep("learn_kind", kind)
+    linked = cards.get(value("card"))
+    with left:
+        kind = draw_buttons("learn_kind", "Topic", {kind: kind for kind in KINDS}, linked.kind if linked else KINDS[0])
     if words.strip():
         return [card for card in cards.values() if card.tells(words)]
     return [card for card in cards.values() if card.kind == kind]
@@ -66,8 +65,8 @@ def _show(card: Card) -> None:
             show_figure(card.draw(), f"learn_{card.name}")
         with right:
             st.markdown("**When it misleads**")
-            for said in card.misleads:
-                st.markdown(f"- {plain(said)}")
+            for caveat in card.misleads:
+                st.markdown(f"- {plain(caveat)}")
             st.markdown("**Source**")
             st.markdown(plain(f"{card.source[:1].upper()}{card.source[1:]}."))
             _offer_ways(card)

@@ -46,16 +46,16 @@ def show() -> None:
 
 def _choose() -> tuple[Paper, Preset]:
     """Return the paper and its figure or table that are looked at."""
-    known = papers()
+    papers_by_id = papers()
     if value("preset") and not value("paper"):
         choose("paper", value("preset").partition(".")[0])
     left, right = st.columns(2)
     with left:
-        paper = known[draw_list("paper", "Paper", known, lambda each: known[each].title, next(iter(known)))]
+        paper = papers_by_id[draw_list("paper", "Paper", papers_by_id, lambda name: papers_by_id[name].title)]
     presets = {preset.id: preset for preset in paper.presets}
     with right:
-        chosen = draw_list("preset", "Figure or table", presets, lambda each: _name(presets[each]), next(iter(presets)))
-    return paper, presets[chosen]
+        preset_id = draw_list("preset", "Figure or table", presets, lambda name: _name(presets[name]))
+    return paper, presets[preset_id]
 
 
 def _name(preset: Preset) -> str:

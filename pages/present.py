@@ -29,49 +29,53 @@ def show() -> None:
     """Draw the page."""
     enter("present")
     st.title("Present", anchor=False)
-    opened = list_rows()
-    if opened is None:
+    listing = list_rows()
+    if listing is None:
         return
-    store, rows = opened
+    store, rows = listing
     place = st.container(key="present_story")  # above the choices that it is made of
     keys = place.empty()  # a container without anything in it holds no place
-    chosen = choose_told(rows, "Runs to present")
-    choice = _choose_one(chosen) if chosen else 0
+    selection = choose_told(rows, "Runs to present")
+    choice = _choose_one(selection) if selection else 0
     publish(("runs", "decided", "archived"))
-    if chosen is None:
+    if selection is None:
         return
     with place:
-        report = _find_story(store, chosen, choice, rows) if chosen else find_stored_story()
+        report = _find_story(store, selection, choice, rows) if selection else find_stored_story()
     if report is None:
         return
     keys.caption("→ and ← go on and back. N shows notes, F fills the screen. Numbers are public, or ε covers them.")
     with place:
         alt = f"A presentation in five steps. {report.story.headline}"
         st.iframe(write_story(report.story, theme=theme_name()), height=_HEIGHT, alt=alt)
-    if not chosen:
+    if not selection:
         show_where_stored()
     offer_forms(report, of_story=True)
     if not can_write_slides():
         st.caption(plain(NO_SLIDES[0].upper() + NO_SLIDES[1:]))
 
 
-def _find_story(store: RunStore, chosen: Sequence[TableRow], choice: int, listed: Sequence[TableRow]) -> Report | None:
-    """Return the story of what may leave; None after asking what is to be done, or saying why there is none."""
-    leaving = settle_leaving(store, chosen, listed, decided=chosen[choice])
+def _find_story(
+    store: RunStore, selection: Sequence[TableRow], choice: int, all_rows: Sequence[TableRow]
+) -> Report | None:
+    """Return the story of the runs that may leave; None after asking how to go on, or saying why there is none."""
+    leaving = settle_leaving(store, selection, all_rows, decided=selection[choice])
     if leaving is None:
         return None
-    there = [row for row in chosen if set(row.keys) & set(leaving)]
-    return find_report(store, leaving, "policy", 1 + (there.index(chosen[choice]) if chosen[choice] in there else 0))
+    remaining = [row for row in selection if set(row.keys) & set(leaving)]
+    return find_report(
+        store, leaving, "policy", 1 + (remaining.index(selection[choice]) if selection[choice] in remaining else 0)
+    )
 
 
-def _choose_one(chosen: Sequence[TableRow]) -> int:
-    """Return the place among `chosen` of the row that was decided for; nothing is asked where there is one."""
-    by_key, names = {row.keys[0]: row for row in chosen}, name_rows(chosen)
+def _choose_one(selection: Sequence[TableRow]) -> int:
+    """Return the place among `selection` of the row that was decided for; nothing is asked where there is one."""
+    by_key, names = {row.keys[0]: row for row in selection}, name_rows(selection)
     if len(by_key) == 1:
         return 0
     fair = [key for key, row in by_key.items() if methods()[row.method].info.pursues_notion]
-    picked = draw_list("decided", "What we chose", by_key, names.__getitem__, (fair or list(by_key))[0])
-    return list(by_key).index(picked)
+    decided_key = draw_list("decided", "What we chose", by_key, names.__getitem__, (fair or list(by_key))[0])
+    return list(by_key).index(decided_key)
 
 
 show()

@@ -28,28 +28,28 @@ def show() -> None:
     """Draw the page."""
     enter("report")
     st.title("Report", anchor=False)
-    opened = list_rows()
-    if opened is None:
+    listing = list_rows()
+    if listing is None:
         return
-    store, rows = opened
-    chosen = choose_told(rows, "Runs to report")
+    store, rows = listing
+    selection = choose_told(rows, "Runs to report")
     with st.container(horizontal=True, vertical_alignment="bottom", key="report_bar"):
-        audience = _choose_audience()
+        audience: Audience = draw_buttons("audience", "Who will read it?", _TITLES, "analyst")
         place = st.popover("Download", icon=":material/download:", key="report_download")
         link_to("present", "Present these runs")
     publish(("runs", "audience", "archived"))
-    if chosen is None:
+    if selection is None:
         return
-    if not chosen:
+    if not selection:
         show_where_stored()
         _show(find_stored_report(audience), place)
         return
-    keys = [key for row in chosen for key in row.keys]
-    lost = foresee_choice(store, keys) if audience == "analyst" else ()
-    leaving = settle_leaving(store, chosen, rows) if audience == "policy" else keys
+    keys = [key for row in selection for key in row.keys]
+    losses = foresee_choice(store, keys) if audience == "analyst" else ()
+    leaving = settle_leaving(store, selection, rows) if audience == "policy" else keys
     report = None if leaving is None else find_report(store, leaving, audience)
     if report is not None:
-        _show(report, place, without=_FOR_POLICY if lost else ())
+        _show(report, place, without=_FOR_POLICY if losses else ())
 
 
 def _show(report: Report, place: st.delta_generator.DeltaGenerator, *, without: Sequence[str] = ()) -> None:
@@ -58,12 +58,6 @@ def _show(report: Report, place: st.delta_generator.DeltaGenerator, *, without: 
         if without:
             st.caption(_NOT_HERE)
     show_document(report.document)
-
-
-def _choose_audience() -> Audience:
-    """Return who will read the report."""
-    audience: Audience = draw_buttons("audience", "Who will read it?", _TITLES, "analyst")
-    return audience
 
 
 show()

@@ -24,10 +24,10 @@ def show() -> None:
     enter("run")
     st.title("Run", anchor=False)
     store = find_store()
-    found = None if store is None else list_runs(store, most=_MOST_RUNS)
-    if store is None or found is None:
+    listing = None if store is None else list_runs(store, limit=_MOST_RUNS)
+    if store is None or listing is None:
         return
-    rows, labels = found
+    rows, labels = listing
     if not rows and not attempt(lambda: store.rows(limit=1)):
         _warn_of_missing(value("run"))
         st.info("No run yet. Choose a method and a budget on the Train page, and launch one.", icon=":material/info:")
@@ -41,21 +41,23 @@ def show() -> None:
         watch_run(store, row, draw_run)
 
 
-def _choose(store: RunStore, rows: list[RunRow], called: Labels) -> str:
+def _choose(store: RunStore, rows: list[RunRow], run_labels: Labels) -> str:
     """Return the key of the run that is shown: the one in the address, else the first that is not plain training.
 
     "" where none is listed. Plain training is there beside another run, as what that one is held against.
     """
-    listed = {row.key: row for row in rows}
-    wanted = value("run")
-    if wanted not in listed:
-        known = _warn_of_missing(wanted)
-        listed |= {} if known is None else {known.key: known}
-    if not listed:
+    rows_by_key = {row.key: row for row in rows}
+    linked_key = value("run")
+    if linked_key not in rows_by_key:
+        linked = _warn_of_missing(linked_key)
+        rows_by_key |= {} if linked is None else {linked.key: linked}
+    if not rows_by_key:
         st.info("No run matches these filters. Change them above.", icon=":material/filter_alt:")
         return ""
-    labels = {key: name_run(called, key, told) for key, told in name_runs([*listed.values()]).items()}
-    fair = (key for key in labels if listed[key].config["method"]["name"] != REFERENCE_METHOD)
+    labels = {
+        key: name_run(run_labels, key, description) for key, description in name_runs([*rows_by_key.values()]).items()
+    }
+    fair = (key for key in labels if rows_by_key[key].config["method"]["name"] != REFERENCE_METHOD)
     return choose_run(labels, first=next(fair, None), bare=True)
 
 

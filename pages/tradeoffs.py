@@ -9,11 +9,11 @@ from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.headline import hold_headline, show_points_headline
 from pages.widgets.shared.polling import poll
-from pages.widgets.shared.state import enter, publish, set_shown
+from pages.widgets.shared.state import draw_buttons, enter, publish, set_shown
 from pages.widgets.tradeoffs.points import choose_wanted, read_wanted, show_epsilon, show_picked
 from pages.widgets.tradeoffs.questions import Answers, choose_question, find_answers
 from pages.widgets.tradeoffs.sweep_form import choose_sweep
-from pages.widgets.tradeoffs.views import choose_view, show_list, show_view
+from pages.widgets.tradeoffs.views import VIEWS, show_list, show_view
 
 _POLL_SECONDS = 2.0
 _PUBLISHED = (
@@ -39,7 +39,7 @@ def show() -> None:
     enter("tradeoffs")
     st.title("Trade-offs", anchor=False)
     store = find_store()
-    view = choose_view()
+    view = draw_buttons("view", "View", VIEWS, "frontier")
     answers = None if store is None else find_answers(store)
     if store is None or answers is None:
         return
@@ -55,10 +55,10 @@ def show() -> None:
     poll(_watch, store, store.stamp(), every=_POLL_SECONDS)
 
 
-def _show_found(store: RunStore, view: str, found: dict[str, dict[str, Answers]]) -> None:
+def _show_found(store: RunStore, view: str, answers_by_data: dict[str, dict[str, Answers]]) -> None:
     """Draw what was found: the filters, the chosen view, the picked points, the inverse question."""
     top = hold_headline()  # on what is chosen below
-    topic, answers, claims = choose_question(found)
+    titles, answers, claims = choose_question(answers_by_data)
     if not claims:
         filtered = bool(group_by_claim(answers.rows))
         top.info(_NO_MATCH if filtered else _NOT_DRAWN, icon=":material/filter_alt:")
@@ -68,7 +68,7 @@ def _show_found(store: RunStore, view: str, found: dict[str, dict[str, Answers]]
     with top:
         show_points_headline(store, rows)
     best = [row for own in claims.values() for row in find_best(own)]
-    show_view(view, topic, claims, answers, read_wanted())
+    show_view(view, titles, claims, answers, read_wanted())
     show_list(claims, best, answers)
     show_picked(rows, best, answers.details)
     show_epsilon(rows, choose_wanted())

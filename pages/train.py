@@ -17,7 +17,7 @@ from fairpriv_core.records.advice import ADVISER
 from fairpriv_core.records.source import find_answers
 from pages.widgets.shared.epsilon import choose_epsilon
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import enter, keep, mount, mount_default, publish, value
+from pages.widgets.shared.state import draw_buttons, draw_switch, enter, keep, mount, publish, value
 from pages.widgets.shared.suitable import offer_default
 from pages.widgets.train.form import choose_network, choose_parameters, fit_batch, list_choices, write_form
 from pages.widgets.train.inverse import offer_inverse
@@ -82,7 +82,7 @@ def _choose_settings(
     """Return the raw config without its data and notion, and the container under each field."""
     kind = methods()[method["name"]]
     expert = value("expert")
-    typed = expert and keep("typed", st.toggle("Type numbers instead of sliding", **mount("typed")))
+    typed = expert and draw_switch("typed", "Type numbers instead of sliding")
     slots: dict[str, Any] = {}
     raw: dict[str, Any] = {}
     private = kind.info.threat_model is not None
@@ -97,17 +97,17 @@ def _choose_settings(
     values |= {} if network is None else {"network": network}
     slots["network"] = st.container()
     with sliders:
-        moved, places = choose_sliders(kind, recipe.notion, columns=2, expert=expert, typed=typed)
-        values |= moved
+        slider_values, places = choose_sliders(kind, recipe.notion, columns=2, expert=expert, typed=typed)
+        values |= slider_values
         slots |= places
     if expert:
         without = (*separate, *method)
-        chosen, places = choose_parameters(kind, typed=typed, without=without, on_change=list_moves(kind))
+        further, places = choose_parameters(kind, typed=typed, without=without, on_change=list_moves(kind))
         slots |= places
         seed = st.number_input("Seed", step=1, format="%d", **mount("seed"), help="Split, start and public batches.")
         raw["seed"] = keep("seed", seed)
         slots["seed"] = st.container()
-        values |= chosen
+        values |= further
     else:
         values |= fit_batch(kind, dataset)
     by_hand = values.get(kind.info.calibrates or "") is not None
@@ -119,7 +119,7 @@ def _choose_settings(
 def _choose_rare(
     info: MethodInfo, data: DataJson, raw: dict[str, Any], slots: dict[str, Any], *, expert: bool
 ) -> dict[str, Any]:
-    """Draw what few change, open where something in it is not as usual; complete `raw`, return more parameters."""
+    """Draw the rare choices, open where one is not at its default; complete `raw` and return more parameters."""
     changed = value("inverse") or value("variant") in info.variants[1:]
     with st.expander("More choices", expanded=bool(expert or changed), key="more_choices"):
         if raw["reuse"] is None:
@@ -132,19 +132,19 @@ def _choose_rare(
 def _choose_budget(answers: Column | None, *, typed: bool, expert: bool, slots: dict[str, Any]) -> dict[str, Any]:
     """Draw the sliders of ε and δ and return both; randomised `answers` have spent their ε before."""
     if answers is not None:
-        said = f"Privacy budget ε = {format_spent(answers)}: the answers have spent it. The run spends nothing more."
-        st.markdown(plain(said))
+        words = f"Privacy budget ε = {format_spent(answers)}: the answers have spent it. The run spends nothing more."
+        st.markdown(plain(words))
         raw = {"epsilon": sum(answers.randomized)}
     elif typed:
-        mounted = mount("epsilon")
-        number = st.number_input("Privacy budget ε", step=None, format=write_form(mounted["value"]), **mounted)
+        widget = mount("epsilon")
+        number = st.number_input("Privacy budget ε", step=None, format=write_form(widget["value"]), **widget)
         raw = {"epsilon": keep("epsilon", number)}
     else:
         raw = {"epsilon": choose_epsilon(help="How much an attacker may learn about one person from the whole run.")}
     slots["epsilon"] = st.container()
     if expert:
-        mounted = mount("delta")
-        number = st.number_input("δ", step=None, format=write_form(mounted["value"]), **mounted, help=_DELTA)
+        widget = mount("delta")
+        number = st.number_input("δ", step=None, format=write_form(widget["value"]), **widget, help=_DELTA)
         slots["delta"] = st.container()
         return {**raw, "delta": keep("delta", number)}
     return raw | {"delta": value("delta")}
@@ -152,24 +152,18 @@ def _choose_budget(answers: Column | None, *, typed: bool, expert: bool, slots: 
 
 def _choose_evaluation(name: str, slots: dict[str, Any], *, always: bool) -> bool:
     """Return the choice called `name`; a run that pays for itself makes an evaluation unless it is switched off."""
-    chosen = st.toggle("Private evaluation", **mount(name), help=_EVALUATION)
+    is_on = draw_switch(name, "Private evaluation", help=_EVALUATION)
     if always:
         st.caption(_ALWAYS)
     slots["private_evaluation"] = st.container()
-    return bool(keep(name, chosen))
+    return is_on
 
 
 def _choose_variant(variants: tuple[str, ...]) -> str:
     words = {"proved": "Proved ε", "published": "As published"}
-    chosen = st.segmented_control(
-        "Accounting",
-        variants,
-        **mount_default("variant", variants, variants[0]),
-        required=True,
-        format_func=lambda name: words.get(name, name),
-        help="Proved: ε holds for all that the code releases. As published: the paper's algorithm and its claim.",
-    )
-    return str(keep("variant", chosen))
+    titles = {name: words.get(name, name) for name in variants}
+    about = "Proved: ε holds for all that the code releases. As published: the paper's algorithm and its claim."
+    return str(draw_buttons("variant", "Accounting", titles, variants[0], help=about))
 
 
 show()

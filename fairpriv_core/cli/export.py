@@ -97,7 +97,7 @@ def _gather(store: RunStore, keys: Sequence[str], form: str, audience: Audience,
         withdraw(store, losses)
         return gather_report(store, keys)
     together = form not in (*_OF_A_MODEL, *OF_STORY)
-    fit = all(list_together(store, loss.among, most=MOST_SETTINGS) for loss in losses)
+    fit = all(list_together(store, loss.among, max_rows=MOST_SETTINGS) for loss in losses)
     refuse_choice(store, losses, all_leave=together and fit)
     return data
 

@@ -51,20 +51,20 @@ def show_board(board: Board) -> Shown:
 
 def _show_standing(standing: Standing, tasks: Sequence[Task]) -> tuple[str, ...]:
     rank = "tasks or seeds lack" if standing.rank is None else f"{standing.rank:.1f}"
-    spent = "–" if standing.claimed else f"{standing.seconds:.1f}"
+    seconds = "–" if standing.claimed else f"{standing.seconds:.1f}"
     within = sum(standing.cells[task.name].reached for task in tasks if task.name in standing.cells)
     texts = (standing.title, rank, f"{within} of {len(tasks)}", standing.stated)
     trials = "as shipped" if standing.author == OURS and standing.trials == 1 else str(standing.trials)
-    return *texts, trials, standing.audit, spent
+    return *texts, trials, standing.audit, seconds
 
 
 def show_task(board: Board, task: Task) -> Shown:
     """Return a board on one task: entries within the gap first, the most accurate first, then those without privacy."""
-    measured = ("Accuracy, %", "Balanced, %", "Gap, points", "Within the gap", "Above the mixing line, points")
-    head = ("Entry", *measured, "Surely behind")
+    columns = ("Accuracy, %", "Balanced, %", "Gap, points", "Within the gap", "Above the mixing line, points")
+    head = ("Entry", *columns, "Surely behind")
     cells = [(standing, standing.cells[task.name]) for standing in board.standings if task.name in standing.cells]
     cells.sort(key=lambda pair: (not pair[1].reached, -(pair[1].accuracy.mean or 0.0)))
-    rows = [_show_cell(each.title, cell) for each, cell in cells]
+    rows = [_show_cell(entry.title, cell) for entry, cell in cells]
     rows += [
         (*_show_cell(f"{reference.title} (not private)", reference.cells[task.name])[:-1], "")
         for reference in board.references
@@ -79,11 +79,11 @@ def show_task(board: Board, task: Task) -> Shown:
 def _show_cell(title: str, cell: Cell) -> tuple[str, ...]:
     if cell.failed == cell.seeds:
         return title, "no model", "–", "–", "–", "–", "–"
-    reached = VERDICTS.get(cell.verdict, "unknown")
+    verdict = VERDICTS.get(cell.verdict, "unknown")
     failed = f", {cell.failed} of {cell.seeds} without a model" if cell.failed else ""
     height = "no line" if cell.height.mean is None else spread(cell.height)
     behind = "no" if cell.leads else "yes" if cell.reached else "not ranked"
-    return title, spread(cell.accuracy), spread(cell.balanced), spread(cell.gap), f"{reached}{failed}", height, behind
+    return title, spread(cell.accuracy), spread(cell.balanced), spread(cell.gap), f"{verdict}{failed}", height, behind
 
 
 def write_bench_page(lines: pd.DataFrame) -> str:
@@ -111,8 +111,8 @@ def _write_board(board: Board) -> str:
     return f"<h3>{html.escape(board.title)}</h3>\n{first}\n{over}\n{more}"
 
 
-def _write_shown(shown: Shown, name: str) -> str:
-    return write_table(shown.head, shown.rows, name=name)
+def _write_shown(table: Shown, name: str) -> str:
+    return write_table(table.head, table.rows, name=name)
 
 
 def _write_costs(lines: pd.DataFrame) -> Iterator[str]:
@@ -135,5 +135,7 @@ def _draw(figure: FigureData) -> str:
 
 def list_curves(lines: pd.DataFrame, board: Board) -> Sequence[Board]:
     """Return a board's question at every budget that has entries."""
-    boards = [each for epsilon in read_suite().epsilons for each in build_boards(lines, board.notion, epsilon)]
-    return [each for each in boards if each.name == board.name]
+    boards = [
+        candidate for epsilon in read_suite().epsilons for candidate in build_boards(lines, board.notion, epsilon)
+    ]
+    return [candidate for candidate in boards if candidate.name == board.name]

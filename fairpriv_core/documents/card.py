@@ -25,59 +25,54 @@ _ETHICS = (
 )
 
 
-def build_card(chosen: Chosen[Kind], *, paid: bool) -> tuple[Section, ...]:
+def build_card(setting: Chosen[Kind], *, paid: bool) -> tuple[Section, ...]:
     """Return the model card of one setting as sections: the nine of Mitchell et al. (2019), under a heading.
 
-    `paid`: with numbers that ε covers or that are public, and no others. Beside randomised answers there are no others.
+    `paid`: with the numbers alone that ε covers or that are public, as always where groups are randomised answers.
     """
-    first, paid = chosen.first, paid or chosen.first.data.answered
-    data, method, encoding = first.data, first.method, chosen.row.encoding
+    first, paid = setting.first, paid or setting.first.data.answered
+    data, method, encoding = first.data, first.method, setting.row.encoding
     steps = "" if first.steps is None else f"{first.steps:,} steps on "  # not told where no ε covers them
-    trained = f"{steps}{data.n_train:,} rows{format_network(first.config)}"
-    named = f"'{data.positive}' of {data.label}"
+    training = f"{steps}{data.n_train:,} rows{format_network(first.config)}"
+    prediction = f"'{data.positive}' of {data.label}"
     if data.positive is None:
-        named = f"which {data.label} it is, of {'; '.join(data.labels)}"
+        prediction = f"which {data.label} it is, of {'; '.join(data.labels)}"
+    caveats = [*data.caveats, first.notion.misleads, *first.caveats]
     parts: dict[str, tuple[Part, ...]] = {
-        "Model details": (Text(f"{method.title}: {method.summary} {method.citation}. Key {first.key}; {trained}."),),
-        "Intended use": (Text(f"It predicts {named}. {_USE}"),),
+        "Model details": (Text(f"{method.title}: {method.summary} {method.citation}. Key {first.key}; {training}."),),
+        "Intended use": (Text(f"It predicts {prediction}. {_USE}"),),
         "Factors": (Text(f"Groups by {data.sensitive}: {'; '.join(data.groups)}."),),
         "Metrics": (Text(f"Accuracy, and the gap of {first.notion.title.lower()}. {first.asks}"),),
         "Evaluation data": (Text(f"{data.title}: {data.n_test:,} rows held out before training."),),
         "Training data": (
             Text(f"{data.title}: {data.n_train:,} rows. {data.summary}"),
-            *((Text(f"Left out were {wording.thinned_text(ratio)}."),) if (ratio := chosen.row.group_ratio) else ()),
+            *((Text(f"Left out were {wording.thinned_text(ratio)}."),) if (ratio := setting.row.group_ratio) else ()),
             *((Text(f"Encoding {wording.encoding_text(encoding)}."),) if encoding != ENCODINGS[0] else ()),
             Text(f"Licence: {data.licence or 'not known to this software'}."),
         ),
-        "Quantitative analyses": _build_numbers(chosen, paid=paid),
+        "Quantitative analyses": _build_numbers(setting, paid=paid),
         "Ethical considerations": (
             Text(f"{first.epsilon.line} {first.epsilon.odds}"),
             Text(_ETHICS),
         ),
-        "Caveats and recommendations": (_build_caveats(chosen),),
+        "Caveats and recommendations": (Bullets(tuple(dict.fromkeys(caveats))),),
     }
-    head = Section(f"Model card of {chosen.name}", (Text("In the form of Mitchell et al. (2019)."),))
-    return head, *(Section(title, each, level=3) for title, each in parts.items())
+    head = Section(f"Model card of {setting.name}", (Text("In the form of Mitchell et al. (2019)."),))
+    return head, *(Section(title, content, level=3) for title, content in parts.items())
 
 
-def write_cards(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
+def write_cards(settings: Sequence[Chosen[Kind]], audience: Audience) -> str:
     """Return the model cards of the runs, one after the other, as Markdown."""
-    return "\n".join(write_markdown(_write_card(each, audience)) for each in chosen)
+    return "\n".join(write_markdown(_write_card(setting, audience)) for setting in settings)
 
 
-def _write_card(chosen: Chosen[Kind], audience: Audience) -> Document:
-    head, *sections = build_card(chosen, paid=audience == "policy")
-    return Document(head.title, audience, tuple(sections), find_origin([chosen.first.config["data"]]))
+def _write_card(setting: Chosen[Kind], audience: Audience) -> Document:
+    head, *sections = build_card(setting, paid=audience == "policy")
+    return Document(head.title, audience, tuple(sections), find_origin([setting.first.config["data"]]))
 
 
-def _build_numbers(chosen: Chosen[Kind], *, paid: bool) -> tuple[Part, ...]:
-    table = paid_rows((chosen,)) if paid else run_rows((chosen,))
-    tables = [group_rows(chosen, paid=paid), class_rows(chosen, paid=paid)]
-    missing = tuple(Text(reason) for reason in chosen.first.missing)
-    return (table, *(each for each in tables if each is not None), *missing)
-
-
-def _build_caveats(chosen: Chosen[Kind]) -> Part:
-    first = chosen.first
-    sentences = [*first.data.caveats, first.notion.misleads, *first.caveats]
-    return Bullets(tuple(dict.fromkeys(sentences)))
+def _build_numbers(setting: Chosen[Kind], *, paid: bool) -> tuple[Part, ...]:
+    table = paid_rows((setting,)) if paid else run_rows((setting,))
+    tables = [group_rows(setting, paid=paid), class_rows(setting, paid=paid)]
+    reasons = tuple(Text(reason) for reason in setting.first.missing)
+    return (table, *(part for part in tables if part is not None), *reasons)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fairpriv_core.data.problem import ENCODINGS, DataJson
+from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.documents.card import build_card
 from fairpriv_core.documents.chosen import Chosen
 from fairpriv_core.documents.document import (
@@ -77,122 +77,115 @@ _NO_GAP = (
 )
 
 
-def build_question(chosen: Sequence[Chosen[Kind]], *, plainly: bool) -> Section:
+def build_question(settings: Sequence[Chosen[Kind]], *, plainly: bool) -> Section:
     """Return what was asked: each method and the fairness that it was to reach; `plainly`: without its own terms."""
     if plainly:
         table = TablePart(
-            ("run", "method", "what it does"), tuple((e.mark, _title(e), _format_plainly(e)) for e in chosen)
+            ("run", "method", "what it does"),
+            tuple((setting.mark, setting.first.method.title, _format_plainly(setting)) for setting in settings),
         )
     else:
-        shown = ((e.mark, e.first.method) for e in chosen)
-        rows = tuple((mark, method.title, method.summary, method.citation) for mark, method in shown)
+        methods = ((e.mark, e.first.method) for e in settings)
+        rows = tuple((mark, method.title, method.summary, method.citation) for mark, method in methods)
         table = TablePart(("run", "method", "what it does", "source"), rows)
-    notions = _once((each.first.notion.title, each) for each in chosen)
     parts: list[Part] = [table]
-    for title, each in notions.items():
-        notion = each.first.notion
-        parts.append(Text(f"{title} ({notion.citation}). {each.first.asks}"))
+    for title, (setting, *_) in group_by(settings, lambda setting: setting.first.notion.title).items():
+        notion = setting.first.notion
+        parts.append(Text(f"{title} ({notion.citation}). {setting.first.asks}"))
         parts.append(Text(f"When it misleads: {notion.misleads}"))
     return Section("What was asked", tuple(parts))
 
 
-def build_data(chosen: Sequence[Chosen[Kind]]) -> Section:
+def build_data(settings: Sequence[Chosen[Kind]]) -> Section:
     """Return the data in words, once for each data set and sensitive attribute."""
     parts: list[Part] = []
-    for each in _once((_name_data(each), each) for each in chosen).values():
-        parts += [TablePart(("data", each.first.data.title), _list_facts(each))]
-        parts += [Text(caveat, strong=True) for caveat in each.first.data.caveats]
+    for setting, *_ in group_by(settings, _name_data).values():
+        parts += [TablePart(("data", setting.first.data.title), _list_facts(setting))]
+        parts += [Text(caveat, strong=True) for caveat in setting.first.data.caveats]
     return Section("The data", tuple(parts))
 
 
-def build_privacy(chosen: Sequence[Chosen[Kind]], beside: ReportData, *, plainly: bool) -> Section:
+def build_privacy(settings: Sequence[Chosen[Kind]], beside: ReportData, *, plainly: bool) -> Section:
     """Return every ε with δ, what is protected and how it was accounted, in odds; and what all runs cost together.
 
-    `plainly`: without table and dots, which stand before; the proved ε alone, with a line on what papers claim.
+    `plainly`: the proved ε alone with a line on what papers claim; an earlier chapter has the table and the dots.
     """
-    rows = tuple(_list_privacy(each) for each in chosen)
+    rows = tuple(_list_privacy(setting) for setting in settings)
     parts: list[Part] = [] if plainly else [TablePart(_PRIVACY_HEAD, rows)]
-    for each in chosen:
-        stated = replace(each.first.epsilon, claimed=None) if plainly else each.first.epsilon
-        parts.append(Text(f"{each.mark}, {_title(each)}: {stated.line} {stated.odds}"))
+    for setting in settings:
+        epsilon = replace(setting.first.epsilon, claimed=None) if plainly else setting.first.epsilon
+        parts.append(Text(f"{setting.mark}, {setting.first.method.title}: {epsilon.line} {epsilon.odds}"))
     if plainly:
-        parts += [Text(sentence) for sentence in mark_runs(chosen, _compare_claims)]
+        parts += [Text(sentence) for sentence in mark_runs(settings, _compare_claims)]
     else:
-        parts += _draw_dots(chosen)
+        parts += _draw_dots(settings)
     parts.append(Text(_ALONE, strong=True))
-    if len({run.key for each in chosen for run in each.runs}) > 1:
+    if len({run.key for setting in settings for run in setting.runs}) > 1:
         parts += _list_totals(_TOGETHER, beside.together)
     return Section("What privacy promises", (*parts, *_list_totals(_LEDGER.format(day=beside.day), beside.ledger)))
 
 
-def _build_protected(chosen: Sequence[Chosen[Kind]]) -> Section:
+def _build_protected(settings: Sequence[Chosen[Kind]]) -> Section:
     """Return the proved ε of each run in a row, and the largest as dots."""
-    head, *rows = ((row[0], row[1], *row[3:5]) for row in (_PRIVACY_HEAD, *map(_list_privacy, chosen)))
-    return Section("What is protected", (TablePart(tuple(map(str, head)), tuple(rows)), *_draw_dots(chosen)))
+    head, *rows = ((row[0], row[1], *row[3:5]) for row in (_PRIVACY_HEAD, *map(_list_privacy, settings)))
+    return Section("What is protected", (TablePart(tuple(map(str, head)), tuple(rows)), *_draw_dots(settings)))
 
 
-def _draw_dots(chosen: Sequence[Chosen[Kind]]) -> tuple[Part, ...]:
+def _draw_dots(settings: Sequence[Chosen[Kind]]) -> tuple[Part, ...]:
     """Return what the largest proved ε lets an attacker learn as dots; () where none is proved."""
-    known = [(each.first.epsilon.proved, each.first.epsilon.sure) for each in chosen]
-    proved = [(epsilon, sure) for epsilon, sure in known if epsilon is not None and sure is not None]
+    pairs = [(setting.first.epsilon.proved, setting.first.epsilon.sure) for setting in settings]
+    proved = [(epsilon, sure) for epsilon, sure in pairs if epsilon is not None and sure is not None]
     return (epsilon_dots(*max(proved)),) if proved else ()
 
 
-def build_limits(chosen: Sequence[Chosen[Kind]]) -> Section:
+def build_limits(settings: Sequence[Chosen[Kind]]) -> Section:
     """Return what no ε of these runs promises."""
-    return Section("What is not promised", (Bullets((*mark_runs(chosen, _list_limits), _NOT_FAIR, _PICKED)),))
+    return Section("What is not promised", (Bullets((*mark_runs(settings, _list_limits), _NOT_FAIR, _PICKED)),))
 
 
-def _list_limits(each: Chosen[Kind]) -> tuple[str, ...]:
-    if not each.first.epsilon.is_covered:
+def _list_limits(setting: Chosen[Kind]) -> tuple[str, ...]:
+    if not setting.first.epsilon.is_covered:
         return ("Nothing is promised: no ε is proved.",)
-    if each.first.epsilon.threat_model != "attribute":
+    if setting.first.epsilon.threat_model != "attribute":
         return ()
-    sensitive = each.first.data.sensitive
+    sensitive = setting.first.data.sensitive
     bound = "For everything else about a person, features and label, there is no bound."
     return f"Whole records: only {sensitive} is protected. {bound}", _GUESSED
 
 
-def build_assumptions(chosen: Sequence[Chosen[Kind]]) -> Section:
+def build_assumptions(settings: Sequence[Chosen[Kind]]) -> Section:
     """Return what every ε takes as given, each sentence once with the runs that it is about."""
-    return Section("What is assumed", (Bullets(mark_runs(chosen, lambda each: each.first.assumptions)),))
+    return Section("What is assumed", (Bullets(mark_runs(settings, lambda setting: setting.first.assumptions)),))
 
 
 def mark_runs(
-    chosen: Sequence[Chosen[Kind]], list_sentences: Callable[[Chosen[Kind]], Iterable[str]]
+    settings: Sequence[Chosen[Kind]], list_sentences: Callable[[Chosen[Kind]], Iterable[str]]
 ) -> tuple[str, ...]:
-    """Return what is to be told of each run, each sentence once, with its runs where it is not about all of them."""
-    pairs = ((each.mark, sentence) for each in chosen for sentence in dict.fromkeys(list_sentences(each)))
-    marks_by_sentence = group_by(pairs, lambda one: one[1])
+    """Return the sentences on runs, each once; one that is not about all runs begins with the marks of its own."""
+    pairs = ((setting.mark, sentence) for setting in settings for sentence in dict.fromkeys(list_sentences(setting)))
+    marks_by_sentence = group_by(pairs, lambda total: total[1])
     return tuple(
-        sentence if len(own) == len(chosen) else f"{', '.join(mark for mark, _ in own)}: {sentence}"
+        sentence if len(own) == len(settings) else f"{', '.join(mark for mark, _ in own)}: {sentence}"
         for sentence, own in marks_by_sentence.items()
     )
 
 
-def _once(named: Iterable[tuple[str, Chosen[Kind]]]) -> dict[str, Chosen[Kind]]:
-    first_of: dict[str, Chosen[Kind]] = {}
-    for name, each in named:
-        first_of.setdefault(name, each)
-    return first_of
+def _name_data(setting: Chosen[Kind]) -> str:
+    words = setting.first.data
+    return f"{setting.row.dataset}:{setting.row.sensitive}:{words.label}:{words.positive}:{setting.row.data}"
 
 
-def _name_data(each: Chosen[Kind]) -> str:
-    words = each.first.data
-    return f"{each.row.dataset}:{each.row.sensitive}:{words.label}:{words.positive}:{each.row.data}"
-
-
-def _list_facts(each: Chosen[Kind]) -> tuple[tuple[Cell, ...], ...]:
-    data, ratio = each.first.data, each.row.group_ratio
+def _list_facts(setting: Chosen[Kind]) -> tuple[tuple[Cell, ...], ...]:
+    data, ratio = setting.first.data, setting.row.group_ratio
     more = f" and {len(data.groups) - 12} more" if len(data.groups) > 12 else ""
     return (
         ("what it is", data.summary),
         ("source", data.citation or "uploaded; it is not part of this report"),
         ("licence", data.licence or "not known to this software"),
         ("rows", f"{data.n_train:,} to train on and {data.n_test:,} to test on"),
-        *((("rows used", wording.rows_text(each.row.rows)),) if each.row.rows else ()),
+        *((("rows used", wording.rows_text(setting.row.rows)),) if setting.row.rows else ()),
         *((("left out", wording.thinned_text(ratio)),) if ratio else ()),
-        *((("encoding", wording.encoding_text(each.row.encoding)),) if each.row.encoding != ENCODINGS[0] else ()),
+        *((("encoding", wording.encoding_text(setting.row.encoding)),) if setting.row.encoding != ENCODINGS[0] else ()),
         ("what is predicted", _format_predicted(data)),
         ("sensitive attribute", f"{data.sensitive}: {'; '.join(data.groups[:12])}{more}"),
         ("predicted from", ", ".join(data.columns or ()) or "features that were made before"),
@@ -205,108 +198,100 @@ def _format_predicted(data: DataFacts) -> str:
     return f"{data.label}, and '{data.positive}' counts as positive"
 
 
-def _title(each: Chosen[Kind]) -> str:
-    return each.first.method.title
-
-
-def _format_plainly(each: Chosen[Kind]) -> str:
+def _format_plainly(setting: Chosen[Kind]) -> str:
     aims = (
         "Learns to decide rightly and to keep the gap small"
-        if each.first.method.pursues_notion
+        if setting.first.method.pursues_notion
         else "Learns to decide rightly; fairness is only measured"
     )
-    return f"{aims}. Protects {each.first.epsilon.protects}."
+    return f"{aims}. Protects {setting.first.epsilon.protects}."
 
 
-def _compare_claims(each: Chosen[Kind]) -> tuple[str, ...]:
+def _compare_claims(setting: Chosen[Kind]) -> tuple[str, ...]:
     """Return a line on what a method's paper claims beside what is proved; () where it claims just that."""
-    stated = each.first.epsilon
-    claimed, proved, author = stated.claimed, stated.proved, stated.author
+    epsilon = setting.first.epsilon
+    claimed, proved, author = epsilon.claimed, epsilon.proved, epsilon.author
     if claimed is None or epsilon_text(claimed) == epsilon_text(proved):
         return ()
     if proved is not None:
-        other = "smaller" if claimed < proved else "larger"
-        return (f"The method's paper computes a {other} number; we show the one that is proved.",)
+        size = "smaller" if claimed < proved else "larger"
+        return (f"The method's paper computes a {size} number; we show the one that is proved.",)
     who = "The method's paper" if author is None else f"The author of {author}"
     return (f"{who} claims a number that is not proved; it is not shown.",)
 
 
-def _list_privacy(each: Chosen[Kind]) -> tuple[Cell, ...]:
-    stated = each.first.epsilon
-    private = stated.threat_model is not None
+def _list_privacy(setting: Chosen[Kind]) -> tuple[Cell, ...]:
+    epsilon = setting.first.epsilon
+    private = epsilon.threat_model is not None
     return (
-        each.mark,
-        "nothing: its noise can be repeated" if each.row.variant == REPLAYED else stated.protects,
-        None if each.row.epsilon is None else f"{each.row.epsilon:g}",
-        epsilon_text(stated.proved) if private else "not private",
-        delta_text(stated.delta) if private else None,
-        None if stated.claimed is None else epsilon_text(stated.claimed),
+        setting.mark,
+        "nothing: its noise can be repeated" if setting.row.variant == REPLAYED else epsilon.protects,
+        None if setting.row.epsilon is None else f"{setting.row.epsilon:g}",
+        epsilon_text(epsilon.proved) if private else "not private",
+        delta_text(epsilon.delta) if private else None,
+        None if epsilon.claimed is None else epsilon_text(epsilon.claimed),
     )
 
 
-def _list_totals(said: str, totals: Sequence[Spent]) -> list[Part]:
+def _list_totals(lead: str, totals: Sequence[Spent]) -> list[Part]:
     """Return a table of totals under a sentence, and why one has no bound; [] where there are none."""
     if not totals:
         return []
     table = TablePart(("data", "protects", "runs", "ε together", "δ"), tuple(map(_list_total, totals)))
-    reasons = tuple(f"No bound for {_name_column(one.column)}: {one.reason}" for one in totals if one.reason)
-    return [Text(said), table, *((Bullets(reasons),) if reasons else ())]
+    reasons = tuple(f"No bound for {_name_column(total.column)}: {total.reason}" for total in totals if total.reason)
+    return [Text(lead), table, *((Bullets(reasons),) if reasons else ())]
 
 
-def _list_total(one: Spent) -> tuple[Cell, ...]:
-    epsilon = "no bound" if one.epsilon is None else epsilon_text(one.epsilon)
-    return one.data, _name_column(one.column), one.runs, epsilon, delta_text(one.delta)
+def _list_total(total: Spent) -> tuple[Cell, ...]:
+    epsilon = "no bound" if total.epsilon is None else epsilon_text(total.epsilon)
+    return total.data, _name_column(total.column), total.runs, epsilon, delta_text(total.delta)
 
 
 def _name_column(column: str | None) -> str:
     return "whole records" if column is None else column
 
 
-def build_checks(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
-    """Return what runs estimate or certify of their gap and what attacks found, of those that have any of it."""
+def build_checks(settings: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
+    """Return the chapters on runs that have an estimated bound of their gap, a certificate, or an audit."""
     sections = []
-    for each in chosen:
-        if each.first.bounds:
-            bounds = _build_seed_table(each, each.first.bounds, head=("estimated", "what was told"))
-            sections.append(Section(f"Estimated bound of {each.name}", (bounds,)))
-        parts = [*_build_certificates(each), *_build_audit(each)]
+    for setting in settings:
+        if setting.first.bounds:
+            bounds = _build_seed_table(setting, setting.first.bounds, head=("estimated", "what was told"))
+            sections.append(Section(f"Estimated bound of {setting.name}", (bounds,)))
+        parts = [*_build_certificates(setting), *_build_audit(setting)]
         if parts:
-            sections.append(Section(f"Certificate and audit of {each.name}", tuple(parts)))
+            sections.append(Section(f"Certificate and audit of {setting.name}", tuple(parts)))
     return tuple(sections)
 
 
-def build_caveats(chosen: Sequence[Chosen[Kind]]) -> Section:
-    """Return what must be said with the numbers, each sentence once."""
-    caveats = mark_runs(chosen, _list_caveats)
-    return Section("Caveats", (Bullets(caveats) if caveats else Text("Nothing more."),))
-
-
-def _list_caveats(each: Chosen[Kind]) -> list[str]:
+def _list_caveats(setting: Chosen[Kind]) -> list[str]:
     """Return a run's caveats without its assumptions, which have a chapter of their own."""
-    return [sentence for sentence in each.first.caveats if not sentence.startswith("Assumed: ")]
+    return [sentence for sentence in setting.first.caveats if not sentence.startswith("Assumed: ")]
 
 
-def build_settings(chosen: Sequence[Chosen[Kind]]) -> Section:
+def build_settings(settings: Sequence[Chosen[Kind]]) -> Section:
     """Return every setting of the runs side by side, the versions of the software, and the records' keys."""
-    flat = {each.mark: _flatten_config(each) for each in chosen}
-    names = dict.fromkeys(name for settings in flat.values() for name in settings)
+    flat = {setting.mark: _flatten_config(setting) for setting in settings}
+    names = dict.fromkeys(name for values in flat.values() for name in values)
     rows = [(name, *(_show(flat[mark].get(name)) for mark in flat)) for name in names]
-    shown = tuple(row for row in rows if any(cell is not None for cell in row[1:]))
-    versions = {each.mark: ", ".join(map(" ".join, each.first.versions.items())) for each in chosen}
+    rows_with_values = tuple(row for row in rows if any(cell is not None for cell in row[1:]))
+    versions = {setting.mark: ", ".join(map(" ".join, setting.first.versions.items())) for setting in settings}
     same = set(versions.values())
     words = [f"{text}" if len(same) == 1 else f"{mark}: {text}" for mark, text in versions.items()]
-    keys = tuple((each.mark, ", ".join(each.row.keys), ", ".join(map(str, each.row.seeds))) for each in chosen)
+    keys = tuple(
+        (setting.mark, ", ".join(setting.row.keys), ", ".join(map(str, setting.row.seeds))) for setting in settings
+    )
     return Section(
         "Settings",
         (
-            TablePart(("setting", *flat), shown, "A dash: not set, or not a setting of this method."),
+            TablePart(("setting", *flat), rows_with_values, "A dash: not set, or not a setting of this method."),
             Text(f"Made with {'; '.join(dict.fromkeys(words))}."),
             TablePart(("run", "record keys", "seeds"), keys),
         ),
     )
 
 
-def build_repeat(chosen: Sequence[Chosen[Kind]]) -> Section:
+def build_repeat(settings: Sequence[Chosen[Kind]]) -> Section:
     """Return how to repeat each run: its config, and what will be the same."""
     parts: list[Part] = [
         Text(
@@ -315,45 +300,45 @@ def build_repeat(chosen: Sequence[Chosen[Kind]]) -> Section:
             "under the same key."
         ),
         Text(
-            f"{_format_sameness(chosen)} In another store the repeated run is not in this one's ledger, and costs "
+            f"{_format_sameness(settings)} In another store the repeated run is not in this one's ledger, and costs "
             "again."
         ),
     ]
-    if any(each.first.config["data"].get("file") for each in chosen):
+    if any(setting.first.config["data"].get("file") for setting in settings):
         parts.append(Text("Data of one's own are not part of this report: name the file with --csv FILE."))
-    for each in chosen:
-        parts += [Text(f"{each.name}, key {each.row.keys[0]}"), Code(each.first.toml)]
+    for setting in settings:
+        parts += [Text(f"{setting.name}, key {setting.row.keys[0]}"), Code(setting.first.toml)]
     return Section("How to repeat it", tuple(parts))
 
 
-def _format_sameness(chosen: Sequence[Chosen[Kind]]) -> str:
-    exact = [e.mark for e in chosen if e.row.threat_model is None]
-    if len(exact) == len(chosen):
+def _format_sameness(settings: Sequence[Chosen[Kind]]) -> str:
+    exact = [e.mark for e in settings if e.row.threat_model is None]
+    if len(exact) == len(settings):
         return "The numbers will be the very same on the same versions: no secret noise is drawn."
-    drawn = "Noise is secret and drawn anew, so the numbers will be near these and not the same"
+    sameness = "Noise is secret and drawn anew, so the numbers will be near these and not the same"
     if exact:
-        return f"{drawn}, but for {', '.join(exact)}, which draws none."
-    return f"{drawn}; only a run in replay mode repeats them exactly, and such a run protects nobody."
+        return f"{sameness}, but for {', '.join(exact)}, which draws none."
+    return f"{sameness}; only a run in replay mode repeats them exactly, and such a run protects nobody."
 
 
-def _build_certificates(each: Chosen[Kind]) -> list[Part]:
-    certificates: Sequence[tuple[str, str]] = each.first.certificates
+def _build_certificates(setting: Chosen[Kind]) -> list[Part]:
+    certificates: Sequence[tuple[str, str]] = setting.first.certificates
     if not certificates:
         return []
     if len(certificates) == 1:  # why there is none
         return [Text(certificates[0][1])]
-    return [_build_seed_table(each, certificates, head=("certified", "what holds"))]
+    return [_build_seed_table(setting, certificates, head=("certified", "what holds"))]
 
 
-def _build_seed_table(each: Chosen[Kind], found: Sequence[tuple[str, str]], *, head: tuple[str, str]) -> TablePart:
-    covered = each.first.epsilon.is_covered
-    made = "Made from noisy releases, which ε covers." if covered else ""
-    own = "" if len(each.row.seeds) == 1 else f"It is of the model of seed {each.first.seed} alone."
-    return TablePart(head, tuple(found), f"{made} {own}".strip(), Origin("released" if covered else "raw"))
+def _build_seed_table(setting: Chosen[Kind], rows: Sequence[tuple[str, str]], *, head: tuple[str, str]) -> TablePart:
+    covered = setting.first.epsilon.is_covered
+    source = "Made from noisy releases, which ε covers." if covered else ""
+    own = "" if len(setting.row.seeds) == 1 else f"It is of the model of seed {setting.first.seed} alone."
+    return TablePart(head, tuple(rows), f"{source} {own}".strip(), Origin("released" if covered else "raw"))
 
 
-def _build_audit(each: Chosen[Kind]) -> list[Part]:
-    audit = each.first.audit
+def _build_audit(setting: Chosen[Kind]) -> list[Part]:
+    audit = setting.first.audit
     if audit is None:
         return []
     parts: list[Part] = []
@@ -362,17 +347,17 @@ def _build_audit(each: Chosen[Kind]) -> list[Part]:
     else:
         parts += [Text(_format_audit(audit["code"], audit["made"][:10])), bound_bars(audit["code"])]
     if audit["model"] is not None:
-        origin = find_origin([_ask(each)], tell=False)
+        origin = find_origin([setting.first.config["data"]], tell=False)
         parts.append(membership_bars(audit["model"]["membership"], origin))
         attribute = audit["model"]["attribute"]
         parts.append(Text(NOTHING_TO_GUESS) if attribute is None else attribute_bars(attribute, origin))
-    return [replace(p, name=f"{p.name}_{each.number}") if isinstance(p, FigureData) else p for p in parts]
+    return [replace(p, name=f"{p.name}_{setting.number}") if isinstance(p, FigureData) else p for p in parts]
 
 
-def _format_audit(code: CodeAudit, made: str) -> str:
+def _format_audit(code: CodeAudit, day: str) -> str:
     attack, first = code["distinguishing"], at_own_delta(code["distinguishing"])
     lines = [
-        f"Audit of {made}: attacks on this method with its noise, on {code['rows']:,} made-up rows, show "
+        f"Audit of {day}: attacks on this method with its noise, on {code['rows']:,} made-up rows, show "
         f"at least ε = {at_least_text(best_lower_bound(code))}"
     ]
     proved = first["epsilon"]
@@ -383,11 +368,11 @@ def _format_audit(code: CodeAudit, made: str) -> str:
     return "".join(lines) + " A small lower bound means that these attacks found little."
 
 
-def _flatten_config(each: Chosen[Kind]) -> dict[str, object]:
+def _flatten_config(setting: Chosen[Kind]) -> dict[str, object]:
     """Return the settings of a run as the method ran, noise included, with a file by its name alone."""
-    run = each.first
+    run = setting.first
     config = {name: value for name, value in run.config.items() if name not in ("data", "method", *_SEEDS)}
-    seeds = {"seeds": ", ".join(map(str, each.row.seeds)), "replay_noise": run.config.get("replay_noise")}
+    seeds = {"seeds": ", ".join(map(str, setting.row.seeds)), "replay_noise": run.config.get("replay_noise")}
     method = {("method" if name == "name" else name): value for name, value in run.calibrated.items()}
     return {**run.config["data"], **config, **seeds, **method, "steps": run.steps}
 
@@ -402,92 +387,95 @@ def _show(value: Any) -> Cell:
     return None if value is None else str(value)
 
 
-def build_document(chosen: Sequence[Chosen[Kind]], beside: ReportData, audience: Audience) -> Document:
-    """Return the report on the chosen runs; they and what stands `beside` them are as `audience` may see it."""
-    shown = _build_analyst if audience == "analyst" else _build_policy
-    return Document(_name(chosen), audience, shown(chosen, beside), find_origin(map(_ask, chosen)))
+def build_document(settings: Sequence[Chosen[Kind]], beside: ReportData, audience: Audience) -> Document:
+    """Return the report on settings; they and the runs `beside` them hold what `audience` may see."""
+    build = _build_analyst if audience == "analyst" else _build_policy
+    origin = find_origin(setting.first.config["data"] for setting in settings)
+    return Document(_name(settings), audience, build(settings, beside), origin)
 
 
-def _ask(each: Chosen[Kind]) -> DataJson:
-    return each.first.config["data"]
-
-
-def _build_analyst(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:
-    table = run_rows(chosen)
-    table = replace(table, rows=(*table.rows, *constant_rows(chosen), *reference_rows(beside.references)))
+def _build_analyst(settings: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:
+    table = run_rows(settings)
+    table = replace(table, rows=(*table.rows, *constant_rows(settings), *reference_rows(beside.references)))
+    caveats = mark_runs(settings, _list_caveats)
     return (
-        build_summary(chosen, beside, paid=False),
-        build_question(chosen, plainly=False),
-        build_data(chosen),
-        build_privacy(chosen, beside, plainly=False),
-        build_limits(chosen),
-        build_assumptions(chosen),
+        build_summary(settings, beside, paid=False),
+        build_question(settings, plainly=False),
+        build_data(settings),
+        build_privacy(settings, beside, plainly=False),
+        build_limits(settings),
+        build_assumptions(settings),
         Section("What came out", (table,)),
-        _build_groups(chosen, paid=False),
-        *build_classes(chosen, paid=False),
-        *_build_paid(chosen),
-        Section("While training", tuple(curve_figures(chosen)) or (Text("These runs keep no curves."),)),
-        *build_checks(chosen),
-        build_caveats(chosen),
-        build_settings(chosen),
-        build_repeat(chosen),
-        *(section for each in chosen for section in build_card(each, paid=False)),
+        _build_groups(settings, paid=False),
+        *build_classes(settings, paid=False),
+        *_build_paid(settings),
+        Section("While training", tuple(curve_figures(settings)) or (Text("These runs keep no curves."),)),
+        *build_checks(settings),
+        Section("Caveats", (Bullets(caveats) if caveats else Text("Nothing more."),)),
+        build_settings(settings),
+        build_repeat(settings),
+        *(section for setting in settings for section in build_card(setting, paid=False)),
     )
 
 
-def _build_policy(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:
+def _build_policy(settings: Sequence[Chosen[Kind]], beside: ReportData) -> tuple[Section, ...]:
     always = "Curves while training, raw group sizes, and attacks on the trained models: no ε covers these numbers."
     return (
-        build_summary(chosen, beside, paid=True),
-        _build_costs(chosen, beside),
-        _build_protected(chosen),
-        build_limits(chosen),
+        build_summary(settings, beside, paid=True),
+        _build_costs(settings, beside),
+        _build_protected(settings),
+        build_limits(settings),
         Section(DETAILS, ()),
-        build_question(chosen, plainly=True),
-        build_data(chosen),
-        build_privacy(chosen, beside, plainly=True),
-        *_build_paid(chosen),
-        Section("What is left out, and why", (Bullets((*mark_runs(chosen, lambda each: each.first.missing), always)),)),
+        build_question(settings, plainly=True),
+        build_data(settings),
+        build_privacy(settings, beside, plainly=True),
+        *_build_paid(settings),
+        Section(
+            "What is left out, and why",
+            (Bullets((*mark_runs(settings, lambda setting: setting.first.missing), always)),),
+        ),
         Section("Appendix", (Text(_APPENDIX),)),
-        build_assumptions(chosen),
-        *build_checks(chosen),
-        *(section for each in chosen for section in build_card(each, paid=True)),
-        build_repeat(chosen),
+        build_assumptions(settings),
+        *build_checks(settings),
+        *(section for setting in settings for section in build_card(setting, paid=True)),
+        build_repeat(settings),
     )
 
 
-def _build_costs(chosen: Sequence[Chosen[Kind]], beside: ReportData) -> Section:
+def _build_costs(settings: Sequence[Chosen[Kind]], beside: ReportData) -> Section:
     """Return accuracy and gap as they may be published, what they are held against, and why a gap is missing."""
-    table = paid_rows(chosen)
-    shown = [reference for reference in beside.references if reference.accuracy is not None]
-    parts: list[Part] = [replace(table, rows=(*table.rows, *constant_rows(chosen), *reference_rows(shown)))]
+    table = paid_rows(settings)
+    references = [reference for reference in beside.references if reference.accuracy is not None]
+    parts: list[Part] = [replace(table, rows=(*table.rows, *constant_rows(settings), *reference_rows(references)))]
     if hidden := [reference for reference in beside.references if reference.accuracy is None]:
-        keys = ", ".join(each.key for each in hidden)
+        keys = ", ".join(plain_run.key for plain_run in hidden)
         parts.append(Text(f"{_NOT_SHOWN} The store holds one, which an analyst can read: {keys}."))
-    unpaid = [each.mark for each in chosen if each.first.missing and each.first.epsilon.is_covered]
+    unpaid = [
+        plain_run.mark for plain_run in settings if plain_run.first.missing and plain_run.first.epsilon.is_covered
+    ]
     if unpaid:
         parts.append(Text(_NO_GAP.format(runs=", ".join(unpaid)), strong=True))
     return Section("What it costs in accuracy, and how fair it is", tuple(parts))
 
 
-def _build_groups(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> Section:
+def _build_groups(settings: Sequence[Chosen[Kind]], *, paid: bool) -> Section:
     """Return the groups of each run's first seed, in numbers and as bars."""
     parts: list[Part] = []
-    for each in chosen:
-        table = group_rows(each, paid=paid)
+    for setting in settings:
+        table = group_rows(setting, paid=paid)
         if table is not None:
-            seeds = f", seed {each.row.seeds[0]}" if len(each.runs) > 1 else ""
-            parts += [Text(f"{each.name}{seeds}"), table]
-    return Section("Groups" if not paid else "Groups, from noisy counts", (*parts, *group_figures(chosen, paid=paid)))
+            seeds = f", seed {setting.row.seeds[0]}" if len(setting.runs) > 1 else ""
+            parts += [Text(f"{setting.name}{seeds}"), table]
+    return Section("Groups" if not paid else "Groups, from noisy counts", (*parts, *group_figures(settings, paid=paid)))
 
 
-def _build_paid(chosen: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
+def _build_paid(settings: Sequence[Chosen[Kind]]) -> tuple[Section, ...]:
     """Return what private evaluations say; () where no run has one."""
-    section = _build_groups(chosen, paid=True)
-    return (section, *build_classes(chosen, paid=True)) if section.parts else ()
+    section = _build_groups(settings, paid=True)
+    return (section, *build_classes(settings, paid=True)) if section.parts else ()
 
 
-def _name(chosen: Sequence[Chosen[Kind]]) -> str:
-    titles = dict.fromkeys(each.first.data.title for each in chosen)
-    runs = "one setting" if len(chosen) == 1 else f"{len(chosen)} settings"
+def _name(settings: Sequence[Chosen[Kind]]) -> str:
+    titles = dict.fromkeys(setting.first.data.title for setting in settings)
+    runs = "one setting" if len(settings) == 1 else f"{len(settings)} settings"
     return f"Privacy and fairness of {runs}: {', '.join(titles)}"

@@ -27,7 +27,7 @@ MOST_SETTINGS = 26
 
 @dataclass(frozen=True)
 class Chosen(Generic[K]):
-    """One setting under its number: a row of the run table, and what is told of each of its seeds."""
+    """One setting of a report: its number there, its row of the run table, and the facts of each of its seeds."""
 
     number: int
     row: Row[K]
@@ -35,7 +35,7 @@ class Chosen(Generic[K]):
 
     @property
     def first(self) -> RunFacts[K]:
-        """What is told of the first seed."""
+        """The facts of the first seed."""
         return self.runs[0]
 
     @property
@@ -58,7 +58,7 @@ class Chosen(Generic[K]):
         return f"{self.mark}: {method_style(self.row.method).title}{budget}"
 
     def measure(self, name: str = "") -> Measured:
-        """Return what it came to; `name` is how a sentence calls it."""
+        """Return the setting's accuracy, gap and groups; `name` is how a sentence calls it."""
         return measure(self.runs, name)
 
 
@@ -85,11 +85,11 @@ def choose_runs(data: ReportData, audience: Audience) -> Sequence[Chosen[Kind]]:
 
 
 def cut_beside(data: ReportData, audience: Audience) -> ReportData:
-    """Return what stands beside the runs of `data`, as `audience` may see it; the runs are `choose_runs`'s to show."""
+    """Return `data` without its runs, which `choose_runs` gives, and with its references as `audience` may see them."""
     return replace(data, runs=(), references=tuple(for_audience(run, audience) for run in data.references))
 
 
 def _without_numbers(row: TableRow) -> TableRow:
-    """Return a row without what was measured: that is read from what the audience may see of its runs."""
+    """Return a row without its measured numbers, which are read from its runs as the audience may see them."""
     name = PurePath(row.dataset).name
     return replace(row, accuracy=_NOTHING, gap=_NOTHING, constant=None, dataset=name, setting="")

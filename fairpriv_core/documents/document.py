@@ -87,7 +87,7 @@ class Document:
     origin: Origin = ALL_RAW
 
     def __post_init__(self) -> None:
-        """Refuse what the audience may not see: whatever made it, it leaves by no form."""
+        """Refuse raw figures and tables in a report for policy, so that no form of it can hold them."""
         raw = [part for part in list_parts(self) if isinstance(part, FigureData | TablePart) and part.raw]
         if raw and self.audience == "policy":
             raise ValueError(f"a report for policy holds {len(raw)} raw figures or tables.")
@@ -96,7 +96,7 @@ class Document:
     def notice(self) -> str:
         """What stands at the top: for whom the report is."""
         if self.origin.kind == "public" and self.audience == "analyst":
-            sentence = f"{self.origin.text}{self.origin.aside}" or "Gaps are sentence by randomised answers alone."
+            sentence = f"{self.origin.text}{self.origin.aside}" or "Gaps are told by randomised answers alone."
             return f"For the analyst. {sentence}"
         return NOTICES[self.audience]
 

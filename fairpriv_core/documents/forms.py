@@ -63,39 +63,42 @@ def safe_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "_", plain).lstrip("._-")[-80:] or "file"
 
 
-def list_tables(document: Document, chosen: Sequence[Chosen[Kind]], audience: Audience) -> dict[str, bytes]:
+def list_tables(report: Report) -> dict[str, bytes]:
     """Return every table by the name of its file."""
-    files = {"tables/runs.csv": write_runs(chosen, audience).encode()}
-    files["tables/groups.csv"] = write_groups(chosen, audience).encode()
-    if any(has_classes(each.first.exact) or has_classes(each.first.released) for each in chosen):
-        files["tables/classes.csv"] = write_classes(chosen, audience).encode()
-    return files | {f"figures/{figure.name}.csv": write_csv(figure).encode() for figure in document.figures}
+    settings, audience = report.chosen, report.audience
+    files = {"tables/runs.csv": write_runs(settings, audience).encode()}
+    files["tables/groups.csv"] = write_groups(settings, audience).encode()
+    if any(has_classes(setting.first.exact) or has_classes(setting.first.released) for setting in settings):
+        files["tables/classes.csv"] = write_classes(settings, audience).encode()
+    return files | {f"figures/{figure.name}.csv": write_csv(figure).encode() for figure in report.document.figures}
 
 
-def write_runs(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
+def write_runs(settings: Sequence[Chosen[Kind]], audience: Audience) -> str:
     """Return the run table as CSV; of the audience "policy" only numbers that ε covers or that are public."""
-    table = paid_rows(chosen) if audience == "policy" else run_rows(chosen)
-    rows = [(*row, ", ".join(each.row.keys)) for row, each in zip(table.rows, chosen, strict=True)]
+    table = paid_rows(settings) if audience == "policy" else run_rows(settings)
+    rows = [(*row, ", ".join(setting.row.keys)) for row, setting in zip(table.rows, settings, strict=True)]
     return write_table((*table.head, "keys", "note"), ((*row, table.text) for row in rows))
 
 
-def write_groups(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
+def write_groups(settings: Sequence[Chosen[Kind]], audience: Audience) -> str:
     """Return the groups' results of each run's first seed as CSV."""
     paid = audience == "policy"
-    return _write_rows([(each, group_rows(each, paid=paid)) for each in chosen], "group")
+    return _write_rows([(setting, group_rows(setting, paid=paid)) for setting in settings], "group")
 
 
-def write_classes(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
+def write_classes(settings: Sequence[Chosen[Kind]], audience: Audience) -> str:
     """Return how each class fares in each run's first seed as CSV, of runs with more than two labels."""
-    return _write_rows([(each, class_rows(each, paid=audience == "policy")) for each in chosen], "class")
+    return _write_rows([(setting, class_rows(setting, paid=audience == "policy")) for setting in settings], "class")
 
 
 def _write_rows(tables: Sequence[tuple[Chosen[Kind], TablePart | None]], first: str) -> str:
     """Return tables of several runs under each other; a column that a run does not have is empty there."""
-    known = [(each, table) for each, table in tables if table is not None]
-    head = tuple(dict.fromkeys(name for _, table in known for name in table.head)) or (first,)
-    each_row = ((each, table, dict(zip(table.head, row, strict=True))) for each, table in known for row in table.rows)
-    rows = [(each.name, *(cells.get(name) for name in head), table.text) for each, table, cells in each_row]
+    pairs = [(setting, table) for setting, table in tables if table is not None]
+    head = tuple(dict.fromkeys(name for _, table in pairs for name in table.head)) or (first,)
+    each_row = (
+        (setting, table, dict(zip(table.head, row, strict=True))) for setting, table in pairs for row in table.rows
+    )
+    rows = [(setting.name, *(cells.get(name) for name in head), table.text) for setting, table, cells in each_row]
     return write_table(("run", *head, "note"), rows)
 
 
@@ -147,7 +150,7 @@ class Report:
 class Form:
     """One form: its title, the ending of its file, and how its bytes are made.
 
-    `make` is told where to say how far it is. `browser` marks what needs one, and takes seconds.
+    `make` calls its second argument with its progress. `browser` marks a form that needs one, which takes seconds.
     """
 
     title: str
@@ -163,10 +166,10 @@ def open_report(data: ReportData, audience: Audience, *, choice: int = 1) -> Rep
     Raises:
         BadInput: too many runs.
     """
-    chosen = choose_runs(data, audience)
-    document = build_document(chosen, cut_beside(data, audience), audience)
+    settings = choose_runs(data, audience)
+    document = build_document(settings, cut_beside(data, audience), audience)
     story = build_story(choose_runs(data, "policy"), cut_beside(data, "policy"), choice)
-    return Report(audience, chosen, document, story, data.sweep)
+    return Report(audience, settings, document, story, data.sweep)
 
 
 def forms_of(report: Report) -> dict[str, Form]:
@@ -183,7 +186,9 @@ def forms_of(report: Report) -> dict[str, Form]:
         "summary": Form("Summary, one page (PDF)", "pdf", "application/pdf", _write_summary, browser=True),
         "pptx": Form("Slides (PowerPoint)", "pptx", SLIDES_MIME, lambda *_: write_slides(report.story)),
         "figures": Form("Figures (PNG, SVG, PDF)", "zip", "application/zip", _write_figures, browser=True),
-        "tables": Form("Tables and figures' numbers (CSV)", "zip", "application/zip", _write_tables),
+        "tables": Form(
+            "Tables and figures' numbers (CSV)", "zip", "application/zip", lambda *_: pack(list_tables(report))
+        ),
         "toml": config,
         "ipynb": Form("Notebook that repeats the runs", "ipynb", "application/x-ipynb+json", _write_notebook),
         "md": Form("Model card (Markdown)", "md", "text/markdown", _write_card),
@@ -219,10 +224,6 @@ def _write_figures(report: Report, say: Say) -> bytes:
     return pack(_draw_figures(report, say))
 
 
-def _write_tables(report: Report, say: Say) -> bytes:
-    return pack(list_tables(report.document, report.chosen, report.audience))
-
-
 def _write_notebook(report: Report, say: Say) -> bytes:
     return write_notebook(report.chosen, report.audience).encode()
 
@@ -234,7 +235,7 @@ def _write_card(report: Report, say: Say) -> bytes:
 def _write_all(report: Report, say: Say) -> bytes:
     """Return everything; what needs a browser that is not there is left out, and a README.txt says so."""
     page = write_html(report.document)
-    files = {"report.html": page.encode(), **list_tables(report.document, report.chosen, report.audience)}
+    files = {"report.html": page.encode(), **list_tables(report)}
     files |= {**_list_configs(report), "notebook.ipynb": _write_notebook(report, say)}
     files["model_card.md"] = _write_card(report, say)
     if len(report.chosen) == 1:  # of several nobody has said here which was chosen
@@ -248,7 +249,7 @@ def _write_all(report: Report, say: Say) -> bytes:
 
 
 def _list_configs(report: Report) -> dict[str, bytes]:
-    runs = (run for each in report.chosen for run in each.runs)
+    runs = (run for setting in report.chosen for run in setting.runs)
     configs = {f"configs/{run.key}.toml": run.toml.encode() for run in runs}
     return configs | ({} if report.sweep is None else {"sweep.toml": report.sweep.encode()})
 

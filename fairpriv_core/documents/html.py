@@ -7,59 +7,13 @@ import json
 import re
 from importlib.resources import files
 
-from fairpriv_core.documents.document import DETAILS, Bullets, Code, Document, Part, Section, TablePart, Text, show_cell
+from fairpriv_core.documents.document import DETAILS, Bullets, Code, Document, Part, Section, TablePart, show_cell
 from fairpriv_core.figures.draw import CONFIG, draw
 from fairpriv_core.figures.figure import FigureData
 from fairpriv_core.figures.page import write_document, write_figure, write_table
 
 #: what a column of text takes on A4 with its margins: on paper a figure is as wide as on a screen
 WIDTH = 688
-_STYLE = """body { max-width: 688px; }
-h1 { line-height: 1.2; font-size: 1.7rem; }
-h2 { margin-top: 2.2rem; border-bottom: 1px solid currentColor; }
-h1, h2, h3 { overflow-wrap: anywhere; break-after: avoid; }
-p, li { overflow-wrap: anywhere; }
-.notice { border-left: 4px solid currentColor; padding: 0.3rem 0.8rem; font-weight: bold; }
-.wide { overflow-x: auto; margin: 0.6rem 0; }
-/* a shadow where a table goes on to the right: it stays in place, and the table's own end covers it */
-.wide { background: linear-gradient(to left, #fff 1rem, #fff0) right / 2rem 100% no-repeat local,
-  linear-gradient(to left, #0004, #0000) right / 0.8rem 100% no-repeat scroll; }
-.wide table { font-size: 0.85rem; min-width: 100%; }
-td, th { vertical-align: top; }
-figure { margin: 1.2rem 0 0.4rem; break-inside: avoid; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: 0.8rem; border: 1px solid; padding: 0.6rem; }
-nav ol { columns: 2; font-size: 0.9rem; }
-.note { font-size: 0.85rem; }
-.more { color: inherit; margin-top: 2.2rem; }
-.more > summary { font-size: 1.3rem; font-weight: bold; cursor: pointer; }
-@media (max-width: 600px) { nav ol { columns: 1; } .wide th, .wide td { padding: 0.1rem 0.3rem; } }
-@page { size: A4; margin: 14mm 12mm; }
-@media print {
-  body { margin: 0; padding: 0; font-size: 10.5pt; }
-  figure + details, nav, .more > summary, .modebar-container { display: none; }
-  .wide { overflow: visible; background: none; }
-  .wide table { font-size: 8pt; }
-  td { overflow-wrap: anywhere; }
-  th, td { padding: 0.1rem 0.35rem; }
-  tr { break-inside: avoid; }
-}
-"""
-_DRAW = """const drawOne = async (place) => {
-  const figure = JSON.parse(place.nextElementSibling.textContent)
-  const layout = { ...figure.layout, width: place.clientWidth || ROOM, autosize: false }
-  await Plotly.newPlot(place, figure.data, layout, CONFIG)
-  new ResizeObserver(() => {
-    const width = place.clientWidth
-    if (width && Math.abs(width - place._fullLayout.width) > 1) Plotly.relayout(place, { width })
-  }).observe(place)
-}
-window.addEventListener("beforeprint", () => {
-  for (const more of document.querySelectorAll(".more")) more.open = true
-})
-Promise.all([...document.querySelectorAll(".plot")].map(drawOne)).then(() => {
-  document.documentElement.dataset.drawn = "yes"
-})
-"""
 
 
 def write_report_table(part: TablePart) -> str:
@@ -71,17 +25,22 @@ def write_html(document: Document) -> str:
     """Return the report as one HTML file: it opens from a disk, asks no server for anything, and prints on A4."""
     sections = [_write_section(section, index) for index, section in enumerate(document.sections)]
     first = next((index for index, section in enumerate(document.sections, 1) if section.title == DETAILS), 0)
-    rest = "\n".join([_write_contents(document, first), *sections[first:]])
-    details = f'<details class="more"><summary>{DETAILS}</summary>\n{rest}\n</details>'
+    chapters = "\n".join([_write_contents(document, first), *sections[first:]])
+    details = f'<details class="more"><summary>{DETAILS}</summary>\n{chapters}\n</details>'
     body = (
         f"<h1>{html.escape(document.title)}</h1>\n"
         f'<p class="notice">{html.escape(document.notice)}</p>\n'
-        + "\n".join([*sections[: max(0, first - 1)], details if first else rest])
+        + "\n".join([*sections[: max(0, first - 1)], details if first else chapters])
         + "\n"
         f"<script>{read_library()}</script>\n"
-        f"<script>const CONFIG = {json.dumps(CONFIG)}, ROOM = {WIDTH}\n{_DRAW}</script>"
+        f"<script>const CONFIG = {json.dumps(CONFIG)}, ROOM = {WIDTH}\n{read_beside('report.js')}</script>"
     )
-    return write_document(document.title, body, theme="light", style=_STYLE)
+    return write_document(document.title, body, theme="light", style=read_beside("report.css"))
+
+
+def read_beside(name: str) -> str:
+    """Return the text of a file of this folder."""
+    return files("fairpriv_core.documents").joinpath(name).read_text(encoding="utf-8")
 
 
 def read_library() -> str:
@@ -115,18 +74,14 @@ def _write_part(part: Part) -> str:
         return "<ul>" + "".join(f"<li>{html.escape(item)}</li>" for item in part.items) + "</ul>"
     if isinstance(part, Code):
         return f"<pre>{html.escape(part.text)}</pre>"
-    return _write_text(part)
-
-
-def _write_text(part: Text) -> str:
     text = html.escape(part.text)
     return f"<p><strong>{text}</strong></p>" if part.strong else f"<p>{text}</p>"
 
 
 def _write_plot(figure: FigureData) -> str:
-    """Return a place for the drawing with its room kept, and beside it what is drawn, which no browser runs."""
+    """Return an empty place as high as the drawing, and the drawing as JSON beside it, which report.js draws there."""
     drawing = draw(figure, width=WIDTH)
     escaped = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
-    encoded = re.sub("[<>&]", lambda found: escaped[found.group()], json.dumps(drawing))
+    encoded = re.sub("[<>&]", lambda sign: escaped[sign.group()], json.dumps(drawing))
     height = drawing["layout"]["height"]
     return f'<div class="plot" style="height: {height}px"></div><script type="application/json">{encoded}</script>'

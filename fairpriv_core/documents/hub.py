@@ -28,38 +28,38 @@ model.predict_file("rows.csv", "predictions.csv")
 """
 
 
-def write_hub(chosen: Chosen[Kind], audience: Audience, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the files of a model repository by name; `chosen` holds what `audience` may see, `files` the model."""
-    head = "".join(f"{name}: {_write(value)}\n" for name, value in _build_metadata(chosen).items())
-    readme = f"---\n{head}---\n\n{write_cards((chosen,), audience)}\n{_LOAD}"
-    return {README: readme.encode(), CONFIG: chosen.first.toml.encode(), **files}
+def write_hub(setting: Chosen[Kind], audience: Audience, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the files of a model repository by name; `setting` holds what `audience` may see, `files` the model."""
+    head = "".join(f"{name}: {_write(value)}\n" for name, value in _build_metadata(setting).items())
+    readme = f"---\n{head}---\n\n{write_cards((setting,), audience)}\n{_LOAD}"
+    return {README: readme.encode(), CONFIG: setting.first.toml.encode(), **files}
 
 
-def list_metrics(chosen: Chosen[Kind]) -> dict[str, tuple[float, str]]:
+def list_metrics(setting: Chosen[Kind]) -> dict[str, tuple[float, str]]:
     """Return accuracy and the notion's gap by name, in [0, 1], each with how it was measured; none that is not known.
 
     Of runs that were cut down for policy they are public or paid for.
     """
-    measures, notion = chosen.measure(), chosen.first.notion
+    measures, notion = setting.measure(), setting.first.notion
     gap = notion.title.lower()
-    known = {"accuracy": ("accuracy", measures.accuracy.mean), notion.metric: (f"gap, {gap}", measures.gap.mean)}
+    values = {"accuracy": ("accuracy", measures.accuracy.mean), notion.metric: (f"gap, {gap}", measures.gap.mean)}
     return {
-        name: (value, f"{title}, {_KINDS[measures.kind if measures.kind == 'raw' else _find_kind(chosen, name)]}")
-        for name, (title, value) in known.items()
+        name: (value, f"{title}, {_KINDS[measures.kind if measures.kind == 'raw' else _find_kind(setting, name)]}")
+        for name, (title, value) in values.items()
         if value is not None
     }
 
 
-def _find_kind(chosen: Chosen[Kind], name: str) -> Kind:
-    fact = chosen.first.read(name)
+def _find_kind(setting: Chosen[Kind], name: str) -> Kind:
+    fact = setting.first.read(name)
     return "raw" if fact is None else fact.kind
 
 
-def _build_metadata(chosen: Chosen[Kind]) -> dict[str, object]:
-    run = chosen.first
-    stated, covered = run.epsilon, run.epsilon.is_covered
+def _build_metadata(setting: Chosen[Kind]) -> dict[str, object]:
+    run = setting.first
+    epsilon, covered = run.epsilon, run.epsilon.is_covered
     task = "image-classification" if run.data.is_image else "tabular-classification"
-    metrics = [{"type": name, "value": value, "name": title} for name, (value, title) in list_metrics(chosen).items()]
+    metrics = [{"type": name, "value": value, "name": title} for name, (value, title) in list_metrics(setting).items()]
     dataset = {"name": run.data.title, "type": run.config["data"].get("dataset") or "own file"}
     result = {"task": {"type": task}, "dataset": dataset, "metrics": metrics}
     return {
@@ -69,10 +69,10 @@ def _build_metadata(chosen: Chosen[Kind]) -> dict[str, object]:
         **({"model-index": [{"name": run.key, "results": [result]}]} if metrics else {}),
         "fairpriv": {
             "key": run.key,
-            "protects": stated.threat_model if covered else None,
-            "epsilon": stated.proved,
-            "delta": stated.delta if covered else None,
-            "epsilon_reason": stated.reason,
+            "protects": epsilon.threat_model if covered else None,
+            "epsilon": epsilon.proved,
+            "delta": epsilon.delta if covered else None,
+            "epsilon_reason": epsilon.reason,
         },
     }
 

@@ -52,6 +52,6 @@ def _write_table(part: TablePart) -> str:
 
 def _write_code(text: str) -> str:
     """Return a listing between fences that are longer than any in it."""
-    longest = max((len(found) for found in re.findall(r"`+", text)), default=0)
+    longest = max((len(ticks) for ticks in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}toml\n{text.rstrip()}\n{fence}"

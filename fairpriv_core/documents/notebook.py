@@ -47,14 +47,17 @@ _COMPARE = """for key, told in REPORT.items():
         assert not told["exact"] or now == value, "this run draws no secret noise: its numbers should repeat\""""
 
 
-def write_notebook(chosen: Sequence[Chosen[Kind]], audience: Audience) -> str:
+def write_notebook(settings: Sequence[Chosen[Kind]], audience: Audience) -> str:
     """Return the notebook as JSON text; it holds configs and the numbers that `audience` may see."""
-    every_run = [run for each in chosen for run in each.runs]
+    every_run = [run for choice in settings for run in choice.runs]
     configs = {run.key: run.toml for run in every_run}
     numbers = {run.key: _list_numbers(run, audience) for run in every_run}
-    named = ", ".join(escape(each.name) for each in chosen)
+    names = ", ".join(escape(setting.name) for setting in settings)
+    heading = f"# The runs of a report, once more\n\n{names}\n\n{_INTRODUCTION}"
+    source = heading.splitlines(keepends=True)
+    introduction: dict[str, object] = {"cell_type": "markdown", "metadata": {}, "source": source}
     cells = [
-        _markdown(f"# The runs of a report, once more\n\n{named}\n\n{_INTRODUCTION}"),
+        introduction,
         _code(f"import json\n\nCONFIGS = {_literal(configs)}\nREPORT = {_literal(numbers)}"),
         _code(_SET_UP),
         _code(_TRAIN),
@@ -73,19 +76,15 @@ def _list_numbers(run: RunFacts[Kind], audience: Audience) -> dict[str, object]:
         run.without_released() if audience == "analyst" else run
     )  # an analyst holds exact numbers against new ones
     facts = {name: numbers.read(name) for name in ("accuracy", run.notion.metric)}
-    known = {name: None if fact is None else fact.value for name, fact in facts.items() if fact or numbers is not run}
+    values = {name: None if fact is None else fact.value for name, fact in facts.items() if fact or numbers is not run}
     noisy = [name for name, fact in facts.items() if fact and fact.kind == "released"]
     repeats = run.epsilon.threat_model is None or run.epsilon.replayed
-    return {"numbers": known, "noisy": noisy, "exact": repeats and not run.data.own_file}
+    return {"numbers": values, "noisy": noisy, "exact": repeats and not run.data.own_file}
 
 
 def _literal(value: Any) -> str:
     """Return a Python expression for JSON data that stays data, whatever texts it holds."""
     return f"json.loads({json.dumps(value)!r})"
-
-
-def _markdown(text: str) -> dict[str, object]:
-    return {"cell_type": "markdown", "metadata": {}, "source": text.splitlines(keepends=True)}
 
 
 def _code(text: str) -> dict[str, object]:

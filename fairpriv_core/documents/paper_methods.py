@@ -37,10 +37,10 @@ def _most(limit: int | None) -> str:
 
 def _name_notions(pursued: tuple[str, ...]) -> str:
     gaps = {name: notion.title.lower() for name, notion in notions().items() if not notion.is_level}
-    left = [title for name, title in gaps.items() if name not in pursued]
+    exceptions = [title for name, title in gaps.items() if name not in pursued]
     if not pursued:
         return "its own"
-    return f"all but {list_names(left)}" if left else f"all {len(pursued)}"
+    return f"all but {list_names(exceptions)}" if exceptions else f"all {len(pursued)}"
 
 
 def format_notions() -> str:

@@ -21,7 +21,7 @@ _MOST_SEEDS = 12  # that are named one by one
 
 def list_papers(papers: Mapping[str, Paper]) -> list[dict[str, object]]:
     """Return each paper with its figures and tables, the day of its committed results, and what it waits for."""
-    made = read_made()
+    results = read_made()
     return [
         {
             "id": paper.id,
@@ -32,9 +32,9 @@ def list_papers(papers: Mapping[str, Paper]) -> list[dict[str, object]]:
                     "id": preset.id,
                     "title": preset.title,
                     "versions": {name: version.size for name, version in preset.versions.items()},
-                    "made": made[preset.id].day if preset.id in made else None,
+                    "made": results[preset.id].day if preset.id in results else None,
                     "waits_for": preset.waits_for or None,
-                    "claims": _claims(preset, made),
+                    "claims": _claims(preset, results),
                 }
                 for preset in paper.presets
             ],
@@ -43,8 +43,8 @@ def list_papers(papers: Mapping[str, Paper]) -> list[dict[str, object]]:
     ]
 
 
-def _claims(preset: Preset, made: Mapping[str, Made]) -> list[dict[str, object]]:
-    return [_claim(row) for row in list_claims(preset, made[preset.id].runs if preset.id in made else ())]
+def _claims(preset: Preset, results: Mapping[str, Made]) -> list[dict[str, object]]:
+    return [_claim(row) for row in list_claims(preset, results[preset.id].runs if preset.id in results else ())]
 
 
 def _claim(row: ClaimRow) -> dict[str, object]:
@@ -85,7 +85,7 @@ def to_document(preset: Preset, version: str, runs: Runs, asked: Sequence[str] =
         "seeds": sorted({run.seed for run in runs}),
         "keys": [run.key for run in runs],
         "lines": list_lines(preset, runs),
-        "printed": [asdict(one) for one in beside],
+        "printed": [asdict(number) for number in beside],
         "printed_note": count_beside(beside) or None,
         "not_printed": preset.not_printed or None,
         "claims": [_claim(row) | {"found": row.found, "source": row.source, "keys": list(row.keys)} for row in rows],
@@ -98,21 +98,23 @@ def to_document(preset: Preset, version: str, runs: Runs, asked: Sequence[str] =
 def list_lines(preset: Preset, runs: Runs) -> list[dict[str, str]]:
     """Return a table's lines, or a figure's values: a line for each of its points."""
     figures = draw_preset(preset, runs)
-    points = [_line(figure, each, at) for figure in figures for each in figure.series for at in range(len(each.y))]
+    points = [
+        _line(figure, series, at) for figure in figures for series in figure.series for at in range(len(series.y))
+    ]
     return points or list_cells(preset, runs)
 
 
 def _line(figure: FigureData, series: Series, at: int) -> dict[str, str]:
     x, y = series.x[at], series.y[at]
     low, high = (ends[at] if ends else None for ends in (series.low, series.high))
-    known = y is not None and low is not None and high is not None
+    has_ends = y is not None and low is not None and high is not None
     return {
         "figure": figure.title.partition(": ")[2],
         "what": figure.x.label if figure.horizontal else figure.panels[series.panel].y.label,
         "series": series.name,
         "at": x if isinstance(x, str) else f"{figure.x.title} = {place(x)}",
         "mean": amount(y),
-        "95 % interval": f"{amount(low)} to {amount(high)}" if known else "",
+        "95 % interval": f"{amount(low)} to {amount(high)}" if has_ends else "",
     }
 
 
@@ -123,18 +125,18 @@ def list_beside(beside: Sequence[Beside]) -> list[dict[str, str]]:
         {"what": own[0].label, "printed": own[0].printed}
         | {
             f"{what}{f', {name}' * bool(name)}": text
-            for name, one in zip(readings, own, strict=True)
-            for what, text in (("ours", one.ours), ("the same?", one.verdict))
+            for name, number in zip(readings, own, strict=True)
+            for what, text in (("ours", number.ours), ("the same?", number.verdict))
         }
         | {"unit": own[0].unit, "where it is printed": own[0].source}
         for own in zip(*readings.values(), strict=True)
     ]
 
 
-def format_papers(listed: Sequence[Mapping[str, Any]]) -> str:
+def format_papers(entries: Sequence[Mapping[str, Any]]) -> str:
     """Return one line for each figure and table, under its paper."""
     lines = []
-    for paper in listed:
+    for paper in entries:
         lines.append(f"{paper['title']} ({paper['citation']})")
         for preset in paper["presets"]:
             results = f"results of {preset['made']}" if preset["made"] else "no results yet"
@@ -155,18 +157,18 @@ def format_document(document: Mapping[str, Any]) -> str:
     seeds = document["seeds"]
     lines += [f"seeds {', '.join(map(str, seeds))}" if len(seeds) <= _MOST_SEEDS else _format_seeds(seeds)]
     lines += ["  " + ", ".join(text for text in line.values() if text) for line in document["lines"]]
-    for one in document["printed"]:
-        unit = f" {one['unit']}" if one["unit"] else ""
-        reading = f", {one['reading']}" if one["reading"] else ""
-        both = f"printed {one['printed']}{unit}, ours{reading} {one['ours']}{unit}"
-        lines.append(f"  {one['label']}: {both}, {one['verdict']} ({one['source']})")
+    for entry in document["printed"]:
+        unit = f" {entry['unit']}" if entry["unit"] else ""
+        reading = f", {entry['reading']}" if entry["reading"] else ""
+        numbers = f"printed {entry['printed']}{unit}, ours{reading} {entry['ours']}{unit}"
+        lines.append(f"  {entry['label']}: {numbers}, {entry['verdict']} ({entry['source']})")
     lines += [document["printed_note"] or document["not_printed"] or ""]
-    for one in document["cases"]:
+    for entry in document["cases"]:
         more = {
-            name: text for name, text in one.items() if name not in ("here", "what it says", "where", "ours") and text
+            name: text for name, text in entry.items() if name not in ("here", "what it says", "where", "ours") and text
         }
-        where = f" ({one['where']})" if one["where"] else ""
-        lines += [f"{one['what it says']}{where}: {one['here']}", f"  {one['ours']}"]
+        where = f" ({entry['where']})" if entry["where"] else ""
+        lines += [f"{entry['what it says']}{where}: {entry['here']}", f"  {entry['ours']}"]
         lines += [f"  {name}: {text}" for name, text in more.items()]
     lines += [document["settings"], document["privacy"], document["note"]]
     return "\n".join(line for line in lines if line.strip())

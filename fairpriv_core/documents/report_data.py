@@ -59,51 +59,51 @@ def gather_report(
         BadInput: no key is given, or a run is unknown or has not finished.
         Damaged: a run's record is not what was written.
     """
-    wanted = list(dict.fromkeys(store.row(key).key for key in keys))
-    if not wanted:
+    unique_keys = list(dict.fromkeys(store.row(key).key for key in keys))
+    if not unique_keys:
         raise BadInput("name the key of one finished run or more.", field="key")
-    records = store.records(wanted)
-    for key in wanted:
-        record = records.get(key) or store.record(key)  # which says so where it is damaged
+    records_by_key = store.records(unique_keys)
+    for key in unique_keys:
+        record = records_by_key.get(key) or store.record(key)  # which says so where it is damaged
         if record is None or record.status != "finished":
             status = store.row(key).status if record is None else record.status
             raise BadInput(f"run {key} is {status}: only finished runs can be reported.", field="key")
-    chosen = [records[key] for key in wanted]
+    records = [records_by_key[key] for key in unique_keys]
     audits = AuditStore(store.database)
     runs = [
         read_facts(record, curves=store.curves(record.key, is_overlaid), audit=audits.find(record.key))
-        for record in chosen
+        for record in records
     ]
-    plain = find_plain_runs(store, [record.config for record in chosen])
-    data = _put_together(chosen, runs, plain)
-    return replace(data, ledger=tuple(_read_ledger(store, chosen, find_spent)))
+    plain = find_plain_runs(store, [record.config for record in records])
+    data = _put_together(records, runs, plain)
+    return replace(data, ledger=tuple(_read_ledger(store, records, find_spent)))
 
 
 def gather_stored(epsilon: float | None = None) -> ReportData:
     """Return what a report tells of the private runs that come with this software, at one ε or all.
 
-    Their ledger is nobody's.
+    They are counted in no ledger.
     """
     private = [record for record in read_stored_runs().records if record.threat_model is not None]
-    chosen = [record for record in private if epsilon in (None, record.config["epsilon"])]
-    plain = [find_stored_plain_run(record.config) for record in chosen]
-    data = _put_together(chosen, [read_facts(record) for record in chosen], plain)
-    return replace(data, origins=(format_stored("These runs and plain training are", chosen),))
+    records = [record for record in private if epsilon in (None, record.config["epsilon"])]
+    plain = [find_stored_plain_run(record.config) for record in records]
+    data = _put_together(records, [read_facts(record) for record in records], plain)
+    return replace(data, origins=(format_stored("These runs and plain training are", records),))
 
 
 def _put_together(
-    chosen: Sequence[RunRecord], runs: Sequence[RunFacts[Kind]], plain: Sequence[RunRecord | None]
+    records: Sequence[RunRecord], runs: Sequence[RunFacts[Kind]], plain: Sequence[RunRecord | None]
 ) -> ReportData:
-    """Return what is told of runs and of what stands beside them, but for the ledger."""
-    beside = _find_references(chosen, plain)
-    origin = format_stored("Plain training is", [each for _, each in beside])
+    """Return the data of a report on runs, without the ledger."""
+    beside = _find_references(records, plain)
+    origin = format_stored("Plain training is", [plain_run for _, plain_run in beside])
     return ReportData(
         runs=tuple(runs),
-        together=tuple(add_up(chosen)),
+        together=tuple(add_up(records)),
         ledger=(),
         day=datetime.now(UTC).date().isoformat(),
-        references=tuple(read_facts(each).asking(notion) for notion, each in beside),
-        sweep=write_sweep([record.config for record in chosen]),
+        references=tuple(read_facts(plain_run).asking(notion) for notion, plain_run in beside),
+        sweep=write_sweep([record.config for record in records]),
         origins=(origin,) if origin else (),
     )
 
@@ -115,12 +115,14 @@ def _read_ledger(
 
     Each is at the smallest δ of the runs on the same people.
     """
-    pages = group_by(records, lambda one: identify_data(one.config["data"]["dataset"], one.config.get("file_id")))
+    pages = group_by(
+        records, lambda record: identify_data(record.config["data"]["dataset"], record.config.get("file_id"))
+    )
     for data, about in pages.items():
         delta, name = min(record.delta for record in about), call_data(about[0].config["data"])
-        named = {None, *(column for record in about for column in list_record_sensitive(record))}
+        columns = {None, *(column for record in about for column in list_record_sensitive(record))}
         for effect in find_spent(store, data, delta):
-            if not effect.runs or effect.column not in named:
+            if not effect.runs or effect.column not in columns:
                 continue
             bounded = math.isfinite(effect.planned)
             reason = None if bounded else effect.reason or "No finite epsilon is proved for the releases."
@@ -135,8 +137,8 @@ def _find_references(records: Sequence[RunRecord], plain: Sequence[RunRecord | N
     """
     rows = {name_rows(record.config) for record in records if record.config["method"]["name"] == REFERENCE_METHOD}
     references: dict[tuple[str, str], RunRecord] = {}
-    for record, other in zip(records, plain, strict=True):
-        alike = other is not None and other.config["data"] == record.config["data"]
-        if other is not None and alike and name_rows(record.config) not in rows:
-            references.setdefault((record.config["notion"], other.key), other)
-    return [(notion, other) for (notion, _), other in references.items()]
+    for record, plain_run in zip(records, plain, strict=True):
+        alike = plain_run is not None and plain_run.config["data"] == record.config["data"]
+        if plain_run is not None and alike and name_rows(record.config) not in rows:
+            references.setdefault((record.config["notion"], plain_run.key), plain_run)
+    return [(notion, plain_run) for (notion, _), plain_run in references.items()]

@@ -40,29 +40,29 @@ _NEAR = 0.03  # of an axis of accuracy: two names nearer than that are printed o
 _CLASS_HEAD = ("class", "test rows", "accuracy %", "decided %")
 
 
-def run_rows(chosen: Sequence[Chosen[Kind]]) -> TablePart:
+def run_rows(settings: Sequence[Chosen[Kind]]) -> TablePart:
     """Return accuracy and gap of each run, raw, as mean ± 95 % over seeds."""
     rows = tuple(
         (setting.name, *_ends(setting.row.accuracy), *_ends(setting.row.gap), len(setting.row.seeds))
-        for setting in chosen
+        for setting in settings
     )
     return TablePart(
         _HEAD,
         rows,
         "Mean and half of its 95 % interval over seeds, on the test split.",
-        _find_origin(chosen, paid=False),
+        _find_origin(settings, paid=False),
     )
 
 
-def paid_rows(chosen: Sequence[Chosen[Kind]]) -> TablePart:
+def paid_rows(settings: Sequence[Chosen[Kind]]) -> TablePart:
     """Return what may be published of each run: accuracy and gap, public or covered by ε; of several seeds their mean.
 
     A number is exact on the test rows where it is public; a noisy one says so.
     """
     rows = []
-    for setting in chosen:
-        measured, notion = setting.measure(), setting.first.notion
-        cells = (*_show_paid(setting, "accuracy", measured.accuracy), *_show_paid(setting, notion.metric, measured.gap))
+    for setting in settings:
+        numbers, notion = setting.measure(), setting.first.notion
+        cells = (*_show_paid(setting, "accuracy", numbers.accuracy), *_show_paid(setting, notion.metric, numbers.gap))
         rows.append((setting.name, *cells, len(setting.runs)))
     words = "±: half of the 95 % interval, over seeds, or of one run over the sampling of its test rows and the noise."
     return TablePart(_HEAD, tuple(rows), f"Numbers without the words “with noise” are exact. {words}")
@@ -75,36 +75,36 @@ def _show_paid(setting: Chosen[Kind], name: str, mean: Mean) -> tuple[Cell, Valu
     return f"{number_text(share)} with noise" if fact is not None and fact.kind == "released" else share, half
 
 
-def constant_rows(chosen: Sequence[Chosen[Kind]]) -> tuple[tuple[Cell, ...], ...]:
+def constant_rows(settings: Sequence[Chosen[Kind]]) -> tuple[tuple[Cell, ...], ...]:
     """Return what the same answer for everybody reaches on the test rows, of the runs where it may be shown."""
     return tuple(
         (
-            CONSTANT if len(marks) == len(chosen) else f"{CONSTANT} ({', '.join(marks)})",
+            CONSTANT if len(marks) == len(settings) else f"{CONSTANT} ({', '.join(marks)})",
             100 * share,
             None,
             None,
             None,
             None,
         )
-        for share, marks in _find_constants(chosen).items()
+        for share, marks in _find_constants(settings).items()
     )
 
 
 def reference_rows(references: Sequence[RunFacts[Kind]]) -> tuple[tuple[Cell, ...], ...]:
     """Return runs without privacy and fairness on the same question, raw."""
-    named = (
+    pairs = (
         (f"for reference: no privacy, no fairness (key {reference.key}, seed {reference.seed})", reference)
         for reference in references
     )
-    return tuple((name, _show_fact(each.accuracy), None, _show_fact(each.gap), None, 1) for name, each in named)
+    return tuple((name, _show_fact(run.accuracy), None, _show_fact(run.gap), None, 1) for name, run in pairs)
 
 
-def group_rows(each: Chosen[Kind], *, paid: bool) -> TablePart | None:
+def group_rows(setting: Chosen[Kind], *, paid: bool) -> TablePart | None:
     """Return the groups' rates of the first seed with 95 % intervals; None where there are none."""
-    measures = _select(each, paid=paid)
+    measures = _select(setting, paid=paid)
     if measures is None or not measures.groups:
         return None
-    own = {} if has_classes(measures) else {rate: _COMPARED[rate] for rate in each.first.notion.rates}
+    own = {} if has_classes(measures) else {rate: _COMPARED[rate] for rate in setting.first.notion.rates}
     rates = {**_list_rates(measures), **own}
     shares = zip(*(classes.read_groups(measures.found, rate) for rate in rates), strict=True)
     rows = tuple((own[0]["name"], round(own[0]["size"]), *map(wording.share_text, own, rates)) for own in shares)
@@ -112,7 +112,7 @@ def group_rows(each: Chosen[Kind], *, paid: bool) -> TablePart | None:
     if paid:
         note = (
             "From noisy counts that ε covers: the numbers of test rows carry noise too, so their sum need not be "
-            f"{each.first.data.n_test:,}. In brackets: 95 % interval over the noise and the sampling of the "
+            f"{setting.first.data.n_test:,}. In brackets: 95 % interval over the noise and the sampling of the "
             "test rows."
         )
     return TablePart(
@@ -130,73 +130,78 @@ def _list_rates(measures: Measures[Kind]) -> dict[str, str]:
     return {"accuracy": RATES["accuracy"], widest: classes.list_shares(measures.found)[widest]}
 
 
-def group_figures(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> list[Part]:
+def group_figures(settings: Sequence[Chosen[Kind]], *, paid: bool) -> list[Part]:
     """Return the groups' rates that the runs' notions compare, as bars."""
-    pairs = [(each, measures) for each in chosen if (measures := _select(each, paid=paid)) and measures.groups]
-    drawn = dict.fromkeys(rate for each, measures in pairs for rate in _compared_rates(each, measures))
+    pairs = [
+        (setting, measures) for setting in settings if (measures := _select(setting, paid=paid)) and measures.groups
+    ]
+    rates = dict.fromkeys(rate for setting, measures in pairs for rate in _compared_rates(setting, measures))
     origin = Origin(find_worst([measures.kind for _, measures in pairs]))
-    return [group_bars(_read_bars(pairs, rate), rate=rate, origin=origin) for rate in drawn]
+    return [group_bars(_read_bars(pairs, rate), rate=rate, origin=origin) for rate in rates]
 
 
 def _read_bars(pairs: Sequence[tuple[Chosen[Kind], Measures[Kind]]], rate: str) -> list[GroupRates]:
     """Return the groups of those runs that have the share `rate` of them."""
-    known = [(each, one.found) for each, one in pairs if rate in (classes.list_shares(one.found) or _COMPARED)]
-    return [GroupRates(each.name, each.row.method, classes.read_groups(found, rate)) for each, found in known]
+    matching = [
+        (setting, measures.found)
+        for setting, measures in pairs
+        if rate in (classes.list_shares(measures.found) or _COMPARED)
+    ]
+    return [
+        GroupRates(setting.name, setting.row.method, classes.read_groups(numbers, rate))
+        for setting, numbers in matching
+    ]
 
 
-def _compared_rates(each: Chosen[Kind], measures: Measures[Kind]) -> tuple[str, ...]:
+def _compared_rates(setting: Chosen[Kind], measures: Measures[Kind]) -> tuple[str, ...]:
     """Return the groups' shares that a run's notion compares; of many classes that in which groups differ most."""
-    usual = each.first.notion.rates
+    usual = setting.first.notion.rates
     return tuple(_list_rates(measures)) if has_classes(measures) and usual != ("accuracy",) else usual
 
 
-def curve_figures(chosen: Sequence[Chosen[Kind]]) -> list[Part]:
+def curve_figures(settings: Sequence[Chosen[Kind]]) -> list[Part]:
     """Return accuracy and gaps while training, raw; [] where no run kept its curves."""
-    histories = {each.number: [live.collect(run.curves) for run in each.runs] for each in chosen}
-    if not any(live.has_epochs(history) for found in histories.values() for history in found):
+    histories = {setting.number: [live.collect(run.curves) for run in setting.runs] for setting in settings}
+    if not any(live.has_epochs(history) for seeds in histories.values() for history in seeds):
         return []
-    metrics = dict.fromkeys(["accuracy", *(each.first.notion.metric for each in chosen)])
+    metrics = dict.fromkeys(["accuracy", *(setting.first.notion.metric for setting in settings)])
     return [
         live.overlay(
-            [fold_curves(each.name, each.row.method, histories[each.number], metric) for each in chosen],
+            [fold_curves(setting.name, setting.row.method, histories[setting.number], metric) for setting in settings],
             metric=metric,
-            origin=find_origin((each.first.config["data"] for each in chosen), tell=False),
+            origin=find_origin((setting.first.config["data"] for setting in settings), tell=False),
         )
         for metric in metrics
     ]
 
 
 def chosen_trade_off(
-    chosen: Sequence[Chosen[Kind]], *, paid: bool, before: Measured | None = None
+    settings: Sequence[Chosen[Kind]], *, paid: bool, before: Measured | None = None
 ) -> FigureData | None:
     """Return accuracy against gap, one point a run with its 95 % interval; None where no run has both.
 
     `paid`: from what ε covers alone. Without a gap that was paid for, accuracy stands over ε instead. `before` is what
     the runs are held against.
     """
-    titles = dict.fromkeys(each.first.notion.title for each in chosen)
-    points = [(each, *_point(each, paid=paid)) for each in chosen]
-    known = [point for point in points if point[1].mean is not None]
-    both = [point for point in known if point[2].mean is not None]
-    if both:
+    titles = dict.fromkeys(setting.first.notion.title for setting in settings)
+    numbers = [(setting, setting.measure() if paid else setting.row) for setting in settings]
+    points = [(setting, own.accuracy, own.gap) for setting, own in numbers if own.accuracy.mean is not None]
+    gap_points = [point for point in points if point[2].mean is not None]
+    if gap_points:
         axis = Axis("Gap" if len(titles) > 1 else f"{next(iter(titles))} gap", "percentage points", with_zero=True)
-        return _add_before(_scatter(both, axis, chosen, paid=paid), before, paid=paid)
-    budgets = ((each, accuracy, each.row.epsilon) for each, accuracy, _ in known)
-    over = [(each, accuracy, Mean(at / 100, None, None, 1)) for each, accuracy, at in budgets if at is not None]
-    return _scatter(over, EPSILON_AXIS, chosen, paid=paid) if over else None
+        return _add_before(_scatter(gap_points, axis, settings, paid=paid), before, paid=paid)
+    budgets = ((setting, accuracy, setting.row.epsilon) for setting, accuracy, _ in points)
+    over = [(setting, accuracy, Mean(at / 100, None, None, 1)) for setting, accuracy, at in budgets if at is not None]
+    return _scatter(over, EPSILON_AXIS, settings, paid=paid) if over else None
 
 
-def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen[Kind]], *, paid: bool) -> FigureData:
-    """Return accuracy over `x`, in hundredths of whose unit the second mean is; `chosen` are all runs."""
-    series = []
-    variations = count_earlier([each.row.method for each, _, _ in points])
-    for (each, accuracy, at), same in zip(points, variations, strict=True):
-        ends = [tuple(_in_percent(end) for end in (mean.mean, mean.low, mean.high)) for mean in (at, accuracy)]
-        (place, left, right), (y, low, high) = ends
-        point = Series(each.name, "points", (place or 0.0,), (y,), style=each.row.method, variation=same)
-        point = point if low is None or high is None else replace(point, low=(low,), high=(min(high, 100.0),))
-        point = point if left is None else replace(point, x_low=(left,), x_high=(right,))
-        series.append(replace(point, text=(each.mark,)))
+def _scatter(points: Sequence[Point], x: Axis, settings: Sequence[Chosen[Kind]], *, paid: bool) -> FigureData:
+    """Return accuracy over `x`, in hundredths of whose unit the second mean is; `settings` are all runs."""
+    variations = count_earlier([setting.row.method for setting, _, _ in points])
+    series = [
+        _draw_point(setting.name, setting.row.method, at, accuracy, text=setting.mark, variation=variation)
+        for (setting, accuracy, at), variation in zip(points, variations, strict=True)
+    ]
     sentence = "; ".join(f"{s.name}: accuracy {number_text(s.y[0])} % at {number_text(float(s.x[0]))}" for s in series)
     better = "" if x.log else "Up and to the left is better. "
     return FigureData(
@@ -205,11 +210,20 @@ def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen[Kind]], *
         x=x,
         panels=(Panel(ACCURACY),),
         series=tuple(series),
-        caption=f"{better}{_format_absent(points, chosen)}{_format_whiskers(points, paid=paid)}",
+        caption=f"{better}{_format_absent(points, settings)}{_format_whiskers(points, paid=paid)}",
         alt=f"Accuracy over {x.label}. {sentence}.",
-        references=_mark_constants(chosen),
-        origin=_find_origin([each for each, _, _ in points], paid=paid),
+        references=_mark_constants(settings),
+        origin=_find_origin([setting for setting, _, _ in points], paid=paid),
     )
+
+
+def _draw_point(name: str, style: str, x: Mean, accuracy: Mean, *, text: str, variation: int = 0) -> Series:
+    """Return a point with whiskers where its intervals are known; `x` in hundredths of its axis' unit."""
+    ends = [[_in_percent(end) for end in (mean.mean, mean.low, mean.high)] for mean in (x, accuracy)]
+    (place, left, right), (y, low, high) = ends
+    point = Series(name, "points", (place or 0.0,), (y,), style=style, variation=variation, text=(text,))
+    point = point if low is None or high is None else replace(point, low=(low,), high=(min(high, 100.0),))
+    return point if left is None else replace(point, x_low=(left,), x_high=(right,))
 
 
 def _add_before(figure: FigureData, before: Measured | None, *, paid: bool) -> FigureData:
@@ -220,22 +234,19 @@ def _add_before(figure: FigureData, before: Measured | None, *, paid: bool) -> F
     if gap.mean is None or accuracy.mean is None:
         return figure
     name = method_style(before.method).title
-    point = Series(name, "points", (100 * gap.mean,), (100 * accuracy.mean,), style=before.method, text=("plain",))
-    whiskers = gap.n > 1 or paid  # one seed's are not drawn beside raw points without them
-    if whiskers and gap.low is not None and gap.high is not None:
-        point = replace(point, x_low=(100 * gap.low,), x_high=(100 * gap.high,))
-    if whiskers and accuracy.low is not None and accuracy.high is not None:
-        point = replace(point, low=(100 * accuracy.low,), high=(100 * accuracy.high,))
+    if gap.n == 1 and not paid:  # one seed's whiskers are not drawn beside raw points without them
+        gap, accuracy = (Mean(mean.mean, None, None, 1) for mean in (gap, accuracy))
+    point = _draw_point(name, before.method, gap, accuracy, text="plain")
     sentence = f" {name}: accuracy {number_text(point.y[0])} % at {number_text(float(point.x[0]))}."
     worst = find_worst([figure.origin.kind, before.kind])
     origin = figure.origin if worst == figure.origin.kind else Origin(worst)
     return replace(figure, series=(*figure.series, point), alt=f"{figure.alt}{sentence}", origin=origin)
 
 
-def _mark_constants(chosen: Sequence[Chosen[Kind]]) -> tuple[Mark, ...]:
+def _mark_constants(settings: Sequence[Chosen[Kind]]) -> tuple[Mark, ...]:
     """Return a line for each accuracy of the same answer for everybody; lines that nearly meet have one name."""
     together: list[list[float]] = []
-    for share in sorted(_find_constants(chosen)):
+    for share in sorted(_find_constants(settings)):
         if together and share - together[-1][-1] < _NEAR:
             together[-1].append(share)
         else:
@@ -252,54 +263,48 @@ def _format_ends(shares: Sequence[float]) -> str:
     return high if len(shares) == 1 else f"{low} to {high}"
 
 
-def _format_absent(points: Sequence[Point], chosen: Sequence[Chosen[Kind]]) -> str:
+def _format_absent(points: Sequence[Point], settings: Sequence[Chosen[Kind]]) -> str:
     """Return which of the runs are not drawn."""
-    drawn = {each.number for each, _, _ in points}
-    absent = [each.mark for each in chosen if each.number not in drawn]
+    numbers = {setting.number for setting, _, _ in points}
+    absent = [setting.mark for setting in settings if setting.number not in numbers]
     return f"Not drawn, since they lack a number that this needs: {', '.join(absent)}. " if absent else ""
 
 
 def _format_whiskers(points: Sequence[Point], *, paid: bool) -> str:
-    several = any(len(each.runs) > 1 for each, _, _ in points)
+    has_seeds = any(len(setting.runs) > 1 for setting, _, _ in points)
     if paid:
-        drawn = any(mean.low is not None for _, accuracy, at in points for mean in (accuracy, at))
-        words = "95 % over the sampling of the test rows and the noise" + ("; of several seeds, over these" * several)
-        whiskers = f"Whiskers: {words}. " if drawn else ""
+        has_intervals = any(mean.low is not None for _, accuracy, at in points for mean in (accuracy, at))
+        words = "95 % over the sampling of the test rows and the noise" + ("; of several seeds, over these" * has_seeds)
+        whiskers = f"Whiskers: {words}. " if has_intervals else ""
         return f"{whiskers}From numbers that are public or that ε covers."
-    seeds = "Whiskers: 95 % interval of the mean over seeds." if several else wording.ONE_SEED
+    seeds = "Whiskers: 95 % interval of the mean over seeds." if has_seeds else wording.ONE_SEED
     return seeds
 
 
-def _find_origin(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> Origin:
+def _find_origin(settings: Sequence[Chosen[Kind]], *, paid: bool) -> Origin:
     """Return whose the runs' exact numbers are, or `paid` those that may be published.
 
-    Of a raw one's mark what is true of some runs alone is said of them.
+    The mark of a raw origin names the runs whose accuracy may be published, where these are not all.
     """
     if paid:
-        return Origin(find_worst([setting.measure().kind for setting in chosen]))
-    if all(setting.first.data.published or setting.first.data.answered for setting in chosen):
+        return Origin(find_worst([setting.measure().kind for setting in settings]))
+    if all(setting.first.data.published or setting.first.data.answered for setting in settings):
         return PUBLIC
-    public = [setting.mark for setting in chosen if setting.accuracy_is_public]
-    if 0 < len(public) < len(chosen):
+    public = [setting.mark for setting in settings if setting.accuracy_is_public]
+    if 0 < len(public) < len(settings):
         some = f"But the accuracy of {', '.join(public)} may be published: it follows from what is public."
         return Origin("raw", mark=f"{RAW} {some}")
     return Origin("raw", mark=RAW_BUT_ACCURACY if public else RAW)
 
 
-def _find_constants(chosen: Sequence[Chosen[Kind]]) -> dict[float, list[str]]:
+def _find_constants(settings: Sequence[Chosen[Kind]]) -> dict[float, list[str]]:
     """Return the accuracy of the same answer for everybody, with the runs on whose test rows it is; to 0.0001."""
     marks_by_accuracy: dict[float, list[str]] = {}
-    for setting in chosen:
+    for setting in settings:
         mean = fold_exact(setting.runs, "constant_accuracy").mean
         if mean is not None:
             marks_by_accuracy.setdefault(round(mean, 4), []).append(setting.mark)
     return marks_by_accuracy
-
-
-def _point(setting: Chosen[Kind], *, paid: bool) -> tuple[Mean, Mean]:
-    """Return accuracy and gap as means over seeds; of one run that may be shown, with intervals of rows and noise."""
-    numbers = setting.measure() if paid else setting.row
-    return numbers.accuracy, numbers.gap
 
 
 def _ends(mean: Mean) -> tuple[Value, Value]:
@@ -311,22 +316,28 @@ def _in_percent(share: Value) -> Value:
     return None if share is None else 100 * max(share, 0.0)
 
 
-def build_classes(chosen: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section, ...]:
+def build_classes(settings: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section, ...]:
     """Return the classes of each run's first seed, and over all seeds what they lose; () where there are two labels."""
     parts: list[Part] = []
-    for each in chosen:
-        table = class_rows(each, paid=paid)
+    for setting in settings:
+        table = class_rows(setting, paid=paid)
         if table is not None:
-            seeds = f", seed {each.row.seeds[0]}" if len(each.runs) > 1 else ""
-            parts += [Text(f"{each.name}{seeds}. {format_decided(_find(each, paid=paid))}"), table]
+            seeds = f", seed {setting.row.seeds[0]}" if len(setting.runs) > 1 else ""
+            parts += [Text(f"{setting.name}{seeds}. {format_decided(_find(setting, paid=paid))}"), table]
     if not parts:
         return ()
-    known = [each for each in chosen if has_classes(_select(each, paid=paid))]
-    bars = [GroupRates(each.name, each.row.method, _find(each, paid=paid)["classes"]) for each in known]
-    if not all(are_groups(_find(each, paid=paid)) for each in known):  # else they stand among the groups' figures
-        origin = Origin(find_worst([measures.kind for each in known if (measures := _select(each, paid=paid))]))
+    with_classes = [setting for setting in settings if has_classes(_select(setting, paid=paid))]
+    bars = [
+        GroupRates(setting.name, setting.row.method, _find(setting, paid=paid)["classes"]) for setting in with_classes
+    ]
+    if not all(
+        are_groups(_find(setting, paid=paid)) for setting in with_classes
+    ):  # else they stand among the groups' figures
+        origin = Origin(
+            find_worst([measures.kind for setting in with_classes if (measures := _select(setting, paid=paid))])
+        )
         parts.append(group_bars(bars, rate="accuracy", of="class", origin=origin))
-    losses = None if paid else loss_rows(known)
+    losses = None if paid else loss_rows(with_classes)
     title = "Classes, from noisy counts" if paid else "Classes"
     return (Section(title, (*parts, *(() if losses is None else (losses,)))),)
 
@@ -338,29 +349,29 @@ def class_rows(setting: Chosen[Kind], *, paid: bool) -> TablePart | None:
         return None
     numbers = measures.found
     rows = tuple(
-        (one["name"], round(one["size"]), wording.share_text(one, "accuracy"), wording.share_text(one, "decided"))
-        for one in numbers["classes"]
+        (part["name"], round(part["size"]), wording.share_text(part, "accuracy"), wording.share_text(part, "decided"))
+        for part in numbers["classes"]
     )
     noisy = "From noisy counts that ε covers. In brackets: 95 % over the noise and the sampling of the test rows."
-    measured = "Accuracy is among the class's own rows; decided, the share of all rows. 95 % Wilson intervals."
-    return TablePart(_CLASS_HEAD, rows, noisy if paid else measured, Origin(measures.kind))
+    exact_note = "Accuracy is among the class's own rows; decided, the share of all rows. 95 % Wilson intervals."
+    return TablePart(_CLASS_HEAD, rows, noisy if paid else exact_note, Origin(measures.kind))
 
 
-def loss_rows(chosen: Sequence[Chosen[Kind]]) -> TablePart | None:
+def loss_rows(settings: Sequence[Chosen[Kind]]) -> TablePart | None:
     """Return what each class gains or loses against the run for accuracy alone; None where that is not among them."""
-    reference = find_reference([setting.row.method for setting in chosen])
-    others = [at for at in range(len(chosen)) if at != reference]
-    if reference is None or not others:
+    reference = find_reference([setting.row.method for setting in settings])
+    places = [at for at in range(len(settings)) if at != reference]
+    if reference is None or not places:
         return None
-    lines = compare_classes([setting.runs for setting in chosen], reference=reference)
+    lines = compare_classes([setting.runs for setting in settings], reference=reference)
     rows: list[tuple[Cell, ...]] = []
-    for one in lines:
-        base = one.accuracies[reference].mean
-        gains = (one.gains[at] for at in others)
-        rows.append((one.name, *(None if share is None else 100 * share for share in (base, *gains))))
-    head = ("class", f"accuracy %, {chosen[reference].mark}", *(f"{chosen[at].mark}, pp" for at in others))
+    for line in lines:
+        base = line.accuracies[reference].mean
+        gains = (line.gains[at] for at in places)
+        rows.append((line.name, *(None if share is None else 100 * share for share in (base, *gains))))
+    head = ("class", f"accuracy %, {settings[reference].mark}", *(f"{settings[at].mark}, pp" for at in places))
     note = "Percentage points gained, where negative lost, against the run that is trained for accuracy alone; means"
-    return TablePart(head, tuple(rows), f"{note} over seeds.", _find_origin(chosen, paid=False))
+    return TablePart(head, tuple(rows), f"{note} over seeds.", _find_origin(settings, paid=False))
 
 
 def _select(setting: Chosen[Kind], *, paid: bool) -> Measures[Kind] | None:

@@ -48,10 +48,10 @@ def write_slides(story: Story) -> bytes:
 def _sign(slides: Any, title: str) -> None:
     """Say the title and this project, where python-pptx's template says its author, its dates and its system."""
     about, package = slides.core_properties, slides.part.package
-    for each in list(about._element):
-        about._element.remove(each)
+    for node in list(about._element):
+        about._element.remove(node)
     about.title, about.author = title, _US
-    for link, part in [(link, each.target_part) for link, each in package._rels.items()]:
+    for link, part in [(link, node.target_part) for link, node in package._rels.items()]:
         if part.partname in ("/docProps/app.xml", "/docProps/thumbnail.jpeg"):
             package.drop_rel(link)
 

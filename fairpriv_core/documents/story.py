@@ -124,30 +124,30 @@ class Story:
     steps: tuple[Step, ...]
 
 
-def build_story(chosen: Sequence[Chosen[Open]], beside: ReportData, chosen_number: int = 1) -> Story:
-    """Return the story of `chosen`, runs as policy may see them; those on another question than its run are left out.
+def build_story(settings: Sequence[Chosen[Open]], beside: ReportData, chosen_number: int = 1) -> Story:
+    """Return the story of `settings`, runs as policy may see them; those on another question than its run are left out.
 
     `chosen_number` is the number of the run that was chosen; another number stands for the first one.
     """
-    run = next((each for each in chosen if each.number == chosen_number), chosen[0])
-    same = [each for each in chosen if each.first.question == run.first.question]
-    measured = {each.number: each.measure(each.name.partition(": ")[2]) for each in same}
-    unfair = [one for one in measured.values() if may_be_before(one, measured.values())]
-    plain = [one for one in unfair if methods()[one.method].info.threat_model is None]
-    known = [
-        one
-        for one in (*plain, find_before([run], beside.references), *unfair)
-        if one and one.among_large.mean is not None
+    run = next((setting for setting in settings if setting.number == chosen_number), settings[0])
+    same = [setting for setting in settings if setting.first.question == run.first.question]
+    measured_by_number = {setting.number: setting.measure(setting.name.partition(": ")[2]) for setting in same}
+    unfair = [numbers for numbers in measured_by_number.values() if may_be_before(numbers, measured_by_number.values())]
+    plain = [numbers for numbers in unfair if methods()[numbers.method].info.threat_model is None]
+    candidates = [
+        numbers
+        for numbers in (*plain, find_before([run], beside.references), *unfair)
+        if numbers and numbers.among_large.mean is not None
     ]
-    before = known[0] if known else None
-    about, measured_run = read_about(run.first), measured[run.number]
-    others = [one for one in measured.values() if one is not before]
+    before = candidates[0] if candidates else None
+    about, measured_run = read_about(run.first), measured_by_number[run.number]
+    alternatives = [numbers for numbers in measured_by_number.values() if numbers is not before]
     headline = write_headline([measured_run], about, before=None if measured_run is before else before)
     steps = (
         _build_people(run, about, measured_run),
         _build_gap(run, about, measured_run, before),
         _build_privacy(run),
-        _build_costs(run, measured_run, others or [measured_run], before if others else None),
+        _build_costs(run, measured_run, alternatives or [measured_run], before if alternatives else None),
         _build_choice(run, about, measured_run, None if measured_run is before else before, beside.ledger),
     )
     sentence = f"{headline.outcome} {headline.sentence}".strip()
@@ -160,18 +160,17 @@ def _build_people(run: Chosen[Open], about: About, setting: Measured) -> Step:
     """Return who is decided about, and how; the groups as people out of 100."""
     data = run.first.data
     total = sum(setting.sizes.values())
-    crowds = (
-        [Crowd(about.call(name), round(_OF * size / total)) for name, size in setting.sizes.items()] if total else []
-    )
+    shares = {name: round(_OF * size / total) for name, size in setting.sizes.items()} if total else {}
+    crowds = tuple(Crowd(f"{share} of 100: {about.call(name)}", share) for name, share in shares.items())
     unit = f"{data.unit}s".replace("persons", "people")
-    decided = f"who is {about.predicted}" if about.predicted else f"which {data.label} is theirs"
+    decision = f"who is {about.predicted}" if about.predicted else f"which {data.label} is theirs"
     label = f" ({data.label})" if data.own_file and about.predicted else ""
     return Step(
         "Who is decided about, and how",
         f"{data.n_train + data.n_test:,}",
         unit,
-        f"A model decides {decided}{label}. Does it treat {about.people} alike?",
-        tuple(Crowd(f"{crowd.filled} of 100: {crowd.label}", crowd.filled) for crowd in crowds) or _list_groups(about),
+        f"A model decides {decision}{label}. Does it treat {about.people} alike?",
+        crowds or Lists(((f"Groups of {about.attribute}", tuple(map(about.call, about.groups))),)),
         (
             f"Data: {data.title}. {data.summary}",
             f"The model learned from {data.n_train:,} {unit} and was measured on {data.n_test:,} others.",
@@ -181,42 +180,39 @@ def _build_people(run: Chosen[Open], about: About, setting: Measured) -> Step:
     )
 
 
-def _list_groups(about: About) -> Lists:
-    """Return who the groups are, where it may not be told how many they are."""
-    return Lists(((f"Groups of {about.attribute}", tuple(map(about.call, about.groups))),))
-
-
 def _build_gap(run: Chosen[Open], about: About, setting: Measured, before: Measured | None) -> Step:
     """Return the gap without fairness where it is known, else that of what was chosen."""
-    shown, known = before or setting, before is not None
+    subject, has_before = before or setting, before is not None
     notes = [run.first.asks, f"When it misleads: {run.first.notion.misleads}"]
-    if not known:
+    if not has_before:
         notes.insert(0, "Without fairness the gap may not be shown: no ε covers it. This is the gap of what we chose.")
-    if shown.among_large.mean is None:
+    if subject.among_large.mean is None:
         return Step("The gap", "", "", _format_missing(run), Lists((_TO_HAVE_ONE,)), tuple(notes))
-    plain = shown.method == REFERENCE_METHOD
-    without = "Without privacy and fairness" if plain else f"Without fairness ({shown.name})"
-    sentence = f"{without if known else 'With what we chose'}, {about.gap} is {spread(shown.among_large)} points."
-    if shown.gap.mean is None:
+    plain = subject.method == REFERENCE_METHOD
+    without = "Without privacy and fairness" if plain else f"Without fairness ({subject.name})"
+    sentence = (
+        f"{without if has_before else 'With what we chose'}, {about.gap} is {spread(subject.among_large)} points."
+    )
+    if subject.gap.mean is None:
         sentence += f" {_AMONG_LARGE}"
-    title = ("The gap today" if plain else "The gap without fairness") if known else "The gap"
-    return Step(title, number(shown.among_large.mean), "points", sentence, _draw_gap(shown, about), tuple(notes))
+    title = ("The gap today" if plain else "The gap without fairness") if has_before else "The gap"
+    return Step(title, number(subject.among_large.mean), "points", sentence, _draw_gap(subject, about), tuple(notes))
 
 
-def _draw_gap(shown: Measured, about: About) -> Bars:
+def _draw_gap(setting: Measured, about: About) -> Bars:
     """Return the share of each group that the notion compares, of the first seed; without any, the gap itself."""
     bars = tuple(
         Bar(call_people(group.name, about), _OF * group.share, group.interval and _in_hundred(group.interval))
-        for group in shown.groups
+        for group in setting.groups
     )
     if not bars:
-        ends = (shown.among_large.low, shown.among_large.high)
-        known = None if ends[0] is None or ends[1] is None else _in_hundred((ends[0], ends[1]))
-        return Bars((Bar(about.gap, _OF * (shown.among_large.mean or 0.0), known),), "In percentage points.")
-    counted = format_prediction(about) if about.predicted else f"count for {about.notion.title.lower()}"
-    seeds = f" First of {shown.gap.n} seeds." if shown.gap.n > 1 else ""
+        ends = (setting.among_large.low, setting.among_large.high)
+        interval = None if ends[0] is None or ends[1] is None else _in_hundred((ends[0], ends[1]))
+        return Bars((Bar(about.gap, _OF * (setting.among_large.mean or 0.0), interval),), "In percentage points.")
+    count = format_prediction(about) if about.predicted else f"count for {about.notion.title.lower()}"
+    seeds = f" First of {setting.gap.n} seeds." if setting.gap.n > 1 else ""
     whiskers = " Thin lines: 95 % intervals." if any(bar.ends for bar in bars) else ""
-    return Bars(bars, f"Of 100, those who {counted}.{seeds}{whiskers}")
+    return Bars(bars, f"Of 100, those who {count}.{seeds}{whiskers}")
 
 
 def _in_hundred(interval: tuple[float, float]) -> tuple[float, float]:
@@ -225,22 +221,22 @@ def _in_hundred(interval: tuple[float, float]) -> tuple[float, float]:
 
 def _build_privacy(run: Chosen[Open]) -> Step:
     """Return what privacy means, as dots."""
-    stated, sure, title = run.first.epsilon, run.first.epsilon.sure, "What privacy means"
+    epsilon, sure, title = run.first.epsilon, run.first.epsilon.sure, "What privacy means"
     move = "Move the slider: a smaller ε protects more, and adds more noise."
     if sure is None:
-        return Step(title, f"{_OF}", "% certain is possible", stated.odds, Odds(None, _OF), (move,))
-    attribute = stated.threat_model == "attribute"
+        return Step(title, f"{_OF}", "% certain is possible", epsilon.odds, Odds(None, _OF), (move,))
+    attribute = epsilon.threat_model == "attribute"
     what = f"of a person's {run.first.data.sensitive}" if attribute else "whether a person's record was used"
     return Step(
         title,
         f"{sure}",
         "% certain, at most",
-        f"At ε = {epsilon_text(stated.proved)}, a 50:50 guess {what} becomes at most {sure} % certain.",
-        Odds(stated.proved, sure),
+        f"At ε = {epsilon_text(epsilon.proved)}, a 50:50 guess {what} becomes at most {sure} % certain.",
+        Odds(epsilon.proved, sure),
         (
-            f"It is proved, and can fail with a chance of {delta_text(stated.delta)}.",
+            f"It is proved, and can fail with a chance of {delta_text(epsilon.delta)}.",
             move,
-            stated.odds,
+            epsilon.odds,
         ),
     )
 
@@ -250,43 +246,43 @@ def _format_missing(run: Chosen[Open]) -> str:
     return _UNPAID if run.first.released is None else _TOO_FEW
 
 
-def _build_costs(run: Chosen[Open], measured: Measured, settings: Sequence[Measured], before: Measured | None) -> Step:
-    """Return what was chosen costs in right answers; each setting as a line from where it began."""
+def _build_costs(run: Chosen[Open], choice: Measured, settings: Sequence[Measured], before: Measured | None) -> Step:
+    """Return how many right answers the choice costs, and each setting as a line from the model without fairness."""
     lines = tuple(line for setting in settings if (line := _draw(setting, before)) is not None)
     notes: tuple[str, ...] = (
         "Each arrow lights one setting.",
         "Up and to the left is better. Whiskers: 95 % intervals.",
     )
-    moved = [
-        difference(each, before, "accuracy") for each in ([measured] if measured in settings else settings) if before
+    moves = [
+        difference(other, before, "accuracy") for other in ([choice] if choice in settings else settings) if before
     ]
-    known = [one for one in moved if one.mean is not None]
-    shown, unit, sentence = _format_cost(known, before) if known else _format_accuracy(measured)
+    losses = [loss for loss in moves if loss.mean is not None]
+    amount, unit, sentence = _format_cost(losses, before) if losses else _format_accuracy(choice)
     sentence = (
-        f"With {measured.name}, {sentence[0].lower()}{sentence[1:]}"
-        if sentence and measured in settings and len(settings) > 1
+        f"With {choice.name}, {sentence[0].lower()}{sentence[1:]}"
+        if sentence and choice in settings and len(settings) > 1
         else sentence
     )
     if any(setting.gap.mean is None for setting in settings):
         notes = (*notes, _AMONG_LARGE)
     if not lines:
-        return Step("What it costs", shown, unit, sentence or _format_missing(run), Lists((_TO_HAVE_ONE,)), notes)
+        return Step("What it costs", amount, unit, sentence or _format_missing(run), Lists((_TO_HAVE_ONE,)), notes)
     start = None if before is None else _draw(before, None)
-    constant = None if start is not None or measured.constant is None else _OF * measured.constant
-    return Step("What it costs", shown, unit, sentence, CostCurve(start, lines, constant), notes)
+    constant = None if start is not None or choice.constant is None else _OF * choice.constant
+    return Step("What it costs", amount, unit, sentence, CostCurve(start, lines, constant), notes)
 
 
-def _format_cost(moved: Sequence[Mean], before: Measured | None) -> tuple[str, str, str]:
+def _format_cost(moves: Sequence[Mean], before: Measured | None) -> tuple[str, str, str]:
     """Return how many right answers fewer there are, as a number, its unit, and a sentence."""
-    means = [one.mean or 0.0 for one in moved]
-    gained = min(means) > 0
-    low, high = (min(means), max(means)) if gained else (-max(means), -min(means))
-    shown = number(low) if number(low) == number(high) else f"{number(low)} to {number(high)}"
-    sentence = "Nothing is given up." if gained else "So much accuracy is given up to close the gap and to add noise."
-    if all(map(_may_be_none, moved)):
+    means = [move.mean or 0.0 for move in moves]
+    is_gain = min(means) > 0
+    low, high = (min(means), max(means)) if is_gain else (-max(means), -min(means))
+    amount = number(low) if number(low) == number(high) else f"{number(low)} to {number(high)}"
+    sentence = "Nothing is given up." if is_gain else "So much accuracy is given up to close the gap and to add noise."
+    if all(map(_may_be_none, moves)):
         sentence += " No change is clear: each interval includes none."
     without = "protection" if before is not None and before.method == REFERENCE_METHOD else "fairness"
-    return shown, f"{'more' if gained else 'fewer'} right answers in 100 than without {without}", sentence
+    return amount, f"{'more' if is_gain else 'fewer'} right answers in 100 than without {without}", sentence
 
 
 def _format_accuracy(setting: Measured) -> tuple[str, str, str]:
@@ -301,44 +297,41 @@ def _format_accuracy(setting: Measured) -> tuple[str, str, str]:
     return number(setting.accuracy.mean), "right answers in 100", sentence
 
 
-def _draw(each: Measured, before: Measured | None) -> Line | None:
-    gap, accuracy = each.among_large, each.accuracy
+def _draw(setting: Measured, before: Measured | None) -> Line | None:
+    gap, accuracy = setting.among_large, setting.accuracy
     if gap.mean is None or accuracy.mean is None:
         return None
-    sentence = f"{each.name}: gap {spread(gap)} points, accuracy {spread(accuracy)} %"
-    moved = None if before is None else difference(each, before, "accuracy")
-    if moved is not None and _may_be_none(moved):
+    sentence = f"{setting.name}: gap {spread(gap)} points, accuracy {spread(accuracy)} %"
+    move = None if before is None else difference(setting, before, "accuracy")
+    if move is not None and _may_be_none(move):
         sentence += ", no clear loss of accuracy"
-    ends = [
-        tuple(100 * (one if one is not None else mean.mean or 0.0) for one in (mean.mean, mean.low, mean.high))
-        for mean in (gap, accuracy)
-    ]
-    return Line(
-        each.name or "without privacy and fairness", each.method, _three(ends[0]), _three(ends[1]), f"{sentence}."
-    )
+    name = setting.name or "without privacy and fairness"
+    return Line(name, setting.method, _list_ends(gap), _list_ends(accuracy), f"{sentence}.")
 
 
-def _may_be_none(moved: Mean) -> bool:
+def _may_be_none(move: Mean) -> bool:
     """Return whether the interval of a difference includes 0."""
-    return moved.low is not None and moved.high is not None and moved.low <= 0 <= moved.high
+    return move.low is not None and move.high is not None and move.low <= 0 <= move.high
 
 
-def _three(ends: tuple[float, ...]) -> tuple[float, float, float]:
-    value, low, high = ends
-    return value, low, high
+def _list_ends(mean: Mean) -> tuple[float, float, float]:
+    """Return a mean and the ends of its interval, of 100; the mean for an end that is not known."""
+    value = mean.mean or 0.0
+    low, high = (value if end is None else end for end in (mean.low, mean.high))
+    return _OF * value, _OF * low, _OF * high
 
 
 def _build_choice(
     run: Chosen[Open], about: About, setting: Measured, before: Measured | None, ledger: Sequence[Spent]
 ) -> Step:
-    """Return what was chosen, what it gives up, and what is not covered."""
+    """Return the chosen setting, what it gives up, and what ε does not cover."""
     headline = write_headline([setting], about, before=before)
     gives = []
-    moved = None if before is None else difference(setting, before, "accuracy")
-    if moved is not None and moved.mean is not None:
-        unsure = ", no clear change" if _may_be_none(moved) else ""
-        way = "lost" if moved.mean < 0 else "gained"
-        gives.append(f"{number(abs(moved.mean))} points of accuracy are {way}{unsure}.")
+    move = None if before is None else difference(setting, before, "accuracy")
+    if move is not None and move.mean is not None:
+        unsure = ", no clear change" if _may_be_none(move) else ""
+        way = "lost" if move.mean < 0 else "gained"
+        gives.append(f"{number(abs(move.mean))} points of accuracy are {way}{unsure}.")
     remains = setting.among_large
     if remains.mean is not None:
         gives.append(f"A gap of {spread(remains)} points remains.")
@@ -347,24 +340,24 @@ def _build_choice(
     lists = (("What it gives up", tuple(gives)), ("What is not covered", _list_uncovered(run)))
     privacy = format_privacy(run.first)
     notes = (*(() if privacy is None else (privacy,)), headline.note, *map(_format_spent, ledger))
-    shown, unit = ("", "") if remains.mean is None else (number(remains.mean), "points of gap")
-    if not shown and setting.accuracy.mean is not None:
-        shown, unit = number(setting.accuracy.mean), "right answers in 100"
+    amount, unit = ("", "") if remains.mean is None else (number(remains.mean), "points of gap")
+    if not amount and setting.accuracy.mean is not None:
+        amount, unit = number(setting.accuracy.mean), "right answers in 100"
     sentence = f"{headline.outcome} {headline.sentence}".strip()
-    return Step(f"What we chose: {setting.name}", shown, unit, sentence, Lists(lists), notes)
+    return Step(f"What we chose: {setting.name}", amount, unit, sentence, Lists(lists), notes)
 
 
 def _list_uncovered(run: Chosen[Open]) -> tuple[str, ...]:
-    stated, data = run.first.epsilon, run.first.data
-    if stated.proved is None:
+    epsilon, data = run.first.epsilon, run.first.data
+    if epsilon.proved is None:
         return ("Nothing is protected: no ε is proved.", _NOT_FAIR)
-    if stated.threat_model == "attribute":
+    if epsilon.threat_model == "attribute":
         only = f"Only {data.sensitive} is protected, nothing else of a {data.unit}."
         return (only, f"Other columns may reveal {data.sensitive}.", _NOT_FAIR)
     return ("What the data says of people in general.", _NOT_FAIR)
 
 
-def _format_spent(one: Spent) -> str:
-    what = "whole records" if one.column is None else one.column
-    cost = "without a bound" if one.epsilon is None else f"ε = {epsilon_text(one.epsilon)}"
-    return f"All {one.runs:,} runs on {one.data} together have spent, of {what}: {cost}."
+def _format_spent(total: Spent) -> str:
+    what = "whole records" if total.column is None else total.column
+    cost = "without a bound" if total.epsilon is None else f"ε = {epsilon_text(total.epsilon)}"
+    return f"All {total.runs:,} runs on {total.data} together have spent, of {what}: {cost}."

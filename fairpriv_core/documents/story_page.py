@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import html
 import math
-from importlib.resources import files
 
+from fairpriv_core.documents.html import read_beside
 from fairpriv_core.documents.story import Bar, Bars, CostCurve, Crowd, Line, Lists, Odds, Picture, Step, Story
 from fairpriv_core.figures.styles import THEMES, ThemeName, color_on, style_of
 from fairpriv_core.text import epsilon_text, hold_numbers
@@ -61,7 +61,6 @@ _WIDE, _HIGH, _LEFT, _BELOW = 640, 400, 64, 52
 
 def write_story(story: Story, *, theme: ThemeName | None = None) -> str:
     """Return the file. Without a `theme` it follows the one of whoever opens it."""
-    folder = files("fairpriv_core.documents")
     steps = "\n".join(_write_step(step, hidden=index > 0) for index, step in enumerate(story.steps))
     return _PAGE.format(
         theme="" if theme is None else f' data-theme="{theme}"',
@@ -71,8 +70,8 @@ def write_story(story: Story, *, theme: ThemeName | None = None) -> str:
         source=html.escape(story.source),
         light=_name_colors("light"),
         dark=_name_colors("dark"),
-        style=folder.joinpath("story.css").read_text(encoding="utf-8"),
-        script=folder.joinpath("story.js").read_text(encoding="utf-8"),
+        style=read_beside("story.css"),
+        script=read_beside("story.js"),
         steps=steps,
     )
 
@@ -87,18 +86,15 @@ def _name_colors(name: ThemeName) -> str:
 
 
 def _write_step(step: Step, *, hidden: bool) -> str:
+    number = f'<p class="number"><b>{html.escape(step.number)}</b> <span>{html.escape(step.unit)}</span></p>'
     return _STEP.format(
         title=html.escape(step.title),
-        number=_write_number(step) if step.number else "",
+        number=number if step.number else "",
         sentence=html.escape(hold_numbers(step.sentence)),
         picture=_draw(step.picture),
         notes="".join(f"<li>{html.escape(note)}</li>" for note in step.notes),
         hidden=" hidden" if hidden else "",
     )
-
-
-def _write_number(step: Step) -> str:
-    return f'<p class="number"><b>{html.escape(step.number)}</b> <span>{html.escape(step.unit)}</span></p>'
 
 
 def _draw(picture: Picture) -> str:
@@ -140,12 +136,12 @@ def _draw_odds(odds: Odds) -> str:
     """Return the dots of one ε with a slider that moves them; the slider is over the logarithm to base 10."""
     kinds = ["even"] * _EVEN + ["lit"] * (odds.sure - _EVEN) + ["rest"] * (_ACROSS**2 - odds.sure)
     at = 1.0 if odds.epsilon is None else min(max(math.log10(odds.epsilon), -2.0), 1.0)
-    shown = "no limit" if odds.epsilon is None else epsilon_text(odds.epsilon)
+    text = "no limit" if odds.epsilon is None else epsilon_text(odds.epsilon)
     return (
         f'<figure><svg id="odds" viewBox="0 0 200 200" role="img" aria-label="{odds.sure} of 100 dots">'
         f"{_draw_dots(kinds)}</svg>"
         "<figcaption>Grey: even odds. Colour: what ε adds at most. Empty: still unsure.</figcaption></figure>"
-        f'<label class="slide">Privacy budget ε = <output id="epsilon">{shown}</output>, at most '
+        f'<label class="slide">Privacy budget ε = <output id="epsilon">{text}</output>, at most '
         f'<output id="sure">{odds.sure}</output> % certain'
         f'<input id="slider" type="range" min="-2" max="1" step="0.01" value="{at:.2f}"></label>'
     )
@@ -160,9 +156,9 @@ def _draw_dots(kinds: list[str]) -> str:
 
 def _draw_curve(curve: CostCurve) -> str:
     """Return accuracy over gap: whiskers, a line from where it began, and below it one sentence a setting."""
-    everything = [*curve.lines, *([curve.before] if curve.before else [])]
-    right = 1.08 * max(each.gap[2] for each in everything)
-    low, high = min(each.accuracy[1] for each in everything), max(each.accuracy[2] for each in everything)
+    points = [*curve.lines, *([curve.before] if curve.before else [])]
+    right = 1.08 * max(point.gap[2] for point in points)
+    low, high = min(point.accuracy[1] for point in points), max(point.accuracy[2] for point in points)
     low = low if curve.constant is None else min(low, curve.constant)
     low, high = low - 0.1 * (high - low) - 0.1, min(100.0, high + 0.1 * (high - low) + 0.1)
     scale = _Scale(right or 1.0, low, high)
@@ -176,7 +172,7 @@ def _draw_curve(curve: CostCurve) -> str:
         f'<li class="line" value="{index}">{html.escape(line.sentence)}</li>'
         for index, line in enumerate(curve.lines, 1)
     )
-    base = "" if curve.before is None else f'<p class="base">0: {html.escape(_format_start(curve.before))}</p>'
+    base = "" if curve.before is None else _write_start(curve.before)
     alt = html.escape(" ".join(line.sentence for line in curve.lines))
     return (
         f'<figure><svg viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="Accuracy over gap. {alt}">'
@@ -184,8 +180,9 @@ def _draw_curve(curve: CostCurve) -> str:
     )
 
 
-def _format_start(before: Line) -> str:
-    return f"{before.name}: gap {before.gap[0]:.1f} points, accuracy {before.accuracy[0]:.1f} %."
+def _write_start(before: Line) -> str:
+    sentence = f"{before.name}: gap {before.gap[0]:.1f} points, accuracy {before.accuracy[0]:.1f} %."
+    return f'<p class="base">0: {html.escape(sentence)}</p>'
 
 
 def _color(line: Line) -> str:

@@ -20,8 +20,8 @@ from fairpriv_core.records.release import Kind
 NO_MLFLOW = "an MLflow run needs mlflow, which is not installed: pip install 'fairpriv[mlflow]'."
 
 
-def log_run(chosen: Chosen[Kind], audience: Audience, files: Mapping[str, bytes]) -> str:
-    """Log a run to MLflow; return the sentence that says where. `chosen` holds what `audience` may see.
+def log_run(setting: Chosen[Kind], audience: Audience, files: Mapping[str, bytes]) -> str:
+    """Log a run to MLflow; return the sentence that says where. `setting` holds what `audience` may see.
 
     Raises:
         BadInput: mlflow is not installed, or cannot be written to.
@@ -32,11 +32,11 @@ def log_run(chosen: Chosen[Kind], audience: Audience, files: Mapping[str, bytes]
     from mlflow.exceptions import MlflowException
 
     try:
-        with mlflow.start_run(run_name=chosen.first.key) as run, tempfile.TemporaryDirectory() as folder:
-            mlflow.log_params(list_params(chosen))
-            mlflow.log_metrics(list_numbers(chosen))
-            mlflow.set_tags(list_tags(chosen))
-            for name, content in write_hub(chosen, audience, files).items():
+        with mlflow.start_run(run_name=setting.first.key) as run, tempfile.TemporaryDirectory() as folder:
+            mlflow.log_params(list_params(setting))
+            mlflow.log_metrics(list_numbers(setting))
+            mlflow.set_tags(list_tags(setting))
+            for name, content in write_hub(setting, audience, files).items():
                 Path(folder, name).write_bytes(content)
             mlflow.log_artifacts(folder)
             return f"logged as MLflow run {run.info.run_id} to {mlflow.get_tracking_uri()}"
@@ -46,29 +46,29 @@ def log_run(chosen: Chosen[Kind], audience: Audience, files: Mapping[str, bytes]
         raise BadInput(f"MLflow cannot be written to: {error}.", field="format") from error
 
 
-def list_params(chosen: Chosen[Kind]) -> dict[str, object]:
+def list_params(setting: Chosen[Kind]) -> dict[str, object]:
     """Return what was asked for and how the method ran: settings, data, notion, seed."""
-    run = chosen.first
+    run = setting.first
     params = {"dataset": run.data.title, "sensitive": run.data.sensitive, "notion": run.config["notion"]}
     own = {f"method.{name}": value for name, value in run.calibrated.items()}
     return {**params, "seed": run.seed, **own}
 
 
-def list_numbers(chosen: Chosen[Kind]) -> dict[str, float]:
+def list_numbers(setting: Chosen[Kind]) -> dict[str, float]:
     """Return what MLflow draws: accuracy and gap as `list_metrics` has them, and ε and δ where ε is proved."""
-    stated = chosen.first.epsilon
-    private = {} if stated.proved is None else {"epsilon": stated.proved, "delta": stated.delta}
-    return {**{name: value for name, (value, _) in list_metrics(chosen).items()}, **private}
+    epsilon = setting.first.epsilon
+    private = {} if epsilon.proved is None else {"epsilon": epsilon.proved, "delta": epsilon.delta}
+    return {**{name: value for name, (value, _) in list_metrics(setting).items()}, **private}
 
 
-def list_tags(chosen: Chosen[Kind]) -> dict[str, str]:
+def list_tags(setting: Chosen[Kind]) -> dict[str, str]:
     """Return what must be said with the numbers: what ε protects, what it takes as given, how each was measured."""
-    run = chosen.first
+    run = setting.first
     tags = {
         "privacy": run.epsilon.line,
         "protects": run.epsilon.protects,
-        **{f"measured {name}": title for name, (_, title) in list_metrics(chosen).items()},
-        **{f"assumption {place}": each for place, each in enumerate(run.assumptions, start=1)},
-        **{f"missing {place}": each for place, each in enumerate(run.missing, start=1)},
+        **{f"measured {name}": title for name, (_, title) in list_metrics(setting).items()},
+        **{f"assumption {place}": sentence for place, sentence in enumerate(run.assumptions, start=1)},
+        **{f"missing {place}": sentence for place, sentence in enumerate(run.missing, start=1)},
     }
-    return {f"fairpriv.{name}": each for name, each in {"key": run.key, **tags}.items()}
+    return {f"fairpriv.{name}": sentence for name, sentence in {"key": run.key, **tags}.items()}

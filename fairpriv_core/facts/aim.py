@@ -46,27 +46,27 @@ class Reached:
 def judge_aim(runs: Sequence[RunFacts[Kind]], tables: Sequence[CountTable]) -> Reached | None:
     """Return whether finished runs of one setting reached the gap that they aimed at; None where they aimed at none.
 
-    `runs` are its seeds, and `tables` what may be told of them, () for nothing. Judged is every pair of groups that is
-    large enough; the others are named beside. Of several seeds the mean is judged.
+    `runs` are the setting's seeds; `tables` are their counts as far as these may be shown, () for none. Groups with too
+    few rows are named and not judged. Of several seeds the mean is judged.
     """
     first = runs[0]
     names, target, notion = first.data.groups, first.gap_target, first.notion
     if target is None:
         return None
-    most = f"{100 * target:.4g}"
-    request = f"You asked for {_call_gap(notion)} of at most {most} {'point' if most == '1' else 'points'}"
-    gaps = [apart for counts, noise in tables if (apart := find_apart(counts, notion, noise))]
+    points = f"{100 * target:.4g}"
+    request = f"You asked for {_call_gap(notion)} of at most {points} {'point' if points == '1' else 'points'}"
+    gaps = [pair_gap for counts, noise in tables if (pair_gap := find_apart(counts, notion, noise))]
     if not gaps:
         why = "too few test rows tell" if tables else "no number that may be shown tells"
         return Reached("unknown", f"{request}; {why} whether it was reached.", request, "–")
     gap = fold_apart(gaps, answered=first.data.answered)
-    small = sorted({names[group] for apart in gaps for group in apart.small})
+    small = sorted({names[group] for pair_gap in gaps for group in pair_gap.small})
     low, high = (gap.mean if end is None else end for end in (gap.low, gap.high))
     assert gap.mean is not None and low is not None and high is not None
-    pairs = {apart.pair for apart in gaps}
-    one, other = (names[group] for group in gaps[0].pair)
+    pairs = {pair_gap.pair for pair_gap in gaps}
+    first_name, second_name = (names[group] for group in gaps[0].pair)
     data = first.config["data"]
-    who = _call_pair(one, other, data) if len(pairs) == 1 else f"groups of {data['sensitive']}"
+    who = _call_pair(first_name, second_name, data) if len(pairs) == 1 else f"groups of {data['sensitive']}"
     verdict: Verdict = "yes" if high <= target else "no" if low > target else "maybe"
     far = f"{number(max(low, 0.0))} to {number(high)}" if verdict == "maybe" else spread(gap)
     sentence = f"{request}; {who} are {far} apart: {VERDICTS[verdict]}."
@@ -74,13 +74,13 @@ def judge_aim(runs: Sequence[RunFacts[Kind]], tables: Sequence[CountTable]) -> R
     return Reached(verdict, f"{sentence} {left_out}".strip(), request, far, left_out)
 
 
-def _call_pair(one: str, other: str, data: Json) -> str:
+def _call_pair(first_name: str, second_name: str, data: Json) -> str:
     """Return how a sentence calls two groups of a config's `data`: "women and men", or "groups 'f' and 'm'"."""
     problem = problems().get(data["dataset"] or "")
     spoken = dict(problem.spoken) if problem else {}
-    if one in spoken and other in spoken:
-        return f"{spoken[one]} and {spoken[other]}"
-    return f"groups '{one}' and '{other}'"
+    if first_name in spoken and second_name in spoken:
+        return f"{spoken[first_name]} and {spoken[second_name]}"
+    return f"groups '{first_name}' and '{second_name}'"
 
 
 def _call_gap(notion: Notion) -> str:
@@ -99,8 +99,8 @@ def fold_apart(gaps: Sequence[Apart], *, answered: bool) -> Mean:
     gap = gaps[0].gap
     if len(gaps) == 1:
         return Mean(gap.value, gap.low, gap.high, 1)
-    mean = mean_interval(apart.gap.value for apart in gaps)
-    return widen(mean, [(apart.gap.low, apart.gap.high) for apart in gaps]) if answered else mean
+    mean = mean_interval(pair_gap.gap.value for pair_gap in gaps)
+    return widen(mean, [(pair_gap.gap.low, pair_gap.gap.high) for pair_gap in gaps]) if answered else mean
 
 
 def _name_small(names: Sequence[str], *, noisy: bool) -> str:
@@ -111,14 +111,16 @@ def _name_small(names: Sequence[str], *, noisy: bool) -> str:
     if len(names) == 1:
         return f"Group '{names[0]}' has {rows}."
     listed = [f"'{name}'" for name in names]
-    named = f"Groups {', '.join(listed[:-1])} and {listed[-1]}" if len(names) <= _MOST_NAMED else f"{len(names)} groups"
-    return f"{named} have {rows}."
+    subject = (
+        f"Groups {', '.join(listed[:-1])} and {listed[-1]}" if len(names) <= _MOST_NAMED else f"{len(names)} groups"
+    )
+    return f"{subject} have {rows}."
 
 
 def format_too_fine(
     notion: Notion, target: float | None, *, tested: int, groups: int, noise: Noise = 0.0
 ) -> str | None:
-    """Return that so many test rows may not show a gap of `target` as reached, even where there is none; None else.
+    """Return the sentence that so few test rows may not show a gap of `target`, even where there is none; None else.
 
     It takes groups as equally large, which leaves least in doubt, and their rates as a half, which leaves most. `noise`
     is as of `find_apart`.
@@ -126,12 +128,14 @@ def format_too_fine(
     if target is None or not notion.is_of_means:
         return None
     even = np.full((groups, LABELS, LABELS), tested / groups / LABELS**2)
-    apart = find_apart(even, notion, noise)
-    if apart is not None and apart.gap.high <= target:
+    pair_gap = find_apart(even, notion, noise)
+    if pair_gap is not None and pair_gap.gap.high <= target:
         return None
     rows = f"{tested:,} rows in {groups} equal groups"
     doubt = (
-        "are too few to tell" if apart is None else f"leave {number(apart.gap.high)} points in doubt at rates of a half"
+        "are too few to tell"
+        if pair_gap is None
+        else f"leave {number(pair_gap.gap.high)} points in doubt at rates of a half"
     )
     return f"The test rows may not show a gap as small as {100 * target:.4g} points: {rows} {doubt}."
 
@@ -141,26 +145,22 @@ def format_least_gap(method: Method, notion: Notion, data: Dataset, n_train: int
 
     Enough is what is asked for, with few groups. It reads how many groups are declared, and no group's size.
     """
-    least, target = method.least_gap(notion, data, n_train), getattr(method, "gap_target", None)
-    if least is None or (data.groups < _MANY_GROUPS and (target is None or least.even <= target)):
+    limit, target = method.least_gap(notion, data, n_train), getattr(method, "gap_target", None)
+    if limit is None or (data.groups < _MANY_GROUPS and (target is None or limit.even <= target)):
         return None
     rows = f"with {n_train:,} rows in {data.groups} equal groups"
-    if least.even >= 1.0:
+    if limit.even >= 1.0:
         return f"What is released can show no gap: {rows} its noise may hide any. Take a larger ε, or merge groups."
-    uneven = f"it is {number(least.uneven)}" if least.uneven < 1.0 else "it can show none"
+    uneven = f"it is {number(limit.uneven)}" if limit.uneven < 1.0 else "it can show none"
     sentence = (
-        f"What is released can show a gap of about {number(least.even)} points: {rows}. Where one is a quarter as "
+        f"What is released can show a gap of about {number(limit.even)} points: {rows}. Where one is a quarter as "
         f"large, {uneven}."
     )
-    if target is not None and least.even > target:
+    if target is not None and limit.even > target:
         sentence += f" You ask for {100 * target:.4g}: ask for more, take a larger ε, or merge groups."
-    aims = " With aim = bound and learner = automatic that is what it aims at." if _may_aim(method) else ""
+    keeps_gap = getattr(method, "aim", None) == "gap"  # and could keep a bound of it
+    aims = " With aim = bound and learner = automatic that is what it aims at." if keeps_gap else ""
     return f"{sentence}{aims}"
-
-
-def _may_aim(method: Method) -> bool:
-    """Return whether a method that keeps the gap as it is told could keep a bound of it."""
-    return getattr(method, "aim", None) == "gap"
 
 
 def format_no_gap(plain: RunFacts[Kind], target: float | None, notion: Notion) -> str | None:
@@ -169,18 +169,18 @@ def format_no_gap(plain: RunFacts[Kind], target: float | None, notion: Notion) -
     A run that aims at no gap, `target` None, is held against the one that is usually accepted. `plain` is a run without
     privacy and fairness.
     """
-    measured = plain.exact
-    gap = None if measured is None else measured.read(notion.metric)
-    interval = None if gap is None or measured is None else gap_interval(measured.table[0], notion)
+    exact = plain.exact
+    gap = None if exact is None else exact.read(notion.metric)
+    interval = None if gap is None or exact is None else gap_interval(exact.table[0], notion)
     if interval is None or gap is None:
         return None
     between = f"(95 % interval {100 * interval.low:.2f} to {100 * interval.high:.2f})"
-    shown = f"{100 * gap.value:.2f} percentage points on the test rows {between}"
+    size = f"{100 * gap.value:.2f} percentage points on the test rows {between}"
     if target is not None and gap.value <= target:
-        return f"There is no gap to close here: plain training has a gap of {shown}; {100 * target:.4g} are accepted."
+        return f"There is no gap to close here: plain training has a gap of {size}; {100 * target:.4g} are accepted."
     if interval.low <= 0:
-        return f"There may be no gap to close here: plain training has a gap of {shown}, which may as well be 0."
+        return f"There may be no gap to close here: plain training has a gap of {size}, which may as well be 0."
     if target is None and gap.value <= USUAL_GAP:
         usual = f"{100 * USUAL_GAP:.4g} are usually accepted"
-        return f"There is no gap to close here: plain training has a gap of {shown}; none is aimed at, and {usual}."
+        return f"There is no gap to close here: plain training has a gap of {size}; none is aimed at, and {usual}."
     return None

@@ -26,7 +26,7 @@ _OF_ESTIMATES = (
 def find_certificates(record: RunRecord) -> Mapping[str, Any]:
     """Return a finished run's certificates, or why it has none: `certify_exported` says in which form.
 
-    Those of the published variant come without numbers, as `reason`; those of a run that was chosen as `withdrawn`.
+    The published variant has no numbers but a `reason`; a run that was chosen among others has them as `withdrawn`.
 
     Raises:
         BadInput: the run has none; the message says which methods give one.
@@ -37,7 +37,7 @@ def find_certificates(record: RunRecord) -> Mapping[str, Any]:
     name = record.config["method"]["name"]
     if methods()[name].info.certifies:
         raise BadInput(f"run {record.key} is {record.status}: only a finished run has a certificate.", field="key")
-    able = ", ".join(other for other, kind in methods().items() if kind.info.certifies)
+    able = ", ".join(candidate for candidate, kind in methods().items() if kind.info.certifies)
     raise BadInput(
         f"run {record.key} was trained with '{name}', which gives no certificate; choose a run of {able}.", field="key"
     )
@@ -55,9 +55,10 @@ def format_certificates(record: RunRecord) -> list[tuple[str, str]]:
         (f"{notion.replace('_', ' ')} gap", _format_bound(bound)) for notion, bound in certificates["bounds"].items()
     ]
     failure = f"{100 * certificates['failure']:.2g}"
+    *unbounded, last = [notion.title.lower() for notion in notions().values() if notion.compares != "decisions"]
     return [
         *gaps,
-        ("no bound", f"of {_list_unbounded()}: bounds are of decisions, by people's labels"),
+        ("no bound", f"of {', '.join(unbounded)} and {last}: bounds are of decisions, by people's labels"),
         ("accuracy", _format_accuracy(certificates)),
         ("holds", f"all of these together, but for a chance of {failure} in 100 over rows and noise"),
         ("about", certificates["about"]),
@@ -80,27 +81,21 @@ def _read(record: RunRecord) -> Mapping[str, Any]:
     return {"of": OF_PAPER, "reason": PAPERS_OWN} if certificates.get("of") == OF_PAPER else certificates
 
 
-def _list_unbounded() -> str:
-    """Return the notions that are not about decisions, for which alone there are bounds."""
-    left = [notion.title.lower() for notion in notions().values() if notion.compares != "decisions"]
-    return f"{', '.join(left[:-1])} and {left[-1]}"
-
-
 def _format_bound(bound: float | None) -> str:
     return NOTHING if bound is None else f"at most {_points(bound, up=True)} percentage points"
 
 
 def _format_accuracy(certificates: Mapping[str, Any]) -> str:
-    least = f"at least {_points(certificates['accuracy_at_least'], up=False)} %"
+    bound = f"at least {_points(certificates['accuracy_at_least'], up=False)} %"
     estimates: Sequence[float | None] = (certificates["accuracy"], certificates["constant_accuracy"])
     if None in estimates:
-        return least
+        return bound
     own, constant = (100.0 * (value or 0.0) for value in estimates)
-    return f"{least}, by the same counts about {own:.2f} %; one answer for everyone has about {constant:.2f} %"
+    return f"{bound}, by the same counts about {own:.2f} %; one answer for everyone has about {constant:.2f} %"
 
 
 def _points(share: float, *, up: bool) -> str:
     """Return a bound in points with two digits, rounded to the side on which it still holds."""
     hundredths = share * 10_000.0
-    whole = int(hundredths) + (1 if up and hundredths > int(hundredths) else 0)
-    return f"{whole / 100.0:.2f}"
+    rounded = int(hundredths) + (1 if up and hundredths > int(hundredths) else 0)
+    return f"{rounded / 100.0:.2f}"

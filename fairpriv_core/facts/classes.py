@@ -27,7 +27,7 @@ class ClassLine:
 
 
 def read_classes(measures: Measures[Kind] | None) -> Sequence[Json]:
-    """Return what is told of each class; () where there are two labels, or nothing is told."""
+    """Return the numbers of each class; () where there are two labels, or no numbers."""
     classes: Sequence[Json] = () if measures is None else measures.found.get("classes") or ()
     return classes
 
@@ -38,18 +38,21 @@ def has_classes(measures: Measures[Kind] | None) -> bool:
 
 
 def are_groups(numbers: Json) -> bool:
-    """Return whether the classes of such metrics are the groups too: what is said of one is said of the other.
+    """Return whether the classes of such metrics are their groups too, so that one table serves for both.
 
-    Exact sizes tell; noisy ones differ, and then the names do.
+    Names and exact sizes are compared; noisy sizes differ, and of these the names alone.
     """
-    parts = [[(part["name"], _whole(part["size"])) for part in numbers[name]] for name in ("groups", "classes")]
-    return parts[0] == parts[1]
+    groups, classes = (
+        [(part["name"], part["size"] if isinstance(part["size"], int) else None) for part in numbers[name]]
+        for name in ("groups", "classes")
+    )
+    return groups == classes
 
 
 def list_shares(numbers: Json) -> dict[str, str]:
     """Return the shares of each group that such metrics have, in words; {} where there are two labels."""
-    decided = {f"{wording.DECIDED}{part['name']}": f"decided '{part['name']}'" for part in numbers.get("classes") or ()}
-    return {"accuracy": "predicted rightly", **decided} if decided else {}
+    titles = {f"{wording.DECIDED}{part['name']}": f"decided '{part['name']}'" for part in numbers.get("classes") or ()}
+    return {"accuracy": "predicted rightly", **titles} if titles else {}
 
 
 def read_groups(numbers: Json, rate: str) -> Sequence[Json]:
@@ -84,9 +87,9 @@ def format_decided(numbers: Json) -> str:
     classes = [part for part in numbers["classes"] if part["decided"] is not None]
     if not classes:
         return ""
-    most = max(classes, key=lambda part: float(part["decided"]))
-    sentence = f"Decided most: '{most['name']}', for {percent_text(most['decided'])} of the test rows."
-    return f"{sentence} The model gives nearly everybody the same answer." if most["decided"] >= ALIKE else sentence
+    largest = max(classes, key=lambda part: float(part["decided"]))
+    sentence = f"Decided most: '{largest['name']}', for {percent_text(largest['decided'])} of the test rows."
+    return f"{sentence} The model gives nearly everybody the same answer." if largest["decided"] >= ALIKE else sentence
 
 
 def compare_classes(settings: Sequence[Sequence[RunFacts[Kind]]], *, reference: int | None) -> tuple[ClassLine, ...]:
@@ -109,10 +112,6 @@ def find_reference(methods: Sequence[str]) -> int | None:
     return next((at for at, method in enumerate(methods) if method == REFERENCE_METHOD), None)
 
 
-def _whole(size: float) -> int | None:
-    return size if isinstance(size, int) else None
-
-
 def _mean_accuracies(runs: Sequence[RunFacts[Kind]]) -> dict[str, Mean]:
     values: dict[str, list[float | None]] = {}
     for run in runs:
@@ -121,5 +120,5 @@ def _mean_accuracies(runs: Sequence[RunFacts[Kind]]) -> dict[str, Mean]:
     return {name: mean_interval(own) for name, own in values.items()}
 
 
-def _subtract(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def _subtract(value: float | None, base: float | None) -> float | None:
+    return None if value is None or base is None else value - base

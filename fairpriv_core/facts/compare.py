@@ -43,7 +43,7 @@ class Compared:
 
     @property
     def letter(self) -> str:
-        """What its label begins with."""
+        """The letter that its label begins with."""
         return self.label.partition(":")[0]
 
 
@@ -75,10 +75,10 @@ def compare(settings: Sequence[Compared], reference: Compared) -> list[str]:
         gap = reference.row.notion == setting.row.notion
         for metric in ("accuracy", *([f"{setting.row.notion}_gap"] if gap else [])):
             title = metric_title(metric)
-            answered = [f"{one.letter}'s" for one in (setting, reference) if one.row.by_answers]
+            answered = [f"{side.letter}'s" for side in (setting, reference) if side.row.by_answers]
             if metric != "accuracy" and answered:
-                told = {"run": setting.letter, "reference": reference.letter, "of": " and ".join(answered)}
-                sentences.append(_UNTESTED.format(title=title, **told))
+                words = {"run": setting.letter, "reference": reference.letter, "of": " and ".join(answered)}
+                sentences.append(_UNTESTED.format(title=title, **words))
                 continue
             paired = compare_paired(setting.runs, reference.runs, metric)
             sentences.append(format_paired(paired, run=setting.letter, reference=reference.letter, metric=title))
@@ -92,13 +92,13 @@ def compare_paired(runs: Iterable[RunFacts[Kind]], reference: Iterable[RunFacts[
     ours, theirs = _read_by_seed(runs, metric), _read_by_seed(reference, metric)
     seeds = tuple(sorted(ours.keys() & theirs.keys()))
     differences = [round(ours[seed].value - theirs[seed].value, _DIGITS) for seed in seeds]
-    differing = [value for value in differences if value]
+    nonzero = [value for value in differences if value]
     varies = len(set(differences)) > 1
     return Paired(
         difference=fold(differences, find_worst([fact.kind for fact in (*ours.values(), *theirs.values())])),
         t_test=float(ttest_1samp(differences, 0.0).pvalue) if varies else None,
-        wilcoxon=_signed_rank(differing) if differing else None,
-        least=2.0 / 2.0 ** len(differing) if differing else None,
+        wilcoxon=_signed_rank(nonzero) if nonzero else None,
+        least=2.0 / 2.0 ** len(nonzero) if nonzero else None,
         seeds=seeds,
     )
 
@@ -144,14 +144,14 @@ def _format_tests(paired: Paired) -> str:
     return f"{tests}."
 
 
-def _signed_rank(differing: list[float]) -> float:
+def _signed_rank(nonzero: list[float]) -> float:
     from scipy.stats import PermutationMethod, wilcoxon
 
-    if len(differing) == 1:
+    if len(nonzero) == 1:
         return 1.0
     exact = PermutationMethod(n_resamples=2**MOST_EXACT)
-    method = exact if len(differing) <= MOST_EXACT else "approx"
-    return float(wilcoxon(differing, method=method).pvalue)
+    method = exact if len(nonzero) <= MOST_EXACT else "approx"
+    return float(wilcoxon(nonzero, method=method).pvalue)
 
 
 def _read_by_seed(runs: Iterable[RunFacts[Kind]], metric: str) -> dict[int, Fact[Kind]]:
@@ -182,8 +182,10 @@ def fold_groups(runs: Sequence[RunFacts[Kind]], rate: str, *, of: str = "group")
     """
     parts: dict[str, list[Mapping[str, object]]] = {}
     for run in runs:
-        told = run.released if run.data.answered else run.exact
-        for part in read_classes(run.exact) if of == "class" else read_groups({} if told is None else told.found, rate):
+        measures = run.released if run.data.answered else run.exact
+        for part in (
+            read_classes(run.exact) if of == "class" else read_groups({} if measures is None else measures.found, rate)
+        ):
             parts.setdefault(str(part["name"]), []).append(part)
     answered = any(run.data.answered for run in runs)
     return [_fold_group(name, own, rate, answered=answered) for name, own in parts.items()]

@@ -85,8 +85,8 @@ def _find_divergence(looks: _Looks) -> Diagnosis | None:
 
 def _find_worse_than_constant(looks: _Looks) -> Diagnosis | None:
     accuracy, constant = looks.latest("test/accuracy"), looks.latest("test/constant_accuracy")
-    pairs = [(one, other) for one, other in zip(accuracy, constant, strict=False) if one is not None and other]
-    if len(pairs) < _LATEST or any(one >= other for one, other in pairs):
+    pairs = [(own, base) for own, base in zip(accuracy, constant, strict=False) if own is not None and base]
+    if len(pairs) < _LATEST or any(own >= base for own, base in pairs):
         return None
     remedy = " A larger ε, more rows or a smaller network help." if looks.adds_noise else ""
     sentence = f"The model is worse than one answer for all.{remedy}"

@@ -58,7 +58,7 @@ class EpsilonFacts:
 
     @property
     def odds(self) -> str:
-        """What it says in odds."""
+        """The sentence on what the ε means in odds."""
         if self.threat_model is None:
             return "Nothing limits what an attacker can learn: this method is not private."
         if self.replayed:
@@ -67,14 +67,14 @@ class EpsilonFacts:
 
     @property
     def line(self) -> str:
-        """What stands wherever it stands: its value, δ, how it was accounted, what is protected.
+        """The sentence that goes with an ε wherever it is shown: value, δ, how it was accounted, what is protected.
 
-        The paper's own accounting stands beside the proved value.
+        It has the paper's own accounting beside the proved value.
         """
         if self.threat_model is None:
             return "No ε: this method is not private."
-        chosen = f" {self.choice}" if self.choice else ""
-        return f"{self._line}{chosen}{self.given}"
+        choice = f" {self.choice}" if self.choice else ""
+        return f"{self._line}{choice}{self.given}"
 
     @property
     def _line(self) -> str:
@@ -92,7 +92,7 @@ class EpsilonFacts:
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """The same under names, for a terminal: proved beside claimed, never one alone."""
+        """The facts of `line` by name, for a terminal: the proved ε beside the claimed one, never one alone."""
         if self.threat_model is None:
             return [("epsilon", f"none. {self.reason}")]
         proved = f"none. {self.reason}" if self.proved is None else f"{epsilon_text(self.proved)}, proved"

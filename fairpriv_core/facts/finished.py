@@ -36,20 +36,17 @@ class FinishedRuns:
     def read(self, store: RunStore) -> Finished:
         """Return them as they are now."""
         with self._lock:
-            finished, charged = store.finished(), store.stamp()[2]
-            if charged != self._charged:  # a choice by raw numbers takes an epsilon back
-                self._outcomes, self._damaged, self._rows, self._charged = {}, set(), (), charged
-            self._drop(set(finished))
+            finished, n_charged = dict.fromkeys(store.finished()), store.stamp()[2]
+            if n_charged != self._charged:  # a choice by raw numbers takes an epsilon back
+                self._outcomes, self._damaged, self._rows, self._charged = {}, set(), (), n_charged
+            self._outcomes = {key: value for key, value in self._outcomes.items() if key in finished}
+            self._damaged.intersection_update(finished)
             self._add(store, [key for key in finished if key not in self._outcomes and key not in self._damaged])
             order = sorted(self._outcomes.values(), key=lambda entry: (-entry[0], entry[1].key))
-            known = {row.keys: row for row in self._rows}
-            self._rows = fold_outcomes([outcome for _, outcome in order], known)
+            rows_by_keys = {row.keys: row for row in self._rows}
+            self._rows = fold_outcomes([outcome for _, outcome in order], rows_by_keys)
             labels = store.labels()
             return Finished(tuple(label_row(row, labels) for row in self._rows), len(self._damaged))
-
-    def _drop(self, finished: set[str]) -> None:
-        self._outcomes = {key: value for key, value in self._outcomes.items() if key in finished}
-        self._damaged &= finished
 
     def _add(self, store: RunStore, new: Sequence[str]) -> None:
         """Read runs one by one: all records in brief at once would be tens of MB."""
@@ -58,14 +55,14 @@ class FinishedRuns:
             self._outcomes[brief["key"]] = (brief["created"], read_outcome(brief))
 
 
-def list_together(store: RunStore, among: Candidates, *, most: int) -> tuple[TableRow, ...]:
-    """Return all runs that a choice is among, newest first; () where no table of `most` rows has each of them.
+def list_together(store: RunStore, among: Candidates, *, max_rows: int) -> tuple[TableRow, ...]:
+    """Return all runs that a choice is among, newest first; () where no table of `max_rows` rows has each of them.
 
-    None has one that is damaged, or one whose setting and seed ran again later.
+    No row has a run that is damaged, or one whose setting and seed ran again later.
     """
     records = store.records(among.keys)
     rows = run_table(records[key].to_json() for key in reversed(among.keys) if key in records)
-    return rows if len(rows) <= most and among.all <= {key for row in rows for key in row.keys} else ()
+    return rows if len(rows) <= max_rows and among.all <= {key for row in rows for key in row.keys} else ()
 
 
 def label_row(row: TableRow, labels: Mapping[str, RunLabel]) -> TableRow:

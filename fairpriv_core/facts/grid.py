@@ -96,8 +96,8 @@ def name_setting(config: ConfigJson) -> str:
     Training never sees whether an evaluation is paid afterwards: that is left out too.
     """
     method = {name: value for name, value in config["method"].items() if name not in MOVED}
-    left = {"epsilon": None, "seed": None, "private_evaluation": None}
-    return json.dumps({**config, "method": method, **left}, sort_keys=True)
+    blanks = {"epsilon": None, "seed": None, "private_evaluation": None}
+    return json.dumps({**config, "method": method, **blanks}, sort_keys=True)
 
 
 @cache
@@ -121,8 +121,8 @@ def _read_grid(setting: str) -> _Grid | None:
 def _summarise(runs: pd.DataFrame) -> np.ndarray:
     """Return accuracy and gap with their intervals, the constant answer's accuracy, and each group's rate."""
     accuracy, gap = (prediction_interval(runs[name].to_list()) for name in ("accuracy", "gap"))
-    drawn = float(np.mean(runs["accuracy"] * (1.0 - runs["accuracy"]) / runs["tested"]))
-    half = max(accuracy.half or 0.0, _NORMAL_QUANTILE * math.sqrt(drawn * (1.0 + 1.0 / len(runs))))
+    sampling_variance = float(np.mean(runs["accuracy"] * (1.0 - runs["accuracy"]) / runs["tested"]))
+    half = max(accuracy.half or 0.0, _NORMAL_QUANTILE * math.sqrt(sampling_variance * (1.0 + 1.0 / len(runs))))
     middle = accuracy.mean or 0.0
     ends = np.clip([[middle, middle - half, middle + half], [gap.mean, gap.low, gap.high]], 0.0, 1.0)
     return np.concatenate([*ends, [runs["constant"].mean()], np.mean(np.stack(runs["rates"].to_list()), axis=0)])

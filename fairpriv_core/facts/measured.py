@@ -79,7 +79,7 @@ class Measured:
 def measure(runs: Sequence[RunFacts[Kind]], name: str = "") -> Measured:
     """Return what one setting came to; `runs` are its seeds, as an audience may see them.
 
-    Where one of the numbers is raw, none is noisy: the two do not stand in one sentence.
+    Where one of the numbers is raw all are exact: raw and noisy numbers never share a sentence.
     """
     metrics = ("accuracy", runs[0].notion.metric)
     if any(fact.kind == "raw" for run in runs for metric in metrics if (fact := run.read(metric))):
@@ -154,15 +154,15 @@ def difference(after: Measured, before: Measured, which: Literal["accuracy", "ga
     return subtract(getattr(after, which), getattr(before, which))
 
 
-def subtract(one: Mean, other: Mean) -> Mean:
+def subtract(after: Mean, before: Mean) -> Mean:
     """Return the difference of two independent numbers; its interval is None where one of the two has none."""
-    if one.mean is None or other.mean is None:
+    if after.mean is None or before.mean is None:
         return _NOTHING
-    value = one.mean - other.mean
-    if one.low is None or one.high is None or other.low is None or other.high is None:
+    value = after.mean - before.mean
+    if after.low is None or after.high is None or before.low is None or before.high is None:
         return Mean(value, None, None, 1)
-    down = math.hypot(one.mean - one.low, other.high - other.mean)
-    up = math.hypot(one.high - one.mean, other.mean - other.low)
+    down = math.hypot(after.mean - after.low, before.high - before.mean)
+    up = math.hypot(after.high - after.mean, before.mean - before.low)
     return Mean(value, value - down, value + up, 1)
 
 
@@ -173,14 +173,14 @@ def _list_tables(runs: Sequence[RunFacts[Kind]], name: str) -> Iterator[CountTab
     """
     for run in runs:
         with_groups = [measures for measures in run.measures if measures.groups]
-        shown = next((measures for measures in with_groups if measures.read(name) is not None), None)
-        for measures in [shown] if shown else with_groups[:1]:
+        source = next((measures for measures in with_groups if measures.read(name) is not None), None)
+        for measures in [source] if source else with_groups[:1]:
             yield measures.table
 
 
 def _measure_large(tables: Sequence[CountTable], run: RunFacts[Kind]) -> Mean:
     """Return the largest gap between two groups that are large enough, by counts of which one group is not."""
-    gaps = [apart for counts, noise in tables if (apart := find_apart(counts, run.notion, noise))]
+    gaps = [pair_gap for counts, noise in tables if (pair_gap := find_apart(counts, run.notion, noise))]
     return fold_apart(gaps, answered=run.data.answered) if gaps else _NOTHING
 
 
@@ -212,7 +212,7 @@ def _measure_interval(run: RunFacts[Kind], fact: Fact[Kind], name: str) -> tuple
     """Return the 95 % interval of an exact number for the population that the test rows were drawn from."""
     if name == "accuracy":
         return wilson_interval(round(fact.value * run.data.n_test), run.data.n_test)
-    measures = next(one for one in run.measures if one.read(name) is not None)
+    measures = next(own for own in run.measures if own.read(name) is not None)
     if not measures.groups:
         return None
     notion = next(notion for notion in notions().values() if notion.metric == name)

@@ -60,8 +60,8 @@ def fold(values: Iterable[float | None], kind: Kind) -> MeanFact[Kind]:
 
 def fold_facts(facts: Iterable[Fact[Kind] | None]) -> MeanFact[Kind]:
     """Return the mean over seeds of a number; None where one is undefined."""
-    known = [fact for fact in facts if fact is not None]
-    return fold((fact.value for fact in known), find_worst([fact.kind for fact in known]))
+    present = [fact for fact in facts if fact is not None]
+    return fold((fact.value for fact in present), find_worst([fact.kind for fact in present]))
 
 
 def widen(mean: M, intervals: Sequence[Sequence[float]]) -> M:
@@ -128,9 +128,9 @@ class Measures(Generic[K]):
 
 
 def find_kinds(record: Json) -> tuple[Kind, Kind]:
-    """Return of which kind a record's exact accuracy is, and of which all else is that its test rows say as they are.
+    """Return the kind of a record's exact accuracy, and the kind of its other exact numbers.
 
-    Of test rows with randomised answers they say of all together alone, as accuracy does.
+    Where groups are randomised answers, exact numbers are of all test rows together and so have the kind of accuracy.
     `record` is a record's JSON, or as much of it as tables over thousands of runs need.
     """
     config = record["config"]

@@ -32,13 +32,13 @@ class Margin:
     high: float
 
 
-def find_largest_answer(measured: Measures[Kind]) -> float:
+def find_largest_answer(measures: Measures[Kind]) -> float:
     """Return the share of test rows that are given the label which is given most often."""
-    decided = measured.table[0].sum(axis=(0, 1))
-    return float(decided.max() / decided.sum())
+    counts = measures.table[0].sum(axis=(0, 1))
+    return float(counts.max() / counts.sum())
 
 
-def measure_margin(measured: Measures[Kind], plain: Measures[Kind], notion: Notion) -> Margin | None:
+def measure_margin(measures: Measures[Kind], plain: Measures[Kind], notion: Notion) -> Margin | None:
     """Return how far a run lies above the line from the constant answer to plain training, all on the same test rows.
 
     None where the line is undefined: the notion is not about means of decisions or errors, for which alone a lottery
@@ -52,12 +52,12 @@ def measure_margin(measured: Measures[Kind], plain: Measures[Kind], notion: Noti
     """
     if not notion.is_of_means:
         return None
-    own, other = measured.table[0], plain.table[0]
-    value = float(_measure(own[None], other[None], notion)[0])
+    own, reference = measures.table[0], plain.table[0]
+    value = float(_measure(own[None], reference[None], notion)[0])
     if not np.isfinite(value):
         return None
     draw = public_generator(0, "mixing line")
-    margins = _measure(_redraw(own, draw), _redraw(other, draw), notion, within=False)
+    margins = _measure(_redraw(own, draw), _redraw(reference, draw), notion, within=False)
     low, high = map(float, np.nanquantile(margins, ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2)))
     return Margin(value, min(low, 2 * value - high, value), max(high, 2 * value - low, value))
 

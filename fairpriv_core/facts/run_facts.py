@@ -115,12 +115,12 @@ class RunFacts(Generic[K]):
 
     @property
     def question(self) -> str:
-        """What two runs share whose gaps may stand side by side."""
+        """A key that is the same for two runs whose gaps can be compared: data, notion and split."""
         return repr([self.config["data"], self.config["notion"], self.config["split"]])
 
     @property
     def exact(self) -> Measures[K] | None:
-        """What was measured on the test rows as they are, as much of it as there is; None where nothing is."""
+        """The numbers measured on the test rows without noise, the fullest there are; None without any."""
         exact = [measures for measures in self.measures if measures.kind != "released"]
         return exact[-1] if exact else None
 
@@ -149,17 +149,17 @@ class RunFacts(Generic[K]):
 
     @property
     def outcome(self) -> Outcome:
-        """What it came to, by its exact numbers, as a table has it."""
-        stated = self.epsilon
+        """The run as a line of the run table, by its exact numbers."""
+        epsilon = self.epsilon
         exact = self.exact
         return read_outcome(
             {
                 "key": self.key,
                 "config": self.config,
-                "threat_model": stated.threat_model,
-                "variant": stated.variant,
-                "epsilon": stated.proved,
-                "delta": stated.delta,
+                "threat_model": epsilon.threat_model,
+                "variant": epsilon.variant,
+                "epsilon": epsilon.proved,
+                "delta": epsilon.delta,
                 "metrics": None if exact is None else exact.found,
                 "metrics_private": None if self.released is None else self.released.found,
             }
@@ -174,16 +174,16 @@ class RunFacts(Generic[K]):
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """The sentences that must go with its numbers: whose they are, why it has no ε, warnings, assumptions.
+        """The sentences that must go with its numbers: that they are raw, why there is no ε, warnings, assumptions.
 
         That predictions need the group stands first among them.
         """
-        needed = format_group_needed(self.config)
-        sentences = [] if needed is None else [needed]
+        group_remark = format_group_needed(self.config)
+        sentences = [] if group_remark is None else [group_remark]
         sentences += [self.raw_text] if any(measures.kind == "raw" for measures in self.measures) else []
         sentences += [self.epsilon.reason] if self.epsilon.proved is None and self.epsilon.reason else []
         sentences += self.warnings
-        return (*sentences, *(f"Assumed: {sentence}" for sentence in self.assumptions if sentence != needed))
+        return (*sentences, *(f"Assumed: {sentence}" for sentence in self.assumptions if sentence != group_remark))
 
     def without_released(self) -> RunFacts[K]:
         """Return the run by its exact numbers alone."""
@@ -197,7 +197,7 @@ class RunFacts(Generic[K]):
 
 
 def read_facts(record: RunRecord, *, curves: Curves = (), audit: ShownAudit | None = None) -> RunFacts[Kind]:
-    """Return what there is to tell of a finished run, all of it: for the analyst."""
+    """Return all facts of a finished run, as its analyst may see them."""
     document = record.to_document()
     info, notion = methods()[document["config"]["method"]["name"]].info, notions()[document["config"]["notion"]]
     public = accuracy_is_public(record.threat_model, record.epsilon, uses_group=info.needs_group_at_prediction)
@@ -287,7 +287,7 @@ def _format_missing(facts: RunFacts[Kind]) -> tuple[str, ...]:
 
 
 def _read_data(record: RunRecord) -> DataFacts:
-    """Return the data in words; of a person's own file its caveats are told without the cell that they quote."""
+    """Return the facts of the data; caveats of a person's own file come without the cell that they quote."""
     config_data = record.config["data"]
     data = record.data
     labels = tuple(data["label_names"])

@@ -100,13 +100,13 @@ class Row(Generic[K]):
 
     @property
     def asked(self) -> DataJson:
-        """What the setting says of the data."""
+        """The data as its runs' config names them."""
         data: DataJson = json.loads(self.setting or "{}").get("data", {})
         return data
 
     @property
     def data(self) -> tuple[str, str, float | None, int | None, str]:
-        """What it is about: runs on other data, groups, rows or features do not say which method is better."""
+        """What two rows must share to be compared: data set, groups, rows and features."""
         return self.dataset, self.sensitive, self.group_ratio, self.rows, self.encoding
 
 
@@ -122,11 +122,11 @@ def read_outcome(record: Json) -> Outcome:
     variant = REPLAYED if replayed else UNPROVED if unproved else variant
     setting = {name: value for name, value in config.items() if name not in _SEEDS}
     epsilon = record.get("epsilon") if config.get("reuse") else config.get("epsilon")
-    kinds, told, name = find_kinds(record), metrics, f"{config['notion']}_gap"
+    kinds, gap_metrics, name = find_kinds(record), metrics, f"{config['notion']}_gap"
     ends = None
     if find_answers(data) is not None:
-        kinds, told = (kinds[0], "released"), record.get("metrics_private") or {}
-        ends = told.get(f"{name}_interval")
+        kinds, gap_metrics = (kinds[0], "released"), record.get("metrics_private") or {}
+        ends = gap_metrics.get(f"{name}_interval")
     return Outcome(
         method=config["method"]["name"],
         notion=config["notion"],
@@ -134,7 +134,7 @@ def read_outcome(record: Json) -> Outcome:
         sensitive=str(data.get("sensitive")),
         seed=config["seed"],
         accuracy=metrics.get("accuracy"),
-        gap=told.get(name),
+        gap=gap_metrics.get(name),
         gap_ends=None if ends is None else (ends[0], ends[1]),
         epsilon=None if replayed or unproved else epsilon,
         threat_model=None if replayed else record.get("threat_model"),
@@ -158,32 +158,34 @@ def run_table(records: Iterable[Json]) -> tuple[TableRow, ...]:
     return fold_outcomes(map(read_outcome, records), {})
 
 
-def fold_outcomes(outcomes: Iterable[Outcome], known: Mapping[tuple[str, ...], TableRow]) -> tuple[TableRow, ...]:
-    """Return the rows of `run_table`; `known` has rows that were folded already, by their runs' keys."""
+def fold_outcomes(
+    outcomes: Iterable[Outcome], rows_by_keys: Mapping[tuple[str, ...], TableRow]
+) -> tuple[TableRow, ...]:
+    """Return the rows of `run_table`; `rows_by_keys` has rows that were folded already, by their runs' keys."""
     folded: dict[str, dict[int, Outcome]] = {}
     for outcome in outcomes:
         if outcome.accuracy is not None:
             folded.setdefault(outcome.setting, {}).setdefault(outcome.seed, outcome)
     rows = ([runs[seed] for seed in sorted(runs)] for runs in folded.values())
-    return tuple(known.get(tuple(run.key for run in row)) or _fold(row) for row in rows)
+    return tuple(rows_by_keys.get(tuple(run.key for run in row)) or _fold(row) for row in rows)
 
 
 def format_claim(row: TableRow) -> str:
-    """Return what stands beside a row wherever its ε does: value, δ, how it was accounted, what is protected."""
+    """Return the claim of a row's ε: value, δ, how it was accounted, what is protected."""
     if row.variant == REPLAYED:
         return "no ε: its noise can be repeated"
     if row.threat_model is None:
         return "no ε: not private"
     if row.epsilon is None:
         return "no ε is proved"
-    accounted = ACCOUNTED[row.variant or "proved"]
+    accounting = ACCOUNTED[row.variant or "proved"]
     delta = "" if row.delta is None else f"δ = {delta_text(row.delta)}, "
     protects = protected(row.threat_model, name_unit(row.asked))
-    return f"ε = {epsilon_text(row.epsilon)} ({delta}{accounted}, protects {protects})"
+    return f"ε = {epsilon_text(row.epsilon)} ({delta}{accounting}, protects {protects})"
 
 
 def name_gap(title: str, rows: Iterable[TableRow]) -> str:
-    """Return a gap's title, with what tells it where that is randomised answers."""
+    """Return a gap's title, which says so where randomised answers tell the gap."""
     return f"{title}, by answers" if any(row.by_answers for row in rows) else title
 
 
@@ -196,9 +198,9 @@ def parameter_diff(configs: Sequence[ConfigJson]) -> dict[str, tuple[Any, ...]]:
 
 
 def varied_settings(rows: Iterable[TableRow]) -> dict[str, dict[str, object]]:
-    """Return what tells rows of one method apart beside data, notion and ε: by a row's first key, name -> value.
+    """Return the settings in which rows of one method differ, by a row's first key: name -> value.
 
-    A setting is told of the rows of a method if it takes several values among them, the one with the most first.
+    Data, notion and ε have columns of their own and are left out. The setting with the most values comes first.
     """
     flat = {row.keys[0]: (row.method, _list_untold(row)) for row in rows}
     values: dict[tuple[str, str], set[str]] = {}
@@ -207,42 +209,42 @@ def varied_settings(rows: Iterable[TableRow]) -> dict[str, dict[str, object]]:
             values.setdefault((method, name), set()).add(repr(value))
     varied_by_key = {}
     for key, (method, settings) in flat.items():
-        varied = [name for name in settings if len(values[method, name]) > 1]
-        varied.sort(key=lambda name: -len(values[method, name]))
-        varied_by_key[key] = {name: settings[name] for name in varied}
+        names = [name for name in settings if len(values[method, name]) > 1]
+        names.sort(key=lambda name: -len(values[method, name]))
+        varied_by_key[key] = {name: settings[name] for name in names}
     return varied_by_key
 
 
 def _list_untold(row: TableRow) -> dict[str, object]:
-    """Return the settings that no column of the run table tells."""
+    """Return the settings that have no column in the run table."""
     in_columns = _IN_COLUMNS if row.epsilon is None else (*_IN_COLUMNS, "epsilon")
     settings = _flatten(json.loads(row.setting or "{}"))
-    others = {name: value for name, value in settings.items() if not name.startswith(in_columns)}
-    return {"data.group_ratio": row.group_ratio, "data.rows": row.rows, "data.encoding": row.encoding, **others}
+    further = {name: value for name, value in settings.items() if not name.startswith(in_columns)}
+    return {"data.group_ratio": row.group_ratio, "data.rows": row.rows, "data.encoding": row.encoding, **further}
 
 
 def _fold(runs: list[Outcome]) -> TableRow:
-    one, gap = runs[0], fold((run.gap for run in runs), find_worst([run.kinds[1] for run in runs]))
+    first, gap = runs[0], fold((run.gap for run in runs), find_worst([run.kinds[1] for run in runs]))
     return TableRow(
-        method=one.method,
-        notion=one.notion,
-        dataset=one.dataset,
-        sensitive=one.sensitive,
-        threat_model=one.threat_model,
-        variant=one.variant,
-        epsilon=one.epsilon,
+        method=first.method,
+        notion=first.notion,
+        dataset=first.dataset,
+        sensitive=first.sensitive,
+        threat_model=first.threat_model,
+        variant=first.variant,
+        epsilon=first.epsilon,
         seeds=tuple(run.seed for run in runs),
         keys=tuple(run.key for run in runs),
         accuracy=fold((run.accuracy for run in runs), find_worst([run.kinds[0] for run in runs])),
         gap=widen(gap, [run.gap_ends for run in runs if run.gap_ends is not None]),
-        note=format_one_seed(by_answers=one.kinds[1] == "released")
+        note=format_one_seed(by_answers=first.kinds[1] == "released")
         if len(runs) == 1
         else f"{len(runs)} seeds, mean ± 95 %",
-        delta=one.delta,
-        setting=one.setting,
-        group_ratio=one.group_ratio,
-        rows=one.rows,
-        encoding=one.encoding,
+        delta=first.delta,
+        setting=first.setting,
+        group_ratio=first.group_ratio,
+        rows=first.rows,
+        encoding=first.encoding,
         constant=mean_interval(run.constant for run in runs).mean,
     )
 

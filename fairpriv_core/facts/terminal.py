@@ -45,14 +45,14 @@ _ANALYST = (
 _SHARED = "runs of one seed share their secret samples: for the analyst alone, since releasing several costs"
 
 
-def align(lines: Sequence[tuple[str, str]], least: int = _WIDTH) -> str:
-    """Return "name  text" lines with the texts under each other, `least` letters from the left, long ones folded."""
-    width = max([least, *[len(name) + 2 for name, _ in lines]])
+def align(lines: Sequence[tuple[str, str]], min_width: int = _WIDTH) -> str:
+    """Return "name  text" lines with the texts under each other, at least `min_width` letters in, long ones folded."""
+    width = max([min_width, *[len(name) + 2 for name, _ in lines]])
     room = max(shutil.get_terminal_size((100, 24)).columns - width, 40)
     printed: list[str] = []
     for name, text in lines:
-        folded = textwrap.wrap(text, room) or [""]
-        printed += [f"{name:<{width}}{folded[0]}", *[" " * width + more for more in folded[1:]]]
+        pieces = textwrap.wrap(text, room) or [""]
+        printed += [f"{name:<{width}}{pieces[0]}", *[" " * width + more for more in pieces[1:]]]
     return "\n".join(printed)
 
 
@@ -77,7 +77,7 @@ def format_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     `plain` is a run without privacy and fairness on the same test rows.
     """
     run = read_facts(record)
-    needed, reused = format_group_needed(run.config), run.config.get("reuse")
+    group_remark, reused = format_group_needed(run.config), run.config.get("reuse")
     lines = [
         *_list_outcome(run),
         ("run", f"{run.key}, {record.status}"),
@@ -86,17 +86,17 @@ def format_record(record: RunRecord, plain: RunRecord | None = None) -> str:
         *run.epsilon.rows,
     ]
     lines += [("release", f"that of run {reused}: this run spent nothing more")] if reused else []
-    lines += [] if needed is None else [("at prediction", needed)]
+    lines += [] if group_remark is None else [("at prediction", group_remark)]
     if run.exact is not None and run.exact.groups:
         lines += _list_exact(run.exact, run.notion.name)
-        lines += [("", said) for said in (*_compare(run, plain), run.raw_text) if said]
+        lines += [("", sentence) for sentence in (*_compare(run, plain), run.raw_text) if sentence]
     elif run.exact is not None and run.released is not None:
         lines.append(_show_accuracy(run.exact))
     lines += [] if run.released is None else _list_released(run.released, run.notion.name)
     resumed = f", resumed from step {record.resumed_from_step}" if record.resumed_from_step else ""
     lines.append(("training", f"{record.steps:,} steps in {record.seconds:.1f} s{resumed}"))
     lines += [("warning", warning) for warning in run.warnings]
-    lines += [("assumes", assumption) for assumption in run.assumptions if assumption != needed]
+    lines += [("assumes", assumption) for assumption in run.assumptions if assumption != group_remark]
     lines += [("caveat", caveat) for caveat in record.data["caveats"]]  # with the cells that they quote
     return align([*lines, *([] if record.error is None else [("error", record.error)])])
 
@@ -106,21 +106,28 @@ def _list_outcome(run: RunFacts[Kind]) -> Lines:
 
     Of a person's own rows that is raw.
     """
-    measured = next((each for each in (run.exact, run.released) if each is not None and each.groups), None)
-    aim = None if measured is None else judge_aim([run], [measured.table])
-    if aim is None or measured is None:
+    measures = next(
+        (candidate for candidate in (run.exact, run.released) if candidate is not None and candidate.groups), None
+    )
+    aim = None if measures is None else judge_aim([run], [measures.table])
+    if aim is None or measures is None:
         return []
     outcome = show_unseen(aim.sentence)
-    return [("outcome", f"{outcome} (Raw.)" if measured.kind == "raw" else outcome)]
+    return [("outcome", f"{outcome} (Raw.)" if measures.kind == "raw" else outcome)]
 
 
 def _compare(run: RunFacts[Kind], plain: RunRecord | None) -> list[str | None]:
-    """Return what is said of a run beside plain training on the same test rows, and where that is from."""
+    """Return the sentences that compare a run with plain training on the same test rows, and where that is from."""
     if plain is None or plain.key == run.key:
         return [format_one_answer(run)]
-    other = read_facts(plain)
-    closed = format_no_gap(other, run.gap_target, run.notion)
-    return [format_one_answer(run), closed, format_margin(run, other), format_stored("Plain training is", [plain])]
+    plain_facts = read_facts(plain)
+    closed = format_no_gap(plain_facts, run.gap_target, run.notion)
+    return [
+        format_one_answer(run),
+        closed,
+        format_margin(run, plain_facts),
+        format_stored("Plain training is", [plain]),
+    ]
 
 
 def _list_exact(exact: Measures[Kind], notion: str) -> Lines:
@@ -134,8 +141,8 @@ def _list_exact(exact: Measures[Kind], notion: str) -> Lines:
         return lines + [_show_part(group, "positive_rate") for group in exact.groups]
     if not are_groups(exact.found):
         lines += [_show_part(group, "accuracy") for group in exact.groups]
-    most = _show_share(exact.found["largest_decided"])
-    lines.append(("classes", f"{most} of all rows are decided for the most decided one"))
+    largest = _show_share(exact.found["largest_decided"])
+    lines.append(("classes", f"{largest} of all rows are decided for the most decided one"))
     for part in classes:
         name, shares = _show_part(part, "accuracy")
         lines.append((name, f"{shares}, decided for {_show_share(part['decided'])} of all rows"))
@@ -207,25 +214,25 @@ def format_progress(progress: Progress) -> str:
 
 def format_cost(cost: SweepCost) -> str:
     """Return what a sweep will do and cost."""
-    stored = f", {cost['ended']} have ended already" if cost["ended"] else ""
+    ended_text = f", {cost['ended']} have ended already" if cost["ended"] else ""
     begun = f", {cost['unfinished']} go on" if cost["unfinished"] else ""
-    lines = [("runs", f"{cost['runs']} in {count_text(cost['chunks'], 'chunk')}: {cost['new']} new{begun}{stored}")]
+    lines = [("runs", f"{cost['runs']} in {count_text(cost['chunks'], 'chunk')}: {cost['new']} new{begun}{ended_text}")]
     skipped = cost["skipped"]
     same = cost["combinations"] - cost["runs"] - len(skipped)
     if same:
         lines.append(("", f"{same} of {cost['combinations']} combinations ask for the same as others"))
     if skipped:
-        named = " ".join(f"{cell_text(item['cell'])}: {item['reason']}" for item in skipped[:_SKIPS])
+        examples = " ".join(f"{cell_text(item['cell'])}: {item['reason']}" for item in skipped[:_SKIPS])
         more = f" and {len(skipped) - _SKIPS} more" if len(skipped) > _SKIPS else ""
-        lines.append(("left out", f"{len(skipped)} combinations: {named}{more}"))
+        lines.append(("left out", f"{len(skipped)} combinations: {examples}{more}"))
     for item in cost["protected"]:
-        lines += _list_protected(item, shared=cost["share_samples"])
+        lines += _list_protected(item, share_samples=cost["share_samples"])
     if any(item["protected"] for item in cost["protected"]):
         lines.append(("", _ANALYST))
     return align([*lines, ("time", _show_time(cost))])
 
 
-def _list_protected(item: SweptEpsilon, *, shared: bool) -> Lines:
+def _list_protected(item: SweptEpsilon, *, share_samples: bool) -> Lines:
     if not item["protected"]:
         return []
     what = f"of {'whole records' if item['column'] is None else item['column']} in {item['data']}"
@@ -234,7 +241,7 @@ def _list_protected(item: SweptEpsilon, *, shared: bool) -> Lines:
     joint = epsilon_text(item["epsilon"])
     alone = "" if item["most_alone"] is None else f"; one run alone at most {epsilon_text(item['most_alone'])}"
     lines = [("epsilon", f"{what}: {joint} at delta {item['delta']:g} if all results are released{alone}")]
-    if shared and item["epsilon_own_samples"] != item["epsilon"]:
+    if share_samples and item["epsilon_own_samples"] != item["epsilon"]:
         own = epsilon_text(item["epsilon_own_samples"])
         lines.append(("", f"{_SHARED} {joint}, and {own} with samples of their own"))
     if item["epsilon_after"] != item["epsilon"]:
@@ -251,11 +258,11 @@ def _show_time(cost: Json) -> str:
     return f"about {duration_text(cost['seconds'])} with {workers} and nothing else running{untold}"
 
 
-def format_sweep_progress(counts: Mapping[str, int], runs: int, left: float | None) -> str:
+def format_sweep_progress(counts: Mapping[str, int], runs: int, seconds: float | None) -> str:
     """Return how many runs have ended, and about how many seconds are left."""
-    ended = [f"{counts[name]} {name}" for name in ("finished", "failed", "cancelled") if counts.get(name)]
-    so_far = f"{', '.join(ended) or 'none finished'} of {runs} runs"
-    return so_far if left is None else f"{so_far}; about {duration_text(left)} left"
+    parts = [f"{counts[name]} {name}" for name in ("finished", "failed", "cancelled") if counts.get(name)]
+    so_far = f"{', '.join(parts) or 'none finished'} of {runs} runs"
+    return so_far if seconds is None else f"{so_far}; about {duration_text(seconds)} left"
 
 
 def format_results(results: Sequence[Json], table: Sequence[Json], *, raw: bool, by_answers: bool) -> str:
@@ -275,8 +282,8 @@ def format_results(results: Sequence[Json], table: Sequence[Json], *, raw: bool,
 
 
 def _show_means(line: Json, axes: Sequence[str]) -> tuple[str, ...]:
-    finished = line["finished"]
-    runs = str(finished) if finished == line["runs"] else f"{finished} of {line['runs']}"
+    n_finished = line["finished"]
+    runs = str(n_finished) if n_finished == line["runs"] else f"{n_finished} of {line['runs']}"
     values = [value_text(line["cell"][axis]) if axis in line["cell"] else "-" for axis in axes]
     means = [line[name] for name in ("accuracy", "gap", "epsilon")]
     return (*values, runs, *("-" if mean is None else f"{mean:.4f}" for mean in means))

@@ -43,7 +43,7 @@ def protected(threat_model: str | None, unit: str = "person") -> str:
 
 
 def format_one_seed(*, by_answers: bool) -> str:
-    """Return what intervals there are of one seed; a gap by answers has one."""
+    """Return the sentence on the intervals of one seed: none, but for a gap by answers."""
     return f"One seed: accuracy has no interval. {BY_ANSWERS}" if by_answers else ONE_SEED
 
 
@@ -75,15 +75,15 @@ def data_title(data: DataJson) -> str:
 
 
 def rows_suffix(data: DataJson) -> str:
-    """Return what stands behind the title of a config's data where not all rows are used as they are; else "".
+    """Return what follows the title of a config's data: group ratio, rows and encoding, where they are not as usual.
 
     >>> rows_suffix({"group_ratio": 0.8, "rows": 1500}), rows_suffix({"encoding": "plain"})
     (' · group ratio 0.8 · 1,500 rows', ' · plain encoding')
     """
     ratio = "" if data.get("group_ratio") is None else f" · group ratio {data['group_ratio']:g}"
-    few = "" if data.get("rows") is None else f" · {data['rows']:,} rows"
+    rows = "" if data.get("rows") is None else f" · {data['rows']:,} rows"
     encoding = data.get("encoding") or ENCODINGS[0]
-    return f"{ratio}{few}{'' if encoding == ENCODINGS[0] else f' · {encoding} encoding'}"
+    return f"{ratio}{rows}{'' if encoding == ENCODINGS[0] else f' · {encoding} encoding'}"
 
 
 def setting_text(method: str, name: str, value: Any) -> str:
@@ -95,8 +95,8 @@ def setting_text(method: str, name: str, value: Any) -> str:
     ('rows 500', 'split –')
     """
     own = name.rpartition(".")[2]
-    known = parameters(methods()[method]) if method in methods() and not name.startswith("data.") else {}
-    title = known[own][0].title if own in known else own.replace("_", " ")
+    parameters_by_name = parameters(methods()[method]) if method in methods() and not name.startswith("data.") else {}
+    title = parameters_by_name[own][0].title if own in parameters_by_name else own.replace("_", " ")
     symbol = _SYMBOL.search(title)
     return f"{symbol[1]} = {value_text(value)}" if symbol else f"{title[0].lower()}{title[1:]} {value_text(value)}"
 
@@ -110,8 +110,8 @@ def value_text(value: Any) -> str:
     ('pf_ld (epochs 2)', 'width 64')
     """
     if isinstance(value, Mapping):
-        rest = ", ".join(f"{name} {value_text(part)}" for name, part in value.items() if name != "name")
-        return f"{value['name']} ({rest})" if rest and "name" in value else str(value.get("name", rest))
+        settings = ", ".join(f"{name} {value_text(part)}" for name, part in value.items() if name != "name")
+        return f"{value['name']} ({settings})" if settings and "name" in value else str(value.get("name", settings))
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -137,7 +137,7 @@ def _name_column(text: str) -> str:
     return name.replace("_", " ") + cut
 
 
-#: how an ε was accounted, as it is said wherever one stands
+#: how an ε was accounted, in the words that stand beside every ε
 ACCOUNTED = {"proved": "proved", "published": "as published, not proved"}
 
 
@@ -155,7 +155,7 @@ def share_text(part: Mapping[str, Any], name: str) -> str:
 
 
 def rows_text(rows: int) -> str:
-    """Return which rows stand for all of them where not all are used."""
+    """Return how many rows are used in place of all, and how they are drawn."""
     return f"{rows:,}, drawn at random with a constant seed, whatever they hold"
 
 

@@ -33,18 +33,18 @@ _TITLES = {"LR": "Logistic regression", "MLP": "Neural network", "RF": "Random f
 
 def read_audit_results() -> AuditResults:
     """Return the stored audits."""
-    stored: AuditResults = json.loads(PATH.read_text(encoding="utf-8"))
-    return stored
+    results: AuditResults = json.loads(PATH.read_text(encoding="utf-8"))
+    return results
 
 
-def at_own_delta(found: Distinguishing) -> Bound:
+def at_own_delta(attack: Distinguishing) -> Bound:
     """Return the bounds of a distinguishing attack at the run's own delta, the smallest."""
-    return found["profile"][0]
+    return attack["profile"][0]
 
 
-def curve_bound(found: Distinguishing) -> float | None:
+def curve_bound(attack: Distinguishing) -> float | None:
     """Return the bound by the whole curve at the run's own delta; None where nothing is proved, or of older audits."""
-    return at_own_delta(found).get("lower_bound_curve")
+    return at_own_delta(attack).get("lower_bound_curve")
 
 
 def best_lower_bound(code: CodeAudit) -> float:
@@ -64,11 +64,11 @@ def bound_bars(code: CodeAudit) -> FigureData:
         ("The paper's formula", first["epsilon_published"], "published"),
     ]
     series = [Series(name, "bar", ("ε",), (value,), style=style) for name, value, style in parts if value is not None]
-    words = ", ".join(f"{each.name.lower()} {_show(each)}" for each in series)
+    words = ", ".join(f"{bar.name.lower()} {_show(bar)}" for bar in series)
     return FigureData(
         name="audit_bounds",
         title="What attacks found, and what is promised",
-        x=Axis("ε of the audited releases", range=from_zero([each.y[0] for each in series])),
+        x=Axis("ε of the audited releases", range=from_zero([bar.y[0] for bar in series])),
         panels=(Panel(Axis("")),),
         series=tuple(series),
         caption=f"δ = {delta_text(first['delta'])}. Lower bounds hold with {100 * attack['confidence']:g} % "
@@ -80,18 +80,18 @@ def bound_bars(code: CodeAudit) -> FigureData:
 
 
 def _show(bar: Series) -> str:
-    """Return a bar's epsilon, rounded so that what is said of it holds."""
+    """Return a bar's epsilon, rounded to the side on which the bound still holds."""
     value = float(bar.y[0] or 0.0)
     return epsilon_text(value) if bar.style in ("budget", "published") else at_least_text(value)
 
 
 def catalogue_bars(audits: Sequence[CatalogueAudit]) -> FigureData:
     """Return the lower bound beside the proved epsilon of each audited method that has one."""
-    proved = [one for one in audits if at_own_delta(one["distinguishing"])["epsilon"] is not None]
-    names = tuple(one["title"] for one in proved)
-    bounds = tuple(best_lower_bound(one) for one in proved)
-    curves: tuple[Value, ...] = tuple(curve_bound(one["distinguishing"]) for one in proved)
-    limits: tuple[Value, ...] = tuple(at_own_delta(one["distinguishing"])["epsilon"] for one in proved)
+    proved = [audit for audit in audits if at_own_delta(audit["distinguishing"])["epsilon"] is not None]
+    names = tuple(audit["title"] for audit in proved)
+    bounds = tuple(best_lower_bound(audit) for audit in proved)
+    curves: tuple[Value, ...] = tuple(curve_bound(audit["distinguishing"]) for audit in proved)
+    limits: tuple[Value, ...] = tuple(at_own_delta(audit["distinguishing"])["epsilon"] for audit in proved)
     sentence = "; ".join(
         f"{n}: {at_least_text(f)} of {epsilon_text(e)}" for n, f, e in zip(names, bounds, limits, strict=True)
     )
@@ -112,45 +112,45 @@ def catalogue_bars(audits: Sequence[CatalogueAudit]) -> FigureData:
     )
 
 
-def demonstration_bars(found: Demonstration) -> FigureData:
+def demonstration_bars(demonstration: Demonstration) -> FigureData:
     """Return what attacks found on the stored pair of data sets, beside what each variant of PF-LD says."""
     names = ("As published", "Proved variant")
-    first = [at_own_delta(found["published"]), at_own_delta(found["proved"])]
-    shown = tuple(one["lower_bound"] for one in first)
+    first = [at_own_delta(demonstration["published"]), at_own_delta(demonstration["proved"])]
+    bounds = tuple(bound["lower_bound"] for bound in first)
     epsilons = (first[0]["epsilon_published"], first[1]["epsilon"])
-    each = "; ".join(
+    sentence = "; ".join(
         f"{name}: {at_least_text(low)} found, {epsilon_text(claim)} stated"
-        for name, low, claim in zip(names, shown, epsilons, strict=True)
+        for name, low, claim in zip(names, bounds, epsilons, strict=True)
     )
     return FigureData(
         name="audit_demonstration",
         title="PF-LD: one person's group changed",
-        x=Axis("ε", range=from_zero([*shown, *epsilons])),
+        x=Axis("ε", range=from_zero([*bounds, *epsilons])),
         panels=(Panel(Axis("")),),
         series=(
-            Series(FOUND, "bar", names, shown, style="found"),
+            Series(FOUND, "bar", names, bounds, style="found"),
             Series("Stated: at most", "bar", names, epsilons, style="budget"),
         ),
-        caption=f"δ = {delta_text(first[0]['delta'])}; {found['published']['runs']:,} runs on each of two data "
+        caption=f"δ = {delta_text(first[0]['delta'])}; {demonstration['published']['runs']:,} runs on each of two data "
         "sets of made-up people. Every step uses all rows, so no amplification by sampling is in question.",
-        alt=f"ε shown by attacks and ε stated, by variant of PF-LD. {each}.",
+        alt=f"ε shown by attacks and ε stated, by variant of PF-LD. {sentence}.",
         horizontal=True,
     )
 
 
-def membership_bars(found: Membership, origin: Origin = ALL_RAW) -> FigureData:
+def membership_bars(audit: Membership, origin: Origin = ALL_RAW) -> FigureData:
     """Return the four attackers' advantage in telling training rows from others (FairDP-A, Figure 3)."""
-    attackers = found["attackers"]
-    names = tuple(_TITLES[one["attacker"]] for one in attackers)
-    values = tuple(100.0 * one["advantage"] for one in attackers)
-    marks = [Reference(100.0 * found["chance"], "by chance alone")]
-    if found["limit"] is not None and found["limit"] < 1.0:
-        marks.append(Reference(100.0 * found["limit"], "ε allows"))
-    each = ", ".join(
-        f"{name} {points_text(one['advantage'])} (AUC {number_text(one['auc'])})"
-        for name, one in zip(names, attackers, strict=True)
+    attackers = audit["attackers"]
+    names = tuple(_TITLES[attacker["attacker"]] for attacker in attackers)
+    values = tuple(100.0 * attacker["advantage"] for attacker in attackers)
+    marks = [Reference(100.0 * audit["chance"], "by chance alone")]
+    if audit["limit"] is not None and audit["limit"] < 1.0:
+        marks.append(Reference(100.0 * audit["limit"], "ε allows"))
+    words = ", ".join(
+        f"{name} {points_text(attacker['advantage'])} (AUC {number_text(attacker['auc'])})"
+        for name, attacker in zip(names, attackers, strict=True)
     )
-    areas = ", ".join(number_text(one["auc"]) for one in attackers)
+    areas = ", ".join(number_text(attacker["auc"]) for attacker in attackers)
     return FigureData(
         name="audit_membership",
         title="Who was trained on? What attackers gain",
@@ -158,38 +158,38 @@ def membership_bars(found: Membership, origin: Origin = ALL_RAW) -> FigureData:
         panels=(Panel(Axis("")),),
         series=(Series("advantage", "bar", names, values, style="part"),),
         caption=f"Advantage: the attacker's hits minus false alarms, 0 for a coin. AUC (0.5 for a coin), in "
-        f"this order: {areas}. Judged on {found['judged']:,} training rows and as many others.",
-        alt=f"Advantage of four membership attackers: {each}.",
+        f"this order: {areas}. Judged on {audit['judged']:,} training rows and as many others.",
+        alt=f"Advantage of four membership attackers: {words}.",
         references=tuple(marks),
         horizontal=True,
         origin=origin,
     )
 
 
-def attribute_bars(found: Attribute, origin: Origin = ALL_RAW) -> FigureData:
+def attribute_bars(audit: Attribute, origin: Origin = ALL_RAW) -> FigureData:
     """Return how often each attacker names a training row's group, without and with the model's answer."""
-    attackers = found["attackers"]
-    names = tuple(_TITLES[one["attacker"]] for one in attackers)
-    alone, helped = ([one["baseline"] for one in attackers], [one["accuracy"] for one in attackers])
+    attackers = audit["attackers"]
+    names = tuple(_TITLES[attacker["attacker"]] for attacker in attackers)
+    alone, helped = ([attacker["baseline"] for attacker in attackers], [attacker["accuracy"] for attacker in attackers])
     parts = (("from the other columns", alone, "muted"), ("with the model's answer too", helped, "part"))
     series = tuple(
         Series(title, "bar", names, tuple(100.0 * share for share in shares), style=style)
         for title, shares, style in parts
     )
-    each = ", ".join(
-        f"{name} {percent_text(one['baseline'])} without and {percent_text(one['accuracy'])} with it"
-        for name, one in zip(names, attackers, strict=True)
+    words = ", ".join(
+        f"{name} {percent_text(attacker['baseline'])} without and {percent_text(attacker['accuracy'])} with it"
+        for name, attacker in zip(names, attackers, strict=True)
     )
     return FigureData(
         name="audit_attribute",
-        title=f"Guessing {found['sensitive']}: does the model's answer help?",
+        title=f"Guessing {audit['sensitive']}: does the model's answer help?",
         x=Axis("Named rightly", "%", range=(0.0, 100.0)),
         panels=(Panel(Axis("")),),
         series=series,
-        caption=f"Judged on {found['judged']:,} training rows. What the other columns reveal is no leak of the model: "
+        caption=f"Judged on {audit['judged']:,} training rows. What the other columns reveal is no leak of the model: "
         "the difference is.",
-        alt=f"How often {found['sensitive']} is named rightly, without and with the model's answer: {each}.",
-        references=(Reference(100.0 * found["majority"], "always the largest group"),),
+        alt=f"How often {audit['sensitive']} is named rightly, without and with the model's answer: {words}.",
+        references=(Reference(100.0 * audit["majority"], "always the largest group"),),
         horizontal=True,
         origin=origin,
     )

@@ -52,7 +52,7 @@ def draw_task(boards: Sequence[Board], task: Task) -> FigureData:
 def _join(points: Sequence[tuple[float, Standing]], task: Task, panel: int) -> Series:
     """Return an entry's accuracy or gap over ε."""
     first = points[0][1]
-    cells = [(at, each.cells[task.name]) for at, each in points]
+    cells = [(at, standing.cells[task.name]) for at, standing in points]
     means = [cell.accuracy if panel == 0 else cell.gap for _, cell in cells]
     return line(
         first.title,
@@ -70,12 +70,12 @@ def draw_bench_costs(costs: Sequence[Cost], notion: str) -> FigureData:
     """Return the accuracy lost to privacy over rows times ε, a curve a threat model; `notion` is a title."""
     series = []
     for model, own in groupby(costs, key=lambda cost: cost.threat_model):
-        folded = [*own]
-        losses = [cost.loss for cost in folded]
+        own_costs = [*own]
+        losses = [cost.loss for cost in own_costs]
         series.append(
             line(
                 f"protects {protected(model)}",
-                [cost.amount for cost in folded],
+                [cost.amount for cost in own_costs],
                 [loss.mean for loss in losses],
                 scale=100,
                 low=[loss.low for loss in losses],

@@ -24,14 +24,14 @@ _BY_ANSWERS = (
 )
 
 
-def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) -> FigureData:
+def compare_points(settings: Sequence[Compared], plain: TableRow | None = None) -> FigureData:
     """Mean accuracy against the mean gap of the settings' own notion, with 95 % whiskers over seeds both ways.
 
     `plain` is the row of plain training on the same data, for the mixing line.
     """
-    rows = [one.row for one in compared]
+    rows = [setting.row for setting in settings]
     notion, answers = name_gap(wording.metric_title(f"{rows[0].notion}_gap"), rows), any(row.by_answers for row in rows)
-    series = tuple(map(_point, compared, count_earlier([one.row.method for one in compared])))
+    series = tuple(map(_point, settings, count_earlier([setting.row.method for setting in settings])))
     line = draw_mixing_line(plain)
     words = "Whiskers: 95 % interval of the mean over seeds, for accuracy and for gap."
     words = f"{words} {wording.BY_ANSWERS}" if answers else words
@@ -44,41 +44,43 @@ def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) 
         panels=(Panel(ACCURACY),),
         series=(*series, *line),
         caption=f"{words} Up and to the left is better.{f' {CAPTION}' * bool(line)}",
-        alt=f"Accuracy against {notion.lower()}. " + " ".join(_format_one(one) for one in compared),
+        alt=f"Accuracy against {notion.lower()}. " + " ".join(_format_one(setting) for setting in settings),
         origin=find_origin_of_rows(rows),
     )
 
 
-def compare_groups(compared: Sequence[Compared], *, rate: str, of: Literal["group", "class"] = "group") -> FigureData:
+def compare_groups(settings: Sequence[Compared], *, rate: str, of: Literal["group", "class"] = "group") -> FigureData:
     """One bar for each group (or class) and setting: the mean of `rate` over seeds with its 95 % interval."""
-    bars = [GroupRates(one.label, one.row.method, fold_groups(one.runs, rate, of=of)) for one in compared]
-    exact = [one for one in compared if not one.row.by_answers]
+    bars = [
+        GroupRates(setting.label, setting.row.method, fold_groups(setting.runs, rate, of=of)) for setting in settings
+    ]
+    exact = [setting for setting in settings if not setting.row.by_answers]
     figure = group_bars(bars, rate=rate, of=of)  # not as released: that means noisy counts
-    words = figure.caption if all(len(one.runs) == 1 for one in exact) else _OVER_SEEDS
-    parts = [*([words] if exact else []), *([_BY_ANSWERS] if len(exact) < len(compared) else [])]
-    return replace(figure, caption=" ".join(parts), origin=find_origin_of_rows(one.row for one in compared))
+    words = figure.caption if all(len(setting.runs) == 1 for setting in exact) else _OVER_SEEDS
+    parts = [*([words] if exact else []), *([_BY_ANSWERS] if len(exact) < len(settings) else [])]
+    return replace(figure, caption=" ".join(parts), origin=find_origin_of_rows(setting.row for setting in settings))
 
 
-def _point(one: Compared, variation: int) -> Series:
-    accuracy, gap = one.row.accuracy, one.row.gap
-    known = gap.mean is not None
+def _point(setting: Compared, variation: int) -> Series:
+    accuracy, gap = setting.row.accuracy, setting.row.gap
+    has_gap = gap.mean is not None
     low, high = percent_ends([accuracy])
     left, right = percent_ends([gap])
     return Series(
-        one.label,
+        setting.label,
         "points",
         (100 * gap.mean,) if gap.mean is not None else (),
-        (in_percent(accuracy.mean),) if known else (),
-        low=low if known else (),
-        high=high if known else (),
+        (in_percent(accuracy.mean),) if has_gap else (),
+        low=low if has_gap else (),
+        high=high if has_gap else (),
         x_low=left,
         x_high=right,
-        style=one.row.method,
+        style=setting.row.method,
         variation=variation,
-        text=(one.letter,) if known else (),
+        text=(setting.letter,) if has_gap else (),
     )
 
 
-def _format_one(one: Compared) -> str:
-    accuracy, gap = percent_text(one.row.accuracy.mean), points_text(one.row.gap.mean)
-    return f"{one.label}: accuracy {accuracy}, gap {gap}."
+def _format_one(setting: Compared) -> str:
+    accuracy, gap = percent_text(setting.row.accuracy.mean), points_text(setting.row.gap.mean)
+    return f"{setting.label}: accuracy {accuracy}, gap {gap}."

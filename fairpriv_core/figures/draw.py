@@ -73,9 +73,9 @@ def draw(
     if legend is not None:
         figure = name_lines_at_ends(figure) if legend == "ends" else name_lines_below(figure)
     room = measure(figure)
-    named = name_directly(figure, panel_size(figure, room.wide, room.plot, across=room.across))
-    if named is not figure:
-        figure, room = named, measure(named)
+    direct = name_directly(figure, panel_size(figure, room.wide, room.plot, across=room.across))
+    if direct is not figure:
+        figure, room = direct, measure(direct)
     elif height is None:  # a drawing is as high when names of lines have met, and stand in the legend
         below = measure(name_lines_below(figure))
         room = replace(room, plot=below.top + below.plot + below.bottom - room.top - room.bottom)
@@ -107,7 +107,7 @@ def write_html(drawing: Drawing) -> str:
 
 
 def _to_json(part: Any) -> Any:
-    """Return `part` with what JSON knows alone: a number that is not finite is null; what is empty is left out."""
+    """Return `part` as JSON can hold it: numbers that are not finite are null, empty entries are left out."""
     if isinstance(part, dict):
         return {name: _to_json(inner) for name, inner in part.items() if inner not in (None, (), [])}
     if isinstance(part, list | tuple):
@@ -148,7 +148,7 @@ def _measure(
     beside = legend == "right" and len(names) > 1
     left, right = _left_margin(figure, width), 18 + min(width // _LEGEND_PART, _legend_entry(names)) * beside
     wide = width - left - right
-    letters = _legend_letters(right - 18 if beside else wide)
+    letters = max(12, ((right - 18 if beside else wide) - 48) // _LETTER)  # of a name in the legend
     below, aside = _BOTTOM, 0
     if beside:
         aside = _legend_height(names, letters, 1)
@@ -157,7 +157,7 @@ def _measure(
     header = bool(figure.panels[0].title) + sum(reference.axis == "x" for reference in figure.references)
     top = _TOP + _TITLE_ROW * (len(title) - 1) + HEADER_ROW * header
     note = build_caption(figure, colors, below=below, width=wide) if caption else []
-    bottom = below + sum(LINE_HEIGHT * (1 + each["text"].count("<br>")) + 12 for each in note)
+    bottom = below + sum(LINE_HEIGHT * (1 + part["text"].count("<br>")) + 12 for part in note)
     own = _own_height(figure, width, across=across)
     if height is not None:
         own = max(height - top - bottom, own if figure.horizontal else round(_SQUEEZED * own))
@@ -199,40 +199,40 @@ def _wrap_names(traces: Iterable[dict[str, Any]], room: _Room, *, horizontal: bo
             trace["y"] = [_break(name, _category_letters(room.left + room.wide + room.right)) for name in trace["y"]]
 
 
-def _break(name: str, most: int) -> str:
-    return "<br>".join(textwrap.wrap(name, most, break_long_words=False)) or name
+def _break(name: str, max_letters: int) -> str:
+    return "<br>".join(textwrap.wrap(name, max_letters, break_long_words=False)) or name
 
 
 def _name_once(traces: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the traces with each name once in the legend; its entry hides and shows all that bear it."""
-    named: set[str] = set()
+    names: set[str] = set()
     for trace in traces:
         if trace.get("showlegend", True):
-            trace["showlegend"] = trace["name"] not in named
-            named.add(trace["name"])
+            trace["showlegend"] = trace["name"] not in names
+            names.add(trace["name"])
     return traces
 
 
 def list_places(figure: FigureData, width: int) -> tuple[Place, ...]:
-    """Return where names of what a figure draws can stand, first where they do; () where there is nothing to choose.
+    """Return the places that names in a figure can have, their own place first; () where there is no choice.
 
-    At lines' ends only names are put that leave most of a drawing, `width` pixels wide, to the lines.
+    Names go to lines' ends only where they leave most of a drawing, `width` pixels wide, to the lines.
     """
     names = _legend_names(name_lines_below(figure))
     if len(names) < 2 or figure.horizontal:
         return ()
     if len(_legend_names(figure)) < len(names):
         return "ends", "below", "right"
-    lines = all(each.kind == "line" for each in figure.series if each.name in names)
+    lines = all(series.kind == "line" for series in figure.series if series.name in names)
     short = _LETTER * max(map(len, names)) < width / _LEGEND_PART
     return ("below", "right", "ends") if lines and short and figure.x.range is None else ("below", "right")
 
 
 def _legend_names(figure: FigureData) -> list[str]:
     unnamed = ("histogram", "arrow")
-    named = [series for series in figure.series if not series.labelled and not series.faint]
-    shown = [series.name for series in named if series.kind not in unnamed]
-    return list(dict.fromkeys(shown))
+    candidates = [series for series in figure.series if not series.labelled and not series.faint]
+    names = [series.name for series in candidates if series.kind not in unnamed]
+    return list(dict.fromkeys(names))
 
 
 def _left_margin(figure: FigureData, width: int) -> int:
@@ -284,8 +284,3 @@ def _legend_height(names: list[str], letters: int, wide: int) -> int:
 def _legend_entry(names: list[str]) -> int:
     """Return how many pixels the longest name takes in a legend with its line."""
     return 48 + _LETTER * max(map(len, names), default=0)
-
-
-def _legend_letters(wide: int) -> int:
-    """Return how many letters of a name in the legend fit on a line."""
-    return max(12, (wide - 48) // _LETTER)

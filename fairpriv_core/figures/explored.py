@@ -74,14 +74,14 @@ class Explored:
 
 def read_explored(record: RunRecord) -> Explored | None:
     """Return what a finished run came to; None where it has no gap."""
-    shown, facts = read_shown(record), read_facts(record)
-    if shown is None:
+    numbers, facts = read_shown(record), read_facts(record)
+    if numbers is None:
         return None
     constant = None if facts.exact is None else facts.exact.read("constant_accuracy")
     return Explored(
         config=facts.config,
         epsilon=facts.outcome.epsilon,
-        shown=shown,
+        shown=numbers,
         constant=None if constant is None else constant.value,
         groups=() if facts.exact is None else facts.exact.groups,
         labels=facts.data.labels,
@@ -92,9 +92,9 @@ def place_expected(config: ConfigJson, expected: Expected, labels: Sequence[str]
     """Return the point at which a run of public data is expected; `config` is its JSON."""
     accuracy, gap = expected.accuracy.mean, expected.gap.mean
     assert accuracy is not None and gap is not None
-    shown = Shown(accuracy, gap, None, None, raw=False)
+    numbers = Shown(accuracy, gap, None, None, raw=False)
     groups = [{"name": name, "positive_rate": rate} for name, rate in expected.rates.items()]
-    return Explored(config, config["epsilon"], shown, expected.constant, groups, tuple(labels), expected)
+    return Explored(config, config["epsilon"], numbers, expected.constant, groups, tuple(labels), expected)
 
 
 def draw_explored(
@@ -106,7 +106,7 @@ def draw_explored(
     stands alone, and so where its raw numbers of protected data would stand beside released ones. `title` and `notion`
     are titles.
     """
-    newest, shown = trail[-1], trail[-1].shown
+    newest, numbers = trail[-1], trail[-1].shown
     kind = _format_kind(newest)
     if not (newest.is_raw or newest.published):
         plain = None
@@ -117,7 +117,7 @@ def draw_explored(
         panels=(Panel(ACCURACY),),
         series=(*_draw_ends(newest, plain), _draw_path(trail), _draw_newest(newest, waiting=waiting)),
         caption=kind,
-        alt=f"{name_point(newest)}: accuracy {percent_text(shown.accuracy)}, gap {points_text(shown.gap)}.",
+        alt=f"{name_point(newest)}: accuracy {percent_text(numbers.accuracy)}, gap {points_text(numbers.gap)}.",
         origin=ALL_RAW if newest.is_raw else PUBLIC,
         regions=(wanted.shade(),),
         shaded=wanted.said,
@@ -148,11 +148,11 @@ def _draw_path(trail: Sequence[Explored]) -> Series:
     return Series(
         "before",
         "points",
-        tuple(100 * each.shown.gap for each in trail),
-        tuple(100 * each.shown.accuracy for each in trail),
+        tuple(100 * point.shown.gap for point in trail),
+        tuple(100 * point.shown.accuracy for point in trail),
         style="muted",
         hollow=(True,) * len(trail),
-        hover=tuple(_format_point(each) for each in trail),
+        hover=tuple(_format_point(point) for point in trail),
     )
 
 
@@ -202,13 +202,13 @@ def draw_groups(point: Explored) -> FigureData:
     rate = next(iter(notions()[point.config["notion"]].rates), "positive_rate")
     origin = PUBLIC if point.published else ALL_RAW
     figure = group_bars([rates], rate=rate)
-    said = {
+    words_by_rate = {
         "positive_rate": f"decided “{labels[-1]}”",
         "accuracy": "decided rightly",
         "positive_predictive_value": f"truly “{labels[-1]}” of those who are decided so",
     }
     among = {"true_positive_rate": labels[-1], "false_positive_rate": labels[0]}
-    words = said.get(rate) or f"decided “{labels[-1]}” of those who are “{among.get(rate, '')}”"
+    words = words_by_rate.get(rate) or f"decided “{labels[-1]}” of those who are “{among.get(rate, '')}”"
     return replace(
         figure,
         title=f"Of 100 people in each group, {words}",
@@ -220,13 +220,13 @@ def draw_groups(point: Explored) -> FigureData:
 
 def format_explored(point: Explored) -> str:
     """Return the newest point in one line."""
-    shown = point.shown
+    numbers = point.shown
     budget = "no ε: not private" if point.epsilon is None else f"ε = {epsilon_text(point.epsilon)}"
     if point.expected is not None:
         accuracy, reached = spread(point.expected.accuracy), spread(point.expected.gap)
         return f"Expected · {budget} · accuracy {accuracy} % · gap {reached} points"
-    gap, right = map(half_text, (shown.gap_error, shown.accuracy_error))
-    return f"{budget} · accuracy {100 * shown.accuracy:.1f}{right} % · gap {100 * shown.gap:.1f}{gap} points"
+    gap, right = map(half_text, (numbers.gap_error, numbers.accuracy_error))
+    return f"{budget} · accuracy {100 * numbers.accuracy:.1f}{right} % · gap {100 * numbers.gap:.1f}{gap} points"
 
 
 def _format_point(point: Explored) -> str:

@@ -102,15 +102,15 @@ class Painter:
         self._kaleido = self._wait(self._launch(browser), START_SECONDS)
 
     async def _launch(self, browser: str) -> Any:
-        opened = self._make(n=1, timeout=PAINT_SECONDS, page_generator=_Paper(), path=browser)
-        await opened.open()
-        return opened
+        kaleido = self._make(n=1, timeout=PAINT_SECONDS, page_generator=_Paper(), path=browser)
+        await kaleido.open()
+        return kaleido
 
     def _close(self) -> None:
-        opened, self._kaleido = self._kaleido, None
-        if opened is not None:
+        browser, self._kaleido = self._kaleido, None
+        if browser is not None:
             try:
-                self._wait(opened.close(), 5.0)
+                self._wait(browser.close(), 5.0)
             except Exception:
                 return  # a dead browser cannot be closed
 
@@ -167,23 +167,20 @@ def to_sheet(figures: Sequence[FigureData], image_format: ImageFormat, *, column
         row = figures[first : first + columns]
         height = max(find_heights(figure, sheet)[1] for figure in row)
         for place, figure in enumerate(row):
-            named = replace(figure, title=f"{ascii_lowercase[first + place]}   {figure.title}")
-            panels.append((place * sheet.width, down, to_image(named, "svg", sheet=replace(sheet, height=height))))
+            panel = replace(figure, title=f"{ascii_lowercase[first + place]}   {figure.title}")
+            panels.append((place * sheet.width, down, to_image(panel, "svg", sheet=replace(sheet, height=height))))
         down += height
-    whole = replace(sheet, width=columns * sheet.width, height=down, points=_ONE_TO_ONE)
-    svg = _join(panels, whole)
+    page = replace(sheet, width=columns * sheet.width, height=down, points=_ONE_TO_ONE)
+    svg = _join(panels, page)
     if image_format == "svg":
         return svg.encode()
-    return _print(_hold(svg, whole), image_format, whole, figures[0].title)
+    return _print(_hold(svg, page), image_format, page, figures[0].title)
 
 
 def _join(panels: Iterable[tuple[float, float, bytes]], sheet: Sheet) -> str:
     """Return SVGs as one: each from so many inches from the left and from above."""
     place = '<svg x="{0}" y="{1}" '.format
-    inner = [
-        svg.decode().replace("<svg ", place(left * PIXELS_AN_INCH, down * PIXELS_AN_INCH), 1)
-        for left, down, svg in panels
-    ]
+    inner = [svg.decode().replace("<svg ", place(x * PIXELS_AN_INCH, y * PIXELS_AN_INCH), 1) for x, y, svg in panels]
     width, height = sheet.pixels
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     ground = "" if sheet.transparent else '<rect width="100%" height="100%" fill="white"/>'
@@ -207,8 +204,8 @@ def find_heights(figure: FigureData, sheet: Sheet) -> tuple[float, float]:
     sheet = fit_sheet(figure, sheet)
     usual = _lay_out(figure, sheet, "light")["layout"]["height"]
     an_inch = sheet.pixels[0] / sheet.width
-    least, own = (math.ceil(10 * pixels / an_inch - 0.01) / 10 for pixels in (_find_least(figure, sheet), usual))
-    return least, own
+    lowest, own = (math.ceil(10 * pixels / an_inch - 0.01) / 10 for pixels in (_find_least(figure, sheet), usual))
+    return lowest, own
 
 
 def _lay_out(figure: FigureData, sheet: Sheet, theme: ThemeName) -> Drawing:
@@ -265,8 +262,8 @@ def fit_sheet(figure: FigureData, sheet: Sheet) -> Sheet:
 
 def _find_least(figure: FigureData, sheet: Sheet) -> int:
     """Return how many pixels high the figure has to be on a sheet."""
-    shown, width = _write_below(figure, sheet), sheet.pixels[0]
-    return least_height(shown, caption=True, width=width, across=sheet.across, legend=sheet.legend)
+    picture, width = _write_below(figure, sheet), sheet.pixels[0]
+    return least_height(picture, caption=True, width=width, across=sheet.across, legend=sheet.legend)
 
 
 def _write_below(figure: FigureData, sheet: Sheet) -> FigureData:
@@ -285,8 +282,8 @@ def _take_ground(drawing: Drawing) -> None:
 
 def find_browser() -> str:
     """Return the path of Chromium or Chrome: BROWSER_PATH, or what the PATH holds; BadInput where there is none."""
-    named = os.environ.get("BROWSER_PATH")
-    browser = next((path for name in (named, *_BROWSERS) if name and (path := shutil.which(name))), None)
+    custom = os.environ.get("BROWSER_PATH")
+    browser = next((path for name in (custom, *_BROWSERS) if name and (path := shutil.which(name))), None)
     if browser is None:
         raise BadInput(
             "an image needs Chromium, which is not on this machine: install it (Debian: apt install chromium) or set "

@@ -141,7 +141,7 @@ class FigureData:
     @property
     def text(self) -> str:
         """What stands below the figure in every form of it: what it shows, and whose numbers these are."""
-        return " ".join(each for each in (self.caption, self.shaded, self.origin.text) if each)
+        return " ".join(part for part in (self.caption, self.shaded, self.origin.text) if part)
 
     @property
     def raw(self) -> bool:
@@ -192,13 +192,13 @@ def line(
 ) -> Series:
     """Return a line of at most MAX_POINTS points, values times `scale`; NaN and infinity become gaps."""
     banded = bool(low) and bool(high)
-    selected, columns = decimate(x, y, *((low, high) if banded else ()))
+    places, columns = decimate(x, y, *((low, high) if banded else ()))
     scaled = [tuple(_finite(value, scale) for value in column) for column in columns]
     ends = (scaled[1], scaled[2]) if banded else ((), ())
     return Series(
         name,
         "line",
-        selected,
+        places,
         scaled[0],
         low=ends[0],
         high=ends[1],
@@ -256,15 +256,15 @@ def _series_rows(figure: FigureData, series: Series) -> list[tuple[object, ...]]
     sides = (series.x_low, series.x_high, series.y, series.low, series.high)
     columns = zip(series.x, ends, *(side or (None,) * len(series.y) for side in sides), strict=False)
     title = panel.title or panel.y.title
-    named = [(figure.name, title, series.name, *values, x_axis, y_axis, note) for values in columns]
+    rows = [(figure.name, title, series.name, *values, x_axis, y_axis, note) for values in columns]
     if figure.z is not None:
-        places = series.z or (None,) * len(named)
-        named = [(*row, z, figure.z.label) for row, z in zip(named, places, strict=True)]
+        places = series.z or (None,) * len(rows)
+        rows = [(*row, z, figure.z.label) for row, z in zip(rows, places, strict=True)]
     if not _has_texts(figure):
-        return named
-    return [(*row, text) for row, text in zip(named, series.text or ("",) * len(named), strict=True)]
+        return rows
+    return [(*row, text) for row, text in zip(rows, series.text or ("",) * len(rows), strict=True)]
 
 
 def _has_texts(figure: FigureData) -> bool:
-    """Return whether points of a figure say what they are; cells say their value, which is `z`."""
+    """Return whether points of a figure have texts of their own; the text of a cell is its value, `z`."""
     return any(series.text and series.kind != "heatmap" for series in figure.series)

@@ -47,7 +47,7 @@ def group_bars(
     `of` is "class" where the runs' `groups` are a record's classes. `origin` is of the rates: released ones are from
     noisy counts that ε covers, or `by_answers` that are randomised.
     """
-    title, paid = wording.metric_title(rate), origin.kind == "released" and not by_answers
+    title, is_noisy = wording.metric_title(rate), origin.kind == "released" and not by_answers
     whiskers = wording.ESTIMATED if by_answers else f"Whiskers: 95 % Wilson interval of each {of} on the test split."
     series = []
     for run, same in zip(runs, count_earlier([run.method for run in runs]), strict=True):
@@ -57,13 +57,13 @@ def group_bars(
         low, high = (tuple(in_percent(end[side]) for end in ends) for side in (0, 1))
         series.append(Series(run.label, "bar", names, values, low=low, high=high, style=run.method, variation=same))
     return FigureData(
-        name=f"{'classes' if of == 'class' else 'groups'}_{'paid_' if paid else ''}{rate.replace('/', '_')}",
-        title=f"{title} by {of}{', with noise' if paid else ''}",
+        name=f"{'classes' if of == 'class' else 'groups'}_{'paid_' if is_noisy else ''}{rate.replace('/', '_')}",
+        title=f"{title} by {of}{', with noise' if is_noisy else ''}",
         x=Axis(title, "%"),  # short: beside long names little of a phone is left for it
         panels=(Panel(Axis("")),),
         series=tuple(series),
-        caption=wording.PAID if paid else whiskers,
-        alt=f"{title} by {of}. " + " ".join(f"{each.name}: {list_values(each.x, each.y, ' %')}." for each in series),
+        caption=wording.PAID if is_noisy else whiskers,
+        alt=f"{title} by {of}. " + " ".join(f"{bar.name}: {list_values(bar.x, bar.y, ' %')}." for bar in series),
         horizontal=True,
         origin=origin,
     )
@@ -85,6 +85,8 @@ def bias_variance(
     `source` says at which model the curve was computed; nothing protected went into that model.
     """
     total = [b + v for b, v in zip(bias, variance, strict=True)]
+    positive = [value for value in total if value > 0]
+    valley = (min(positive) / 30, max(positive) * 2) if positive else None  # a bias that vanishes leaves the plot below
     parts = (
         ("Clipping (bias)", bias, "bias"),
         ("Noise (variance)", variance, "variance"),
@@ -92,7 +94,7 @@ def bias_variance(
     )
     marked = {"minimum": best, "chosen": current}
     marks = [Reference(bound, f"{word}: {bound:.3g}") for word, bound in marked.items() if bound is not None]
-    least = "only rises: there is no minimum" if best is None else f"is smallest at {symbol} = {best:.3g}"
+    lowest = "only rises: there is no minimum" if best is None else f"is smallest at {symbol} = {best:.3g}"
     theorem, what = ("Theorem 4", "constraint gradient") if symbol == "C_p" else ("Theorem 5", "violation")
     words = f"PF-LD {theorem}: a small bound clips (bias), a large one needs more noise (variance)."
     return FigureData(
@@ -101,12 +103,12 @@ def bias_variance(
         x=Axis(f"Clipping bound {symbol}", log=True),
         panels=(
             Panel(
-                Axis(f"Bound on the error of the {what}", log=True, range=_error_range(total)),
+                Axis(f"Bound on the error of the {what}", log=True, range=valley),
             ),
         ),
         series=tuple(line(name, clips, values, style=style) for name, values, style in parts),
         caption=" ".join(part for part in (words, source) if part),
-        alt=f"Bound on the expected error over {symbol}: the sum {least}.",
+        alt=f"Bound on the expected error over {symbol}: the sum {lowest}.",
         references=tuple(marks),
         origin=PUBLIC,
     )
@@ -136,18 +138,16 @@ def predicted_epsilon(
     )
 
 
-def name_dots(sure: int) -> tuple[str, str, str]:
-    """Return what the three kinds of dots stand for, as `epsilon_dots`."""
-    added, rest = max(0, sure - 50), 100 - max(50, sure)
-    return "Even odds before: 50", f"Added by ε, at most: {added}", f"Still unsure, at least: {rest}"
-
-
 def epsilon_dots(epsilon: float, sure: int) -> FigureData:
     """100 dots: from even odds (50) an attacker ends at most `sure` in 100 sure, 50 <= sure <= 100."""
-    parts = ((range(50), "dot before"), (range(50, sure), "dot added"), (range(sure, 100), "dot rest"))
+    parts = (
+        ("Even odds before: 50", range(50), "dot before"),
+        (f"Added by ε, at most: {sure - 50}", range(50, sure), "dot added"),
+        (f"Still unsure, at least: {100 - sure}", range(sure, 100), "dot rest"),
+    )
     series = [
         Series(name, "dots", tuple(float(i % 10) for i in dots), tuple(9.0 - i // 10 for i in dots), style=style)
-        for name, (dots, style) in zip(name_dots(sure), parts, strict=True)
+        for name, dots, style in parts
         if len(dots)
     ]
     return FigureData(
@@ -161,15 +161,9 @@ def epsilon_dots(epsilon: float, sure: int) -> FigureData:
     )
 
 
-def _error_range(total: Sequence[float]) -> tuple[float, float] | None:
-    """Return a range that shows the sum's valley; a bias that vanishes leaves the plot at the bottom."""
-    known = [value for value in total if value > 0]
-    return (min(known) / 30, max(known) * 2) if known else None
-
-
 def _group_label(group: Mapping[str, object], runs: Sequence[GroupRates]) -> str:
     """Return the group's name, with its size where every run has the same."""
-    sizes = {each.get("size") for run in runs for each in run.groups if each["name"] == group["name"]}
+    sizes = {candidate.get("size") for run in runs for candidate in run.groups if candidate["name"] == group["name"]}
     return (
         f"{group['name']} (n = {group['size']:,.0f})" if len(sizes) == 1 and None not in sizes else str(group["name"])
     )
@@ -177,5 +171,5 @@ def _group_label(group: Mapping[str, object], runs: Sequence[GroupRates]) -> str
 
 def list_values(x: Sequence[Any], y: Sequence[Value], unit: str) -> str:
     """Return values with their places as text; of many the first and the last ones."""
-    shown = [f"{number_text(value)}{unit} at {place}" for place, value in zip(x, y, strict=True)]
-    return ", ".join(shown if len(shown) <= 8 else [*shown[:4], "…", *shown[-2:]])
+    texts = [f"{number_text(value)}{unit} at {place}" for place, value in zip(x, y, strict=True)]
+    return ", ".join(texts if len(texts) <= 8 else [*texts[:4], "…", *texts[-2:]])

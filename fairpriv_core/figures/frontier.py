@@ -65,8 +65,8 @@ def group_by_claim(rows: Iterable[TableRow]) -> dict[EpsilonClaim, list[TableRow
     """
     rows_by_claim: dict[EpsilonClaim, list[TableRow]] = {}
     for row in rows:
-        known = row.accuracy.mean is not None and row.gap.mean is not None
-        if known and row.variant != REPLAYED and (row.epsilon is None) == (row.threat_model is None):
+        is_complete = row.accuracy.mean is not None and row.gap.mean is not None
+        if is_complete and row.variant != REPLAYED and (row.epsilon is None) == (row.threat_model is None):
             private = row.threat_model is not None
             claim = (
                 EpsilonClaim(row.threat_model, row.variant, row.delta) if private else EpsilonClaim(None, None, None)
@@ -126,9 +126,9 @@ class Wanted:
 
     @property
     def said(self) -> str:
-        """What is asked for, as a caption says of what is shaded."""
-        least, most = f"{100 * self.accuracy:g} %", f"{100 * self.gap:g} percentage points"
-        return f"Shaded: accuracy of at least {least} and a gap of at most {most}."
+        """The sentence of a caption on what is shaded."""
+        accuracy, gap = f"{100 * self.accuracy:g} %", f"{100 * self.gap:g} percentage points"
+        return f"Shaded: accuracy of at least {accuracy} and a gap of at most {gap}."
 
     def shade(self, panel: int = 0) -> Region:
         """Return the corner of a chart of accuracy (%) over gap (percentage points) that has both."""
@@ -155,16 +155,16 @@ def frontier(
     """
     private = [claim for claim in claims if claim.threat_model is not None]
     plain = [row for claim, rows in claims.items() if claim.threat_model is None for row in rows]
-    shown = private or list(claims)
+    panel_claims = private or list(claims)
     series: list[Series] = []
-    for panel, claim in enumerate(shown):
-        drawn = _Curves(panel, details, numbers, dominated)
-        series += drawn.draw(claims[claim], named=len(claims[claim]) <= _MOST_LABELS)
-        series += drawn.draw(plain, named=False) if private and plain else []
+    for panel, claim in enumerate(panel_claims):
+        curves = _Curves(panel, details, numbers, dominated)
+        series += curves.draw(claims[claim], with_names=len(claims[claim]) <= _MOST_LABELS)
+        series += curves.draw(plain, with_names=False) if private and plain else []
         series += draw_ends(find_plain(plain), panel)
     best, total = _count(claims)
-    everything = [row for rows in claims.values() for row in rows]
-    mixed = any(one.style == "muted" for one in series)
+    all_rows = [row for rows in claims.values() for row in rows]
+    mixed = any(curve.style == "muted" for curve in series)
     caption = (
         f"{_format_best(best, total, dominated=dominated)} Up and to the left is better; a line joins a method's "
         f"settings at one ε.{f' {CAPTION}' * mixed}"
@@ -172,20 +172,20 @@ def frontier(
     return FigureData(
         name="frontier",
         title=dataset,
-        x=Axis(name_gap(f"{notion} gap", everything), "percentage points", with_zero=True),
-        panels=tuple(Panel(ACCURACY, claim.short) for claim in shown),
+        x=Axis(name_gap(f"{notion} gap", all_rows), "percentage points", with_zero=True),
+        panels=tuple(Panel(ACCURACY, claim.short) for claim in panel_claims),
         series=tuple(series),
         caption=f"{caption} {_format_seeds(claims, series)}",
         own=caption,
         alt=_format_text(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
-        origin=find_origin_of_rows(everything),
-        regions=() if wanted is None else tuple(wanted.shade(panel) for panel in range(len(shown))),
+        origin=find_origin_of_rows(all_rows),
+        regions=() if wanted is None else tuple(wanted.shade(panel) for panel in range(len(panel_claims))),
         shaded="" if wanted is None else wanted.said,
     )
 
 
 def format_point(row: TableRow, detail: str = "") -> str:
-    """Return a row as a pointer on it is told, one fact a line."""
+    """Return the text that a pointer on a row shows, one fact a line."""
     budget = "not private" if row.epsilon is None else f"ε = {row.epsilon:g}"
     lines = [
         f"{method_style(row.method).title}, {budget}",
@@ -212,20 +212,20 @@ class _Curves:
     numbers: Mapping[str, Mapping[str, float]]
     dominated: bool
 
-    def draw(self, rows: Sequence[TableRow], *, named: bool) -> list[Series]:
-        """Return a curve for each method and ε, its name at the end with the smaller gap where it is `named`."""
+    def draw(self, rows: Sequence[TableRow], *, with_names: bool) -> list[Series]:
+        """Return a curve for each method and ε, `with_names` at the ends with the smaller gap."""
         best = find_best(rows)
         keys = {row.keys[0] for row in best}
         beaten = _thin([row for row in rows if row.keys[0] not in keys]) if self.dominated else []
-        joined = [*best, *beaten] if len(best) + len(beaten) <= _MOST_JOINED else best
+        line_rows = [*best, *beaten] if len(best) + len(beaten) <= _MOST_JOINED else best
         series = []
-        for name, own in _by_method(joined).items():
+        for name, own in _by_method(line_rows).items():
             curves = _by_budget(own)
             for (budget, evaluated), at in curves.items():
-                both = evaluated and (budget, False) in curves
-                label = f"ε = {budget:g}{', evaluated' if both else ''}" if budget and named else ""
+                is_split = evaluated and (budget, False) in curves
+                label = f"ε = {budget:g}{', evaluated' if is_split else ''}" if budget and with_names else ""
                 series.append(self._draw_curve(name, self._order(at), keys, label=label, whiskers=len(best)))
-        clouds = [row for row in beaten if len(joined) == len(best)]
+        clouds = [row for row in beaten if len(line_rows) == len(best)]
         return series + [
             replace(_draw(name, own, self.panel, self.details), kind="cloud", variation=1, faint=True)
             for name, own in _by_method(clouds).items()
@@ -290,7 +290,7 @@ def _by_method(rows: Sequence[TableRow]) -> dict[str, list[TableRow]]:
 def _by_budget(rows: Sequence[TableRow]) -> dict[tuple[float, bool], list[TableRow]]:
     """Return rows in the order of their gaps by ε (0 for none) and whether ε pays for an evaluation too.
 
-    Private evaluation asks the same of training: a run with it and one without are no two settings to choose from.
+    Private evaluation changes nothing in training: a run with it and one without are not two settings to choose from.
     """
     rows_by_budget: dict[tuple[float, bool], list[TableRow]] = {}
     for row in sorted(rows, key=lambda row: row.gap.mean or 0.0):
@@ -312,13 +312,13 @@ def _count(claims: Claims) -> tuple[int, int]:
 
 
 def _format_best(best: int, total: int, *, dominated: bool) -> str:
-    others = total - best
-    if not others:
+    beaten = total - best
+    if not beaten:
         return f"{count_text(total, 'setting')}, none dominated by another."
-    drawn = "faded" if dominated else "hidden"
-    some = f" ({MOST_DOMINATED} of them)" if dominated and others > MOST_DOMINATED else ""
-    are = "is" if others == 1 else "are"
-    return f"{others} of {total} settings {are} {drawn}{some}: another is better or equal in ε, accuracy and gap."
+    look = "faded" if dominated else "hidden"
+    some = f" ({MOST_DOMINATED} of them)" if dominated and beaten > MOST_DOMINATED else ""
+    are = "is" if beaten == 1 else "are"
+    return f"{beaten} of {total} settings {are} {look}{some}: another is better or equal in ε, accuracy and gap."
 
 
 def _format_seeds(claims: Claims, series: Sequence[Series]) -> str:
@@ -327,14 +327,14 @@ def _format_seeds(claims: Claims, series: Sequence[Series]) -> str:
     if counts in ({1}, set()):
         return wording.format_one_seed(by_answers=answers) if counts else ""
     n = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
-    drawn = "Whiskers: 95 % interval" if any(one.low for one in series) else "Each point is the mean"
+    marks = "Whiskers: 95 % interval" if any(curve.low for curve in series) else "Each point is the mean"
     small = (
         f" {sizes.count(1)} of the settings have 1 seed and no interval over seeds; point at one to see its seeds."
         if 1 in counts
         else ""
     )
-    of = " of the mean" if drawn.startswith("Whiskers") else ""
-    return f"{drawn}{of} over {n} seeds.{small}{f' {wording.BY_ANSWERS}' * answers}"
+    of = " of the mean" if marks.startswith("Whiskers") else ""
+    return f"{marks}{of} over {n} seeds.{small}{f' {wording.BY_ANSWERS}' * answers}"
 
 
 def _format_text(claims: Claims, what: str) -> str:

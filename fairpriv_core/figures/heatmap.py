@@ -28,12 +28,12 @@ class Setting:
 
 def read_settings(config: ConfigJson) -> dict[str, float]:
     """Return the numeric settings of a config, by name; those left to the method are not among them."""
-    named = {name: config.get(name) for name in _OWN} | {
+    values = {name: config.get(name) for name in _OWN} | {
         f"method.{name}": value for name, value in config["method"].items()
     }
     return {
         name: float(value)
-        for name, value in named.items()
+        for name, value in values.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
 
@@ -113,9 +113,9 @@ def _format_cells(
     total = len(places) + len(empty)
     if not empty:
         return f"All {total} combinations were run."
-    named = "; ".join(_name(place, axes) for place in empty[:_NAMED])
+    examples = "; ".join(_name(place, axes) for place in empty[:_NAMED])
     more = f"; and {len(empty) - _NAMED} more" if len(empty) > _NAMED else ""
-    return f"{len(empty)} of {total} combinations have no finished run and are left empty: {named}{more}."
+    return f"{len(empty)} of {total} combinations have no finished run and are left empty: {examples}{more}."
 
 
 def _format_alike(alike: int) -> str:

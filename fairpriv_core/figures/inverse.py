@@ -10,7 +10,6 @@ from fairpriv_core.facts.tables import TableRow, format_claim
 from fairpriv_core.figures.frontier import format_gap
 from fairpriv_core.figures.styles import method_style
 from fairpriv_core.grouping import group_by
-from fairpriv_core.stats import Mean
 from fairpriv_core.text import count_text, half_text, percent_text, points_text
 
 RAW_CHOICE = "This answer uses exact fairness numbers; publishing it is not covered by any ε."
@@ -59,30 +58,31 @@ def smallest_epsilon(
 
 
 def format_answer(answer: Answer, *, accuracy: float | None = None, gap: float | None = None) -> str:
-    """Return an answer as sentences: ε with all that belongs beside it, means with intervals, what is missed."""
-    wanted = " and ".join(_list_conditions(accuracy, gap)) or "Anything"
-    many = count_text(answer.rows, "stored setting")
+    """Return an answer as sentences: ε with its claim, means with intervals, and by how much they miss."""
+    request = " and ".join(_list_conditions(accuracy, gap)) or "Anything"
+    settings = count_text(answer.rows, "stored setting")
     if answer.nearest is None:
-        return f"{wanted}: none of {many} has these numbers."
+        return f"{request}: none of {settings} has these numbers."
     row = answer.nearest
-    has, seeds = f"accuracy {_format_mean(row.accuracy)}, {format_gap(row)}", f"{row.note.rstrip('.')}."
+    accuracy_text = f"{percent_text(row.accuracy.mean)}{half_text(row.accuracy.half)}"
+    has, seeds = f"accuracy {accuracy_text}, {format_gap(row)}", f"{row.note.rstrip('.')}."
     name = method_style(row.method).title
     if answer.found is not None:
-        return f"{wanted}: the smallest ε of {many} is {format_claim(row)}. {name} has {has} there. {seeds}"
+        return f"{request}: the smallest ε of {settings} is {format_claim(row)}. {name} has {has} there. {seeds}"
     misses = " and ".join(_list_misses(answer))
-    sentence = f"{wanted}: none of {many} reaches it. The nearest misses by {misses}"
+    sentence = f"{request}: none of {settings} reaches it. The nearest misses by {misses}"
     return f"{sentence}: {name} at {format_claim(row)} has {has}. {seeds}"
 
 
 def _answer(rows: Sequence[TableRow], accuracy: float | None, gap: float | None) -> Answer:
     misses = {row.keys[0]: _miss(row, accuracy, gap) for row in rows}
-    known = [row for row in rows if misses[row.keys[0]] is not None]
-    reached = [row for row in known if misses[row.keys[0]] == (0.0, 0.0)]
+    complete = [row for row in rows if misses[row.keys[0]] is not None]
+    reached = [row for row in complete if misses[row.keys[0]] == (0.0, 0.0)]
     best = min(reached, key=lambda row: (_budget(row), -(row.accuracy.mean or 0.0), row.gap.mean or 0.0), default=None)
-    nearest = best or min(known, key=lambda row: (sum(misses[row.keys[0]] or ()), _budget(row)), default=None)
+    nearest = best or min(complete, key=lambda row: (sum(misses[row.keys[0]] or ()), _budget(row)), default=None)
     short, over = (misses[nearest.keys[0]] if nearest is not None else None) or (0.0, 0.0)
-    one = rows[0]
-    return Answer(one.threat_model, one.variant, one.delta, len(rows), best, nearest, short, over)
+    first = rows[0]
+    return Answer(first.threat_model, first.variant, first.delta, len(rows), best, nearest, short, over)
 
 
 def _miss(row: TableRow, accuracy: float | None, gap: float | None) -> tuple[float, float] | None:
@@ -99,14 +99,12 @@ def _budget(row: TableRow) -> float:
 
 
 def _list_conditions(accuracy: float | None, gap: float | None) -> list[str]:
-    least = [] if accuracy is None else [f"Accuracy of at least {percent_text(accuracy)}"]
-    return least if gap is None else [*least, f"{'a' if least else 'A'} gap of at most {points_text(gap)}"]
+    conditions = [] if accuracy is None else [f"Accuracy of at least {percent_text(accuracy)}"]
+    return (
+        conditions if gap is None else [*conditions, f"{'a' if conditions else 'A'} gap of at most {points_text(gap)}"]
+    )
 
 
 def _list_misses(answer: Answer) -> list[str]:
     misses = [f"{points_text(answer.accuracy_short)} of accuracy"] if answer.accuracy_short else []
     return [*misses, f"{points_text(answer.gap_over)} of gap"] if answer.gap_over else misses
-
-
-def _format_mean(mean: Mean) -> str:
-    return f"{percent_text(mean.mean)}{half_text(mean.half)}"

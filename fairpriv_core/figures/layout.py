@@ -72,20 +72,20 @@ def _shade(figure: FigureData, place: int, theme: Theme) -> list[Note]:
     sides = (("x", region.x, figure.x), ("y", region.y, figure.panels[region.panel].y))
     at: Note = {}
     for name, (low, high), axis in sides:
-        whole = low is None and high is None
-        first, last = (0.0, 1.0) if whole else _find_span(figure, axis, name, region.panel)
-        if axis.log and not whole:
+        is_open = low is None and high is None
+        first, last = (0.0, 1.0) if is_open else _find_span(figure, axis, name, region.panel)
+        if axis.log and not is_open:
             first, last = 10**first, 10**last
-        at |= {f"{name}ref": f"{name}{suffix}{' domain' * whole}"}
+        at |= {f"{name}ref": f"{name}{suffix}{' domain' * is_open}"}
         at |= {f"{name}0": first if low is None else low, f"{name}1": last if high is None else high}
-    drawn = [{"type": "rect", "layer": "below", "fillcolor": fill(color, 0.13), "line": {"width": 0}, **at}]
+    shapes = [{"type": "rect", "layer": "below", "fillcolor": fill(color, 0.13), "line": {"width": 0}, **at}]
     edge = {"type": "line", "line": {"color": color, "width": 2, "dash": "dot"}}
     for name, ends, _ in sides:
         for end, value in enumerate(ends):
             if value is not None:
                 along = {f"{name}0": value, f"{name}1": value}
-                drawn.append({**edge, **at, **along, "name": f"edge {place} {name} {end}"})
-    return drawn
+                shapes.append({**edge, **at, **along, "name": f"edge {place} {name} {end}"})
+    return shapes
 
 
 def goes_across(figure: FigureData) -> bool:
@@ -140,9 +140,9 @@ def _label(figure: FigureData, reference: Reference, order: int, theme: Theme) -
     axis = figure.x if reference.axis == "x" else figure.panels[panel].y
     value = math.log10(reference.value) if axis.log else reference.value
     if reference.axis == "y":
-        named = any(series.labelled and series.panel == panel for series in figure.series)
-        at = {"x": 0.01 if named else 1.0, "y": value, "xref": f"x{suffix} domain", "yref": f"y{suffix}"}
-        side = "left" if named else "right"
+        has_names = any(series.labelled and series.panel == panel for series in figure.series)
+        at = {"x": 0.01 if has_names else 1.0, "y": value, "xref": f"x{suffix} domain", "yref": f"y{suffix}"}
+        side = "left" if has_names else "right"
         return {**style, **at, "xanchor": side, "yanchor": "bottom", "bgcolor": fill(theme.background, 0.8)}
     side = _choose_side(figure, reference)
     at = {"x": value, "y": 1.0, "xref": f"x{suffix}", "yref": f"y{suffix} domain", "yanchor": "bottom"}
@@ -152,10 +152,10 @@ def _label(figure: FigureData, reference: Reference, order: int, theme: Theme) -
 
 def _choose_side(figure: FigureData, reference: Reference) -> str:
     """Return "right" for a label that ends at its line, "left" for one that starts there; outer ones point outwards."""
-    others = [other.value for other in figure.references if other.axis == "x" and other is not reference]
-    if others and reference.value <= min(others) and _place(figure, reference.value) > _ROOM:
+    values = [mark.value for mark in figure.references if mark.axis == "x" and mark is not reference]
+    if values and reference.value <= min(values) and _place(figure, reference.value) > _ROOM:
         return "right"
-    if others and reference.value >= max(others) and _place(figure, reference.value) < 1 - _ROOM:
+    if values and reference.value >= max(values) and _place(figure, reference.value) < 1 - _ROOM:
         return "left"
     return "right" if _place(figure, reference.value) > 0.6 else "left"
 
@@ -187,40 +187,39 @@ def name_directly(figure: FigureData, size: tuple[float, float]) -> FigureData:
     """
     placed = [_place_names(figure, panel, size) for panel in range(len(figure.panels))]
     lines, points = (all(_are_apart(names[which]) for names in placed) for which in (0, 1))
-    if lines and points:
-        return figure
-
     if not lines:
         figure = name_lines_below(figure)
-    return figure if points else replace(figure, series=tuple(map(_without_texts, figure.series)))
+    if points:
+        return figure
+    nameless = [
+        replace(series, text=()) if series.kind == "points" and not series.labelled else series
+        for series in figure.series
+    ]
+    return replace(figure, series=tuple(nameless))
 
 
 def name_lines_below(figure: FigureData) -> FigureData:
     """Return the figure with the names of its lines in the legend."""
-    below = [each if each.text else replace(each, labelled=False) for each in figure.series]
+    below = [series if series.text else replace(series, labelled=False) for series in figure.series]
     return replace(figure, series=tuple(below))
 
 
 def name_lines_at_ends(figure: FigureData) -> FigureData:
     """Return the figure with the names of its lines at their ends."""
-    ended = [replace(each, labelled=True) if each.kind == "line" else each for each in figure.series]
-    return replace(figure, series=tuple(ended))
-
-
-def _without_texts(series: Series) -> Series:
-    return replace(series, text=()) if series.kind == "points" and not series.labelled else series
+    renamed = [replace(series, labelled=True) if series.kind == "line" else series for series in figure.series]
+    return replace(figure, series=tuple(renamed))
 
 
 def _place_names(figure: FigureData, panel: int, size: tuple[float, float]) -> tuple[list[Box], list[Box]]:
     """Return where names stand and how wide they are, in pixels: those of lines, in one column, and those of points."""
-    here = [series for series in figure.series if series.panel == panel]
+    own = [series for series in figure.series if series.panel == panel]
     x_axis, y_axis = figure.x, figure.panels[panel].y
     (left, right), (low, high) = _find_span(figure, x_axis, "x", panel), _find_span(figure, y_axis, "y", panel)
     per_x, per_y = min(size[0], _NARROW) / (right - left), size[1] / (high - low)
-    ends = [end for series in here if series.labelled and not series.text and (end := _last_point(series))]
+    ends = [end for series in own if series.labelled and not series.text and (end := _last_point(series))]
     points = [
         (_scale(x_axis, x) * per_x, _scale(y_axis, y) * per_y - _APART * below, _PER_LETTER * len(text) + 2 * _ASIDE)
-        for series in here
+        for series in own
         for x, y, text, below in _texts(series)
     ]
     return [(0.0, _scale(y_axis, y) * per_y, 1.0) for _, y in ends], points
@@ -228,20 +227,17 @@ def _place_names(figure: FigureData, panel: int, size: tuple[float, float]) -> t
 
 def _are_apart(names: Sequence[Box]) -> bool:
     """Return whether no two names are nearer than 1.2 of their height above each other where they meet sideways."""
-    return all(
-        abs(one[1] - other[1]) >= _APART or abs(one[0] - other[0]) >= max(one[2], other[2])
-        for one, other in combinations(names, 2)
-    )
+    return all(abs(a[1] - b[1]) >= _APART or abs(a[0] - b[0]) >= max(a[2], b[2]) for a, b in combinations(names, 2))
 
 
 def _line_names(figure: FigureData, panel: int) -> list[Note]:
     """Return the names of labelled lines beside their ends."""
-    named = [series for series in figure.series if series.panel == panel and series.labelled and not series.text]
-    return [_beside(figure, panel, *end, shorten(series.name)) for series in named if (end := _last_point(series))]
+    own = [series for series in figure.series if series.panel == panel and series.labelled and not series.text]
+    return [_beside(figure, panel, *end, shorten(series.name)) for series in own if (end := _last_point(series))]
 
 
 def _point_names(figure: FigureData, panel: int) -> list[Note]:
-    """Return what stands beside points, above or below where whiskers go, towards the middle of the panel."""
+    """Return the texts beside points, above or below their whiskers and towards the middle of the panel."""
     notes = []
     left, right = _find_span(figure, figure.x, "x", panel)
     for x, y, text, below in (point for series in figure.series if series.panel == panel for point in _texts(series)):
@@ -258,16 +254,12 @@ def _beside(figure: FigureData, panel: int, x: float, y: float, text: str) -> No
     return {**at, "text": rich(text), "showarrow": False, "font": {"size": 12}, "xanchor": "left", "xshift": _ASIDE}
 
 
-def _has_names(figure: FigureData) -> bool:
-    return any(text for series in figure.series if series.kind == "points" for text in series.text)
-
-
 def _texts(series: Series) -> list[tuple[float, float, str, bool]]:
     """Return x, y and text of each named point, and whether the name stands below: its own curve rises from there."""
     if series.kind != "points" or not series.text:
         return []
-    known = [(float(x), y, text) for x, y, text in zip(series.x, series.y, series.text, strict=True) if y is not None]
-    return [(x, y, text, any(u > x and v > y for u, v, _ in known)) for x, y, text in known if text]
+    points = [(float(x), y, text) for x, y, text in zip(series.x, series.y, series.text, strict=True) if y is not None]
+    return [(x, y, text, any(u > x and v > y for u, v, _ in points)) for x, y, text in points if text]
 
 
 def _scale(axis: Axis, value: float) -> float:
@@ -278,8 +270,8 @@ def _find_span(figure: FigureData, axis: Axis, name: str, panel: int) -> tuple[f
     """Return the ends of an axis ("x" or "y" of a panel) around all that is drawn; logarithms on a log axis."""
     if axis.range is not None:
         return _scale(axis, axis.range[0]), _scale(axis, axis.range[1])
-    here = figure.series if name == "x" else [series for series in figure.series if series.panel == panel]
-    parts = [(s.x, s.x_low, s.x_high) if name == "x" else (s.y, s.low, s.high) for s in here]
+    own = figure.series if name == "x" else [series for series in figure.series if series.panel == panel]
+    parts = [(s.x, s.x_low, s.x_high) if name == "x" else (s.y, s.low, s.high) for s in own]
     values = [value for part in parts for side in part for value in side if isinstance(value, int | float)]
     values += [reference.value for reference in figure.references if reference.axis == name]
     regions = [region for region in figure.regions if name == "x" or region.panel == panel]
@@ -293,12 +285,13 @@ def _find_span(figure: FigureData, axis: Axis, name: str, panel: int) -> tuple[f
 
 def _fix_range(figure: FigureData, axis: Axis, name: str, panel: int) -> dict[str, object]:
     """Return the range of an axis where names stand beside points: their places hold for it."""
-    return {"range": list(_find_span(figure, axis, name, panel))} if _has_names(figure) else {}
+    has_names = any(text for series in figure.series if series.kind == "points" for text in series.text)
+    return {"range": list(_find_span(figure, axis, name, panel))} if has_names else {}
 
 
 def _last_point(series: Series) -> tuple[float, float] | None:
-    known = [(float(x), y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
-    return known[-1] if known else None
+    points = [(float(x), y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
+    return points[-1] if points else None
 
 
 def build_axes(figure: FigureData, wide: int, height: int, *, across: bool) -> dict[str, Any]:
@@ -356,14 +349,14 @@ def log_ticks(low: float, high: float) -> tuple[float, ...]:
     """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     steps = [(digits, 1) for digits in ((1, 2, 5), (1, 3), (1,))]
-    steps += [((1,), every) for every in range(2, max(3, last - first))]
-    found: tuple[float, ...] = ()
-    for digits, every in steps:
-        values = (float(f"{digit}e{power}") for power in range(first, last + 1, every) for digit in digits)
-        found = tuple(value for value in values if low * (1 - 1e-9) <= value <= high * (1 + 1e-9))
-        if len(found) <= MAX_TICKS:
+    steps += [((1,), stride) for stride in range(2, max(3, last - first))]
+    ticks: tuple[float, ...] = ()
+    for digits, stride in steps:
+        values = (float(f"{digit}e{power}") for power in range(first, last + 1, stride) for digit in digits)
+        ticks = tuple(value for value in values if low * (1 - 1e-9) <= value <= high * (1 + 1e-9))
+        if len(ticks) <= MAX_TICKS:
             break
-    return found
+    return ticks
 
 
 def plot_height(figure: FigureData, *, across: bool = False) -> int:
@@ -379,17 +372,17 @@ def plot_height(figure: FigureData, *, across: bool = False) -> int:
     if kinds & {"dots", "points", "cloud"}:
         tall = 300 if "dots" in kinds else 400
         return tall if rows == 1 else (260 + PANEL_GAP) * rows - PANEL_GAP
-    each = 110 if "histogram" in kinds else 200
-    return 270 if rows == 1 else (each + PANEL_GAP) * rows - PANEL_GAP
+    height = 110 if "histogram" in kinds else 200
+    return 270 if rows == 1 else (height + PANEL_GAP) * rows - PANEL_GAP
 
 
 def _options(axis: Axis, values: Sequence[float]) -> dict[str, object]:
     options: dict[str, object] = {"type": "log"} if axis.log else {}
     if axis.range is not None:
         options["range"] = [math.log10(end) for end in axis.range] if axis.log else list(axis.range)
-    shown = axis.range or ((min(values), max(values)) if values else None)
-    if axis.log and shown is not None:
-        ticks = log_ticks(*shown)
+    span = axis.range or ((min(values), max(values)) if values else None)
+    if axis.log and span is not None:
+        ticks = log_ticks(*span)
         options |= {"tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
     return options
 
@@ -400,5 +393,5 @@ def _x_values(figure: FigureData) -> list[float]:
 
 
 def _y_values(figure: FigureData, panel: int) -> list[float]:
-    here = [y for series in figure.series if series.panel == panel for y in series.y if y is not None]
-    return [y for y in here if y > 0] if figure.panels[panel].y.log else here
+    values = [y for series in figure.series if series.panel == panel for y in series.y if y is not None]
+    return [y for y in values if y > 0] if figure.panels[panel].y.log else values

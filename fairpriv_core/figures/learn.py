@@ -65,13 +65,13 @@ def compared_cells(title: str, *, conditions: Sequence[int | None], compares: Co
     `conditions` are the true labels within which it compares (None: everyone), and of one that `compares` "labels" the
     predictions.
     """
-    series, panels, said = [], [], []
+    series, panels, sentences = [], [], []
     for panel, (group, cells) in enumerate(CELLS.items()):
         rates = [_rate(cells, condition, compares) for condition in conditions]
-        said.append(f"{group}: {', '.join(rates)}")
-        panels.append(Panel(Axis("", range=(-0.1, 2.1)), said[-1]))
-        for name, style, selected in _sort_cells(cells, conditions, compares):
-            series.append(_cells(name, style, panel, selected, cells))
+        sentences.append(f"{group}: {', '.join(rates)}")
+        panels.append(Panel(Axis("", range=(-0.1, 2.1)), sentences[-1]))
+        for name, style, own_cells in _sort_cells(cells, conditions, compares):
+            series.append(_cells(name, style, panel, own_cells, cells))
     return FigureData(
         name="compared_cells",
         title=f"What {title.lower()} compares",
@@ -79,7 +79,7 @@ def compared_cells(title: str, *, conditions: Sequence[int | None], compares: Co
         panels=tuple(panels),
         series=tuple(series),
         caption=f"A made-up example: two groups of 100 people. {_gap_words(conditions, compares)}",
-        alt=f"The cells of two confusion matrices that {title.lower()} compares. {'. '.join(said)}.",
+        alt=f"The cells of two confusion matrices that {title.lower()} compares. {'. '.join(sentences)}.",
     )
 
 
@@ -91,8 +91,8 @@ def calibrated_groups(title: str) -> FigureData:
         truly = [100 * positive / people for positive, people in shares]
         series.append(line(group, [100 * chance for chance in CHANCES], truly, style=style))
         off = [abs(100 * chance - share) for chance, share in zip(CHANCES, truly, strict=True)]
-        far[group] = sum(each * people for each, (_, people) in zip(off, shares, strict=True)) / sum(cells.values())
-    given = "Those predicted positive are given a chance of 80 %, the others one of 20 %."
+        far[group] = sum(offset * people for offset, (_, people) in zip(off, shares, strict=True)) / sum(cells.values())
+    premise = "Those predicted positive are given a chance of 80 %, the others one of 20 %."
     sentence = f"The gap is {points_text(max(far.values()) / 100)}."
     return FigureData(
         name="calibrated_groups",
@@ -100,7 +100,7 @@ def calibrated_groups(title: str) -> FigureData:
         x=Axis("Chance given", "%", range=(0.0, 100.0)),
         panels=(Panel(Axis("Truly positive", "%", range=(0.0, 100.0))),),
         series=(line("Ideal", [0.0, 100.0], [0.0, 100.0], style="muted"), *series),
-        caption=f"A made-up example: two groups of 100 people. {given} {sentence}",
+        caption=f"A made-up example: two groups of 100 people. {premise} {sentence}",
         alt=". ".join(f"{group} is {value:.1f} points off on average" for group, value in far.items()) + ".",
     )
 
@@ -113,7 +113,7 @@ def group_losses(title: str) -> FigureData:
         rightly, people = _share(cells, None, "errors")
         losses[group] = (rightly * right + (people - rightly) * wrong) / people
     worst = max(losses, key=losses.__getitem__)
-    given = "Each person's own label is given a chance of 80 % where the prediction is right, else one of 20 %."
+    premise = "Each person's own label is given a chance of 80 % where the prediction is right, else one of 20 %."
     sentence = f"The level is {number_text(losses[worst])}, that of {worst}."
     return FigureData(
         name="group_losses",
@@ -121,7 +121,7 @@ def group_losses(title: str) -> FigureData:
         x=Axis("Mean loss", range=(0.0, 0.6)),
         panels=(Panel(Axis("")),),
         series=(Series("Mean loss", "bar", tuple(losses), tuple(losses.values()), style="budget"),),
-        caption=f"A made-up example: two groups of 100 people. {given} {sentence}",
+        caption=f"A made-up example: two groups of 100 people. {premise} {sentence}",
         alt=". ".join(f"{group}: {number_text(value)}" for group, value in losses.items()) + f". {sentence}",
         horizontal=True,
     )
@@ -129,19 +129,20 @@ def group_losses(title: str) -> FigureData:
 
 def data_flow(flow: Flow) -> FigureData:
     """From the data to the model: what is public, what is protected, and where noise enters; one form for all."""
-    named = [_RELEASES.get(release, release) for release in flow.releases]
-    boxes = [*_data_boxes(flow), _box("Not protected", "box open", 2, (0.0, 3.0), _model_words(flow))]
-    if named:
+    names = [_RELEASES.get(release, release) for release in flow.releases]
+    predicts = "needs the group\nto predict" if flow.needs_group else "predicts\nfrom features\nalone"
+    boxes = [*_data_boxes(flow), _box("Not protected", "box open", 2, (0.0, 3.0), f"model:\n{predicts}")]
+    if names:
         span = (0.0, 3.0) if flow.threat_model == "record" else (0.0, 0.9)
-        boxes.append(_box("Released with noise", "box noisy", 1, span, "with noise:\n" + "\n".join(named)))
+        boxes.append(_box("Released with noise", "box noisy", 1, span, "with noise:\n" + "\n".join(names)))
     return FigureData(
         name="data_flow",
         title=f"Where noise enters: {flow.title}",
         x=Axis("", range=(-0.5, 2.5)),
         panels=(Panel(Axis("", range=(-0.1, 3.1))),),
         series=(*boxes, *_arrows(flow)),
-        caption=_flow_words(flow, named),
-        alt=_flow_words(flow, named),
+        caption=_flow_words(flow, names),
+        alt=_flow_words(flow, names),
     )
 
 
@@ -150,22 +151,22 @@ def _sort_cells(
 ) -> list[tuple[str, str, list[tuple[int, int]]]]:
     """Return (legend, look, cells): counted, only in the whole that they are a share of, and not looked at."""
     inside = [cell for cell in cells if None in conditions or _given(cell, compares) in conditions]
-    counted = [cell for cell in inside if _counts(cell, compares)]
-    rest = [cell for cell in inside if cell not in counted]
+    hits = [cell for cell in inside if _counts(cell, compares)]
+    misses = [cell for cell in inside if cell not in hits]
     parts = (
-        ("Counted", "box noisy", counted),
-        ("Out of these too", "box part", rest),
+        ("Counted", "box noisy", hits),
+        ("Out of these too", "box part", misses),
         ("Not looked at", "box left out", [cell for cell in cells if cell not in inside]),
     )
     return [part for part in parts if part[2]]
 
 
 def _cells(
-    name: str, style: str, panel: int, selected: Sequence[tuple[int, int]], cells: Mapping[tuple[int, int], int]
+    name: str, style: str, panel: int, own_cells: Sequence[tuple[int, int]], cells: Mapping[tuple[int, int], int]
 ) -> Series:
-    x, y = [float(1 - predicted) for _, predicted in selected], [float(label) + 0.5 for label, _ in selected]
-    low, high = tuple(each - 0.45 for each in y), tuple(each + 0.45 for each in y)
-    text = tuple(f"{cells[cell]}\ntruly {_WORDS[cell[0]]},\npredicted {_WORDS[cell[1]]}" for cell in selected)
+    x, y = [float(1 - predicted) for _, predicted in own_cells], [float(label) + 0.5 for label, _ in own_cells]
+    low, high = tuple(middle - 0.45 for middle in y), tuple(middle + 0.45 for middle in y)
+    text = tuple(f"{cells[cell]}\ntruly {_WORDS[cell[0]]},\npredicted {_WORDS[cell[1]]}" for cell in own_cells)
     return Series(name, "box", tuple(x), tuple(y), low=low, high=high, style=style, panel=panel, text=text)
 
 
@@ -175,7 +176,7 @@ def _counts(cell: tuple[int, int], compares: Compares) -> bool:
 
 
 def _given(cell: tuple[int, int], compares: Compares) -> int:
-    """Return what a cell must have to be compared: its prediction where labels are compared, else its label."""
+    """Return what a notion conditions on in a cell: its prediction where labels are compared, else its label."""
     return cell[1] if compares == "labels" else cell[0]
 
 
@@ -185,14 +186,14 @@ def _share(cells: Mapping[tuple[int, int], int], condition: int | None, compares
 
 
 def _rate(cells: Mapping[tuple[int, int], int], condition: int | None, compares: Compares) -> str:
-    part, whole = _share(cells, condition, compares)
-    return f"{part} of {whole} = {percent_text(part / whole)}"
+    part, total = _share(cells, condition, compares)
+    return f"{part} of {total} = {percent_text(part / total)}"
 
 
 def _gap_words(conditions: Sequence[int | None], compares: Compares) -> str:
     gaps = []
     for condition in conditions:
-        shares = [part / whole for part, whole in (_share(cells, condition, compares) for cells in CELLS.values())]
+        shares = [part / total for part, total in (_share(cells, condition, compares) for cells in CELLS.values())]
         gaps.append(max(shares) - min(shares))
     largest = "The largest difference, and so the gap, is" if len(gaps) > 1 else "The gap is"
     return f"{largest} {points_text(max(gaps))}."
@@ -204,10 +205,10 @@ def _data_boxes(flow: Flow) -> list[Series]:
     )
     boxes = []
     for row, (name, secret) in enumerate(zip(("sensitive\nattribute", "label", "features"), hidden, strict=True)):
-        read = row > 0 or flow.reads_group
+        is_read = row > 0 or flow.reads_group
         kind = ("Protected", "box kept") if secret else ("Not protected", "box open")
-        words = f"{name}\n{'protected' if secret else 'not protected'}" + ("" if read else ",\nnot read")
-        boxes.append(_box(*(kind if read else ("Not read by training", "box left out")), 0, (row, row + 0.9), words))
+        words = f"{name}\n{'protected' if secret else 'not protected'}" + ("" if is_read else ",\nnot read")
+        boxes.append(_box(*(kind if is_read else ("Not read by training", "box left out")), 0, (row, row + 0.9), words))
     return boxes
 
 
@@ -228,17 +229,13 @@ def _arrow(x: tuple[float, float], y: float) -> Series:
     return Series("", "arrow", x, (y, y), style="flow")
 
 
-def _model_words(flow: Flow) -> str:
-    return "model:\n" + ("needs the group\nto predict" if flow.needs_group else "predicts\nfrom features\nalone")
-
-
-def _flow_words(flow: Flow, named: Sequence[str]) -> str:
+def _flow_words(flow: Flow, names: Sequence[str]) -> str:
     if flow.threat_model is None:
         return "Nothing is protected: the model comes straight from the data, without noise."
-    whole = (
+    subject = (
         "Everything that training learns" if flow.threat_model == "record" else "All that is learnt of the attribute"
     )
-    return f"{whole} passes through noise: {', '.join(named)}. ε covers {wording.protected(flow.threat_model)}."
+    return f"{subject} passes through noise: {', '.join(names)}. ε covers {wording.protected(flow.threat_model)}."
 
 
 _SIZES = [20.0 * 1.3**step for step in range(22)]

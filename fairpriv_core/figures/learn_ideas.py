@@ -66,9 +66,9 @@ def clipping_example() -> FigureData:
     counts = {name: [round(1000 * share) for share in _bin(edges, scale)] for name, scale in _SCALES.items()}
     clipped = {name: _beyond(_BOUND, scale) for name, scale in _SCALES.items()}
     histogram = Histogram(edges, counts, bound=_BOUND, clipped=clipped)
-    drawn = clipping_histogram(histogram, quantity="gradient_norm", symbol="C", origin=PUBLIC)
+    figure = clipping_histogram(histogram, quantity="gradient_norm", symbol="C", origin=PUBLIC)
     return replace(
-        drawn,
+        figure,
         name="clipping_example",
         caption="A made-up example: what lies right of C is scaled down to C.",
     )

@@ -134,9 +134,9 @@ def _live_measure(
 ) -> FigureData:
     title = wording.metric_title(metric)
     series = line(title, *_of(history, f"test/{metric}"), scale=100, style=method)
-    shown = {f"{name} {100 * share:.1f}": 100 * share for name, share in marks.items() if share is not None}
+    levels = {f"{name} {100 * share:.1f}": 100 * share for name, share in marks.items() if share is not None}
     now, is_gap = number_text(_last(series.y)), metric.endswith("_gap")
-    values = [value for value in (*series.y, *shown.values()) if value is not None]
+    values = [value for value in (*series.y, *levels.values()) if value is not None]
     ends = from_zero(values) if is_gap else None
     return FigureData(
         name=f"live_{'gap' if is_gap else metric}",
@@ -145,8 +145,8 @@ def _live_measure(
         panels=(Panel(Axis("Gap" if is_gap else title, unit, range=ends)),),
         series=(series,),
         caption="On test rows. One run: no band.",
-        alt=f"{title} on test rows now: {now} {unit}. " + ", ".join(shown) + "." * bool(shown),
-        references=tuple(Reference(value, name, axis="y") for name, value in shown.items()),
+        alt=f"{title} on test rows now: {now} {unit}. " + ", ".join(levels) + "." * bool(levels),
+        references=tuple(Reference(value, name, axis="y") for name, value in levels.items()),
         origin=origin,
     )
 
@@ -158,9 +158,9 @@ def expected_measures(
 
     `plain` has the numbers of plain training by metric, where known; `x` is the axis that the run will go along.
     """
-    gap, known = f"{notion}_gap", {"test/constant_accuracy": ([0.0], [expected.constant])}
+    gap, history = f"{notion}_gap", {"test/constant_accuracy": ([0.0], [expected.constant])}
     panels = {
-        "accuracy": live_accuracy(known, method="expected", plain=plain.get("accuracy"), x=x, origin=PUBLIC),
+        "accuracy": live_accuracy(history, method="expected", plain=plain.get("accuracy"), x=x, origin=PUBLIC),
         "gap": live_gap({}, method="expected", notion=notion, plain=plain.get(gap), aim=aim, x=x, origin=PUBLIC),
     }
     return {name: _place_expected(panel, getattr(expected, name), x) for name, panel in panels.items()}
@@ -168,15 +168,15 @@ def expected_measures(
 
 def _place_expected(panel: FigureData, mean: Mean, x: Axis) -> FigureData:
     ends = [[value] * 2 for value in (mean.mean, mean.low, mean.high)]
-    drawn = line("expected", x.range or (0.0, 1.0), ends[0], low=ends[1], high=ends[2], scale=100, style="expected")
+    band = line("expected", x.range or (0.0, 1.0), ends[0], low=ends[1], high=ends[2], scale=100, style="expected")
     axis, values = panel.panels[0].y, [mean.high, *(mark.value / 100 for mark in panel.references)]
-    whole = from_zero([100 * value for value in values if value is not None]) if axis.range is not None else None
+    span = from_zero([100 * value for value in values if value is not None]) if axis.range is not None else None
     return replace(
         panel,
         name=panel.name.replace("live", "expected"),
         title=f"Expected {axis.title.lower()}: {spread(mean)}",
-        panels=(Panel(replace(axis, range=whole)),),
-        series=(drawn,),
+        panels=(Panel(replace(axis, range=span)),),
+        series=(band,),
         caption=f"Band: 95 % prediction interval of a further run, by {mean.n} runs a setting that ship.",
         alt=f"{panel.title}: {spread(mean)} {axis.unit} expected.",
     )
@@ -198,7 +198,7 @@ def live_gaps(history: History, *, method: str, notion: str, origin: Origin = AL
         series=tuple(series),
         caption=f"In the method's colour and marker: the chosen notion, {wording.metric_title(notion).lower()}. "
         "One run: no band.",
-        alt="Now: " + ", ".join(f"{each.name} {number_text(_last(each.y))}" for each in series) + ".",
+        alt="Now: " + ", ".join(f"{gap.name} {number_text(_last(gap.y))}" for gap in series) + ".",
         origin=origin,
     )
 
@@ -238,7 +238,7 @@ def _live_shares(history: History, *, of: str, rate: str, origin: Origin) -> Fig
         if not len(low) == len(y) == len(high):
             low, high = (), ()
         series.append(line(name, x, y, scale=100, low=low, high=high, style=f"group {index}", labelled=True))
-    band = f"Bands: 95 % Wilson interval of each {of}." if any(each.low for each in series) else ""
+    band = f"Bands: 95 % Wilson interval of each {of}." if any(share.low for share in series) else ""
     return FigureData(
         name=f"live_{'classes' if of == 'class' else 'groups'}_{rate}",
         title=f"{title} of each {of}",
@@ -246,7 +246,7 @@ def _live_shares(history: History, *, of: str, rate: str, origin: Origin) -> Fig
         panels=(Panel(Axis(title, f"% of the {of}")),),
         series=tuple(series),
         caption=band,
-        alt=f"{title} now: " + ", ".join(f"{each.name} {number_text(_last(each.y))} %" for each in series) + ".",
+        alt=f"{title} now: " + ", ".join(f"{share.name} {number_text(_last(share.y))} %" for share in series) + ".",
         origin=origin,
     )
 
@@ -259,9 +259,9 @@ def live_multipliers(history: History, *, limit: float | None = None) -> FigureD
         line(name[len(prefix) :], *_of(history, name), style=f"group {index}", labelled=True)
         for index, name in enumerate(names)
     ]
-    values = [abs(value) for each in series for value in each.y if value is not None]
+    values = [abs(value) for curve in series for value in curve.y if value is not None]
     near = limit is not None and bool(values) and max(values) > 0.7 * limit
-    ends = (1, -1) if any(value < 0 for each in series for value in each.y if value is not None) else (1,)
+    ends = (1, -1) if any(value < 0 for curve in series for value in curve.y if value is not None) else (1,)
     marks = tuple(Reference(end * (limit or 0.0), "λ_max" if end > 0 else "−λ_max", axis="y") for end in ends)
     return FigureData(
         name="live_multipliers",
@@ -270,7 +270,7 @@ def live_multipliers(history: History, *, limit: float | None = None) -> FigureD
         panels=(Panel(Axis("Multiplier λ")),),
         series=tuple(series),
         caption="How hard each group's constraint pulls, and in which direction. Part of what the run releases.",
-        alt="λ now: " + ", ".join(f"{each.name} {number_text(_last(each.y))}" for each in series) + ".",
+        alt="λ now: " + ", ".join(f"{curve.name} {number_text(_last(curve.y))}" for curve in series) + ".",
         references=marks if near else (),
     )
 
@@ -280,8 +280,8 @@ def live_epsilon(
 ) -> FigureData:
     """ε spent so far, against the budget, and what it `protects`; the axis reaches to the planned number of `steps`."""
     x, y = _of(history, "epsilon")
-    spent = _last(y)
-    words = f"ε = {epsilon_text(spent)} spent" if spent is not None else "Nothing spent yet"
+    epsilon = _last(y)
+    words = f"ε = {epsilon_text(epsilon)} spent" if epsilon is not None else "Nothing spent yet"
     words += "." if budget is None else f" of {epsilon_text(budget)}."
     marks = () if budget is None else (Reference(budget, f"budget {epsilon_text(budget)}", axis="y"),)
     return FigureData(
@@ -308,10 +308,10 @@ def clipping_histogram(
     symbol = symbol or usual
     clipped = histogram.clipped
     names = sorted(histogram.counts, key=lambda name: -(clipped.get(name) or 0.0))
-    shown = [name for name in histogram.counts if name in names[:MAX_GROUPS]]  # in an order that never changes
-    hidden = len(names) - MAX_GROUPS
+    groups = [name for name in histogram.counts if name in names[:MAX_GROUPS]]  # in an order that never changes
+    n_hidden = len(names) - MAX_GROUPS
     series, panels = [], []
-    for index, name in enumerate(shown):
+    for index, name in enumerate(groups):
         counts = histogram.counts[name]
         size = max(1, sum(counts))
         shares = tuple(100 * count / size for count in counts)
@@ -319,7 +319,7 @@ def clipping_histogram(
         panels.append(Panel(Axis("Rows", "%"), _clipped_words(name, clipped.get(name), size)))
     sentence = "; ".join(panel.title for panel in panels)
     less = "are not shown" if histogram.bound is None else "are clipped less and not shown"
-    more = f" {hidden} more groups {less}." if hidden > 0 else ""
+    more = f" {n_hidden} more groups {less}." if n_hidden > 0 else ""
     cut = "" if histogram.bound is None else f"; what lies right of {symbol} is clipped"
     return FigureData(
         name=f"clipping_{quantity}",
@@ -329,7 +329,7 @@ def clipping_histogram(
         series=tuple(series),
         caption=f"Share of each group's rows by {words}{cut}. The last bar holds all beyond.{more}",
         alt=f"{title} by group. {sentence}.{more}",
-        references=tuple(_mark_bounds(histogram, shown, symbol)),
+        references=tuple(_mark_bounds(histogram, groups, symbol)),
         origin=origin,
     )
 
@@ -339,29 +339,30 @@ def _mark_bounds(histogram: Histogram, groups: Sequence[str], symbol: str | None
     if histogram.bound is not None and not histogram.bounds:
         yield Reference(histogram.bound, f"{symbol} = {number_text(histogram.bound)}")
     for panel, name in enumerate(groups):
-        for each in histogram.bounds.get(name, ()):
-            yield Reference(each, f"{symbol} = {number_text(each)}", panel=panel)
+        for bound in histogram.bounds.get(name, ()):
+            yield Reference(bound, f"{symbol} = {number_text(bound)}", panel=panel)
 
 
 def live_clipping(history: History, *, origin: Origin = ALL_RAW) -> FigureData:
     """What clipping does over time: the share of each group's rows that it clips, and how hard each group pulls."""
     parts = [(prefix, *words) for prefix, *words in _OVER_TIME if any(name.startswith(prefix) for name in history)]
-    series, hidden = [], 0
+    series, n_hidden = [], 0
     for panel, (prefix, _, _) in enumerate(parts):
         names = [name for name in history if name.startswith(prefix)]
         largest = sorted(names, key=lambda name: -(_last(history[name][1]) or 0.0))[:MAX_GROUPS]
-        hidden = max(hidden, len(names) - MAX_GROUPS)
+        n_hidden = max(n_hidden, len(names) - MAX_GROUPS)
         for index, name in enumerate(names):
             if name in largest:
                 x, y = history[name]
                 style = f"group {index}"
                 series.append(line(name[len(prefix) :], x, y, scale=100, style=style, panel=panel, labelled=True))
-    said = [
-        f"{title}: " + ", ".join(f"{each.name} {number_text(_last(each.y))} %" for each in series if each.panel == at)
+    sentences = [
+        f"{title}: "
+        + ", ".join(f"{curve.name} {number_text(_last(curve.y))} %" for curve in series if curve.panel == at)
         for at, (_, title, _) in enumerate(parts)
     ]
-    more = f"Of {hidden + MAX_GROUPS} groups the {MAX_GROUPS} largest of each panel. " if hidden > 0 else ""
-    heights = [[value for each in series if each.panel == at for value in each.y] for at in range(len(parts))]
+    more = f"Of {n_hidden + MAX_GROUPS} groups the {MAX_GROUPS} largest of each panel. " if n_hidden > 0 else ""
+    heights = [[value for curve in series if curve.panel == at for value in curve.y] for at in range(len(parts))]
     panels = [
         Panel(Axis(axis, "%", range=from_zero(values)), title)
         for (_, title, axis), values in zip(parts, heights, strict=True)
@@ -373,7 +374,7 @@ def live_clipping(history: History, *, origin: Origin = ALL_RAW) -> FigureData:
         panels=tuple(panels),
         series=tuple(series),
         caption=f"{more}Share of all gradients: of the sum of all rows' norms after clipping.",
-        alt=f"Now: {'; '.join(said)}.",
+        alt=f"Now: {'; '.join(sentences)}.",
         origin=origin,
     )
 
@@ -386,23 +387,23 @@ def overlay(curves: Sequence[RunCurve], *, metric: str, origin: Origin = ALL_RAW
     title = wording.metric_title(metric)
     unit = "percentage points" if metric.endswith("_gap") else "%"
     series = []
-    drawn = [curve for curve in curves if _last(curve.y) is not None]
-    for curve, same in zip(drawn, count_earlier([curve.method for curve in drawn]), strict=True):
+    visible = [curve for curve in curves if _last(curve.y) is not None]
+    for curve, same in zip(visible, count_earlier([curve.method for curve in visible]), strict=True):
         style = curve.method
         values = line(
             curve.label, curve.x, curve.y, scale=100, low=curve.low, high=curve.high, style=style, variation=same
         )
         series.append(values)
-    missing = _format_missing([curve.label for curve in curves if curve not in drawn])
-    band = "Bands: 95 % interval over seeds." if any(each.low for each in series) else "One seed a run: no band."
+    absent = _format_missing([curve.label for curve in curves if curve not in visible])
+    band = "Bands: 95 % interval over seeds." if any(drawing.low for drawing in series) else "One seed a run: no band."
     return FigureData(
         name=f"overlay_{metric}",
         title=f"{title} while training",
         x=STEP,
         panels=(Panel(Axis(title, unit)),),
         series=tuple(series),
-        caption=f"{missing}{band}",
-        alt=f"{missing}{title} at the end: "
+        caption=f"{absent}{band}",
+        alt=f"{absent}{title} at the end: "
         + ", ".join(f"{s.name} {number_text(_last(s.y))} {unit}" for s in series)
         + ".",
         origin=origin,
@@ -423,8 +424,8 @@ def _format_missing(labels: Sequence[str]) -> str:
 
 
 def _clipped_words(group: str, share: float | None, size: int) -> str:
-    named = f"{group} ({size} rows)" if size < _FEW else group
-    return named if share is None else f"{named}: {percent_text(share)} clipped"
+    title = f"{group} ({size} rows)" if size < _FEW else group
+    return title if share is None else f"{title}: {percent_text(share)} clipped"
 
 
 def fold_curves(label: str, method: str, histories: Sequence[History], metric: str) -> RunCurve:
@@ -432,11 +433,11 @@ def fold_curves(label: str, method: str, histories: Sequence[History], metric: s
 
     One run gives its own curve without an interval; a step where a run has no value is a gap.
     """
-    found = [dict(zip(*history.get(f"test/{metric}", ((), ())), strict=True)) for history in histories]
-    steps = sorted(set.intersection(*(set(values) for values in found))) if found else []
-    means = [mean_interval(values[step] for values in found) for step in steps]
-    y: list[Value] = [mean.mean if mean.n == len(found) else None for mean in means]
-    if len(found) < 2:
+    curves = [dict(zip(*history.get(f"test/{metric}", ((), ())), strict=True)) for history in histories]
+    steps = sorted(set.intersection(*(set(values) for values in curves))) if curves else []
+    means = [mean_interval(values[step] for values in curves) for step in steps]
+    y: list[Value] = [mean.mean if mean.n == len(curves) else None for mean in means]
+    if len(curves) < 2:
         return RunCurve(label, method, steps, y)
     low: list[Value] = [mean.low for mean in means]
     return RunCurve(label, method, steps, y, low=low, high=[mean.high for mean in means])

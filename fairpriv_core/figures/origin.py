@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairpriv_core.data.catalog import problems
@@ -33,11 +33,14 @@ class Origin:
     @property
     def text(self) -> str:
         """What must be said beside it; "" for nothing."""
-        return self.mark if self.kind == "raw" else format_public_data(self.published if self.told else ())
+        if self.kind == "raw":
+            return self.mark
+        titles = self.published if self.told else ()
+        return f"{' and '.join(titles)} {'is' if len(titles) == 1 else 'are'} public." if titles else ""
 
     @property
     def aside(self) -> str:
-        """What must be said too of numbers that are told to be public: those of a person's own rows are not."""
+        """What follows where numbers are said to be public: those of a person's own rows would not be."""
         return OF_OWN if self.told and self.published else ""
 
     @property
@@ -51,19 +54,21 @@ PUBLIC, ALL_RAW = Origin("public"), Origin("raw")
 
 def find_origin_of_rows(rows: Iterable[TableRow]) -> Origin:
     """Return of which kind the numbers of rows of the run table are, and of which public data."""
-    shown = list(rows)
-    kind = find_worst([row.kind for row in shown])
-    return ALL_RAW if kind == "raw" else Origin(kind, list_titles(filter(is_published, (row.asked for row in shown))))
+    all_rows = list(rows)
+    kind = find_worst([row.kind for row in all_rows])
+    return (
+        ALL_RAW if kind == "raw" else Origin(kind, list_titles(filter(is_published, (row.asked for row in all_rows))))
+    )
 
 
 def find_origin(data: Iterable[DataJson], *, tell: bool = True) -> Origin:
     """Return of which kind exact numbers of runs on `data` (configs') are: beside randomised answers none is raw.
 
-    It is to be told that data are public, unless what stands around does.
+    `tell`: whether the figure or table has to say that its data are public, since nothing around it does.
     """
-    shown = list(data)
-    published = [one for one in shown if is_published(one)]
-    if any(one not in published and find_answers(one) is None for one in shown):
+    items = list(data)
+    published = [item for item in items if is_published(item)]
+    if any(item not in published and find_answers(item) is None for item in items):
         return ALL_RAW
     return Origin("public", list_titles(published), told=tell)
 
@@ -74,11 +79,6 @@ def format_origin(data: Iterable[DataJson]) -> str:
     return f"{origin.text}{origin.aside}"
 
 
-def format_public_data(titles: Sequence[str]) -> str:
-    """Return that data sets are public; "" without any."""
-    return f"{' and '.join(titles)} {'is' if len(titles) == 1 else 'are'} public." if titles else ""
-
-
 def list_titles(data: Iterable[DataJson]) -> tuple[str, ...]:
     """Return the titles of published `data`, each once."""
-    return tuple(dict.fromkeys(problems()[one["dataset"] or ""].title for one in data))
+    return tuple(dict.fromkeys(problems()[item["dataset"] or ""].title for item in data))

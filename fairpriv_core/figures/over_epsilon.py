@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.tables import TableRow, name_gap
@@ -18,20 +19,11 @@ from fairpriv_core.text import epsilon_text, in_percent
 
 _MOST_FAINT = 60
 _GAP = Axis("Gap", "percentage points", with_zero=True)
+_THREATS = "Values of ε of methods that protect different things cannot be compared."
 _FAINT = "Bold: of each method the setting that meets your gap most often, and of several the most accurate."
 
 
-@dataclass(frozen=True)
-class EpsilonCurve:
-    """Rows of one method that are joined, by ε from low to high; `name` is what the figure calls them."""
-
-    name: str
-    rows: tuple[TableRow, ...]
-
-    @property
-    def first(self) -> TableRow:
-        """The row that says method, threat model and variant for all."""
-        return self.rows[0]
+Curves = Mapping[str, Sequence[TableRow]]  # by name, rows of one method that are joined, by ε from low to high
 
 
 def trade_off(
@@ -50,29 +42,29 @@ def trade_off(
     names stand at the ends of lines, and where a method has several settings one stands out. `epsilon` marks where a
     slider stands, `wanted` shades what is asked for.
     """
-    known = [row for row in rows if row.accuracy.mean is not None]
-    curves = list_curves(known, settings)
-    lit = {curve.name for curve in curves} if settings is None else {curve.name for curve in choose_lit(curves, wanted)}
-    faint = [curve for curve in curves if curve.name not in lit][:_MOST_FAINT]
-    ordered = [*faint, *(curve for curve in curves if curve.name in lit)]
-    span = _find_span(known)
+    complete = [row for row in rows if row.accuracy.mean is not None]
+    curves = list_curves(complete, settings)
+    lit = [*curves] if settings is None else choose_lit(curves, wanted)
+    faint = [name for name in curves if name not in lit][:_MOST_FAINT]
+    span = _find_span(complete)
     series = [
-        _draw(curve, panel, span, labelled=settings is not None, faint=curve.name not in lit)
-        for curve in ordered
+        _draw(name, curves[name], panel, span, labelled=settings is not None, faint=name not in lit)
+        for name in (*faint, *(name for name in curves if name in lit))
         for panel in range(2)
     ]
-    parts = (_format_seeds(curves), _FAINT * bool(faint), _format_threats(known))
-    caption = " ".join(part.strip() for part in parts if part)
+    threats = {row.threat_model for row in complete if row.threat_model is not None}
+    parts = (_format_seeds(complete), _FAINT * bool(faint), _THREATS * (len(threats) > 1))
+    caption = " ".join(part for part in parts if part)
     return FigureData(
         name="trade_off",
         title=f"{dataset}, over ε",
         x=EPSILON_AXIS,
-        panels=(Panel(ACCURACY, "Accuracy"), Panel(_GAP, name_gap(f"{notion} gap", known))),
+        panels=(Panel(ACCURACY, "Accuracy"), Panel(_GAP, name_gap(f"{notion} gap", complete))),
         series=tuple(series),
         caption=caption,
         own=caption,
         alt=_format_text(
-            [one for one in series if not one.faint], f"Accuracy and {notion.lower()} gap over ε: {dataset}"
+            [curve for curve in series if not curve.faint], f"Accuracy and {notion.lower()} gap over ε: {dataset}"
         ),
         references=() if epsilon is None else (Reference(epsilon, f"ε = {epsilon_text(epsilon)}"),),
         origin=find_origin_of_rows(rows),
@@ -81,7 +73,7 @@ def trade_off(
     )
 
 
-def list_curves(rows: Sequence[TableRow], settings: Mapping[str, str] | None = None) -> list[EpsilonCurve]:
+def list_curves(rows: Sequence[TableRow], settings: Mapping[str, str] | None = None) -> Curves:
     """Return the curves of `trade_off`, by method in the catalogue's order, then by first appearance."""
     rows_by_name: dict[str, list[TableRow]] = {}
     for row in sorted(rows, key=lambda row: place_method(row.method)):
@@ -89,47 +81,45 @@ def list_curves(rows: Sequence[TableRow], settings: Mapping[str, str] | None = N
         own = settings is not None and settings.get(row.keys[0])
         what = f" ({wording.protection_suffix(row.threat_model)})" if settings is None else f", {own}" if own else ""
         rows_by_name.setdefault(f"{method_style(row.method).title}{published}{what}", []).append(row)
-    return [EpsilonCurve(name, tuple(sorted(own, key=_budget))) for name, own in rows_by_name.items()]
+    return {name: sorted(own, key=lambda row: row.epsilon or math.inf) for name, own in rows_by_name.items()}
 
 
-def choose_lit(curves: Sequence[EpsilonCurve], wanted: Wanted | None) -> list[EpsilonCurve]:
-    """Return of each method and accounting the curve that stands out, as the figure's caption says."""
-    by_method = group_by(curves, lambda curve: (curve.first.method, curve.first.variant, curve.first.threat_model))
+def choose_lit(curves: Curves, wanted: Wanted | None) -> list[str]:
+    """Return of each method and accounting the name of the curve that stands out, as the figure's caption says."""
 
-    def rank(curve: EpsilonCurve) -> tuple[int, float]:
-        kept = sum(wanted is not None and (row.gap.mean or 0.0) <= wanted.gap for row in curve.rows)
-        return kept, max(row.accuracy.mean or 0.0 for row in curve.rows)
+    def rank(name: str) -> tuple[int, float]:
+        n_kept = sum(wanted is not None and (row.gap.mean or 0.0) <= wanted.gap for row in curves[name])
+        return n_kept, max(row.accuracy.mean or 0.0 for row in curves[name])
 
-    return [max(own, key=rank) for own in by_method.values()]
-
-
-def _budget(row: TableRow) -> float:
-    return float("inf") if row.epsilon is None else row.epsilon
+    firsts = {name: rows[0] for name, rows in curves.items()}
+    by_method = group_by(curves, lambda name: (firsts[name].method, firsts[name].variant, firsts[name].threat_model))
+    return [max(names, key=rank) for names in by_method.values()]
 
 
-def _draw(curve: EpsilonCurve, panel: int, span: tuple[float, float], *, labelled: bool, faint: bool) -> Series:
-    means = [row.accuracy if panel == 0 else row.gap for row in curve.rows]
-    points = [(row.epsilon, mean, row) for row, mean in zip(curve.rows, means, strict=True) if row.epsilon is not None]
+def _draw(
+    name: str, rows: Sequence[TableRow], panel: int, span: tuple[float, float], *, labelled: bool, faint: bool
+) -> Series:
+    first, means = rows[0], [row.accuracy if panel == 0 else row.gap for row in rows]
+    points = [(row.epsilon, mean, row) for row, mean in zip(rows, means, strict=True) if row.epsilon is not None]
     if not points:
-        points = [(end, means[0], curve.first) for end in span]
+        points = [(end, means[0], first) for end in span]
     low, high = ((), ()) if faint else percent_ends([mean for _, mean, _ in points])
-    drawn = line(
-        curve.name,
+    series = line(
+        name,
         [at for at, _, _ in points],
         [in_percent(mean.mean) for _, mean, _ in points],
         low=low,
         high=high,
-        style=curve.first.method,
+        style=first.method,
         panel=panel,
-        variation=int(curve.first.variant == "published"),
+        variation=int(first.variant == "published"),
         labelled=labelled and not faint,
     )
-    rows = [row for _, _, row in points]
     return replace(
-        drawn,
+        series,
         faint=faint,
-        keys=tuple(row.keys[0] for row in rows),
-        hover=tuple(f"{curve.name}\n{format_point(row).partition(', ')[2]}" for row in rows),
+        keys=tuple(row.keys[0] for _, _, row in points),
+        hover=tuple(f"{name}\n{format_point(row).partition(', ')[2]}" for _, _, row in points),
     )
 
 
@@ -142,22 +132,17 @@ def _find_span(rows: Sequence[TableRow]) -> tuple[float, float]:
     return (min(values), max(values)) if values else (0.1, 10.0)
 
 
-def _format_seeds(curves: Sequence[EpsilonCurve]) -> str:
-    counts = {len(row.seeds) for curve in curves for row in curve.rows}
+def _format_seeds(rows: Sequence[TableRow]) -> str:
+    counts = {len(row.seeds) for row in rows}
     if not counts:
         return "No finished run yet."
-    answers = any(row.by_answers for curve in curves for row in curve.rows)
+    answers = any(row.by_answers for row in rows)
     if counts == {1}:
         return wording.format_one_seed(by_answers=answers)
     n = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     return f"Bands: 95 % interval of the mean over {n} seeds.{f' {wording.BY_ANSWERS}' * answers}"
 
 
-def _format_threats(rows: Sequence[TableRow]) -> str:
-    kinds = {row.threat_model for row in rows if row.threat_model is not None}
-    return "Values of ε of methods that protect different things cannot be compared. " if len(kinds) > 1 else ""
-
-
 def _format_text(series: Sequence[Series], what: str) -> str:
-    parts = [f"{one.name}, panel {one.panel + 1}: {list_values(one.x, one.y, '')}" for one in series]
+    parts = [f"{part.name}, panel {part.panel + 1}: {list_values(part.x, part.y, '')}" for part in series]
     return f"{what}. " + ". ".join(parts) + "."

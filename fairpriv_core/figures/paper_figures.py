@@ -78,9 +78,9 @@ def format_sentences(preset: Preset, runs: Runs) -> str:
 
 
 def format_own_sentences(preset: Preset, shown_by: Sequence[Runs]) -> list[str]:
-    """Return what is said of each of several figures alone, by the runs that it shows: what is not the same of all.
+    """Return the sentences on each of several figures that differ between them; `shown_by` are the runs of each.
 
-    `format_sentences` says of all their runs what is left out here.
+    What they share `format_sentences` says of all their runs.
     """
     alike = any(count_alike(runs)[0] for runs in shown_by)
     tells = (
@@ -125,25 +125,22 @@ def name_data(runs: Runs) -> list[str]:
 def _format_data(runs: Runs) -> str:
     groups = sorted({str(run.data["sensitive"]).lower() for run in runs})
     *names, last = name_data(runs)
-    named = f"{', '.join(names)} and {last}" if names else last
-    return f"Data: {named}, by {' and '.join(groups)}."
+    data_text = f"{', '.join(names)} and {last}" if names else last
+    return f"Data: {data_text}, by {' and '.join(groups)}."
 
 
 def _format_seeds(preset: Preset, runs: Runs) -> str:
     seeds = [len({run.seed for run in own}) for own in by_config(runs)]  # some settings may have more than others
-    few, most = min(seeds), max(seeds)
-    if most == 1:
+    low, high = min(seeds), max(seeds)
+    if high == 1:
         return wording.ONE_SEED
-    return f"Means over {most if few == most else f'{few} to {most}'} seeds{_intervals(list_paths(preset))}."
+    intervals = "" if SECONDS.path in list_paths(preset) else " with 95 % intervals"
+    return f"Means over {high if low == high else f'{low} to {high}'} seeds{intervals}."
 
 
 def _format_alike(runs: Runs) -> str:
     same, models = count_alike(runs)
     return f"Nearly the same answer for all: {same} of {models} models."
-
-
-def _intervals(paths: Sequence[str]) -> str:
-    return "" if SECONDS.path in paths else " with 95 % intervals"
 
 
 def _format_budgets(preset: Preset, runs: Runs) -> str:
@@ -161,8 +158,8 @@ def _format_budgets(preset: Preset, runs: Runs) -> str:
         names: dict[str, list[str]] = {}
         for part in _parts(preset):
             names.setdefault(_range(choose(private, part.where), published=published), []).append(part.name)
-        named = ", ".join(f"{epsilons} ({'; '.join(own)})" for epsilons, own in names.items() if epsilons)
-        sentence += f" {lead}: {named}." if named else ""
+        budgets_text = ", ".join(f"{epsilons} ({'; '.join(own)})" for epsilons, own in names.items() if epsilons)
+        sentence += f" {lead}: {budgets_text}." if budgets_text else ""
     return sentence
 
 
@@ -176,15 +173,15 @@ def _format_knobs(drawing: Drawing | None, runs: Runs) -> str:
     """Return the sentence on what the numbers at points are, with the lines that have each where they differ."""
     if not isinstance(drawing, Plot) or drawing.kind != "points":
         return ""
-    named: dict[str, list[str]] = {}
+    names_by_title: dict[str, list[str]] = {}
     for part in drawing.series:
         own = choose(runs, part.where)
         along = find_knob(drawing, own)
         if along is not None and len(by_setting(own, along)) > 1:
-            named.setdefault(along.title, []).append(part.name)
-    if len(named) == 1:
-        return f"Numbers at points: {next(iter(named))}."
-    sentence = "; ".join(f"{title} ({' and '.join(names)})" for title, names in named.items())
+            names_by_title.setdefault(along.title, []).append(part.name)
+    if len(names_by_title) == 1:
+        return f"Numbers at points: {next(iter(names_by_title))}."
+    sentence = "; ".join(f"{title} ({' and '.join(names)})" for title, names in names_by_title.items())
     return f"Numbers at points: {sentence}." if sentence else ""
 
 
@@ -206,8 +203,8 @@ def _parts(preset: Preset) -> Sequence[Part]:
 
 def _range(runs: Runs, *, published: bool) -> str:
     """Return the ε of the runs that have one by that accounting, from the smallest to the largest; "" for none."""
-    stated = [run.stated_epsilon for run in runs if (run.variant == "published") == published]
-    values = sorted(epsilon for epsilon in stated if epsilon is not None)
+    budgets = [run.stated_epsilon for run in runs if (run.variant == "published") == published]
+    values = sorted(epsilon for epsilon in budgets if epsilon is not None)
     ends = list(dict.fromkeys(epsilon_text(value) for value in values[:1] + values[-1:]))
     return " to ".join(ends)
 
@@ -228,9 +225,9 @@ def _format_settings(preset: Preset, runs: Runs) -> list[str]:
     ]
 
 
-def _differing(one: Runs, other: Runs) -> list[str]:
+def _differing(first_runs: Runs, second_runs: Runs) -> list[str]:
     """Return the names of the method's settings whose values are not the same in both lists of runs."""
-    values = [_settings(runs) for runs in (one, other)]
+    values = [_settings(runs) for runs in (first_runs, second_runs)]
     return sorted(name.replace("_", " ") for name in values[0] if values[0][name] != values[1].get(name))
 
 
@@ -294,35 +291,37 @@ def _list_gains(check: MeanGain, runs: Runs, at: int) -> list[dict[str, str]]:
 
 
 def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
-    here = choose(runs, column.where)
+    column_runs = choose(runs, column.where)
     if plot.kind == "curve":
         plot = replace(plot, series=tuple(replace(part, style=column.style) for part in plot.series))
     else:
         plot = replace(plot, rows=tuple(value_at(value, column) for value in plot.rows))
     draw = _DRAW[plot.kind]
-    span = _span(here, plot.x)
+    span = _span(column_runs, plot.x)
     series = [
-        draw(part, chosen, plot, panel, span)
+        draw(part, part_runs, plot, panel, span)
         for panel in range(len(plot.rows))
         for part in plot.series
-        if (chosen := choose(here, part.where))
+        if (part_runs := choose(column_runs, part.where))
     ]
-    series += [_released(each) for each in preset.released if each.column == column.name]
-    levels = _references(plot.rows, here, bars=False)
-    far = [one for one in levels if _is_far(one, [each for each in series if each.panel == one.panel])]
+    series += [_released(item) for item in preset.released if item.column == column.name]
+    levels = _references(plot.rows, column_runs, bars=False)
+    far = [level for level in levels if _is_far(level, [item for item in series if item.panel == level.panel])]
     rows = tuple(Panel(Axis(value.title, value.unit, log=value.log)) for value in plot.rows)
     part = " · ".join(part for part in (plot.rows[0].title if plot.across else "", column.name) if part)
-    title = _title(preset, part, here)
+    title = _title(preset, part, column_runs)
     return FigureData(
         name=_name(preset, part),
         title=title,
         x=Axis(plot.x.title, plot.x.unit, log=plot.x.log),
         panels=rows,
         series=tuple(series),
-        caption=" ".join([format_sentences(preset, here), *[f"Outside the plot: {one.label}." for one in far]]),
+        caption=" ".join(
+            [format_sentences(preset, column_runs), *[f"Outside the plot: {level.label}." for level in far]]
+        ),
         alt=_format_text(f"{preset.title}. {part}", plot.rows, series),
-        references=tuple(one for one in levels if one not in far),
-        origin=ALL_RAW if is_raw(preset, here) else PUBLIC,
+        references=tuple(level for level in levels if level not in far),
+        origin=ALL_RAW if is_raw(preset, column_runs) else PUBLIC,
     )
 
 
@@ -339,10 +338,10 @@ def _references(values: Sequence[Value], runs: Runs, *, bars: bool) -> tuple[Ref
 
 def _is_far(level: Reference, series: Sequence[Series]) -> bool:
     """Return whether a level lies so far from its panel's values that these would be pressed together beside it."""
-    known = [y for each in series for ys in (each.y, each.low, each.high) for y in ys if y is not None]
-    if not known:
+    values = [y for part in series for ys in (part.y, part.low, part.high) for y in ys if y is not None]
+    if not values:
         return False
-    low, high = min(known), max(known)
+    low, high = min(values), max(values)
     return max(low - level.value, level.value - high) > _FAR * (high - low) > 0
 
 
@@ -383,27 +382,29 @@ def _points(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, 
     along = find_knob(plot, runs)
     groups = [(None, list(runs))] if along is None else by_setting(runs, along)
     points = [(at, fold(own, plot.x), fold(own, plot.rows[panel])) for at, own in groups]
-    drawn = [one for one in points if one[1].mean is not None]
+    complete = [point for point in points if point[1].mean is not None]
+    low, high = _ends([y for _, _, y in complete], plot.rows[panel])
+    left, right = _ends([x for _, x, _ in complete], plot.x)
     return Series(
         part.name,
         "points",
-        tuple(x.mean or 0.0 for _, x, _ in drawn),
-        tuple(y.mean for _, _, y in drawn),
-        low=_ends([y for _, _, y in drawn], plot.rows[panel])[0],
-        high=_ends([y for _, _, y in drawn], plot.rows[panel])[1],
+        tuple(x.mean or 0.0 for _, x, _ in complete),
+        tuple(y.mean for _, _, y in complete),
+        low=low,
+        high=high,
         style=part.style,
         panel=panel,
         variation=part.variation,
-        x_low=_ends([x for _, x, _ in drawn], plot.x)[0],
-        x_high=_ends([x for _, x, _ in drawn], plot.x)[1],
-        text=tuple("" if at is None or len(drawn) == 1 else f"{at:g}" for at, _, _ in drawn),
+        x_low=left,
+        x_high=right,
+        text=tuple("" if at is None or len(complete) == 1 else f"{at:g}" for at, _, _ in complete),
     )
 
 
-def _released(one: Released) -> Series:
+def _released(source: Released) -> Series:
     """Return the authors' points, which nothing joins and no interval is known of."""
-    x, y = zip(*one.points, strict=True)
-    return Series(one.name, "cloud", x, y, style=one.style)
+    x, y = zip(*source.points, strict=True)
+    return Series(source.name, "cloud", x, y, style=source.style)
 
 
 _DRAW = {"line": _line, "curve": _curve, "points": _points}
@@ -442,22 +443,22 @@ def _ends(means: Sequence[Mean], value: Value) -> tuple[Ends, Ends]:
     """Return the low and the high ends of the intervals, shares kept within 0 and 100 %; none where no mean has one."""
     if all(mean.low is None for mean in means):
         return (), ()
-    least, most = (0.0, 100.0) if value.scale == 100.0 else (-math.inf, math.inf)
-    low = tuple(None if mean.low is None else max(mean.low, least) for mean in means)
-    return low, tuple(None if mean.high is None else min(mean.high, most) for mean in means)
+    floor, high = (0.0, 100.0) if value.scale == 100.0 else (-math.inf, math.inf)
+    low = tuple(None if mean.low is None else max(mean.low, floor) for mean in means)
+    return low, tuple(None if mean.high is None else min(mean.high, high) for mean in means)
 
 
 def _span(runs: Runs, x: Value) -> tuple[float, float]:
-    known = [at for at, _ in by_setting(runs, x) if at is not None]
-    return (min(known), max(known)) if known else (0.1, 10.0)
+    values = [at for at, _ in by_setting(runs, x) if at is not None]
+    return (min(values), max(values)) if values else (0.1, 10.0)
 
 
 def _format_text(what: str, values: Sequence[Value], series: Iterable[Series]) -> str:
     parts = []
-    for each in series:
-        pairs = zip(each.x, each.y, strict=True)
-        listed = ", ".join(f"{amount(y)} at {place(x)}" for x, y in pairs)
-        parts.append(f"{values[each.panel].title} of {each.name}: {listed}")
+    for own in series:
+        pairs = zip(own.x, own.y, strict=True)
+        points = ", ".join(f"{amount(y)} at {place(x)}" for x, y in pairs)
+        parts.append(f"{values[own.panel].title} of {own.name}: {points}")
     return f"{what}. " + ". ".join(parts) + "."
 
 

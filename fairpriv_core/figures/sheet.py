@@ -69,15 +69,15 @@ SHEETS = {
 }
 
 
-def make_room(sheet: Sheet, needed: int) -> Sheet:
-    """Return the sheet with text so small that a drawing `needed` pixels high fits on it; itself where it fits.
+def make_room(sheet: Sheet, pixels_high: int) -> Sheet:
+    """Return the sheet with text so small that a drawing `pixels_high` pixels high fits on it; itself where it fits.
 
     BadInput where that text could not be read.
     """
     _, height = sheet.pixels
-    if height is None or needed <= height:
+    if height is None or pixels_high <= height:
         return sheet
-    points = sheet.points * height / needed
+    points = sheet.points * height / pixels_high
     if points < LEAST_POINTS:
         raise BadInput(
             f"this figure is too tall for '{sheet.title}': its text would have {points:.1f} points, and "

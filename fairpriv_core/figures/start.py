@@ -20,7 +20,7 @@ from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.stats import Mean, mean_interval, number, spread
+from fairpriv_core.stats import mean_interval, number, spread
 from fairpriv_core.text import delta_text
 
 _SELDOM_SET = ("learner", "network", "surrogate", "warmup_epochs")
@@ -62,17 +62,19 @@ class StartResults:
 
 def read_start_results() -> StartResults:
     """Return the committed results; the file's form is what `examples/make_start_results.py` writes."""
-    stored = json.loads(PATH.read_text(encoding="utf-8"))
-    records = [{**run, "config": {**stored["configs"][run["setting"]], "seed": run["seed"]}} for run in stored["runs"]]
-    first = stored["configs"][0]
+    document = json.loads(PATH.read_text(encoding="utf-8"))
+    records = [
+        {**run, "config": {**document["configs"][run["setting"]], "seed": run["seed"]}} for run in document["runs"]
+    ]
+    first = document["configs"][0]
     return StartResults(
         outcomes=tuple(map(read_outcome, records)),
         data=first["data"],
         notion=first["notion"],
         delta=first["delta"],
-        command=stored["command"],
-        configs=tuple(stored["configs"]),
-        made=stored["made"],
+        command=document["command"],
+        configs=tuple(document["configs"]),
+        made=document["made"],
     )
 
 
@@ -80,28 +82,28 @@ def format_costs(results: StartResults, epsilon: float) -> str:
     """Return what privacy and fairness together cost at the stored ε nearest to `epsilon`, as a heading."""
     at = _find_nearest(results, epsilon)
     accuracy, gap = (_mean(results, None, which) for which in ("accuracy", "gap"))
-    lost, left = accuracy - _mean(results, at, "accuracy"), _mean(results, at, "gap")
-    stored = "" if math.isclose(at, epsilon) else " (the nearest stored)"
-    answers = f"{number(abs(lost))} {'fewer' if lost > 0 else 'more'} right answers in 100"
-    moves = f"{'falls' if left < gap else 'rises'} from {number(gap)} to {number(left)} points"
-    return f"What it costs on {results.title}: at ε = {at:g}{stored}, {answers}, and the gap {moves}"
+    loss, gap_after = accuracy - _mean(results, at, "accuracy"), _mean(results, at, "gap")
+    nearest = "" if math.isclose(at, epsilon) else " (the nearest stored)"
+    answers = f"{number(abs(loss))} {'fewer' if loss > 0 else 'more'} right answers in 100"
+    moves = f"{'falls' if gap_after < gap else 'rises'} from {number(gap)} to {number(gap_after)} points"
+    return f"What it costs on {results.title}: at ε = {at:g}{nearest}, {answers}, and the gap {moves}"
 
 
 def draw_costs(results: StartResults, epsilon: float) -> FigureData:
     """Return accuracy and gap over ε with names at the lines' ends, and a mark at `epsilon` within their range."""
     notion = notions()[results.notion].title
     mark = epsilon if results.budgets[0] <= epsilon <= results.budgets[-1] else None
-    drawn = trade_off(fold_outcomes(results.outcomes, {}), dataset=results.title, notion=notion, epsilon=mark)
+    figure = trade_off(fold_outcomes(results.outcomes, {}), dataset=results.title, notion=notion, epsilon=mark)
     at = _find_nearest(results, epsilon)
-    caption = f"{_format_change(results, at)} {format_protected(results)} {drawn.own}"
-    accuracy, gap = drawn.panels
-    whole = from_zero([end for each in drawn.series if each.panel == 1 for end in (*each.y, *each.high)])
+    caption = f"{_format_change(results, at)} {format_protected(results)} {figure.own}"
+    accuracy, gap = figure.panels
+    span = from_zero([end for series in figure.series if series.panel == 1 for end in (*series.y, *series.high)])
     return replace(
-        drawn,
+        figure,
         name="costs",
-        panels=(accuracy, replace(gap, y=replace(gap.y, range=whole))),
+        panels=(accuracy, replace(gap, y=replace(gap.y, range=span))),
         title=format_costs(results, epsilon),
-        series=tuple(replace(each, name=_name_role(each.style), labelled=True) for each in drawn.series),
+        series=tuple(replace(series, name=_name_role(series.style), labelled=True) for series in figure.series),
         caption=caption,
         own=caption,
         origin=find_origin([results.data]),
@@ -116,23 +118,23 @@ def format_protected(results: StartResults) -> str:
         f"{_name_role(name).capitalize()}: {method_style(name).title}, which protects {what}."
         for name, what in covered.items()
     ]
-    accounted = " or ".join(dict.fromkeys(wording.ACCOUNTED[run.variant or "proved"] for run in private.values()))
-    return f"{' '.join(parts)} δ = {delta_text(results.delta)}, {accounted}."
+    accounting = " or ".join(dict.fromkeys(wording.ACCOUNTED[run.variant or "proved"] for run in private.values()))
+    return f"{' '.join(parts)} δ = {delta_text(results.delta)}, {accounting}."
 
 
 def format_settings(results: StartResults) -> dict[str, str]:
     """Return each method's settings in words, by its title.
 
-    What a method sets by itself is left out, and of what few people ever set all that is as usual.
+    Settings that a method makes itself are left out, and so are rare ones at their defaults.
     """
     budgets: dict[tuple[str, str], list[str]] = {}
     for config in results.configs:
         method = dict(config["method"])
         name = method.pop("name")
-        known = parameters(methods()[name])
-        usual = {own: known[own][1].default for own in _SELDOM_SET if own in known}
-        settings = {own: one for own, one in method.items() if one is not None and one != usual.get(own)}
-        words = ", ".join(wording.setting_text(name, own, one) for own, one in settings.items())
+        parameters_by_name = parameters(methods()[name])
+        usual = {own: parameters_by_name[own][1].default for own in _SELDOM_SET if own in parameters_by_name}
+        settings = {own: value for own, value in method.items() if value is not None and value != usual.get(own)}
+        words = ", ".join(wording.setting_text(name, own, value) for own, value in settings.items())
         budget = "" if config["epsilon"] is None else f"{config['epsilon']:g}"
         budgets.setdefault((method_style(name).title, words), []).append(budget)
     return {title: (f"ε = {', '.join(own)}; " if own[0] else "") + words for (title, words), own in budgets.items()}
@@ -166,13 +168,12 @@ def _mean(results: StartResults, epsilon: float | None, which: str) -> float:
 
 def _format_change(results: StartResults, at: float) -> str:
     """Return how far accuracy and gap moved, with their intervals over seeds."""
-    accuracy, gap = (_difference(results, at, which) for which in ("accuracy", "gap"))
+    moves = []
+    for which in ("accuracy", "gap"):
+        before, after = (_list_values(results, epsilon, which) for epsilon in (None, at))
+        moves.append(mean_interval(after[seed] - before[seed] for seed in after.keys() & before.keys()))
+    accuracy, gap = moves
     return (
         f"At ε = {at:g} against no protection, over {accuracy.n} seeds: accuracy {spread(accuracy)}, "
         f"gap {spread(gap)} points (95 % intervals)."
     )
-
-
-def _difference(results: StartResults, at: float, which: str) -> Mean:
-    before, after = (_list_values(results, epsilon, which) for epsilon in (None, at))
-    return mean_interval(after[seed] - before[seed] for seed in after.keys() & before.keys())

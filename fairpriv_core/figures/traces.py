@@ -24,7 +24,7 @@ _HOVER = "%{hovertext}<extra></extra>"
 def build_traces(series: Series, theme: Theme, *, lone: bool = False) -> list[Trace]:
     """Return the traces that draw `series`: one, or with a band three, of which one is in the legend.
 
-    The line of a `lone` method has no dash: nothing has to be told from it, and a short dashed line looks broken.
+    The line of a `lone` method is solid: no other has to be told apart from it, and a short dashed line looks broken.
     """
     style = style_of(series.style)
     if lone and series.kind == "line" and series.style in methods():
@@ -32,14 +32,14 @@ def build_traces(series: Series, theme: Theme, *, lone: bool = False) -> list[Tr
     suffix = axis_suffix(series.panel)
     color = color_on(style, theme, series.variation)
     place = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
-    named = {"name": rich(series.name), "legendgroup": rich(series.name)}
-    traces = [{**place, **named, **trace} for trace in _BUILDERS[series.kind](series, style, color, theme)]
+    name = {"name": rich(series.name), "legendgroup": rich(series.name)}
+    traces = [{**place, **name, **trace} for trace in _BUILDERS[series.kind](series, style, color, theme)]
     return [{**trace, "opacity": _FAINT, "showlegend": False} for trace in traces] if series.faint else traces
 
 
 def _line(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:
     alone = sum(value is not None for value in series.y) == 1  # a line through one point shows nothing
-    drawn = {
+    trace = {
         "type": "scatter",
         "x": series.x,
         "y": series.y,
@@ -54,19 +54,19 @@ def _line(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Tr
         "showlegend": not series.labelled,
         **_build_hover(series, "%{y:.2f} at %{x}"),
     }
-    return [*_band(series, color), drawn]
+    return [*_band(series, color), trace]
 
 
 def _band(series: Series, color: str) -> list[Trace]:
     """Return the band's two edges; its colour is its line's, given explicitly, and it never has markers."""
     ends = zip(series.x, series.low, series.high, strict=True) if series.low else ()
-    known = [(x, low, high) for x, low, high in ends if low is not None and high is not None]
-    edge = {"type": "scatter", "x": [row[0] for row in known], "mode": "lines", "line": {"width": 0}}
+    points = [(x, low, high) for x, low, high in ends if low is not None and high is not None]
+    edge = {"type": "scatter", "x": [row[0] for row in points], "mode": "lines", "line": {"width": 0}}
     hidden = {**edge, "showlegend": False, "hoverinfo": "skip"}
-    upper = {**hidden, "y": [row[2] for row in known]}
+    upper = {**hidden, "y": [row[2] for row in points]}
     inside = fill(color, 0.1 if series.labelled else 0.18)
-    lower = {**hidden, "y": [row[1] for row in known], "fill": "tonexty", "fillcolor": inside}
-    return [upper, lower] if known else []
+    lower = {**hidden, "y": [row[1] for row in points], "fill": "tonexty", "fillcolor": inside}
+    return [upper, lower] if points else []
 
 
 def _points(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:
@@ -115,10 +115,10 @@ def _heatmap(series: Series, style: LineStyle, color: str, theme: Theme) -> list
     columns, rows = sorted({column for _, column in at}), sorted({row for row, _ in at})
     cells = [[at.get((row, column)) for column in columns] for row in rows]
 
-    def spread(values: Sequence[Any]) -> list[list[Any]]:
-        return [[None if cell is None else values[cell] for cell in row] for row in cells]
+    def spread(values: Sequence[Any], empty: str | None = None) -> list[list[Any]]:
+        return [[empty if cell is None else values[cell] for cell in row] for row in cells]
 
-    shown = {"text": spread(series.text), "texttemplate": "%{text}"} if series.text else {}
+    texts = {"text": spread(series.text, ""), "texttemplate": "%{text}"} if series.text else {}
     hover = {"hovertext": spread(_hovers(series)), "hovertemplate": _HOVER} if series.hover else {}
     return [
         {
@@ -132,16 +132,16 @@ def _heatmap(series: Series, style: LineStyle, color: str, theme: Theme) -> list
             "ygap": 2,
             "hoverongaps": False,
             "showlegend": False,
-            **shown,
+            **texts,
             **hover,
         }
     ]
 
 
 def _build_hover(series: Series, template: str) -> Trace:
-    """Return what a pointer on a point is told, and what whoever picks it is given."""
-    shown = {"hovertext": _hovers(series), "hovertemplate": _HOVER} if series.hover else {"hovertemplate": template}
-    return shown | ({"customdata": series.keys} if series.keys else {})
+    """Return the text that a pointer on a point shows, and the keys that a click on it gives."""
+    hover = {"hovertext": _hovers(series), "hovertemplate": _HOVER} if series.hover else {"hovertemplate": template}
+    return hover | ({"customdata": series.keys} if series.keys else {})
 
 
 def _hovers(series: Series) -> list[str]:
@@ -208,8 +208,8 @@ def _boxes(series: Series, style: LineStyle, color: str, theme: Theme) -> list[T
 def _arrow(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:
     head = {"symbol": "arrow", "angleref": "previous", "color": color, "size": [0] * (len(series.x) - 1) + [11]}
     line = {"color": color, "dash": style.dash, "width": style.width}
-    drawn = {"x": series.x, "y": series.y, "mode": "lines+markers", "line": line, "marker": head}
-    return [{"type": "scatter", **drawn, "showlegend": False, "hoverinfo": "skip"}]
+    trace = {"x": series.x, "y": series.y, "mode": "lines+markers", "line": line, "marker": head}
+    return [{"type": "scatter", **trace, "showlegend": False, "hoverinfo": "skip"}]
 
 
 def _whiskers(values: Sequence[Any], lows: Sequence[Value], highs: Sequence[Value], color: str) -> Trace | None:

@@ -164,7 +164,7 @@ def test_no_export_holds_a_path_or_a_formula(runs: Made, capsys: pytest.CaptureF
     for audience in ("analyst", "policy"):
         with open_store() as store:
             report = open_report(gather_report(store, [record["key"]]), cast(Audience, audience))
-        found = {**list_tables(report.document, report.chosen, report.audience)}
+        found = {**list_tables(report)}
         tables += [content.decode() for content in found.values()]
         made += [
             export(tmp_path, record["key"], "--format", form, "--audience", audience) for form in ("toml", "ipynb")

@@ -73,12 +73,12 @@ def test_what_finishes_goes_and_is_chosen_gives_the_rows_that_all_runs_give(stor
 def test_runs_fit_together_unless_one_of_them_would_be_missing(store: RunStore) -> None:
     keys = [finish(store, config(seed=seed, epsilon=epsilon)) for epsilon in (1, 2) for seed in range(2)]
     [among] = store.candidates(keys[:1])
-    together = list_together(store, among, most=2)
+    together = list_together(store, among, max_rows=2)
     assert [set(row.keys) for row in together] == [set(keys[2:]), set(keys[:2])]
-    assert not list_together(store, among, most=1)
+    assert not list_together(store, among, max_rows=1)
     finish(store, config(seed=0, epsilon=1))
     [among] = store.candidates(keys[:1])
-    assert not list_together(store, among, most=2), "of a seed that ran again the earlier run is not told of"
+    assert not list_together(store, among, max_rows=2), "of a seed that ran again the earlier run is not told of"
 
 
 def test_only_what_is_new_is_read(store: RunStore, read: list[int], monkeypatch: pytest.MonkeyPatch) -> None:

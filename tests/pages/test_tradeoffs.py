@@ -212,6 +212,6 @@ def test_a_pasted_file_is_a_sweep_and_may_not_read_this_machine(own_store: Path,
 
 
 def test_numbers_are_read_as_the_parameter_wants_them() -> None:
-    assert json.dumps(read_values("1, 2", "epochs", whole=True)) == "[1, 2]"
+    assert json.dumps(read_values("1, 2", "epochs", as_int=True)) == "[1, 2]"
     with pytest.raises(BadInput, match="epochs takes whole numbers"):
-        read_values("1.5", "epochs", whole=True)
+        read_values("1.5", "epochs", as_int=True)

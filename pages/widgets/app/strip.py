@@ -46,15 +46,15 @@ def hold_strip(page: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerato
 
 
 def show_strip(page: str, line: DeltaGenerator, buttons: DeltaGenerator, faults: DeltaGenerator) -> None:
-    """Draw the strip: of the runs that a page shows, on Explore of what is chosen for the next one.
+    """Draw the strip on the runs that a page shows, on Explore on the next run.
 
     What of its address the page could not take is said below it.
     """
     row = find_row(value("run"))
-    shown, of_shown = _find_shown(page)
+    requests, of_shown = _find_shown(page)
     if page == "Audit" and row is not None:
-        shown = [_ask(row.config, row.epsilon, ended=row.ended)]
-    parts = list_shown(shown) if shown else _list_choice_facts() if page == "Explore" else {}
+        requests = [_ask(row.config, row.epsilon, has_ended=row.ended)]
+    parts = list_shown(requests) if requests else _list_choice_facts() if page == "Explore" else {}
     if parts:
         line.markdown(f":small[{_write(parts)}]")
     with buttons:
@@ -74,11 +74,11 @@ def show_strip(page: str, line: DeltaGenerator, buttons: DeltaGenerator, faults:
 
 
 def _show_refused(place: DeltaGenerator) -> None:
-    refused = [(name, text) for name, item in get_refused().items() for text in write_texts(item)]
-    if refused:
-        said = " and ".join(f"{name} = {textwrap.shorten(text, _LONGEST, placeholder=' …')}" for name, text in refused)
+    pairs = [(name, text) for name, item in get_refused().items() for text in write_texts(item)]
+    if pairs:
+        listing = " and ".join(f"{name} = {textwrap.shorten(text, _LONGEST, placeholder=' …')}" for name, text in pairs)
         place.warning(
-            plain(f"The link asks for {said}. That is not available here, so the page shows its usual choice."),
+            plain(f"The link asks for {listing}. That is not available here, so the page shows its usual choice."),
             icon=":material/link_off:",
         )
 
@@ -97,7 +97,7 @@ def _fold(parts: Mapping[str, str]) -> None:
 
 
 def _show_gauge_of(row: RunRow | None, reference: str) -> None:
-    """Draw what the data of the run, or without one those of a reference, have spent; nothing where there are none."""
+    """Draw the ledger of the data of a run, or without a run of those that `reference` names; nothing without data."""
     store = find_store()
     if store is None:
         return
@@ -110,42 +110,43 @@ def _show_gauge_of(row: RunRow | None, reference: str) -> None:
 
 
 def _find_shown(page: str) -> tuple[list[Asked], RunRow | None]:
-    """Return what was asked of the runs that a page shows, each with its ε, and one of the runs."""
+    """Return the config and ε of each run that a page shows, and one of the runs."""
     if page in _OF_RUNS:
-        found = [row for key in value("runs") if (row := find_row(key))]
-        return [_ask(row.config, row.epsilon, ended=row.ended) for row in found], found[0] if found else None
+        rows = [row for key in value("runs") if (row := find_row(key))]
+        return [_ask(row.config, row.epsilon, has_ended=row.ended) for row in rows], rows[0] if rows else None
     alike = {(row.method, row.variant, row.epsilon, row.delta): row for row in get_shown()}
-    asked = [_ask(json.loads(row.setting), row.epsilon, ended=True) for row in alike.values()]
-    return asked, find_row(get_shown()[0].keys[0]) if asked else None
+    requests = [_ask(json.loads(row.setting), row.epsilon, has_ended=True) for row in alike.values()]
+    return requests, find_row(get_shown()[0].keys[0]) if requests else None
 
 
-def _ask(config: ConfigJson, spent: float | None, *, ended: bool) -> Asked:
-    """Return what was asked of a run, without its ε where none is proved any more, as after a choice by raw numbers."""
-    unproved = ended and spent is None and _find_accounting(config["method"]) == "proved"
-    return ({**config, "epsilon": None}, None) if unproved else (config, spent)
+def _ask(config: ConfigJson, epsilon: float | None, *, has_ended: bool) -> Asked:
+    """Return a run's config and ε; without an ε where none is proved any more, as after a choice by raw numbers."""
+    unproved = has_ended and epsilon is None and _find_accounting(config["method"]) == "proved"
+    return ({**config, "epsilon": None}, None) if unproved else (config, epsilon)
 
 
-def list_shown(asked: Sequence[Asked]) -> dict[str, str]:
+def list_shown(requests: Sequence[Asked]) -> dict[str, str]:
     """Return the ε of runs, and what it protects; where they differ, what each has."""
-    facts = [_list_run_facts(*each) for each in asked]
+    facts = [_list_run_facts(*request) for request in requests]
     budgets, protects = ({fact[name]: None for fact in facts} for name in ("ε", "protects"))
     private = [text for text in protects if not text.startswith("nothing")]
+    more = f" and {len(private) - _FEW} more" if len(private) > _FEW else ""
     return {
-        "ε": next(iter(budgets)) if len(budgets) == 1 else _list_budgets(asked),
-        "protects": _list_few(private) or "nothing",
+        "ε": next(iter(budgets)) if len(budgets) == 1 else _list_budgets(requests),
+        "protects": "; ".join(private[:_FEW]) + more or "nothing",
     }
 
 
-def _list_budgets(asked: Sequence[Asked]) -> str:
+def _list_budgets(requests: Sequence[Asked]) -> str:
     """Return several budgets, of many the lowest and the highest, with their δ once."""
-    private = [(budget, config) for config, epsilon in asked if (budget := _find_budget(config, epsilon))]
+    private = [(budget, config) for config, epsilon in requests if (budget := _find_budget(config, epsilon))]
     budgets = sorted({budget for budget, _ in private})
     deltas = sorted({config["delta"] for _, config in private})
-    accounted = _format_accounted({_find_accounting(config["method"]) for _, config in private})
+    accounting = _format_accounted({_find_accounting(config["method"]) for _, config in private})
     texts = [epsilon_text(budget) for budget in budgets]
-    listed = ", ".join(texts) if len(texts) <= _FEW else f"{texts[0]} to {texts[-1]}"
-    without = "none, " if len(private) < len(asked) else ""
-    return f"{without}{listed} (δ = {' or '.join(map(delta_text, deltas))}, {accounted})" if private else "none"
+    budgets_text = ", ".join(texts) if len(texts) <= _FEW else f"{texts[0]} to {texts[-1]}"
+    without = "none, " if len(private) < len(requests) else ""
+    return f"{without}{budgets_text} (δ = {' or '.join(map(delta_text, deltas))}, {accounting})" if private else "none"
 
 
 def _find_accounting(method: Mapping[str, Any]) -> str:
@@ -158,18 +159,13 @@ def _format_accounted(variants: Collection[str]) -> str:
     return " or ".join(words for name, words in ACCOUNTED.items() if name in variants)
 
 
-def _list_few(texts: Sequence[str]) -> str:
-    more = len(texts) - _FEW
-    return "; ".join(texts[:_FEW]) + (f" and {more} more" if more > 0 else "")
-
-
 def _list_run_facts(config: ConfigJson, epsilon: float | None) -> dict[str, str]:
     if config.get("replay_noise") is not None:
         return {"ε": "none: its noise can be repeated", "protects": "nothing"}
     method, budget = config["method"], _find_budget(config, epsilon)
     threat = methods()[method["name"]].info.threat_model
-    accounted = f"δ = {delta_text(config['delta'])}, {_format_accounted({_find_accounting(method)})}"
-    text = "none is proved" if budget is None else f"{epsilon_text(budget)} ({accounted})"
+    accounting = f"δ = {delta_text(config['delta'])}, {_format_accounted({_find_accounting(method)})}"
+    text = "none is proved" if budget is None else f"{epsilon_text(budget)} ({accounting})"
     return {
         "ε": "none" if threat is None else text,
         "protects": protected(threat, name_unit(config["data"])),
@@ -179,20 +175,20 @@ def _list_run_facts(config: ConfigJson, epsilon: float | None) -> dict[str, str]
 def _find_budget(config: ConfigJson, epsilon: float | None) -> float | None:
     """Return the ε of a run; None where none covers it."""
     private = methods()[config["method"]["name"]].info.threat_model is not None
-    asked: float | None = epsilon if config["epsilon"] is None else config["epsilon"]
-    return asked if private and config.get("replay_noise") is None else None
+    budget: float | None = epsilon if config["epsilon"] is None else config["epsilon"]
+    return budget if private and config.get("replay_noise") is None else None
 
 
 def _list_choice_facts() -> dict[str, str]:
-    """Return what the next run's ε is worth, whose size its slider says."""
+    """Return the δ and the protection of the next run; its slider shows the ε."""
     name = value("method") if value("method") in methods() else DEFAULT_METHOD
     info = methods()[name].info
     if info.threat_model is None:
         return {"ε": "none", "protects": protected(None)}
     variant = value("variant") if value("variant") in info.variants else None
-    accounted = _format_accounted({_find_accounting({"name": name, "variant": variant})})
-    paid = value("reuse") != "new" and info.reuses
-    cost = {"ε": _format_paid(value("reuse"))} if paid else {"δ": f"{delta_text(value('delta'))} ({accounted})"}
+    accounting = _format_accounted({_find_accounting({"name": name, "variant": variant})})
+    is_reused = value("reuse") != "new" and info.reuses
+    cost = {"ε": _format_paid(value("reuse"))} if is_reused else {"δ": f"{delta_text(value('delta'))} ({accounting})"}
     return {**cost, "protects": protected(info.threat_model, name_unit_of(value("data")))}
 
 

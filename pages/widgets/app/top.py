@@ -7,39 +7,13 @@ choices that the page then writes into it for two steps: Back would lead to the 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import streamlit as st
 
 _STYLE_SECONDS = 10.0  # patience with a browser that does not say that it has the rules of style.py
 
-_SCRIPT = """function makeOneStep() {
-  const push = history.pushState.bind(history)
-  let untouched = true, chose = false // since the last press: whether a page is new, and whether a choice made a step
-  for (const kind of ["pointerdown", "keydown"])
-    addEventListener(kind, () => { untouched = chose = false }, { capture: true, passive: true })
-  history.pushState = (state, title, url) => {
-    const isAnother = new URL(url, location.href).pathname !== location.pathname
-    // a page that comes may write its choices while the address is still that of the one before: one press, one step
-    if (isAnother ? chose : untouched) history.replaceState(state, title, url)
-    else push(state, title, url)
-    chose = !isAnother && !untouched
-    untouched ||= isAnother
-  }
-}
-
-function sayWhenStyled(setStateValue) {
-  const style = getComputedStyle(document.querySelector("[data-testid=stApp]"))
-  if (style.getPropertyValue("--fairpriv-styled")) setStateValue("styled", true)
-  else requestAnimationFrame(() => sayWhenStyled(setStateValue))
-}
-
-export default function ({ data, setStateValue }) {
-  if (!data.styled) sayWhenStyled(setStateValue)
-  if (window.fairprivPage === undefined) makeOneStep()
-  const isAnother = window.fairprivPage !== undefined && window.fairprivPage !== data.page
-  window.fairprivPage = data.page
-  if (isAnother) document.querySelector("[data-testid=stMain]").scrollTo(0, 0)
-}"""
+_SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _follow = st.components.v2.component("fairpriv_top", js=_SCRIPT, isolate_styles=False)
 
 

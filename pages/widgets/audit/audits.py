@@ -29,12 +29,12 @@ from fairpriv_core.records.audit import (
     ModelAudit,
 )
 from fairpriv_core.store.audits import AuditStore
-from fairpriv_core.store.previews import Preview, name_request
+from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import at_least_text, count_text, epsilon_text
 from pages.widgets.shared.charts import show_figure, show_origin
-from pages.widgets.shared.polling import poll
+from pages.widgets.shared.polling import look, poll
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import draw_list
 
@@ -56,18 +56,21 @@ def show_stored() -> None:
         st.json(results["settings"], expanded=False)
 
 
-def _show_demonstration(found: Demonstration) -> None:
-    published, proved = at_own_delta(found["published"]), at_own_delta(found["proved"])
-    claimed, found_there = epsilon_text(published["epsilon_published"]), at_least_text(published["lower_bound"])
+def _show_demonstration(demonstration: Demonstration) -> None:
+    published, proved = at_own_delta(demonstration["published"]), at_own_delta(demonstration["proved"])
+    claimed, bound = epsilon_text(published["epsilon_published"]), at_least_text(published["lower_bound"])
     st.markdown(
         f"Yes. The paper states ε = {claimed} for PF-LD. On two tables that differ in **one person's group** attacks "
-        f"show at least **{found_there}**, with {100 * found['published']['confidence']:g} % confidence. So that ε "
+        f"show at least **{bound}**, with {100 * demonstration['published']['confidence']:g} % confidence. So that ε "
         f"does not hold. On our proved variant they show {at_least_text(proved['lower_bound'])}."
     )
-    show_figure(demonstration_bars(found), "audit_demonstration")
+    show_figure(demonstration_bars(demonstration), "audit_demonstration")
     with st.expander("The two tables and the settings", key="audit_pair"):
-        st.markdown(plain(found["pair"]))
-        st.json({"published": found["published"]["method"], "proved": found["proved"]["method"]}, expanded=False)
+        st.markdown(plain(demonstration["pair"]))
+        st.json(
+            {"published": demonstration["published"]["method"], "proved": demonstration["proved"]["method"]},
+            expanded=False,
+        )
 
 
 @st.cache_data
@@ -98,28 +101,24 @@ def _offer(store: RunStore, row: RunRow, *, again: bool) -> None:
         attempt(lambda: store.previews.ask(_request(row, runs)))
     efforts = [runs, *(effort for effort in _EFFORTS if effort != runs)]
     for key in (name_request(_request(row, effort)) for effort in efforts):
-        if _look(store, key).waits:
+        if look(store, key).waits:
             poll(_wait, store, key, every=_POLL_SECONDS)
             return
-    made = _look(store, name_request(_request(row, runs)))
-    if made.error:
-        st.error(plain(f"The audit could not be made: {made.error}"), icon=":material/error:")
+    answer = look(store, name_request(_request(row, runs)))
+    if answer.error:
+        st.error(plain(f"The audit could not be made: {answer.error}"), icon=":material/error:")
 
 
 def _request(row: RunRow, runs: int) -> dict[str, object]:
     return {"audit": row.key, "runs": runs, "seed": 0}
 
 
-def _look(store: RunStore, key: str) -> Preview:
-    return attempt(lambda: store.previews.look(key)) or Preview()
-
-
 def _wait(store: RunStore, key: str) -> None:
-    """Say how it stands; once it is done draw the whole page, which then has the result."""
-    made = _look(store, key)
-    if not made.waits:
+    """Say how far the audit is; once it is done draw the whole page, which then has the result."""
+    answer = look(store, key)
+    if not answer.waits:
         st.rerun()
-    if made.status == "queued":
+    if answer.status == "queued":
         st.info("Waiting for a worker.", icon=":material/hourglass_empty:")
     else:
         st.info(
@@ -134,7 +133,7 @@ def _wait(store: RunStore, key: str) -> None:
         st.rerun()
 
 
-def _show_code(code: CodeAudit, made: str) -> None:
+def _show_code(code: CodeAudit, day: str) -> None:
     attack = code["distinguishing"]
     first = at_own_delta(attack)
     st.header("What do attacks on the method show?", anchor=False)
@@ -157,7 +156,7 @@ def _show_code(code: CodeAudit, made: str) -> None:
     st.caption(
         f"The attacks ran this run's method, with its noise, on {code['rows']:,} made-up rows{epochs}, where leaks "
         "show best. The ε here is that of these releases, not of the run. "
-        f"Made {plain(made)}, seed {code['plan']['seed']:d}."
+        f"Made {plain(day)}, seed {code['plan']['seed']:d}."
     )
 
 
@@ -165,22 +164,22 @@ def _claim(epsilon: float | None) -> str:
     return "none" if epsilon is None else f"ε = {epsilon_text(epsilon)}"
 
 
-def _show_odds(shown: float, proved: float | None) -> None:
+def _show_odds(bound: float, proved: float | None) -> None:
     """Say both ends as odds."""
     certain = proved is None or odds(proved) > 99
     limit = "near certainty" if certain else f"more than {odds(proved or 0.0)} %"
     st.markdown(
         "Someone guessing 50:50 about one person, who sees every release, can become at least "
-        f"{odds_shown(shown)} % certain. The proof {'does not rule' if certain else 'rules'} out {limit}."
+        f"{odds_shown(bound)} % certain. The proof {'does not rule' if certain else 'rules'} out {limit}."
     )
 
 
-def _judge(found: Distinguishing) -> None:
-    sure = f"{100 * found['confidence']:g} %"
-    for refuted, claim in ((found["refuted"], "what is proved"), (found["refuted_published"], "the paper's formula")):
+def _judge(attack: Distinguishing) -> None:
+    sure = f"{100 * attack['confidence']:g} %"
+    for refuted, claim in ((attack["refuted"], "what is proved"), (attack["refuted_published"], "the paper's formula")):
         if refuted:
             st.warning(f"**Refuted:** the attacks exceed {claim}, with {sure} confidence.", icon=":material/gavel:")
-    if not found["refuted"] and at_own_delta(found)["epsilon"] is not None:
+    if not attack["refuted"] and at_own_delta(attack)["epsilon"] is not None:
         st.markdown(
             "The attacks stay within what is proved. That is no proof: other attacks, or more runs, may show more. "
             "A small lower bound means that these attacks found little."
@@ -191,12 +190,12 @@ def _show_reach(code: CodeAudit) -> None:
     st.markdown("**What one person changes in each release**, as a share of what the accounting allows")
     rows = [
         {
-            "release": one["release"],
-            "share of the bound": f"{100 * one['largest']:.2f} %",
-            "within": "yes" if one["largest"] <= 1 + 1e-9 else "NO",
-            "measured": one["measured"],
+            "release": release["release"],
+            "share of the bound": f"{100 * release['largest']:.2f} %",
+            "within": "yes" if release["largest"] <= 1 + 1e-9 else "NO",
+            "measured": release["measured"],
         }
-        for one in code["reach"]
+        for release in code["reach"]
     ]
     if rows:
         st.dataframe(rows, hide_index=True, key="audit_reach", alt="How much one person adds to each kind of release.")

@@ -47,15 +47,15 @@ def offer_choice(store: RunStore, rows: Sequence[TableRow]) -> None:
     """
     keys = [key for row in rows for key in row.keys]
     among = store.candidates(keys)
-    every = among[0].keys if len(among) == 1 else keys
+    candidates = among[0].keys if len(among) == 1 else keys
     with st.expander("Choose one of these to publish", key="choice"):
         st.caption(
             "Protected data decide which run has the smallest gap. Publishing a run chosen by raw gaps reveals that. "
             "ε covers a choice by gaps with noise."
         )
         by = st.radio("Smallest gap", WAYS, key="choice_by", format_func=_TITLES.__getitem__)
-        if len(every) > len(keys):
-            st.caption(_AMONG_ALL.format(runs=f"{len(every):,}"))
+        if len(candidates) > len(keys):
+            st.caption(_AMONG_ALL.format(runs=f"{len(candidates):,}"))
         price, ready = None, True
         if by == "noisy":
             price = st.number_input("Price ε of the choice", value=0.5, step=None, format="%.4g", key="choice_epsilon")
@@ -64,87 +64,87 @@ def offer_choice(store: RunStore, rows: Sequence[TableRow]) -> None:
         if st.button(
             "Choose", key="choose", disabled=not ready or not store.database.writable, icon=":material/how_to_reg:"
         ):
-            named, criterion = (keys if by == "raw" else every), Criterion(by, epsilon=price)
-            selection = attempt(lambda: select_run(store, named, criterion, without_epsilon=ready))
+            pool, criterion = (keys if by == "raw" else candidates), Criterion(by, epsilon=price)
+            selection = attempt(lambda: select_run(store, pool, criterion, without_epsilon=ready))
             if selection is not None:
                 _show_choice(selection)
 
 
 def _show_choice(selection: Choice) -> None:
     metric = metric_title(selection["request"]["metric"] or "").lower()
-    chosen = (
+    verdict = (
         f"**{plain(selection['selected'])}** has the smallest {plain(metric)} of {len(selection['candidates'])} runs."
     )
     if selection["epsilon"] is None:
         st.warning(
-            f"{chosen} No ε is proved for it: {plain(selection['epsilon_reason'] or '')}", icon=":material/warning:"
+            f"{verdict} No ε is proved for it: {plain(selection['epsilon_reason'] or '')}", icon=":material/warning:"
         )
         return
     cost = f"ε = {epsilon_text(selection['epsilon'])} (δ = {delta_text(selection['delta'])})"
-    st.info(f"{chosen} {cost}, proved: it covers all candidates and the choice.", icon=":material/how_to_reg:")
+    st.info(f"{verdict} {cost}, proved: it covers all candidates and the choice.", icon=":material/how_to_reg:")
 
 
 def show_comparison(
-    store: RunStore, rows: Sequence[TableRow], known: Sequence[TableRow], top: st.delta_generator.DeltaGenerator
+    store: RunStore, rows: Sequence[TableRow], all_rows: Sequence[TableRow], top: st.delta_generator.DeltaGenerator
 ) -> None:
-    """Draw the chosen rows over each other, and in `top` what they come to; `known` are all rows that there are."""
-    compared = _read(store, rows)
-    if len(compared) < 2:
+    """Draw the chosen rows over each other, and in `top` what they come to; `all_rows` are all rows that there are."""
+    settings = _read(store, rows)
+    if len(settings) < 2:
         return
     _warn(rows)
     about = {(row.data, row.notion) for row in rows}
-    plain_row = find_plain(row for row in known if {(row.data, row.notion)} == about)
-    stored = find_stored_plain_run(compared[0].runs[0].config) if plain_row is None and len(about) == 1 else None
-    if stored is not None:
-        asked = {**stored.config, "notion": rows[0].notion}  # plain training pursues none
-        plain_row = find_plain(run_table([{**stored.to_json(), "config": asked}]))
+    plain_row = find_plain(row for row in all_rows if {(row.data, row.notion)} == about)
+    plain_record = find_stored_plain_run(settings[0].runs[0].config) if plain_row is None and len(about) == 1 else None
+    if plain_record is not None:
+        config = {**plain_record.config, "notion": rows[0].notion}  # plain training pursues none
+        plain_row = find_plain(run_table([{**plain_record.to_json(), "config": config}]))
     if len(about) == 1:
-        named = [(one.letter, one.row, one.runs) for one in compared]
+        entries = [(setting.letter, setting.row, setting.runs) for setting in settings]
         with top:
-            show_rows_headline(named, plain_row, compared[0].runs[0])
-    show_points(compared, plain_row)
-    if stored is not None:
-        st.caption(plain(format_stored("Plain training is", [stored])))
-    _show_letters(compared)
-    for letter, one in zip(ascii_uppercase, compared, strict=False):
-        for remark in list_margins(store, one.runs[0]):
-            st.caption(plain(f"{letter}: {remark}{find_origin_of_rows([one.row]).brief}"))
-        needed = format_group_needed(one.runs[0].config)
-        if needed is not None:
-            st.caption(plain(f"{letter}: {needed}"))
-    show_curves(store, compared)
-    show_groups(compared)
-    show_classes(compared)
-    show_tests(compared)
-    show_differences(compared)
-    show_indices(compared)
-    offer_choice(store, [one.row for one in compared])
+            show_rows_headline(entries, plain_row, settings[0].runs[0])
+    show_points(settings, plain_row)
+    if plain_record is not None:
+        st.caption(plain(format_stored("Plain training is", [plain_record])))
+    _show_letters(settings)
+    for letter, setting in zip(ascii_uppercase, settings, strict=False):
+        for remark in list_margins(store, setting.runs[0]):
+            st.caption(plain(f"{letter}: {remark}{find_origin_of_rows([setting.row]).brief}"))
+        group_remark = format_group_needed(setting.runs[0].config)
+        if group_remark is not None:
+            st.caption(plain(f"{letter}: {group_remark}"))
+    show_curves(store, settings)
+    show_groups(settings)
+    show_classes(settings)
+    show_tests(settings)
+    show_differences(settings)
+    show_indices(settings)
+    offer_choice(store, [setting.row for setting in settings])
     if st.toggle("Ledger: what these data sets have spent", key="spent"):
-        configs = [run.config for one in compared for run in one.runs]
+        configs = [run.config for setting in settings for run in setting.runs]
         show_spent(store, configs, delta=DEFAULT_DELTA)
 
 
-def _show_letters(compared: Sequence[Compared]) -> None:
-    """Say what each letter stands for, with what stands behind its ε."""
-    varied = varied_settings(one.row for one in compared)
-    for letter, one in zip(ascii_uppercase, compared, strict=False):
-        name = name_row(one.row, varied[one.row.keys[0]])
-        st.markdown(f"**{plain(letter)}** &nbsp; {plain(name)}  \n:small[{plain(format_claim(one.row))}]")
+def _show_letters(settings: Sequence[Compared]) -> None:
+    """List the setting behind each letter, with the claim of its ε."""
+    differences = varied_settings(setting.row for setting in settings)
+    for letter, setting in zip(ascii_uppercase, settings, strict=False):
+        name = name_row(setting.row, differences[setting.row.keys[0]])
+        st.markdown(f"**{plain(letter)}** &nbsp; {plain(name)}  \n:small[{plain(format_claim(setting.row))}]")
 
 
 def _read(store: RunStore, rows: Sequence[TableRow]) -> list[Compared]:
-    """Return the rows with the records of their runs, lettered; those that have gone meanwhile are told of."""
+    """Return the rows with their runs and a letter each; say which runs have gone meanwhile."""
     records = attempt(lambda: store.records([key for row in rows for key in row.keys])) or {}
-    varied = varied_settings(rows)
-    compared: list[Compared] = []
+    differences = varied_settings(rows)
+    settings: list[Compared] = []
     for row in rows:
         own = [read_facts(records[key]) for key in row.keys if key in records]
         if len(own) < len(row.keys):
             _show_missing(store, row, next(key for key in row.keys if key not in records))
         else:
-            letter = ascii_uppercase[len(compared)]
-            compared.append(Compared(f"{letter}: {name_short(row, varied[row.keys[0]])}", row, own))
-    return compared
+            letter = ascii_uppercase[len(settings)]
+            settings.append(Compared(f"{letter}: {name_short(row, differences[row.keys[0]])}", row, own))
+    return settings
 
 
 def _show_missing(store: RunStore, row: TableRow, key: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
@@ -47,31 +46,34 @@ _TESTED = (
 )
 
 
-def show_tests(compared: Sequence[Compared]) -> None:
+def show_tests(settings: Sequence[Compared]) -> None:
     """Draw the paired comparison of each run with the one that the person chooses, for accuracy and gap."""
     st.header("Against a reference, seed by seed", anchor=False)
-    labels = {one.row.keys[0]: one.label for one in compared}
-    first = {key: one.row.keys[0] for one in compared for key in one.row.keys}
+    labels = {setting.row.keys[0]: setting.label for setting in settings}
+    first = {key: setting.row.keys[0] for setting in settings for key in setting.row.keys}
     if first.get(value("reference"), "") not in ("", value("reference")):  # a link names any seed of its row
         choose("reference", first[value("reference")])
-    chosen = draw_list("reference", "Reference", labels, labels.__getitem__)
-    [reference] = [one for one in compared if one.row.keys[0] == chosen]
-    others = [one for one in compared if one is not reference]
-    st.markdown("\n".join(f"- {plain(sentence)}" for sentence in compare(others, reference)))
+    reference_key = draw_list("reference", "Reference", labels, labels.__getitem__)
+    [reference] = [setting for setting in settings if setting.row.keys[0] == reference_key]
+    rivals = [setting for setting in settings if setting is not reference]
+    st.markdown("\n".join(f"- {plain(sentence)}" for sentence in compare(rivals, reference)))
     st.caption(_TESTED)
 
 
-def show_differences(compared: Sequence[Compared]) -> None:
+def show_differences(settings: Sequence[Compared]) -> None:
     """Draw the settings in which the runs differ, each with its title."""
     st.header("What differs", anchor=False)
-    differing = parameter_diff([one.runs[0].config for one in compared])
-    titles = _list_titles(compared)
+    values_by_name = parameter_diff([setting.runs[0].config for setting in settings])
+    titles = _list_titles(settings)
     table = [
         {
             "setting": titles.get(name, name),
-            **{one.letter: _show_value(name, item) for one, item in zip(compared, values, strict=True)},
+            **{
+                setting.letter: name_method(str(item)) if name == "method.name" else value_text(item)
+                for setting, item in zip(settings, values, strict=True)
+            },
         }
-        for name, values in differing.items()
+        for name, values in values_by_name.items()
     ]
     if table:
         alt = "Only the settings in which the runs differ."
@@ -80,16 +82,19 @@ def show_differences(compared: Sequence[Compared]) -> None:
         st.caption("Nothing: these runs have the same settings.")
 
 
-def show_indices(compared: Sequence[Compared]) -> None:
+def show_indices(settings: Sequence[Compared]) -> None:
     """Draw the inequality indices over the groups' accuracies, with formula and source, where a run has one."""
-    folded = [fold_indices(one.runs) for one in compared]
-    if all(mean.mean is None for indices in folded for mean in indices.values()):
+    indices_by_setting = [fold_indices(setting.runs) for setting in settings]
+    if all(mean.mean is None for indices in indices_by_setting for mean in indices.values()):
         return
     st.header("Inequality of the groups' accuracy", anchor=False)
     table = [
         {
             "index": metric_title(name),
-            **{one.letter: _show_mean(indices[name]) for one, indices in zip(compared, folded, strict=True)},
+            **{
+                setting.letter: _show_mean(indices[name])
+                for setting, indices in zip(settings, indices_by_setting, strict=True)
+            },
             "formula": formula,
             "source": source,
         }
@@ -100,20 +105,16 @@ def show_indices(compared: Sequence[Compared]) -> None:
     )
     st.caption(
         "0 means equal accuracy in every group. v is a group's accuracy, m the mean over the k groups. Times "
-        f"1,000, mean ± 95 % over seeds.{plain(find_origin_of_rows(one.row for one in compared).brief)} "
+        f"1,000, mean ± 95 % over seeds.{plain(find_origin_of_rows(setting.row for setting in settings).brief)} "
         "The paper of FairDP with adaptive clipping uses them (appendix D.4)."
     )
 
 
-def _list_titles(compared: Sequence[Compared]) -> dict[str, str]:
+def _list_titles(settings: Sequence[Compared]) -> dict[str, str]:
     """Return the title of each setting by its name; a method's parameter has the method's own."""
-    kinds = [methods()[one.row.method] for one in compared if one.row.method in methods()]
-    own = {f"method.{name}": shown.title for kind in kinds for name, (shown, _) in parameters(kind).items()}
+    kinds = [methods()[setting.row.method] for setting in settings if setting.row.method in methods()]
+    own = {f"method.{name}": parameter.title for kind in kinds for name, (parameter, _) in parameters(kind).items()}
     return own | TITLES
-
-
-def _show_value(name: str, item: Any) -> str:
-    return name_method(str(item)) if name == "method.name" else value_text(item)
 
 
 def _show_mean(mean: Mean) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from fairpriv_core.data.problem import DataJson
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, has_classes, list_shares
 from fairpriv_core.facts.compare import Compared
@@ -21,69 +20,66 @@ from fairpriv_core.text import number_text
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.history import find_history
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import keep, mount_index
+from pages.widgets.shared.state import draw_list
 
 _RATES = ("positive_rate", "true_positive_rate", "false_positive_rate", "positive_predictive_value", "accuracy")
 _NO_CURVES = "These runs stored no numbers of single epochs."
 
 
-def show_points(compared: Sequence[Compared], plain: TableRow | None) -> None:
+def show_points(settings: Sequence[Compared], plain: TableRow | None) -> None:
     """Draw accuracy against gap, `plain` with the mixing line; a sentence where the runs pursue different notions."""
-    if len({one.row.notion for one in compared}) > 1:
+    if len({setting.row.notion for setting in settings}) > 1:
         st.caption("These runs pursue different notions, so no chart compares their gaps.")
         return
-    show_figure(compare_points(compared, plain), "compare_points")
+    show_figure(compare_points(settings, plain), "compare_points")
 
 
-def show_curves(store: RunStore, compared: Sequence[Compared]) -> None:
+def show_curves(store: RunStore, settings: Sequence[Compared]) -> None:
     """Draw accuracy and the gaps while training, seeds folded, runs over each other."""
-    histories = [[find_history(store, key, is_shown=live.is_overlaid) for key in one.row.keys] for one in compared]
-    if not any(live.has_epochs(history) for each in histories for history in each):
+    histories = [
+        [find_history(store, key, is_shown=live.is_overlaid) for key in setting.row.keys] for setting in settings
+    ]
+    if not any(live.has_epochs(history) for seeds in histories for history in seeds):
         st.caption(_NO_CURVES)
         return
-    rows = [one.row for one in compared]
+    rows = [setting.row for setting in settings]
     notions = dict.fromkeys(row.notion for row in rows if not row.by_answers)  # of answers no curve looks at groups
     origin = find_origin_of_rows(rows)
     columns = st.columns(2, gap="medium")
     for number, metric in enumerate(["accuracy", *(f"{notion}_gap" for notion in notions)]):
         curves = [
-            fold_curves(one.label, one.row.method, own, metric) for one, own in zip(compared, histories, strict=True)
+            fold_curves(setting.label, setting.row.method, own, metric)
+            for setting, own in zip(settings, histories, strict=True)
         ]
         with columns[number % 2]:
             show_figure(live.overlay(curves, metric=metric, origin=origin), f"overlay_{metric}")
 
 
-def show_groups(compared: Sequence[Compared]) -> None:
+def show_groups(settings: Sequence[Compared]) -> None:
     """Draw a rate of each group as bars, seeds folded; which rate stands in the address."""
-    rates = list_rates(compared)
-    chosen = st.selectbox("Share of each group", rates, **mount_index("rate", rates), format_func=wording.metric_title)
-    figure = compare_groups(compared, rate=str(keep("rate", chosen)))
-    show_figure(figure, "compare_groups")
+    rate = str(draw_list("rate", "Share of each group", list_rates(settings), wording.metric_title))
+    show_figure(compare_groups(settings, rate=rate), "compare_groups")
 
 
-def _list_data(compared: Sequence[Compared]) -> list[DataJson]:
-    return [one.row.asked for one in compared]
-
-
-def list_rates(compared: Sequence[Compared]) -> list[str]:
+def list_rates(settings: Sequence[Compared]) -> list[str]:
     """Return the shares of groups that all of the runs have: of many classes the accuracy and each class's share."""
-    exact = [one.runs[0].exact for one in compared]
+    exact = [setting.runs[0].exact for setting in settings]
     rates_by_run = [tuple(list_shares({} if measures is None else measures.found)) or _RATES for measures in exact]
-    return [rate for rate in rates_by_run[0] if all(rate in other for other in rates_by_run)]
+    return [rate for rate in rates_by_run[0] if all(rate in rates for rates in rates_by_run)]
 
 
-def show_classes(compared: Sequence[Compared]) -> None:
+def show_classes(settings: Sequence[Compared]) -> None:
     """Draw each class's accuracy as bars and in numbers, seeds folded; nothing where there are two labels."""
-    known = [each.found for one in compared if (each := one.runs[0].exact) and has_classes(each)]
-    if not known:
+    numbers = [measures.found for setting in settings if (measures := setting.runs[0].exact) and has_classes(measures)]
+    if not numbers:
         return
     st.header("Accuracy of each class", anchor=False)
-    if not all(map(are_groups, known)):
-        figure = compare_groups(compared, rate="accuracy", of="class")
+    if not all(map(are_groups, numbers)):
+        figure = compare_groups(settings, rate="accuracy", of="class")
         show_figure(figure, "compare_classes")
-    reference = find_reference([one.row.method for one in compared])
-    letters = [one.label.partition(":")[0] for one in compared]
-    lines = compare_classes([one.runs for one in compared], reference=reference)
+    reference = find_reference([setting.row.method for setting in settings])
+    letters = [setting.letter for setting in settings]
+    lines = compare_classes([setting.runs for setting in settings], reference=reference)
     table = [
         {
             "class": line.name,
@@ -95,8 +91,9 @@ def show_classes(compared: Sequence[Compared]) -> None:
         for line in lines
     ]
     st.dataframe(table, key="class_table", hide_index=True, alt="Each class's accuracy in each run.")
+    origin = format_origin(setting.row.asked for setting in settings)
     beside = "" if reference is None else f" In brackets: percentage points against {plain(letters[reference])}."
-    st.caption(f"In per cent, mean ± 95 % over seeds.{beside} {plain(format_origin(_list_data(compared)))}")
+    st.caption(f"In per cent, mean ± 95 % over seeds.{beside} {plain(origin)}")
 
 
 def _show_share(mean: Mean, gain: float | None) -> str:

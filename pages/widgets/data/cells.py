@@ -27,22 +27,22 @@ _ONE, _NONE = "are one value", "are missing values"
 
 def get_stated() -> TableSchema:
     """Return what is stated of how the file is written, and of its cells: their spellings and words for none."""
-    columns = tuple(read_column(name, said) for name, said in _read().items())
+    columns = tuple(read_column(name, statement) for name, statement in _read().items())
     return replace(UNSAID, columns=columns, file=get_form(of=WRITTEN))
 
 
-def put_stated(stated: TableSchema) -> None:
+def put_stated(schema: TableSchema) -> None:
     """Show what a link or a schema file states of how the file is written, and of its cells."""
-    put_form(stated.file, of=WRITTEN)
-    _write({column.name: write_column(column) for column in stated.columns})
+    put_form(schema.file, of=WRITTEN)
+    _write({column.name: write_column(column) for column in schema.columns})
 
 
 def _read() -> dict[str, dict[str, Any]]:
     return dict(json.loads(str(ahead(_STATE, "") or "{}")))
 
 
-def _write(said: Mapping[str, Mapping[str, object]]) -> None:
-    changes = {name: each for name, each in said.items() if any(value != {} for value in each.values())}
+def _write(statements: Mapping[str, Mapping[str, object]]) -> None:
+    changes = {name: part for name, part in statements.items() if any(value != {} for value in part.values())}
     choose(_STATE, json.dumps(changes, ensure_ascii=False) if changes else "")
 
 
@@ -52,7 +52,7 @@ def offer_merges(report: FileReport, compared: Collection[str]) -> None:
     Words that seem to stand for no value are offered of label and groups, whose rows they would leave out.
     """
     columns = {column.name: column for column in report.columns if not column.numeric and column.values}
-    for name in sorted(columns, key=lambda each: each not in compared):
+    for name in sorted(columns, key=lambda part: part not in compared):
         pairs = suggest_merges(columns[name].values)
         if pairs:
             pairs_text = ", ".join(f"{text} → {value}" for text, value in islice(pairs.items(), _MOST_NAMED))
@@ -78,9 +78,9 @@ def offer_merges(report: FileReport, compared: Collection[str]) -> None:
 
 def _list_said() -> None:
     """Draw what is stated, each column with its way back."""
-    for name, said in _read().items():
-        merges = [f"{', '.join(texts)} → {value}" for value, texts in said.get("spellings", {}).items()]
-        lacking = said.get("missing_words")
+    for name, statement in _read().items():
+        merges = [f"{', '.join(texts)} → {value}" for value, texts in statement.get("spellings", {}).items()]
+        lacking = statement.get("missing_words")
         words = [] if lacking is None else [f"missing: {', '.join(lacking) or 'empty cells alone'}"]
         left, right = st.columns([5, 1], vertical_alignment="center")
         left.markdown(plain(f"{name}: {'; '.join([*merges, *words])}"))
@@ -93,17 +93,17 @@ def _ask(columns: Mapping[str, ColumnReport], compared: Collection[str]) -> None
     texts = st.multiselect("Values", columns[name].values, key=f"merge_values.{name}")
     what = st.segmented_control("They", [_ONE, _NONE], default=_ONE, key="merge_what", required=True)
     key = f"merge_name.{name}.{texts}"
-    called = "" if what == _NONE else st.text_input("Called", texts[0] if texts else "", key=key)
-    if st.button("Apply", key="do_merge", disabled=not texts or (what != _NONE and not called.strip())):
+    new_name = "" if what == _NONE else st.text_input("Called", texts[0] if texts else "", key=key)
+    if st.button("Apply", key="do_merge", disabled=not texts or (what != _NONE and not new_name.strip())):
         if what == _NONE:
             _lack(name, texts)
         else:
-            _merge(name, {text: called.strip() for text in texts if text != called.strip()})
+            _merge(name, {text: new_name.strip() for text in texts if text != new_name.strip()})
         st.rerun()
 
 
 def _merge(name: str, pairs: Mapping[str, str]) -> None:
-    """State that texts are values; what was merged into one of these texts goes along."""
+    """State of which value each text is a spelling; texts that were merged into one of them follow it."""
     column = _read().get(name, {})
     owner = {text: value for value, texts in column.get("spellings", {}).items() for text in texts}
     owner = {text: pairs.get(value, value) for text, value in owner.items()} | dict(pairs)

@@ -60,41 +60,47 @@ class _Shown:
     text: str
 
 
-def choose_columns(report: FileReport, spec: DataSpec, stated: TableSchema, *, name: str) -> DataSpec:
+def choose_columns(report: FileReport, spec: DataSpec, file_schema: TableSchema, *, name: str) -> DataSpec:
     """Draw the columns of a file called `name` that are features, to be corrected; return `spec` with their schema.
 
-    The file is read as `stated`; `spec` has label and sensitive attribute. BadInput, naming column and key, where a
-    correction makes no sense.
+    The file is read as `file_schema` says; `spec` has label and sensitive attribute. BadInput, naming column and key,
+    where a correction makes no sense.
     """
     guessed = TableSchema(tuple(_free(column.said) for column in report.columns))
     compared = frozenset(find_compared(guessed, label=spec.label or "", sensitive=spec.sensitive))
     hidden = compared | {spec.image, spec.person}
     st.header("Columns", anchor=False)
     source = draw_buttons("values_from", "Ranges and values", _SOURCES, "rows", help=_DECLARED)
-    shown = _begin(guessed, spec, compared, stated)
-    before = [column for column in shown.begun.columns if column.name not in hidden]
-    known = {column.name: column for column in report.columns}
-    rows = _edit([_as_row(column, known[column.name]) for column in before], key=f"columns_{shown.turn}")
+    grid = _begin(guessed, spec, compared, file_schema)
+    before = [column for column in grid.begun.columns if column.name not in hidden]
+    reports = {column.name: column for column in report.columns}
+    rows = _edit([_as_row(column, reports[column.name]) for column in before], key=f"columns_{grid.turn}")
     after = {column.name: read_row(row, column) for row, column in zip(rows, before, strict=True)}
-    now = TableSchema(tuple(after.get(column.name, column) for column in shown.begun.columns), source)
+    now = TableSchema(tuple(after.get(column.name, column) for column in grid.begun.columns), source)
     if source == "declared":
         now = _declare(now, guessed, hidden)
     if source == "paid":
-        now = _pay(now, guessed, compared, shown.begun.paid)
-    is_guessed, now = now == guessed, replace(now, file=stated.file)
-    text = (write_statement(stated) or "") if is_guessed else to_text(now, compared=compared)
-    st.session_state[_MEMORY] = replace(shown, now=now, text=text)
+        now = _pay(now, guessed, compared, grid.begun.paid)
+    is_guessed, now = now == guessed, replace(now, file=file_schema.file)
+    text = (write_statement(file_schema) or "") if is_guessed else to_text(now, compared=compared)
+    st.session_state[_MEMORY] = replace(grid, now=now, text=text)
     choose("schema", text or None)
     _offer_file(now, spec, name)
     return replace(spec, schema=text or None)
 
 
 def _declare(now: TableSchema, guessed: TableSchema, hidden: Collection[str | None]) -> TableSchema:
-    """Return what is stated without bins that the rows gave, which nobody knows; warn of other values as they gave."""
-    read = {column.name: column for column in guessed.columns}
-    columns = [replace(one, edges=()) if one.edges == read[one.name].edges else one for one in now.columns]
-    used = [one for one in columns if one.role == "feature" and one.name not in hidden]
-    same = [one.name for one in used if _list_values(one) and _list_values(one) == _list_values(read[one.name])]
+    """Return a schema without bins guessed from the rows, and warn of ranges and values that still are as guessed."""
+    guesses = {guess.name: guess for guess in guessed.columns}
+    columns = [
+        replace(column, edges=()) if column.edges == guesses[column.name].edges else column for column in now.columns
+    ]
+    features = [column for column in columns if column.role == "feature" and column.name not in hidden]
+    same = [
+        column.name
+        for column in features
+        if (own := _list_values(column)) and own == _list_values(guesses[column.name])
+    ]
     if same:
         more = f" and {len(same) - _MOST_NAMED:,} more" if len(same) > _MOST_NAMED else ""
         words = f"Still taken from the rows: {', '.join(same[:_MOST_NAMED])}{more}. Correct what you know better."
@@ -103,7 +109,7 @@ def _declare(now: TableSchema, guessed: TableSchema, hidden: Collection[str | No
 
 
 def _pay(now: TableSchema, guessed: TableSchema, compared: Collection[str], before: Payment | None) -> TableSchema:
-    """Return what is stated, and to be measured what is as the rows gave it; as it is where that has been done."""
+    """Return a schema in which guessed ranges and values are to be measured with noise, unless they have been."""
     if before is not None and before.release:
         st.caption("Ranges and values were measured with noise. The ε of every run on them includes that.")
         return replace(now, paid=before)
@@ -113,9 +119,9 @@ def _pay(now: TableSchema, guessed: TableSchema, compared: Collection[str], befo
         **mount_number(_SHARE, 0.05, 0.5, 0.1),
         help="Launch measures ranges, bins and values that you left as guessed. A larger share has less noise.",
     )
-    read = {column.name: column for column in guessed.columns}
-    guesses = {one.name for one in now.columns if _list_values(one) == _list_values(read[one.name])}
-    columns = [forget_values(one) if one.name in guesses.difference(compared) else one for one in now.columns]
+    guesses = {guess.name: _list_values(guess) for guess in guessed.columns}
+    unstated = {column.name for column in now.columns if _list_values(column) == guesses[column.name]} - {*compared}
+    columns = [forget_values(column) if column.name in unstated else column for column in now.columns]
     return pay_for(TableSchema(tuple(columns), "declared"), float(keep(_SHARE, share)))
 
 
@@ -125,9 +131,9 @@ def _list_values(column: Column) -> tuple[float | str, ...]:
 
 def leave_out(name: str) -> None:
     """Leave the column `name` out of the features of the file that is shown."""
-    shown: _Shown = st.session_state[_MEMORY]
-    columns = [replace(column, role="left out") if column.name == name else column for column in shown.now.columns]
-    choose("schema", to_text(replace(shown.now, columns=tuple(columns)), compared=shown.compared))
+    grid: _Shown = st.session_state[_MEMORY]
+    columns = [replace(column, role="left out") if column.name == name else column for column in grid.now.columns]
+    choose("schema", to_text(replace(grid.now, columns=tuple(columns)), compared=grid.compared))
 
 
 def read_row(row: Mapping[str, Any], before: Column) -> Column:
@@ -139,11 +145,11 @@ def read_row(row: Mapping[str, Any], before: Column) -> Column:
     ends = [row["from"], row["to"]]
     if kind in ("number", "whole number", "date") and ends != [None, None]:
         if None in ends:
-            there, lacking = ("lowest", "highest") if row["to"] is None else ("highest", "lowest")
-            raise BadInput(f"column '{before.name}' has a {there} value and no {lacking} one; give both, or none.")
+            present, lacking = ("lowest", "highest") if row["to"] is None else ("highest", "lowest")
+            raise BadInput(f"column '{before.name}' has a {present} value and no {lacking} one; give both, or none.")
         document["range"] = ends
     if kind in ("category", "code"):
-        document["categories"] = [str(each).strip() for each in row["values"] or ()]
+        document["categories"] = [str(entry).strip() for entry in row["values"] or ()]
     if kind == "date":
         document |= {"part": row["part"] or "year", "order": before.order, "at": row["at"] or ""}
     if row["empty"]:
@@ -165,13 +171,13 @@ def _column_to_json(column: Column) -> dict[str, object]:
     return dict(zip(_SAID, values, strict=True))
 
 
-def _as_row(column: Column, found: ColumnReport) -> dict[str, object]:
+def _as_row(column: Column, report: ColumnReport) -> dict[str, object]:
     return {
         "column": column.name,
         **_column_to_json(column),
-        "different": found.distinct,
-        "missing": found.missing,
-        "some": ", ".join(found.values[:5]),
+        "different": report.distinct,
+        "missing": report.missing,
+        "some": ", ".join(report.values[:5]),
         "why": column.reason,
     }
 
@@ -180,51 +186,51 @@ def _list(ends: tuple[float, float] | None) -> list[float] | None:
     return None if ends is None else list(ends)
 
 
-def _free(said: Column) -> Column:
+def _free(column: Column) -> Column:
     """Return a guess for a column that is not label, sensitive or person: a feature, unless it tells whose a row is."""
-    return replace(said, role="left out" if said.role in ("person", "left out") else "feature")
+    return replace(column, role="left out" if column.role in ("person", "left out") else "feature")
 
 
-def _begin(guessed: TableSchema, spec: DataSpec, compared: frozenset[str], stated: TableSchema) -> _Shown:
-    """Return what the grid starts from: what it started from before, or the schema that came from elsewhere."""
+def _begin(guessed: TableSchema, spec: DataSpec, compared: frozenset[str], file_schema: TableSchema) -> _Shown:
+    """Return the grid as it was, or a new one from the schema of a link or a file."""
     text_before = str(value("schema") or "")
-    shown: _Shown | None = st.session_state.get(_MEMORY)
-    place = f"{spec.file} {write_statement(stated)}"
-    same = shown is not None and (shown.file, shown.compared, shown.text) == (place, compared, text_before)
-    if shown is not None and same and f"columns_{shown.turn}" in st.session_state:
-        return shown
+    grid: _Shown | None = st.session_state.get(_MEMORY)
+    place = f"{spec.file} {write_statement(file_schema)}"
+    same = grid is not None and (grid.file, grid.compared, grid.text) == (place, compared, text_before)
+    if grid is not None and same and f"columns_{grid.turn}" in st.session_state:
+        return grid
     begun = _overlay(guessed, from_text(text_before) if text_before else None, compared)
-    return _Shown(place, compared, 1 + (shown.turn if shown else 0), begun, begun, text_before)
+    return _Shown(place, compared, 1 + (grid.turn if grid else 0), begun, begun, text_before)
 
 
-def _overlay(guessed: TableSchema, said: TableSchema | None, compared: Collection[str]) -> TableSchema:
+def _overlay(guessed: TableSchema, schema: TableSchema | None, compared: Collection[str]) -> TableSchema:
     """Return what a config's schema says of each guessed column; one that it does not name is left out."""
-    if said is None:
+    if schema is None:
         return guessed
-    stated = {column.name: column for column in said.columns}
+    statements = {column.name: column for column in schema.columns}
     columns = []
     for column in guessed.columns:
-        statement = stated.get(column.name)
+        statement = statements.get(column.name)
         if statement is None or statement.type == SEEMING:
-            stays = statement is not None or column.name in compared or said.others == "guessed"
+            stays = statement is not None or column.name in compared or schema.others == "guessed"
             columns.append(column if stays else replace(column, role="left out"))
         else:
             columns.append(replace(statement, reason=column.reason, public=column.public))
-    return TableSchema(tuple(columns), said.values_from, said.paid)
+    return TableSchema(tuple(columns), schema.values_from, schema.paid)
 
 
 def _edit(rows: Sequence[Mapping[str, object]], *, key: str) -> list[dict[str, object]]:
     """Draw the grid and return its rows as they are corrected."""
     column = st.column_config
     dated = any(row["type"] == "date" for row in rows)
-    shown = ("column", "use", "type", "from", "to", "values", "empty", *(("part", "at") * dated))
+    order = ("column", "use", "type", "from", "to", "values", "empty", *(("part", "at") * dated))
     edited = st.data_editor(
         {name: [row[name] for row in rows] for name in rows[0]} if rows else {},
         key=key,
         hide_index=True,
         num_rows="fixed",
         height=37 + 35 * min(max(1, len(rows)), _MOST_ROWS),
-        column_order=(*shown, "different", "missing", "some", "why"),
+        column_order=(*order, "different", "missing", "some", "why"),
         disabled=("column", "different", "missing", "some", "why"),
         column_config={
             "column": column.TextColumn("column", pinned=True),
@@ -248,15 +254,15 @@ def _offer_file(now: TableSchema, spec: DataSpec, name: str) -> None:
     """Draw the schema as a file to take away or to bring, and the way back to the guesses."""
     names = [column.name for column in now.columns]
     label, sensitive = parse_label(spec.label or "", names), parse_sensitive(spec.sensitive, names)
-    whole = name_as(now, label=label, positive=spec.positive or "", sensitive=sensitive)
+    schema = name_as(now, label=label, positive=spec.positive or "", sensitive=sensitive)
     with st.expander("Schema: as a file, or from one", key="schema_file"):
-        st.download_button("Download schema.toml", whole.to_toml(name), "schema.toml", "application/toml", key="take")
-        given = st.file_uploader(
+        st.download_button("Download schema.toml", schema.to_toml(name), "schema.toml", "application/toml", key="take")
+        upload = st.file_uploader(
             "A schema.toml of this file, or the note of its randomised answers", type="toml", key="schema_uploader"
         )
-        if given is not None and given.file_id != st.session_state.get("schema_given"):
-            st.session_state["schema_given"] = given.file_id
-            attempt(lambda: _take(given.getvalue(), spec))
+        if upload is not None and upload.file_id != st.session_state.get("schema_given"):
+            st.session_state["schema_given"] = upload.file_id
+            attempt(lambda: _take(upload.getvalue(), spec))
         if value("schema") not in (None, write_statement(take_statement(now))) and st.button(
             "Use the guesses", key="drop_schema"
         ):

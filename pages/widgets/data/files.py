@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -38,21 +39,6 @@ def name_upload(upload: Upload) -> str:
     return upload.id[:_DIGITS]
 
 
-def offer_upload(store: RunStore) -> bool:
-    """Take a file that is dropped here into the store, or say what is wrong with it; return whether it was refused."""
-    return offer_uploader(
-        lambda source, name: _take(store, source, name),
-        help="The file stays in the store until you delete it. Only you can read it.",
-    )
-
-
-def offer_delete(store: RunStore, upload: Upload) -> None:
-    """Draw the button that deletes the person's `upload`."""
-    if st.button("Delete", key="delete_upload", icon=":material/delete:", help="Deletes the file from the store"):
-        attempt(lambda: store.uploads.delete(upload.id, upload.owner))
-        st.rerun()
-
-
 def offer_sharing(store: RunStore, upload: Upload) -> None:
     """Let a person who has signed in share their upload; a machine of one's own has nobody to share with."""
     if not find_person().name:
@@ -62,44 +48,40 @@ def offer_sharing(store: RunStore, upload: Upload) -> None:
         "Share with everyone on this server",
         value=store.uploads.is_shared(upload.id, upload.owner),
         key=key,
-        on_change=lambda: attempt(lambda: _share(store, upload, shared=st.session_state[key])),
+        on_change=lambda: attempt(lambda: store.uploads.share(upload.id, upload.owner, shared=st.session_state[key])),
         help="Everyone who may sign in can then choose it, see its groups and train on it, until you take it back.",
     )
 
 
-def _share(store: RunStore, upload: Upload, *, shared: bool) -> None:
-    store.uploads.share(upload.id, upload.owner, shared=shared)
-
-
 def _take(store: RunStore, source: IO[bytes], name: str) -> tuple[str, ...]:
-    """Store a table and look into it. Return what is wrong with one that no statement of its form can make readable.
+    """Store a table and look into it; return its faults where no statement of its form would mend them.
 
-    Such a one is not kept.
+    A table with such faults is not kept.
     """
     with st.spinner("Storing the file …"):
-        stored = store.uploads.put(source, name, store.payer)
+        upload = store.uploads.put(source, name, store.payer)
     try:
-        report = look_into(stored.path, uploaded=True)
+        report = look_into(upload.path, uploaded=True)
         faults = report.errors if report.form is None else ()
         if not report.errors:
-            store.files.identify(stored.path)  # what takes too much to be digested is not kept either
+            store.files.identify(upload.path)  # what takes too much to be digested is not kept either
     except FairprivError as error:
         faults = (str(error),)
     if faults:
-        attempt(lambda: store.uploads.delete(stored.id, store.payer))
-        return tuple(spell(fault.replace(stored.path.name, stored.name), (stored.name,)) for fault in faults)
-    choose("file", name_upload(stored))
+        attempt(lambda: store.uploads.delete(upload.id, store.payer))
+        return tuple(spell(fault.replace(upload.path.name, upload.name), (upload.name,)) for fault in faults)
+    choose("file", name_upload(upload))
     return ()
 
 
-def look_into(path: Path, stated: TableSchema = UNSAID, *, uploaded: bool) -> FileReport:
-    """Return what a file seems to hold, read once while it stays as it is; one that is `uploaded` has a limit."""
-    return _inspect(str(path), stamp_file(str(path)), LIMIT_BYTES if uploaded else None, write_statement(stated))
+def look_into(path: Path, schema: TableSchema = UNSAID, *, uploaded: bool) -> FileReport:
+    """Return the report on a file, read once until the file changes; one that is `uploaded` has a limit of size."""
+    return _inspect(str(path), stamp_file(str(path)), LIMIT_BYTES if uploaded else None, write_statement(schema))
 
 
 @st.cache_data(max_entries=8, show_spinner="Reading the file …")
-def _inspect(path: str, stamp: tuple[int, int] | None, limit_bytes: int | None, stated: str | None) -> FileReport:
-    return READER.inspect(Path(path), limit_bytes=limit_bytes, stated=stated)
+def _inspect(path: str, stamp: tuple[int, int] | None, limit_bytes: int | None, statement: str | None) -> FileReport:
+    return READER.inspect(Path(path), limit_bytes=limit_bytes, stated=statement)
 
 
 @dataclass(frozen=True)
@@ -116,35 +98,39 @@ def choose_given_file() -> GivenFile | None:
     store = find_store()
     if store is None:
         return None
-    if offer_upload(store):
+    about = "The file stays in the store until you delete it. Only you can read it."
+    if offer_uploader(partial(_take, store), help=about):
         return None
-    given = {_name_choice(item): item for item in _list_files(store)}
-    if not given:
+    files_by_name = {_name_choice(item): item for item in _list_files(store)}
+    if not files_by_name:
         st.caption("Nothing uploaded yet. The first line of a table names its columns.")
         return None
     left, right = st.columns([5, 1], vertical_alignment="bottom")
     with left:
-        labels = label_apart({name: _format_file(item, store) for name, item in given.items()})
-        chosen = given[draw_list("file", "File", given, labels.__getitem__)]
-    begin_file(str(chosen.path))
-    if chosen.upload is not None and chosen.upload.owner == store.payer:
+        labels = label_apart({name: _format_file(item, store) for name, item in files_by_name.items()})
+        file = files_by_name[draw_list("file", "File", files_by_name, labels.__getitem__)]
+    begin_file(str(file.path))
+    if file.upload is not None and file.upload.owner == store.payer:
         with right:
-            offer_delete(store, chosen.upload)
-        offer_sharing(store, chosen.upload)
-    return chosen
+            about = "Deletes the file from the store"
+            if st.button("Delete", key="delete_upload", icon=":material/delete:", help=about):
+                attempt(partial(store.uploads.delete, file.upload.id, file.upload.owner))
+                st.rerun()
+        offer_sharing(store, file.upload)
+    return file
 
 
-def begin_file(path: str, *, stated: bool = False) -> None:
-    """Start from the guesses about the file at `path` where another was shown; unless a link has `told` its roles."""
+def begin_file(path: str, *, from_link: bool = False) -> None:
+    """Start from the guesses about the file at `path` where another was shown, unless its roles are `from_link`."""
     before, st.session_state["roles_of"] = st.session_state.get("roles_of"), path
-    if before not in (None, path) and not stated:
+    if before not in (None, path) and not from_link:
         forget("written.", "cells", *_ROLES)
 
 
-def begin_reading(stated: Stated, *, told: bool = False) -> None:
-    """Start from the guesses where the file was read in another way before; unless a link has `told` its roles."""
-    before, st.session_state["reading_of"] = st.session_state.get("reading_of"), stated
-    if before not in (None, stated) and not told:
+def begin_reading(form: Stated, *, from_link: bool = False) -> None:
+    """Start from the guesses where the file was read in another way before, unless its roles are `from_link`."""
+    before, st.session_state["reading_of"] = st.session_state.get("reading_of"), form
+    if before not in (None, form) and not from_link:
         forget(*_ROLES)
 
 
@@ -155,16 +141,16 @@ def _list_files(store: RunStore) -> list[GivenFile]:
     return [*brought, *(GivenFile(find_named(name), name) for name in names)]
 
 
-def _name_choice(given: GivenFile) -> str:
+def _name_choice(file: GivenFile) -> str:
     """Return what the choice is called in the session: an upload by its id's start, another as in a reference."""
-    return name_upload(given.upload) if given.upload is not None else write_file(str(given.path))
+    return name_upload(file.upload) if file.upload is not None else write_file(str(file.path))
 
 
-def _format_file(given: GivenFile, store: RunStore) -> str:
-    if given.upload is None:
-        return f"{given.name} ({_size(given.path.stat().st_size)}, on this server)"
-    shared = "" if given.upload.owner == store.payer else ", shared by someone else"
-    return f"{given.name} ({_size(given.upload.bytes)}{shared})"
+def _format_file(file: GivenFile, store: RunStore) -> str:
+    if file.upload is None:
+        return f"{file.name} ({_size(file.path.stat().st_size)}, on this server)"
+    note = "" if file.upload.owner == store.payer else ", shared by someone else"
+    return f"{file.name} ({_size(file.upload.bytes)}{note})"
 
 
 def _size(count: int) -> str:

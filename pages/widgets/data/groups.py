@@ -21,7 +21,7 @@ from fairpriv_core.text import percent_text
 from pages.widgets.data.columns import leave_out
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import attempt, plain, sentence
-from pages.widgets.shared.state import keep, mount, value
+from pages.widgets.shared.state import draw_text, value
 
 _MOST_BARS = 12
 _WORST = 3
@@ -51,11 +51,11 @@ def show_groups(dataset: Dataset, spec: DataSpec) -> None:
     st.header("Groups" if dataset.sensitive == "group" else f"Groups of {plain(dataset.sensitive)}", anchor=False)
     profiles = profile_groups(dataset)
     by_size = sorted(profiles, key=lambda profile: -profile.size)
-    drawn, hidden = by_size[:_MOST_BARS], by_size[_MOST_BARS:]
+    largest, hidden = by_size[:_MOST_BARS], by_size[_MOST_BARS:]
     left, right = st.columns([1, 1], gap="large")
     with left:
         st.dataframe(
-            [_as_row(profile, flagged=any(each.flag for each in profiles)) for profile in by_size],
+            [_as_row(profile, flagged=any(item.flag for item in profiles)) for profile in by_size],
             key="group_table",
             hide_index=True,
             column_config=_COUNTED,
@@ -70,7 +70,7 @@ def show_groups(dataset: Dataset, spec: DataSpec) -> None:
         if hidden:
             st.caption(plain(_format_hidden(hidden, profiles)))
     with right:
-        groups = [_as_rates(profile) for profile in drawn if profile.base_rate is not None]
+        groups = [_as_rates(profile) for profile in largest if profile.base_rate is not None]
         bars = GroupRates(f"Truly {dataset.label_names[1]}", "ink", groups)
         caption = "Whiskers: 95 % Wilson interval of each group, over all rows."
         origin = find_origin([spec.to_json()], tell=False)
@@ -81,18 +81,18 @@ def show_groups(dataset: Dataset, spec: DataSpec) -> None:
 def show_answers(dataset: Dataset, answers: Column) -> None:
     """Draw what randomised answers tell of each group: estimates, for nobody's group is known."""
     st.header(f"Groups of {plain(dataset.sensitive)}, by randomised answers", anchor=False)
-    spent = plain(format_spent(answers))
-    st.caption(f"Answers have ε = {spent}. Sizes and rates are estimates; nobody's group is known.")
-    told = measure_answers(dataset, dataset.y)
-    bars = GroupRates(f"Truly {dataset.label_names[1]}", "ink", told["groups"])
+    epsilon = plain(format_spent(answers))
+    st.caption(f"Answers have ε = {epsilon}. Sizes and rates are estimates; nobody's group is known.")
+    estimates = measure_answers(dataset, dataset.y)
+    bars = GroupRates(f"Truly {dataset.label_names[1]}", "ink", estimates["groups"])
     figure = group_bars([bars], rate="base_rate", origin=Origin("released"))
     show_figure(replace(figure, caption=_ESTIMATED), "group_bars")
 
 
-def show_revealing(found: Sequence[tuple[str, float]]) -> None:
-    """List the features that almost give the group away, of all that were `found` with their AUC."""
+def show_revealing(areas: Sequence[tuple[str, float]]) -> None:
+    """List the features that almost give the group away; `areas` has each feature with its AUC."""
     st.header("Features that give the group away", anchor=False)
-    strong = [name for name, area in found if area >= _REVEALING]
+    strong = [name for name, area in areas if area >= _REVEALING]
     if strong:
         st.markdown(
             f"From {plain(', '.join(strong[:_MOST_FEATURES]))} alone the group can often be predicted "
@@ -102,7 +102,7 @@ def show_revealing(found: Sequence[tuple[str, float]]) -> None:
         st.markdown(
             f"No single feature predicts the group with an AUC of {_REVEALING:g} or more; several together may."
         )
-    rows = [{"feature": name, "AUC": round(area, 2)} for name, area in found[:_MOST_FEATURES]]
+    rows = [{"feature": name, "AUC": round(area, 2)} for name, area in areas[:_MOST_FEATURES]]
     bar = st.column_config.ProgressColumn("AUC of predicting the group", min_value=0.5, max_value=1.0, format="%.2f")
     st.dataframe(
         rows,
@@ -132,9 +132,9 @@ def show_telling(outline: Outline, *, own: bool) -> None:
 
 def _format_hidden(hidden: Sequence[GroupProfile], profiles: Sequence[GroupProfile]) -> str:
     """Count the groups that are not drawn, and name those whose base rate is furthest from everybody's."""
-    known = [(profile, profile.base_rate) for profile in profiles if profile.base_rate is not None]
-    overall = sum(each.size * rate for each, rate in known) / max(1, sum(each.size for each, _ in known))
-    far = sorted((abs(rate - overall), each.name, rate, each.size) for each, rate in known if each in hidden)
+    rates = [(profile, profile.base_rate) for profile in profiles if profile.base_rate is not None]
+    overall = sum(group.size * rate for group, rate in rates) / max(1, sum(group.size for group, _ in rates))
+    far = sorted((abs(rate - overall), group.name, rate, group.size) for group, rate in rates if group in hidden)
     worst = "; ".join(f"{name} ({percent_text(rate)} of {size:,})" for _, name, rate, size in reversed(far[-_WORST:]))
     return (
         f"{len(hidden)} smaller groups are only in the table. Furthest from the overall base rate of "
@@ -166,11 +166,8 @@ def _as_rates(profile: GroupProfile) -> dict[str, object]:
 def choose_fewer(spec: DataSpec) -> DataSpec | None:
     """Return `spec` with the number of rows and the group ratio that are chosen; None after saying why it cannot be."""
     with st.expander("Leave out rows", expanded=bool(value(_NAME, "") or value(_ROWS, ""))):
-        used = st.text_input("Rows: how many are used", **mount(_ROWS, default=""), help=_FEW)
-        typed = st.text_input(
-            "Group ratio: the smallest group's size over each larger one's", **mount(_NAME, default=""), help=_HELP
-        )
-    rows, ratio = (str(keep(name, text) or "").strip() or None for name, text in ((_ROWS, used), (_NAME, typed)))
+        rows = draw_text(_ROWS, "Rows: how many are used", help=_FEW) or None
+        ratio = draw_text(_NAME, "Group ratio: the smallest group's size over each larger one's", help=_HELP) or None
     return attempt(lambda: replace(spec, group_ratio=read_ratio(ratio), rows=read_rows(rows)))
 
 
@@ -178,8 +175,8 @@ def show_thinned(dataset: Dataset, *, seed: int, split: str) -> None:
     """Say which training rows are left where larger groups are thinned; a sentence where none can be left out."""
     train = None if dataset.group_ratio is None else attempt(lambda: split_dataset(dataset, seed=seed, split=split)[0])
     if train is not None:
-        listed = ", ".join(f"{group.size:,} of {group.name}" for group in profile_groups(train) if group.size)
-        st.markdown(plain(f"A run with seed {seed} trains on {train.n:,} rows: {listed}. Test rows stay as drawn."))
+        sizes = ", ".join(f"{group.size:,} of {group.name}" for group in profile_groups(train) if group.size)
+        st.markdown(plain(f"A run with seed {seed} trains on {train.n:,} rows: {sizes}. Test rows stay as drawn."))
 
 
 def show_counts(outline: Outline, spec: DataSpec, *, seed: int, split: str) -> None:
@@ -201,14 +198,14 @@ def show_counts(outline: Outline, spec: DataSpec, *, seed: int, split: str) -> N
 
 
 def show_terms(outline: Outline) -> None:
-    """Draw what an epsilon on the data takes as given, and what must be said of them besides what is left out."""
+    """Draw what an epsilon on the data assumes, and the caveats of the data."""
     dataset = outline.dataset
     with st.expander("What an ε on this data assumes", key="data_assumptions"):
         for threat, sentences in dataset.assumptions.items():
-            for said in sentences:
-                st.markdown(f"- {plain(said)} (methods that protect the {plain(threat)})")
-    stated = {reason for _, reason in outline.columns_left_out}
-    for caveat in (each for each in dataset.caveats if each not in stated):
+            for assumption in sentences:
+                st.markdown(f"- {plain(assumption)} (methods that protect the {plain(threat)})")
+    reasons = {reason for _, reason in outline.columns_left_out}
+    for caveat in (text for text in dataset.caveats if text not in reasons):
         st.caption(plain(sentence(caveat)))
 
 
@@ -253,11 +250,11 @@ def _warn_of_few(dataset: Dataset) -> None:
     counts = count_classes(dataset)
     cells = sorted((counts[group, label], group, label) for group, label in np.argwhere(counts < SMALL))
     if cells and dataset.group_names != dataset.label_names:
-        named = [
+        listing = [
             f"{dataset.label_names[label]} in {dataset.group_names[group]} {size:,}" for size, group, label in cells
         ]
         words = f"{len(cells)} of {counts.size} cells have fewer than {SMALL} rows, of which rates say little"
-        st.caption(plain(f"{words}: {_list(named)}."))
+        st.caption(plain(f"{words}: {_list(listing)}."))
 
 
 def _list(names: Sequence[str]) -> str:

@@ -23,7 +23,14 @@ from pages.widgets.data.files import GivenFile, begin_reading, choose_given_file
 from pages.widgets.shared.demo import offered_problems
 from pages.widgets.shared.person import find_person
 from pages.widgets.shared.sentences import attempt, plain, sentence
-from pages.widgets.shared.state import choose, draw_list, keep, mount, mount_index, mount_several, value
+from pages.widgets.shared.state import (
+    choose,
+    draw_list,
+    draw_several,
+    draw_switch,
+    draw_text,
+    value,
+)
 from pages.widgets.shared.written import show_form
 
 _NONE = ""
@@ -33,13 +40,8 @@ _FEW = 12
 
 def ask_cut(name: str) -> str:
     """Return the label's text, such as `score:150`; "" while it is not said where to cut."""
-    typed = st.text_input(
-        plain(f"Cut '{name}' at"),
-        **mount(f"label_edge.{name}", default=""),
-        placeholder="a number",
-        help="One number; a value equal to it belongs to the upper part.",
-    )
-    edge = str(keep(f"label_edge.{name}", typed) or "").strip()
+    about = "One number; a value equal to it belongs to the upper part."
+    edge = draw_text(f"label_edge.{name}", plain(f"Cut '{name}' at"), placeholder="a number", help=about)
     if not edge:
         st.info(plain(f"'{name}' is a number: say where to cut it in two."), icon=":material/content_cut:")
     return f"{name}:{edge}" if edge else ""
@@ -64,9 +66,9 @@ def choose_images(report: FileReport) -> tuple[str | None, str | None]:
 
 def choose_person(report: FileReport, image: str | None) -> str | None:
     """Return the column that says whose a row is; None where no column has several rows of one, or none is chosen."""
-    known = [column for column in report.columns if column.name != image and 1 < column.distinct < report.rows]
-    options = [_NONE, *(column.name for column in known)]
-    guess = next((column.name for column in known if column.role == "person"), _NONE)
+    candidates = [column for column in report.columns if column.name != image and 1 < column.distinct < report.rows]
+    options = [_NONE, *(column.name for column in candidates)]
+    guess = next((column.name for column in candidates if column.role == "person"), _NONE)
     if guess == _NONE and not value("person"):
         return None
     label, none = "Person ID (one row per person is kept)", "No person ID: ε protects single rows"
@@ -75,8 +77,7 @@ def choose_person(report: FileReport, image: str | None) -> str | None:
 
 def ask_skip() -> str | None:
     """Return "skip" where images that cannot be read are to be left out; None where they are refused."""
-    skips = st.toggle("Leave out images that cannot be read", **mount("unreadable", default=False))
-    return "skip" if keep("unreadable", skips) else None
+    return "skip" if draw_switch("unreadable", "Leave out images that cannot be read", default=False) else None
 
 
 def ask_terms(problem: Problem) -> bool:
@@ -87,8 +88,8 @@ def ask_terms(problem: Problem) -> bool:
     if is_confirmed(problem):
         return True
     if find_person().name:
-        stated = f"{problem.terms} This server's operator confirms it with {VARIABLE}={problem.people or problem.name}."
-        st.info(plain(stated), icon=":material/gavel:")
+        words = f"{problem.terms} This server's operator confirms it with {VARIABLE}={problem.people or problem.name}."
+        st.info(plain(words), icon=":material/gavel:")
         return False
     if not st.checkbox(plain(f"{problem.terms} I use them for nothing else."), key=f"confirm_{problem.name}"):
         return False
@@ -98,16 +99,16 @@ def ask_terms(problem: Problem) -> bool:
 
 def choose_benchmark() -> DataSpec | None:
     """Return the benchmark, label and sensitive attributes that are chosen."""
-    known = offered_problems()
+    offers = offered_problems()
     default = DEFAULT_DATA["dataset"]
-    problem = known[draw_list("dataset", "Data set", known, lambda name: known[name].title, default)]
+    problem = offers[draw_list("dataset", "Data set", offers, lambda name: offers[name].title, default)]
     st.caption(plain(f"{problem.summary} {problem.citation.rstrip('.')}. Licence: {problem.licence}."))
     if not ask_terms(problem):
         return None
     labels = {label.column.name: label for label in problem.labels}
     label = next(iter(labels))
     if len(labels) > 1:
-        label = keep("label", st.selectbox("Label", list(labels), **mount_index("label", labels)))
+        label = draw_list("label", "Label", labels)
     known_positive = labels[label].positive
     positive = _choose_positive(list(labels[label].column.categories), known_positive) if known_positive else None
     usual = label == next(iter(labels)) and (positive or "") == known_positive
@@ -115,11 +116,11 @@ def choose_benchmark() -> DataSpec | None:
     skip = ask_skip() if problem.pictures is not None and not problem.editions else None
     if not sensitive:
         return None
-    chosen = (None, None) if usual else (label, positive)
+    label_choice = (None, None) if usual else (label, positive)
     return DataSpec(
         dataset=problem.name,
-        label=chosen[0],
-        positive=chosen[1],
+        label=label_choice[0],
+        positive=label_choice[1],
         sensitive=sensitive,
         unreadable=skip,
         encoding=_ask_encoding(problem),
@@ -137,15 +138,15 @@ def _ask_encoding(problem: Problem) -> str:
 
 def choose_file() -> DataSpec | None:
     """Return the file, label and sensitive attributes that are chosen; None while something is missing."""
-    given = choose_given_file()
-    if given is None:
+    file = choose_given_file()
+    if file is None:
         return None
-    looked = attempt(lambda: _look(given))
+    looked = attempt(lambda: _look(file))
     if looked is None:
         return None
-    report, stated = looked
+    report, schema = looked
     above = st.container()
-    spec = None if report.errors else _choose_roles(report, given.path)
+    spec = None if report.errors else _choose_roles(report, file.path)
     if not report.errors:
         offer_merges(report, () if spec is None else list_meant(f"{spec.label}+{spec.sensitive}"))
         show_first(report)
@@ -154,22 +155,22 @@ def choose_file() -> DataSpec | None:
     sentences = () if report.form is None else report.form.sentences
     warnings = [warning for warning in report.warnings if warning not in reasons.union(sentences)]
     if warnings:
-        above.warning("\n".join(f"- {plain(sentence(each))}" for each in warnings), icon=":material/info:")
+        above.warning("\n".join(f"- {plain(sentence(text))}" for text in warnings), icon=":material/info:")
     for error in report.errors:
-        above.error(plain(sentence(error.replace(given.path.name, given.name))), icon=":material/error:")
+        above.error(plain(sentence(error.replace(file.path.name, file.name))), icon=":material/error:")
     if spec is None:
         return None
-    spec = replace(spec, schema=write_statement(stated))
-    return attempt(lambda: choose_columns(report, spec, stated, name=given.name)) if gridded else spec
+    spec = replace(spec, schema=write_statement(schema))
+    return attempt(lambda: choose_columns(report, spec, schema, name=file.name)) if gridded else spec
 
 
-def _look(given: GivenFile) -> tuple[FileReport, TableSchema]:
-    """Return what a file seems to hold as it is stated to be written, and that, which can be changed here."""
-    stated, uploaded = get_stated(), given.upload is not None
-    begin_reading(stated.file)
-    report = look_into(given.path, stated, uploaded=uploaded)
-    show_form(report.form, stated.file, of=WRITTEN, is_wrong=bool(report.errors))
-    return report, stated
+def _look(file: GivenFile) -> tuple[FileReport, TableSchema]:
+    """Return the report on a file, and the statement of its form by which it was read; draw how to change that."""
+    schema, uploaded = get_stated(), file.upload is not None
+    begin_reading(schema.file)
+    report = look_into(file.path, schema, uploaded=uploaded)
+    show_form(report.form, schema.file, of=WRITTEN, is_wrong=bool(report.errors))
+    return report, schema
 
 
 def _choose_roles(report: FileReport, path: Path) -> DataSpec | None:
@@ -210,8 +211,7 @@ def _choose_column(labels: dict[str, ColumnReport]) -> str:
         choose("label", name)
         choose(f"label_edge.{name}", edge)
     guess = next((name for name, column in labels.items() if column.role == "label"), None)
-    chosen = st.selectbox("Label: what is predicted", list(labels), **mount_index("label", labels, guess))
-    return str(keep("label", chosen))
+    return str(draw_list("label", "Label: what is predicted", labels, default=guess))
 
 
 def _choose_positive(categories: Sequence[str], usual: str) -> str:
@@ -223,7 +223,7 @@ def _choose_positive(categories: Sequence[str], usual: str) -> str:
 
 
 def _choose_benchmark_attributes(problem: Problem, label: str) -> str:
-    labels = {each.column.name for each in problem.labels} if problem.image is None else {label}
+    labels = {candidate.column.name for candidate in problem.labels} if problem.image is None else {label}
     labels -= {label} if problem.classes_are_groups else set()
     columns = {name: column for name, column in problem.columns.items() if name not in labels}
     suggested = problem.sensitive[0].split("+")
@@ -254,24 +254,19 @@ def _choose_file_attributes(usable: dict[str, ColumnReport], label: str) -> str:
 
 def _choose_attributes(options: list[str], suggested: tuple[str, ...], ask_groups: Callable[[str], str]) -> str:
     """Return the sensitive text, such as `sex+age:25,60`; "" while nothing is chosen, or not said where to cut."""
-    chosen = st.multiselect(
-        "Sensitive attribute (several are crossed)",
-        options,
-        **mount_several("attributes", options, suggested),
-        help="Groups are compared by it; it is never a feature of the model.",
-    )
-    keep("attributes", chosen)
-    if not chosen:
+    about = "Groups are compared by it; it is never a feature of the model."
+    columns = draw_several("attributes", "Sensitive attribute (several are crossed)", options, suggested, help=about)
+    if not columns:
         st.info("Choose at least one sensitive attribute to see its groups.", icon=":material/group:")
         return ""
-    parts = [ask_groups(name) for name in chosen]
+    parts = [ask_groups(name) for name in columns]
     return "+".join(parts) if all(parts) else ""
 
 
 def _wants_edges(name: str, declared: tuple[float, ...]) -> bool:
-    shown = ", ".join(f"{edge:g}" for edge in declared)
-    label = f"Cut '{name}' at other edges than {shown}"
-    return bool(keep(f"cut.{name}", st.toggle(plain(label), **mount(f"cut.{name}", default=False))))
+    listing = ", ".join(f"{edge:g}" for edge in declared)
+    label = f"Cut '{name}' at other edges than {listing}"
+    return draw_switch(f"cut.{name}", plain(label), default=False)
 
 
 def _ask_apart(name: str, values: Sequence[str]) -> str:
@@ -281,25 +276,20 @@ def _ask_apart(name: str, values: Sequence[str]) -> str:
     """
     if len(values) <= 2:
         return name
-    chosen = st.multiselect(
+    names = draw_several(
+        f"groups.{name}",
         plain(f"Groups of '{name}'"),
         values,
-        **mount_several(f"groups.{name}", values, ()),
         placeholder="every value is a group",
         help="Choose the large ones; all other values become one group. A private run stops at too small a group.",
     )
-    kept = keep(f"groups.{name}", chosen)
-    return str(Attribute(name, values=tuple(each for each in values if each in kept)))
+    return str(Attribute(name, values=tuple(text for text in values if text in names)))
 
 
 def _ask_edges(name: str) -> str:
-    typed = st.text_input(
-        plain(f"Cut '{name}' into groups at"),
-        **mount(f"edges.{name}", default=""),
-        placeholder="25, 60",
-        help="Edges with commas between; a value equal to an edge belongs to the upper group.",
-    )
-    edges = str(keep(f"edges.{name}", typed) or "").replace(" ", "")
+    about = "Edges with commas between; a value equal to an edge belongs to the upper group."
+    text = draw_text(f"edges.{name}", plain(f"Cut '{name}' into groups at"), placeholder="25, 60", help=about)
+    edges = text.replace(" ", "")
     if not edges:
         st.info(
             plain(f"'{name}' is a number: say where to cut it into groups, such as 25, 60."), icon=":material/group:"

@@ -54,7 +54,7 @@ from pages.widgets.shared.polling import poll
 from pages.widgets.shared.reference import call_files, list_reference
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_dataset, find_spec, identify_file
-from pages.widgets.shared.state import choose, draw_list, keep, mount, mount_index, value
+from pages.widgets.shared.state import choose, draw_list, draw_switch, value
 from pages.widgets.shared.suitable import list_methods, title_method
 from pages.widgets.train.costs import find_effects
 from pages.widgets.train.form import fit_batch
@@ -105,16 +105,16 @@ def show_explore(store: RunStore) -> None:
             return
         automatic = _show_price(store, move)
     row = attempt(lambda: store.find(move.config.key))
-    done = row is not None and row.status in ("finished", "failed")
+    has_ended = row is not None and row.status in ("finished", "failed")
     _rest(move.config, automatic=automatic and store.database.writable)
     with right:
-        poll(_follow, store, move, every=None if done or not _is_asked(move.config) else _POLL_SECONDS)
+        poll(_follow, store, move, every=None if has_ended or not _is_asked(move.config) else _POLL_SECONDS)
     with left:
         _offer_ways(store, move, row)
 
 
 def _choose_move(store: RunStore) -> Move | None:
-    """Draw the choices and sliders and return what they say; None after showing what is wrong with it."""
+    """Draw the choices and sliders and return the move that they make; None after showing what is wrong with it."""
     with st.popover(list_reference(value("data")), icon=":material/table:", width="stretch", key="explore_what"):
         spec, dataset, name, notion = _choose_what()
     if spec is None or dataset is None:
@@ -130,8 +130,8 @@ def _choose_move(store: RunStore) -> Move | None:
         budget: dict[str, object] = {"reuse": reuse}
         if reuse is None and kind.info.threat_model is not None:
             budget = {"epsilon": choose_epsilon()}
-        chosen, _ = choose_sliders(kind, notion, lines=False)
-        settings = raw | budget | {"method": {"name": name, **chosen, **fit_batch(kind, dataset)}}
+        parameters, _ = choose_sliders(kind, notion, lines=False)
+        settings = raw | budget | {"method": {"name": name, **parameters, **fit_batch(kind, dataset)}}
     config = attempt(lambda: _build(settings, store))
     if config is None:
         return None
@@ -142,24 +142,21 @@ def _choose_move(store: RunStore) -> Move | None:
     plan = attempt(lambda: make_plan(config, dataset, source))
     if plan is None:
         return None
-    shown = None if source is None else read_shown(source)
-    free = is_published(data) or (shown is not None and not shown.raw)
+    numbers = None if source is None else read_shown(source)
+    free = is_published(data) or (numbers is not None and not numbers.raw)
     return Move(config, plan, dataset, free, None)
 
 
 def _choose_what() -> tuple[DataSpec | None, Dataset | None, str, str]:
     """Draw the choices of data, method and notion; the data are None after showing why they cannot be had."""
-    listed = list_offered()
-    listed += [value("data")] if value("data") not in listed else []
-    spec = find_spec(draw_list("data", "Data", listed, list_reference))
+    spec = find_spec(draw_list("data", "Data", list_offered(value("data")), list_reference))
     dataset = None if spec is None else find_dataset(spec)
     able = [name for name in list_methods(dataset) if methods()[name].info.pursues_notion]
-    method = st.selectbox("Method", able, **mount_index("method", able), format_func=title_method)
+    method = str(draw_list("method", "Method", able, title_method))
     labels = 2 if dataset is None else dataset.labels
-    known = notions()
-    fit = [name for name in methods()[method].info.notions if known[name].conditions_among(labels)]
-    notion = st.selectbox("Notion", fit, **mount_index("notion", fit), format_func=lambda name: known[name].title)
-    return spec, dataset, str(keep("method", method)), str(keep("notion", notion))
+    notions_by_name = notions()
+    fit = [name for name in methods()[method].info.notions if notions_by_name[name].conditions_among(labels)]
+    return spec, dataset, method, str(draw_list("notion", "Notion", fit, lambda name: notions_by_name[name].title))
 
 
 def _build(raw: Mapping[str, object], store: RunStore) -> RunConfig:
@@ -170,10 +167,10 @@ def _build(raw: Mapping[str, object], store: RunStore) -> RunConfig:
 def _show_price(store: RunStore, move: Move) -> bool:
     """Say what a move costs, before it is made; return whether moves are trained by themselves."""
     row = attempt(lambda: store.find(move.config.key))
-    made = row is not None and row.status == "finished"
+    is_made = row is not None and row.status == "finished"
     if move.expected is not None:
         st.caption(_SHIPPED)
-        idle = made or not store.database.writable
+        idle = is_made or not store.database.writable
         confirm = partial(_ask, store, move.config)
         st.button(_CONFIRM, key="explore_train", help=_CONFIRM_HELP, disabled=idle, on_click=confirm)
         return False
@@ -181,11 +178,11 @@ def _show_price(store: RunStore, move: Move) -> bool:
         st.caption(_FREE if move.config.reuse else _PUBLIC)
         return True
     assert move.plan is not None
-    effects = find_effects(store, move.config, move.plan, move.dataset, runs_already=made) or []
+    effects = find_effects(store, move.config, move.plan, move.dataset, runs_already=is_made) or []
     for effect in effects:
         if math.isfinite(effect.after) and (effect.runs or effect.after != effect.planned):
             so_far = f"{name_column(effect)}: ε = {epsilon_text(effect.planned)} so far"
-            after = "" if made else f", **{epsilon_text(effect.after)}** after this move"
+            after = "" if is_made else f", **{epsilon_text(effect.after)}** after this move"
             st.markdown(f":small[{so_far}{after}]")
     fits = all(effect.fits for effect in effects)
     if not fits:
@@ -193,8 +190,8 @@ def _show_price(store: RunStore, move: Move) -> bool:
     if move.plan.method.info.threat_model is None:
         st.caption(_NOT_PRIVATE)
     # no link carries this choice: who opens one would spend without having seen the cost
-    automatic = st.toggle(_AUTOMATIC, **mount(_AUTO, default=False), help=_AUTOMATIC_HELP)
-    if not keep(_AUTO, automatic) and not made:
+    automatic = draw_switch(_AUTO, _AUTOMATIC, default=False, help=_AUTOMATIC_HELP)
+    if not automatic and not is_made:
         price = "" if move.config.epsilon is None else f": spends ε = {epsilon_text(move.config.epsilon)}"
         if st.button(
             f"Train this point{price}",
@@ -203,7 +200,7 @@ def _show_price(store: RunStore, move: Move) -> bool:
             disabled=not fits or not store.database.writable,
         ):
             _ask(store, move.config)
-    return bool(automatic) and fits
+    return automatic and fits
 
 
 def _rest(config: RunConfig, *, automatic: bool) -> None:
@@ -234,15 +231,15 @@ def _follow(store: RunStore, move: Move) -> None:
     """Draw the point; ask for a new one once the sliders have rested, and draw the page anew when it is there."""
     request = st.session_state.get(_ASKED) or {}
     row = attempt(lambda: store.find(move.config.key))
-    known = row is not None and row.status in ("finished", "failed")
+    is_done = row is not None and row.status in ("finished", "failed")
     if request.get("drawn"):  # what stands beside the chart follows, once the point itself has moved
         st.session_state[_ASKED] = {**request, "wanted": False, "run": None, "drawn": False}
         st.rerun()
-    waits = _is_asked(move.config) and not known
+    waits = _is_asked(move.config) and not is_done
     if waits and request["run"] is None and time.monotonic() - request["since"] >= _REST_SECONDS:
         _ask(store, move.config)
     request["drawn"] = row is not None and row.ended and row.key == request.get("run")
-    _draw(store, move, row if known else None, waiting=waits)
+    _draw(store, move, row if is_done else None, waiting=waits)
 
 
 def _draw(store: RunStore, move: Move, row: RunRow | None, *, waiting: bool) -> None:
@@ -278,9 +275,9 @@ def _draw(store: RunStore, move: Move, row: RunRow | None, *, waiting: bool) -> 
 
 def _take_wanted(region: Region) -> None:
     """Take what is asked of a model from the shaded corner: its gap is the one that the slider says."""
-    for name, edge, most in (("wish_accuracy", region.y[0], 100.0), ("gap", region.x[1], MOST_POINTS)):
+    for name, edge, limit in (("wish_accuracy", region.y[0], 100.0), ("gap", region.x[1], MOST_POINTS)):
         if edge is not None:
-            choose(name, round(2 * min(max(edge, 0.0), most)) / 2)
+            choose(name, round(2 * min(max(edge, 0.0), limit)) / 2)
 
 
 def _find_trail(store: RunStore, move: Move, row: RunRow | None) -> list[Explored]:
@@ -289,46 +286,46 @@ def _find_trail(store: RunStore, move: Move, row: RunRow | None) -> list[Explore
     The last one is what the sliders say: its run, or else where it is expected. Until either is there it is what was
     shown before.
     """
-    config, finished = move.config, row is not None and row.status == "finished"
-    expected = None if finished else move.expected
-    shown = row.key if row is not None and finished else "" if expected else st.session_state.get(_SHOWN, "")
-    st.session_state[_SHOWN] = shown
+    config, is_finished = move.config, row is not None and row.status == "finished"
+    expected = None if is_finished else move.expected
+    last_key = row.key if row is not None and is_finished else "" if expected else st.session_state.get(_SHOWN, "")
+    st.session_state[_SHOWN] = last_key
     config_json = config.to_json()
     without = without_folders(config_json)
     same = [
-        each
-        for each in attempt(lambda: store.explored(4 * _TRAIL)) or []
-        if each.status == "finished" and _is_alike(each.config, config_json)
+        item
+        for item in attempt(lambda: store.explored(4 * _TRAIL)) or []
+        if item.status == "finished" and _is_alike(item.config, config_json)
     ]
-    keys = [each.key for each in reversed(same[:_TRAIL]) if each.key != shown]
-    keys += [shown] if shown else []
-    charged = store.stamp()[2]  # a choice by raw numbers takes an epsilon back
-    points = [attempt(partial(_read, str(store.database.url), key, charged, store)) for key in keys]
+    keys = [item.key for item in reversed(same[:_TRAIL]) if item.key != last_key]
+    keys += [last_key] if last_key else []
+    n_charged = store.stamp()[2]  # a choice by raw numbers takes an epsilon back
+    points = [attempt(partial(_read, str(store.database.url), key, n_charged, store)) for key in keys]
     trail = [
         *_pass(expected, config_json),
-        *(each for each in points if each is not None and _is_alike(each.config, without)),
+        *(item for item in points if item is not None and _is_alike(item.config, without)),
     ]
     trail += [expected] if expected is not None else []
-    return [each for each in trail if trail[-1].is_raw or not each.is_raw]  # no raw gap beside released ones
+    return [item for item in trail if trail[-1].is_raw or not item.is_raw]  # no raw gap beside released ones
 
 
-def _pass(expected: Explored | None, asked: ConfigJson) -> list[Explored]:
+def _pass(expected: Explored | None, config: ConfigJson) -> list[Explored]:
     """Return where points were expected before this one, and remember it."""
-    passed: list[Explored] = [each for each in st.session_state.get(_PASSED, ()) if _is_alike(each.config, asked)]
+    passed: list[Explored] = [point for point in st.session_state.get(_PASSED, ()) if _is_alike(point.config, config)]
     passed = passed[-_TRAIL:]
     if expected is not None and expected not in passed[-1:]:
         st.session_state[_PASSED] = [*passed, expected]
-    return [each for each in passed if each != expected]
+    return [point for point in passed if point != expected]
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
-def _read(place: str, key: str, charged: int, _store: RunStore) -> Explored | None:
+def _read(place: str, key: str, n_charged: int, _store: RunStore) -> Explored | None:
     record = _store.record(key)
     return None if record is None else read_explored(record)
 
 
-def _is_alike(one: ConfigJson, config: ConfigJson) -> bool:
-    return bool(one["data"] == config["data"] and one["notion"] == config["notion"])
+def _is_alike(candidate: ConfigJson, config: ConfigJson) -> bool:
+    return bool(candidate["data"] == config["data"] and candidate["notion"] == config["notion"])
 
 
 def _find_reference(store: RunStore, config: RunConfig) -> TableRow | None:
@@ -342,10 +339,10 @@ def _find_reference(store: RunStore, config: RunConfig) -> TableRow | None:
 
 def _offer_ways(store: RunStore, move: Move, row: RunRow | None) -> None:
     """Draw what can be done with the point that is shown."""
-    explored = {each.key for each in attempt(lambda: store.explored(4 * _TRAIL)) or []}
-    finished = row is not None and row.status == "finished" and row.key in explored and store.database.writable
+    explored = {item.key for item in attempt(lambda: store.explored(4 * _TRAIL)) or []}
+    is_finished = row is not None and row.status == "finished" and row.key in explored and store.database.writable
     with st.container(horizontal=True):
-        _offer_keeping(store, row if finished else None)
+        _offer_keeping(store, row if is_finished else None)
         if st.button("Open in Train", key="explore_to_train", icon=":material/tune:"):
             go_to("train")
     sentence = st.session_state.pop(_KEPT, "")
@@ -355,18 +352,18 @@ def _offer_ways(store: RunStore, move: Move, row: RunRow | None) -> None:
 
 def _offer_keeping(store: RunStore, row: RunRow | None) -> None:
     """Draw the way to put the point among the runs; where raw numbers chose it, what that costs stands there first."""
-    lost = None if row is None else attempt(partial(foresee_keeping, store, row.key))
-    if row is None or lost is None:
+    loss = None if row is None else attempt(partial(foresee_keeping, store, row.key))
+    if row is None or loss is None:
         keep_it = None if row is None else partial(_keep_points, store, (row.key,))
         st.button("Keep", key="explore_keep", icon=":material/bookmark:", disabled=row is None, on_click=keep_it)
         return
     with st.popover("Keep …", icon=":material/bookmark:", key="explore_keep_ways"):
         offer_choices(
             store,
-            lost,
+            loss,
             "keep",
             chosen=lambda key: _keep_points(store, (key,)),
-            all_leave=partial(_keep_points, store, tuple(sorted(lost.among.unlisted))),
+            all_leave=partial(_keep_points, store, tuple(sorted(loss.among.unlisted))),
             alone=partial(_keep_points, store, (row.key,)),
         )
 

@@ -23,33 +23,33 @@ def list_glides(config: RunConfig, name: str) -> Glide:
     points = range(int(2 * MOST_POINTS) + 1)
     stops: dict[str, tuple[str, Mapping[float, float]]] = {
         "epsilon": ("epsilon", _count(list_stops(config.epsilon or 0.0))),
-        "gap": ("gap_target", {half / 2: half / 200 for half in points}),
+        "gap": ("gap_target", {step / 2: step / 200 for step in points}),
         f"p-{_BOUND}": (_BOUND, _list_bounds(type(config.method), config.to_json()["method"])),
     }
-    return Glide(name, {widget: _list_places(config.to_json(), *moved) for widget, moved in stops.items()})
+    return Glide(name, {widget: _list_places(config.to_json(), *axis) for widget, axis in stops.items()})
 
 
-def _list_places(said: ConfigJson, name: str, stops: Mapping[float, float]) -> dict[str, tuple[float, ...]]:
+def _list_places(base: ConfigJson, name: str, stops: Mapping[float, float]) -> dict[str, tuple[float, ...]]:
     """Return where each entry of a slider puts the point, of those for which runs are stored."""
-    configs = {entry: _change(said, name, stop) for entry, stop in stops.items()}
-    return {f"{entry:g}": _place(found) for entry, config in configs.items() if (found := expect(config))}
+    configs = {entry: _change(base, name, stop) for entry, stop in stops.items()}
+    return {f"{entry:g}": _place(expected) for entry, config in configs.items() if (expected := expect(config))}
 
 
-def _change(said: ConfigJson, name: str, stop: float) -> ConfigJson:
+def _change(config: ConfigJson, name: str, stop: float) -> ConfigJson:
     if name == "epsilon":
-        return {**said, "epsilon": stop}
-    return {**said, "method": {**said["method"], name: stop}}
+        return {**config, "epsilon": stop}
+    return {**config, "method": {**config["method"], name: stop}}
 
 
 def _list_bounds(kind: type[Method], method: Mapping[str, Any]) -> Mapping[float, float]:
     if _BOUND not in method:
         return {}
-    shown, field = parameters(kind)[_BOUND]
-    return _count(sorted({*build_stops(shown, cast("float", field.default)), method[_BOUND]}))
+    parameter, field = parameters(kind)[_BOUND]
+    return _count(sorted({*build_stops(parameter, cast("float", field.default)), method[_BOUND]}))
 
 
 def _count(stops: Sequence[float]) -> dict[float, float]:
-    """Return what stops a slider has by their numbers, which is what its entry holds."""
+    """Return a slider's stops by their places, since its entry holds the place."""
     return dict(enumerate(stops))
 
 

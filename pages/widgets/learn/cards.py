@@ -83,7 +83,7 @@ def _of_method(kind: type[Method]) -> Card:
 
 
 def _list_releases(kind: type[Method]) -> tuple[str, ...]:
-    """Return what the method releases with noise: all that it bounds, and what else has a noise of its own."""
+    """Return the names of a method's noisy releases: those with a sensitivity, then those with their own noise."""
     bounded = dict.fromkeys(kind().sensitivities(_ROWS, 2))
     own = [name.removeprefix("noise_") for name in parameters(kind) if name.startswith("noise_")]
     return tuple(bounded | dict.fromkeys(name for name in own if name not in _STEPS))

@@ -29,7 +29,7 @@ from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.polling import poll
 from pages.widgets.shared.saving import offer_set, show_bibtex
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import keep, mount_default
+from pages.widgets.shared.state import draw_buttons
 from pages.widgets.shared.sweeper import offer_sweep
 
 _POLL_SECONDS = 1.0
@@ -53,22 +53,26 @@ class Found:
 
 def find_results(store: RunStore, preset: Preset) -> Found:
     """Return the results to show: the store's own runs where a version is complete, else those made earlier."""
-    stored = {name: attempt(partial(_read, store, preset, name)) or [] for name in preset.versions}
-    whole = [
-        name for name in ("full", "small") if stored[name] and len(stored[name]) == len(list_keys(preset.id, name))
+    runs_by_version = {name: attempt(partial(_read, store, preset, name)) or [] for name in preset.versions}
+    complete_versions = [
+        name
+        for name in ("full", "small")
+        if runs_by_version[name] and len(runs_by_version[name]) == len(list_keys(preset.id, name))
     ]
-    runs = _with_measured(store, preset, stored[whole[0]]) if whole else []
+    runs = _with_measured(store, preset, runs_by_version[complete_versions[0]]) if complete_versions else []
     if runs:
-        return Found(whole[0], runs, "store", f"From {len(runs)} runs in this store.")
-    made = find_made().get(preset.id)
-    if made is not None:
-        statement = f"Made earlier by this software, on {made.day}. {made.format_failed_runs()}".rstrip()
-        return Found(made.version, made.runs, "made", statement)
-    name = max(stored, key=lambda each: len(stored[each]))
-    if not stored[name]:
+        return Found(complete_versions[0], runs, "store", f"From {len(runs)} runs in this store.")
+    earlier = find_made().get(preset.id)
+    if earlier is not None:
+        statement = f"Made earlier by this software, on {earlier.day}. {earlier.format_failed_runs()}".rstrip()
+        return Found(earlier.version, earlier.runs, "made", statement)
+    name = max(runs_by_version, key=lambda version: len(runs_by_version[version]))
+    if not runs_by_version[name]:
         return Found("small", [], "none", "No results yet: run it below, or on the command line.")
-    statement = f"{len(stored[name])} of {len(list_keys(preset.id, name))} runs have finished in this store."
-    return Found(name, runs if whole else _with_measured(store, preset, stored[name]), "part", statement)
+    statement = f"{len(runs_by_version[name])} of {len(list_keys(preset.id, name))} runs have finished in this store."
+    return Found(
+        name, runs if complete_versions else _with_measured(store, preset, runs_by_version[name]), "part", statement
+    )
 
 
 @st.cache_data(show_spinner=False)
@@ -86,7 +90,7 @@ def _read(store: RunStore, preset: Preset, version: str) -> list[PaperRun]:
 def _with_measured(store: RunStore, preset: Preset, runs: list[PaperRun]) -> list[PaperRun]:
     """Return runs with what a worker measured at their models, where the preset shows that.
 
-    While it is measured, or where it cannot be, say so and return none.
+    While that is under way, or where it is impossible, say so and return no runs.
     """
     if not preset.measured:
         return runs
@@ -115,7 +119,7 @@ def _wait_for(store: RunStore, name: str, what: str) -> None:
 
 
 def show_methods(paper: Paper, table: MethodTable) -> None:
-    """Show a figure that compares methods by what those that are here declare."""
+    """Draw a paper's table of methods, filled from the declarations of our methods."""
     st.markdown(plain(table.shows))
     widths = {name: st.column_config.TextColumn(width=width) for name, width in _METHOD_WIDTHS.items()}
     alt = "What each method takes and needs, as its code declares it."
@@ -127,9 +131,7 @@ def show_methods(paper: Paper, table: MethodTable) -> None:
 def offer_runs(store: RunStore, preset: Preset) -> None:
     """Offer to run a preset at one of its sizes, here or by the command line."""
     st.header("Run it", anchor=False)
-    mounted = mount_default("size", _SIZES, "small")
-    picked = st.segmented_control("Size", list(_SIZES), **mounted, format_func=_SIZES.__getitem__, required=True)
-    size = str(keep("size", picked or "small"))
+    size = str(draw_buttons("size", "Size", _SIZES, "small"))
     version = preset.versions[size]
     st.markdown(plain(f"{version.size[:1].upper()}{version.size[1:]}."))
     offer_sweep(store, join_sweeps(version.sweeps), key=f"{preset.id}_{size}".replace(".", "_"))
@@ -137,18 +139,18 @@ def offer_runs(store: RunStore, preset: Preset) -> None:
     st.code(f"fairpriv papers run {preset.id} --{size}", language="sh", wrap_lines=True)
 
 
-def show_results(paper: Paper, preset: Preset, found: Found, rows: Sequence[ClaimRow]) -> None:
+def show_results(paper: Paper, preset: Preset, results: Found, rows: Sequence[ClaimRow]) -> None:
     """Draw our figure or table, the printed numbers beside ours, and what becomes of the paper's claims."""
-    size = preset.versions[found.version].size
-    st.caption(plain(f"{found.statement} {size[:1].upper()}{size[1:]}."))
-    if not found.runs:
+    size = preset.versions[results.version].size
+    st.caption(plain(f"{results.statement} {size[:1].upper()}{size[1:]}."))
+    if not results.runs:
         return
-    _show_drawing(preset, found.runs, cited=[cite(paper)])
+    _show_drawing(preset, results.runs, cited=[cite(paper)])
     if preset.privacy:
         st.info(plain(preset.privacy), icon=":material/lock:")
-    _show_printed(preset, set_beside(preset, found.runs))
+    _show_printed(preset, set_beside(preset, results.runs))
     if preset.claims:
-        _show_cases(rows, found)
+        _show_cases(rows, results)
 
 
 def cite(paper: Paper) -> str:
@@ -184,18 +186,18 @@ def _show_printed(preset: Preset, beside: Sequence[Beside]) -> None:
     st.caption(f"Ours: mean ± half the 95 % interval over seeds. {plain(count_beside(beside))}")
 
 
-def _show_cases(rows: Sequence[ClaimRow], found: Found) -> None:
+def _show_cases(rows: Sequence[ClaimRow], results: Found) -> None:
     """Show what the paper says, a row a case, and the runs behind all."""
     st.header("What the paper says, and what we found", anchor=False)
     widths = {name: st.column_config.TextColumn(width=width) for name, width in _CASE_WIDTHS.items()}
     alt = "Each case of what the paper says, with the verdict here, our numbers and what would settle it."
     st.dataframe(list_cases(rows), key="paper_cases", hide_index=True, alt=alt, column_config=widths)
     st.caption("Means over seeds ± half the 95 % interval. Our proved variants are not in the paper.")
-    with st.popover(f"{len(found.runs):,} runs", key="paper_runs"):
-        _list_keys([run.key for run in found.runs], stored=found.source != "made")
+    with st.popover(f"{len(results.runs):,} runs", key="paper_runs"):
+        _list_keys([run.key for run in results.runs], in_store=results.source != "made")
 
 
-def _list_keys(keys: Sequence[str], *, stored: bool) -> None:
-    shown = [f"[{plain(key)}](run?run={quote(key)})" if stored else plain(key) for key in keys[:_KEYS_SHOWN]]
+def _list_keys(keys: Sequence[str], *, in_store: bool) -> None:
+    links = [f"[{plain(key)}](run?run={quote(key)})" if in_store else plain(key) for key in keys[:_KEYS_SHOWN]]
     more = f" and {len(keys) - _KEYS_SHOWN} more" if len(keys) > _KEYS_SHOWN else ""
-    st.markdown(f"Made from the runs {', '.join(shown)}{more}.")
+    st.markdown(f"Made from the runs {', '.join(links)}{more}.")

@@ -18,7 +18,7 @@ from fairpriv_core.papers.scoreboard import (
     list_printed,
 )
 from fairpriv_core.papers.status import LOST_RULE, TITLES
-from pages.widgets.shared.state import choose, draw_list, keep, mount_default
+from pages.widgets.shared.state import choose, draw_buttons, draw_list
 
 _ALL = "all"
 _SCORES = "paper_scores"
@@ -32,13 +32,13 @@ def find_made() -> dict[str, Made]:
 
 def show_scoreboard() -> None:
     """Show how many statements of each paper hold here; a click on a row leads to its figures."""
-    known = list(papers().values())
+    entries = list(papers().values())
     st.caption(LOST_RULE)
     st.dataframe(
-        [_score(paper.id) for paper in known],
+        [_score(paper.id) for paper in entries],
         key=_SCORES,
         hide_index=True,
-        on_select=lambda: _take(known),
+        on_select=lambda: _take(entries),
         selection_mode="single-row",
         column_config={"paper": st.column_config.TextColumn(width=170)},
         alt="Each paper, with how many of its statements agree, differ, are open or are not tested here.",
@@ -47,21 +47,21 @@ def show_scoreboard() -> None:
 
 @st.cache_data(show_spinner=False)
 def _score(name: str) -> dict[str, str | int]:
-    paper, made = papers()[name], find_made()
+    paper, results = papers()[name], find_made()
     counts = Counter(row.status for _, row in _find_claims(name))
     return {
         "paper": paper.name,
         **{title: counts[status] for status, title in TITLES.items()},
-        "printed numbers": format_agreement(list_printed(paper.presets, made)),
-        "its main statement here": format_main_claim(paper, made),
+        "printed numbers": format_agreement(list_printed(paper.presets, results)),
+        "its main statement here": format_main_claim(paper, results),
     }
 
 
-def _take(known: list[Paper]) -> None:
+def _take(entries: list[Paper]) -> None:
     rows = st.session_state[_SCORES].selection.rows
     if rows:
-        choose("paper", known[rows[0]].id)
-        choose("preset", known[rows[0]].presets[0].id)
+        choose("paper", entries[rows[0]].id)
+        choose("preset", entries[rows[0]].presets[0].id)
 
 
 def show_statements() -> None:
@@ -75,9 +75,7 @@ def show_statements() -> None:
     st.dataframe(figures, key="paper_figures", hide_index=True, column_config=widths, alt="Each figure in a sentence.")
     kinds: dict[str, str] = {_ALL: "All"} | {str(status): title for status, title in TITLES.items()}
     with right:
-        buttons = mount_default("claims_that", kinds, _ALL)
-        status = st.segmented_control("That", kinds, **buttons, format_func=kinds.__getitem__, required=True)
-        status = keep("claims_that", status or _ALL)
+        status = draw_buttons("claims_that", "That", kinds, _ALL)
     rows = [row for row in _list_statements(paper) if status == _ALL or row["here"] == kinds[status]]
     st.dataframe(rows, key="paper_statements", hide_index=True, alt="What the papers say, and what we found.")
     st.caption("Means over seeds ± half the 95 % interval. A statement agrees where the whole interval does.")
@@ -85,34 +83,34 @@ def show_statements() -> None:
 
 @st.cache_resource(show_spinner=False)
 def _find_claims(paper: str) -> tuple[tuple[str, ClaimRow], ...]:
-    """Return what a paper says, each with the title of its figure or table; judged once, as that takes seconds."""
-    presets, made = papers()[paper].presets, find_made()
+    """Return a paper's claims with the titles of their figures, judged once since that takes seconds."""
+    presets, results = papers()[paper].presets, find_made()
     return tuple(
         (preset.title, row)
         for preset in presets
-        for row in list_claims(preset, made[preset.id].runs if preset.id in made else ())
+        for row in list_claims(preset, results[preset.id].runs if preset.id in results else ())
     )
 
 
 @st.cache_data(show_spinner=False)
 def _list_figures(name: str) -> list[dict[str, str]]:
-    paper, made, rows = papers()[name], find_made(), [row for _, row in _find_claims(name)]
-    known = [(preset, made[preset.id].runs) for preset in paper.presets if preset.id in made]
+    paper, results, rows = papers()[name], find_made(), [row for _, row in _find_claims(name)]
+    pairs = [(preset, results[preset.id].runs) for preset in paper.presets if preset.id in results]
     return [
         {
             "figure": f"{paper.name}, {preset.title}",
             "here": format_figure_verdict(preset, [row for row in rows if row.preset == preset.id], runs),
         }
-        for preset, runs in known
+        for preset, runs in pairs
     ]
 
 
 def _list_statements(paper: str) -> list[dict[str, str]]:
     return [
-        _row(title, each.name, row)
-        for each in papers().values()
-        if paper in (_ALL, each.id)
-        for title, row in _find_claims(each.id)
+        _row(title, entry.name, row)
+        for entry in papers().values()
+        if paper in (_ALL, entry.id)
+        for title, row in _find_claims(entry.id)
     ]
 
 

@@ -19,42 +19,42 @@ from pages.widgets.shared.state import choose
 
 
 def settle_leaving(
-    store: RunStore, rows: Sequence[TableRow], listed: Sequence[TableRow], *, decided: TableRow | None = None
+    store: RunStore, rows: Sequence[TableRow], all_rows: Sequence[TableRow], *, decided: TableRow | None = None
 ) -> tuple[str, ...] | None:
     """Return the runs of `rows` that may leave, each with its ε as it then is; None after asking what is to be done.
 
-    `listed` are the rows that can be chosen here, `decided` is the one that is said to be chosen. A run that noise or
+    `all_rows` are the rows that can be chosen here, `decided` is the one that is said to be chosen. A run that noise or
     released numbers chose leaves alone.
     """
     keys = tuple(key for row in rows for key in row.keys)
-    lost = foresee_choice(store, keys, decided=() if decided is None else decided.keys)
-    alone = {each.alone for each in lost}
+    losses = foresee_choice(store, keys, decided=() if decided is None else decided.keys)
+    alone = {loss.alone for loss in losses}
     if None not in alone:
-        left = tuple(key for key in keys if not any(key in each.among.all for each in lost) or key in alone)
-        for each in lost:
-            sentence = f"Run {each.alone} was chosen among {len(each.among.all):,}, so it leaves alone."
+        remaining = tuple(key for key in keys if not any(key in loss.among.all for loss in losses) or key in alone)
+        for loss in losses:
+            sentence = f"Run {loss.alone} was chosen among {len(loss.among.all):,}, so it leaves alone."
             st.caption(plain(sentence))
-        return left
-    first = next(each for each in lost if each.alone is None)
-    together = list_together(store, first.among, most=MOST_CHOSEN) if decided is None else ()
+        return remaining
+    first = next(loss for loss in losses if loss.alone is None)
+    together = list_together(store, first.among, max_rows=MOST_CHOSEN) if decided is None else ()
 
     def chosen(key: str) -> None:
-        _show(store, first, listed, (key,))
+        _show(store, first, all_rows, (key,))
 
     def all_leave() -> None:
-        _show(store, first, listed, [key for row in together for key in row.keys])
+        _show(store, first, all_rows, [key for row in together for key in row.keys])
 
     offer_choices(store, first, "leave", chosen=chosen, all_leave=all_leave if together else None)
     return None
 
 
-def _show(store: RunStore, lost: Lost, listed: Sequence[TableRow], keys: Sequence[str]) -> None:
-    """Let the page tell of the settings of `keys`: explored runs are kept, and archived ones are listed again."""
-    for key in lost.among.unlisted & set(keys):
+def _show(store: RunStore, loss: Lost, all_rows: Sequence[TableRow], keys: Sequence[str]) -> None:
+    """Let the page show the settings of `keys`: explored runs are kept, and archived ones are listed again."""
+    for key in loss.among.unlisted & set(keys):
         attempt(partial(store.keep, key))
-    if not set(keys) <= {key for row in listed for key in row.keys}:
+    if not set(keys) <= {key for row in all_rows for key in row.keys}:
         choose("archived", True)
     firsts = {key: row.keys[0] for row in find_rows(store) or () for key in row.keys}
-    shown = tuple(dict.fromkeys(firsts.get(key, key) for key in keys))
-    choose("runs", shown)
-    choose("decided", shown[0])
+    row_keys = tuple(dict.fromkeys(firsts.get(key, key) for key in keys))
+    choose("runs", row_keys)
+    choose("decided", row_keys[0])

@@ -61,8 +61,8 @@ def offer_forms(report: Report, *, of_story: bool = False, without: Sequence[str
 
     What takes a browser is made on a first click and saved with a second.
     """
-    offered = {name: form for name, form in forms_of(report).items() if name not in without}
-    forms = {name: form for name, form in offered.items() if (name in OF_STORY) is of_story}
+    own_forms = {name: form for name, form in forms_of(report).items() if name not in without}
+    forms = {name: form for name, form in own_forms.items() if (name in OF_STORY) is of_story}
     slow = {name: form for name, form in forms.items() if form.browser}
     with st.container(horizontal=True, key="report_forms"):
         for name, form in forms.items():
@@ -118,7 +118,7 @@ def _line(text: str) -> str:
 def _offer_quick(report: Report, name: str, form: Form) -> None:
     st.download_button(
         form.title,
-        data=partial(form.make, report, _silent),
+        data=partial(form.make, report, lambda _: None),  # its button shows its own progress
         file_name=_name_file(report, name, form),
         mime=form.mime,
         key=f"report_{name}",
@@ -129,12 +129,12 @@ def _offer_quick(report: Report, name: str, form: Form) -> None:
 
 def _offer_slow(report: Report, name: str, form: Form) -> bool:
     """Draw the button of a form that takes a browser; return whether it is to be made now."""
-    made = st.session_state.get(_MADE, {}).get(name)
-    if made is None or made[0] != _seal(report):
+    entry = st.session_state.get(_MADE, {}).get(name)
+    if entry is None or entry[0] != _seal(report):
         return st.button(form.title, key=f"report_{name}", icon=":material/print:")
     st.download_button(
         f"Save: {plain(form.title)}",
-        data=made[1],
+        data=entry[1],
         file_name=_name_file(report, name, form),
         mime=form.mime,
         key=f"report_save_{name}",
@@ -148,7 +148,9 @@ def _offer_slow(report: Report, name: str, form: Form) -> bool:
 def _make(report: Report, name: str, form: Form) -> None:
     """Make a form's bytes, saying how far it is, and draw the page again, which then offers them."""
     with st.status(f"{plain(form.title)}: a browser on this machine draws it, some seconds.") as status:
-        content = attempt(lambda: form.make(report, lambda said: status.update(label=f"{form.title}: {said} …")))
+        content = attempt(
+            lambda: form.make(report, lambda progress: status.update(label=f"{form.title}: {progress} …"))
+        )
     if content is not None:
         st.session_state[_MADE] = {**st.session_state.get(_MADE, {}), name: (_seal(report), content)}
         st.rerun()
@@ -159,8 +161,8 @@ def _seal(report: Report) -> int:
 
 
 def _name_file(report: Report, name: str, form: Form) -> str:
-    named = {"md": "model-card", "ipynb": "notebook", "story": "presentation", "pptx": "slides"}
-    part = "report" if name in ("html", "pdf", "zip") else named.get(name, name)
+    titles = {"md": "model-card", "ipynb": "notebook", "story": "presentation", "pptx": "slides"}
+    part = "report" if name in ("html", "pdf", "zip") else titles.get(name, name)
     return f"fairpriv-{part}-{report.audience}-{report.chosen[0].row.keys[0]}.{form.ending}"
 
 
@@ -170,7 +172,3 @@ def _has_browser() -> bool:
     except FairprivError:
         return False
     return True
-
-
-def _silent(said: str) -> None:
-    """Say nothing: a button that saves at once shows its own progress."""

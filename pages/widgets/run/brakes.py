@@ -31,21 +31,22 @@ def show_broken_off(row: RunRow) -> None:
         st.error(plain(sentence(row.error)), icon=":material/error:")
     if row.status == "cancelled":
         after = f"after {row.step:,} of {row.steps:,} steps" if row.steps else "before it began"
-        said = f"You stopped this run {after}. It has no model, and its gap was not judged."
-        st.warning(said, icon=":material/stop:")
+        words = f"You stopped this run {after}. It has no model, and its gap was not judged."
+        st.warning(words, icon=":material/stop:")
 
 
 def draw_state(store: RunStore, row: RunRow) -> None:
-    """Draw how far a run is, and its brakes; of one that is over only what it did."""
-    state = f"{_STATES[row.status]}{_format_place(store, row)}{_format_request(row)}"
-    told = f"{state} · {_format_steps(row)}{_format_heartbeat(row)}"
+    """Draw how far a run is, with its brakes; of a run that has ended only the steps that it made."""
+    request = f", {row.request} asked for" if row.request and row.status == "running" else ""
+    state = f"{_STATES[row.status]}{_format_place(store, row)}{request}"
+    line = f"{state} · {_format_steps(row)}{_format_heartbeat(row)}"
     with st.container(key="run_state"):
         if row.ended and not _can_resume(row):
-            st.caption(plain(told))
+            st.caption(plain(line))
             return
         left, right = st.columns([2, 1], vertical_alignment="center")
         with left:
-            st.progress(min(1.0, row.step / row.steps) if row.steps else float(row.step > 0), text=plain(told))
+            st.progress(min(1.0, row.step / row.steps) if row.steps else float(row.step > 0), text=plain(line))
         with right.container(horizontal=True, horizontal_alignment="right", gap="small", key="brakes"):
             _offer_brakes(store, row)
     if row.status == "queued" and row.started is None and time.time() - row.created > _QUEUE_PATIENCE:
@@ -70,10 +71,6 @@ def _format_place(store: RunStore, row: RunRow) -> str:
     """Return how many runs come before one that waits."""
     before = (attempt(lambda: store.count_before(row)) or 0) if row.status == "queued" else 0
     return f", {count_text(before, 'run')} before it" if before else ""
-
-
-def _format_request(row: RunRow) -> str:
-    return f", {row.request} asked for" if row.request and row.status == "running" else ""
 
 
 def _offer(store: RunStore, row: RunRow, what: str, icon: str, *, disabled: bool = False) -> None:

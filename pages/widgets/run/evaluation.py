@@ -9,15 +9,16 @@ import streamlit as st
 from fairpriv_core.ledger.late_evaluation import plan_late_evaluation, request_evaluation
 from fairpriv_core.ledger.launch import foresee_launch
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.store.previews import Preview, name_request
+from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import epsilon_text
 from pages.widgets.shared.ledger import find_page, name_column
-from pages.widgets.shared.polling import poll
+from pages.widgets.shared.polling import await_answer, look, poll
 from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _POLL_SECONDS = 1.0
+_WORK = "A worker counts the model's decisions on the test rows, with noise."
 _NONE = "ε covers no fairness number of this run: it was launched without private evaluation."
 _HELP = (
     "It releases how fair the model is on the test rows, with noise. Training never saw these rows, so the run's own ε "
@@ -31,12 +32,12 @@ def offer_evaluation(store: RunStore, row: RunRow, record: RunRecord) -> None:
     if not record.is_covered or row.owner != store.payer or not store.database.writable:
         return
     request = request_evaluation(row.key, owner=store.payer)
-    made = attempt(lambda: store.previews.look(name_request(request))) or Preview()
-    if made.waits:
-        poll(_wait, store, name_request(request), every=_POLL_SECONDS)
+    progress = look(store, name_request(request))
+    if progress.waits:
+        poll(await_answer, store, name_request(request), _WORK, every=_POLL_SECONDS)
         return
-    if made.error:
-        st.error(plain(sentence(made.error)), icon=":material/error:")
+    if progress.error:
+        st.error(plain(sentence(progress.error)), icon=":material/error:")
     fits = _show_cost(store, record)
     label = f"Evaluate privately: ε = {epsilon_text(record.epsilon or 0.0)} of the test rows"
     if st.button(label, key="do_evaluate", icon=":material/balance:", help=_HELP, disabled=not fits):
@@ -45,17 +46,17 @@ def offer_evaluation(store: RunStore, row: RunRow, record: RunRecord) -> None:
 
 
 def _show_cost(store: RunStore, record: RunRecord) -> bool:
-    """Return whether the data's caps let it through; where there are some, draw what the ledger holds then.
+    """Return whether the data's caps allow the evaluation; where there are caps, draw what the ledger will hold.
 
-    Without a cap the whole ledger is not read for it: the price stands on the button.
+    Without a cap the ledger is not read: the button has the price.
     """
-    found = attempt(lambda: plan_late_evaluation(record))
-    if found is None or not store.ledger.caps(found[0].data):
-        return found is not None
-    page = attempt(lambda: find_page(store, found[0].data))
+    plan = attempt(lambda: plan_late_evaluation(record))
+    if plan is None or not store.ledger.caps(plan[0].data):
+        return plan is not None
+    page = attempt(lambda: find_page(store, plan[0].data))
     if page is None:
         return False
-    effects = foresee_launch(page, found[0].entry, delta=record.delta)
+    effects = foresee_launch(page, plan[0].entry, delta=record.delta)
     for effect in effects:
         if math.isfinite(effect.after):
             now, after = epsilon_text(effect.planned), epsilon_text(effect.after)
@@ -64,10 +65,3 @@ def _show_cost(store: RunStore, record: RunRecord) -> bool:
     if not fits:
         st.warning("An evaluation would exceed the cap of this data.", icon=":material/block:")
     return fits
-
-
-def _wait(store: RunStore, name: str) -> None:
-    """Say that it is being made; once it is, draw the whole page, which then has it."""
-    if not (attempt(lambda: store.previews.look(name)) or Preview()).waits:
-        st.rerun()
-    st.info("A worker counts the model's decisions on the test rows, with noise.", icon=":material/hourglass_empty:")

@@ -31,13 +31,13 @@ def offer_ways(store: RunStore, row: RunRow, labels: Labels) -> None:
 
 def _draw_label(store: RunStore, row: RunRow, labels: Labels) -> None:
     label = labels.get(row.key, RunLabel())
-    known = list_tags([*(one.tags for one in labels.values()), label.tags])
+    all_tags = list_tags([*(item.tags for item in labels.values()), label.tags])
     keys = {name: f"label.{name}.{row.key}" for name in ("name", "tags", "note")}
     with st.form(f"label.{row.key}", border=False):
         st.text_input("Name", label.name, max_chars=MOST_OF_NAME, key=keys["name"], help=_OWN)
         st.multiselect(
             "Tags",
-            known,
+            all_tags,
             list(label.tags),
             key=keys["tags"],
             accept_new_options=True,

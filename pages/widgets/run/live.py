@@ -48,7 +48,7 @@ _INTERVAL = 1.0
 
 @dataclass(frozen=True)
 class Seen:
-    """What is known of a run now; `facts` are None until it has ended, and of a method of a package that is gone."""
+    """What the store has of a run now; `facts` are None before its end, and where its method is not installed."""
 
     row: RunRow
     history: live.History
@@ -61,17 +61,17 @@ def look_at(store: RunStore, row: RunRow) -> Seen:
     with st.container():  # a sentence of a store that cannot be read now moves no chart
         record = attempt(lambda: store.record(row.key))
         history = find_history(store, row.key, try_number=row.attempt)
-    known = record is not None and record.config["method"]["name"] in methods()
-    return Seen(row, history, record, read_facts(record) if record is not None and known else None)
+    is_known = record is not None and record.config["method"]["name"] in methods()
+    return Seen(row, history, record, read_facts(record) if record is not None and is_known else None)
 
 
-def draw_frame(store: RunStore, seen: Seen, *, small: bool, use_bound: UseBound | None = None) -> Headline | None:
+def draw_frame(store: RunStore, view: Seen, *, small: bool, use_bound: UseBound | None = None) -> Headline | None:
     """Draw a run's state, brakes, numbers, budget and panels; return its headline, which a finished run has.
 
     A `small` frame has numbers and headline by turns, and panels without their captions. `use_bound` takes a clipping
     bound that helps.
     """
-    row, history, facts = seen.row, seen.history, seen.facts
+    row, history, facts = view.row, view.history, view.facts
     headline = show_run_headline(store, facts) if facts is not None and row.status == "finished" else None
     show_broken_off(row)
     draw_state(store, row)
@@ -84,7 +84,7 @@ def draw_frame(store: RunStore, seen: Seen, *, small: bool, use_bound: UseBound 
     with st.container(horizontal=True, vertical_alignment="center", key="run_along"):
         along = "steps" if is_single(row, history) else choose_along(row, history)
         with st.container(gap="small", width="stretch"):
-            show_origin(row.config["data"], told=True)
+            show_origin(row.config["data"], is_told=True)
             show_diagnosis(store, row, history, use_bound=use_bound)
     if row.chunk is not None:
         st.caption(f"Runs of a sweep that train in one loop keep at most {SWEPT_POINTS} points of a curve.")
@@ -95,32 +95,34 @@ def draw_frame(store: RunStore, seen: Seen, *, small: bool, use_bound: UseBound 
 
 def watch_run(store: RunStore, row: RunRow, draw: Callable[[RunStore, RunRow], object]) -> None:
     """Let `draw` draw a run as it is now, every second while it goes on."""
-    poll(partial(_watch, shown=row.status), store, row.key, draw, every=None if row.ended else _INTERVAL)
+    poll(partial(_watch, status=row.status), store, row.key, draw, every=None if row.ended else _INTERVAL)
 
 
-def _watch(store: RunStore, key: str, draw: Callable[[RunStore, RunRow], object], *, shown: str) -> None:
-    """Draw the run; where it is gone or its state is not the one `shown`, draw the whole page."""
+def _watch(store: RunStore, key: str, draw: Callable[[RunStore, RunRow], object], *, status: str) -> None:
+    """Draw the run; where it is gone or its state is not `status` any more, draw the whole page."""
     row = attempt(lambda: store.row(key))
-    if row is None or row.status != shown:
+    if row is None or row.status != status:
         st.rerun()
     draw(store, row)
 
 
 def draw_run(store: RunStore, row: RunRow) -> None:
     """Draw everything about one run."""
-    seen = look_at(store, row)
-    headline = draw_frame(store, seen, small=False)
+    view = look_at(store, row)
+    headline = draw_frame(store, view, small=False)
     with st.expander("Reasons", key="run_reasons", icon=":material/help:"):
         if headline is not None:
             show_reasons(headline)
-        show_more(store, row, seen.history, seen.facts)
-    if live.has_epochs(seen.history) and not is_single(row, seen.history):
-        _draw_more(row, seen.history)
-    if seen.record is not None and seen.facts is not None and row.ended:
-        show_outcome(store, row, seen.record, seen.facts)
+        show_more(store, row, view.history, view.facts)
+    if live.has_epochs(view.history) and not is_single(row, view.history):
+        _draw_more(row, view.history)
+    if view.record is not None and view.facts is not None and row.ended:
+        show_outcome(store, row, view.record, view.facts)
     if row.ended:
         offer_left_out(store, row)
-    _draw_log(row)
+    with st.expander("Log", key="run_log", icon=":material/history:"):
+        for when, sentence in format_log(row):
+            st.markdown(f":small[{plain(f'{when} UTC') if when else '…'} &nbsp; {plain(sentence)}]")
 
 
 def _explain_missing(row: RunRow) -> None:
@@ -129,12 +131,6 @@ def _explain_missing(row: RunRow) -> None:
     else:
         st.caption("The first numbers appear at the end of the first epoch.")
         hold_panels()
-
-
-def _draw_log(row: RunRow) -> None:
-    with st.expander("Log", key="run_log", icon=":material/history:"):
-        for when, sentence in format_log(row):
-            st.markdown(f":small[{plain(f'{when} UTC') if when else '…'} &nbsp; {plain(sentence)}]")
 
 
 def _draw_more(row: RunRow, history: live.History) -> None:

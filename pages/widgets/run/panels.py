@@ -27,7 +27,7 @@ from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.margins import find_plain
 from pages.widgets.shared.saving import offer_set
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import keep, mount_default
+from pages.widgets.shared.state import draw_buttons
 
 #: what bounds a quantity that is clipped, by the name of its parameter
 BOUNDS = {"gradient_norm": "clip_primal", "output": "clip_dual"}
@@ -44,19 +44,10 @@ _FEWEST = 4  # panels in the frame, of a method that clips nothing too
 
 
 def choose_along(row: RunRow, history: live.History) -> str:
-    """Draw what the curves go along, and return it: steps, epochs, the ε spent, as far as the run has them."""
+    """Draw the choice of the curves' axis and return it: steps, epochs or ε spent, as far as the run has them."""
     lacks = {"epochs": _find_reach(row)["epochs"] is None, "epsilon": "epsilon" not in history}
     titles = {name: f"by {title[0].lower()}{title[1:]}" for name, title in live.ALONG.items() if not lacks.get(name)}
-    mounted = mount_default("along", titles, "steps")
-    chosen = st.segmented_control(
-        "Curves over",
-        titles,
-        **mounted,
-        required=True,
-        format_func=titles.__getitem__,
-        label_visibility="collapsed",
-    )
-    return str(keep("along", chosen))
+    return str(draw_buttons("along", "Curves over", titles, "steps", label_visibility="collapsed"))
 
 
 def is_single(row: RunRow, history: live.History) -> bool:
@@ -84,7 +75,7 @@ def show_panels(store: RunStore, row: RunRow, history: live.History, *, along: s
         add_gaps(figures, row, history)
     elif not small or len(figures) < _FEWEST:
         figures["groups"] = live.live_groups(history, origin=find_origin([row.config["data"]], tell=False))
-    show_pairs({f"{name}_{along}" if name in _OVER else name: each for name, each in figures.items()}, small=small)
+    show_pairs({f"{name}_{along}" if name in _OVER else name: figure for name, figure in figures.items()}, small=small)
 
 
 def show_expected(store: RunStore, config: ConfigJson, steps: int) -> bool:
@@ -106,7 +97,7 @@ def show_expected(store: RunStore, config: ConfigJson, steps: int) -> bool:
 
 
 def offer_plain(store: RunStore, row: RunRow) -> None:
-    """Draw the way to have plain training done on a person's own rows too, and what that makes of their ledger."""
+    """Draw the offer to run plain training on a person's own rows too, and its cost in their ledger."""
     mine = store.database.writable and store.payer == row.owner and not is_published(row.config["data"])
     if not mine or not row.ended or not attempt(lambda: lacks_plain_run(store, row.config)):
         return
@@ -141,14 +132,14 @@ def _draw_measures(store: RunStore, row: RunRow, history: live.History, along: s
     config: ConfigJson = row.config
     method, gap = config["method"], f"{config['notion']}_gap"
     plain = find_plain(store, config)
-    measured: Mapping[str, Any] = {} if plain is None or plain.key == row.key else plain.metrics or {}
+    plain_metrics: Mapping[str, Any] = {} if plain is None or plain.key == row.key else plain.metrics or {}
     reach = _find_reach(row)
     curves, x = live.rescale(history, along, reach if row.status != "finished" else {**reach, along: None})
-    said: dict[str, Any] = {"method": method["name"], "x": x, "origin": find_origin([config["data"]], tell=False)}
+    options: dict[str, Any] = {"method": method["name"], "x": x, "origin": find_origin([config["data"]], tell=False)}
     return {
-        "accuracy": live.live_accuracy(curves, plain=measured.get("accuracy"), **said),
+        "accuracy": live.live_accuracy(curves, plain=plain_metrics.get("accuracy"), **options),
         "gap": live.live_gap(
-            curves, notion=config["notion"], plain=measured.get(gap), aim=method.get("gap_target"), **said
+            curves, notion=config["notion"], plain=plain_metrics.get(gap), aim=method.get("gap_target"), **options
         ),
     }
 
@@ -160,14 +151,16 @@ def _find_reach(row: RunRow) -> dict[str, float | None]:
 
 def _draw_histograms(row: RunRow, histograms: Mapping[str, Histogram]) -> dict[str, FigureData]:
     origin = find_origin([row.config["data"]], tell=False)
-    known = parameters(methods()[row.config["method"]["name"]])
+    parameters_by_name = parameters(methods()[row.config["method"]["name"]])
     figures = {}
     for quantity, histogram in histograms.items():
-        bound = known.get(BOUNDS.get(quantity, ""))
-        asked = row.config["method"].get(BOUNDS.get(quantity, ""))
+        bound = parameters_by_name.get(BOUNDS.get(quantity, ""))
+        stated_bound = row.config["method"].get(BOUNDS.get(quantity, ""))
         own = histogram.bound  # of a method that moves it
-        moved = None not in (asked, own) and not math.isclose(asked or 0.0, own or 0.0, rel_tol=_SINGLE)
-        symbol = _MOVED if moved else None if bound is None else bound[0].symbol
+        is_moved = None not in (stated_bound, own) and not math.isclose(
+            stated_bound or 0.0, own or 0.0, rel_tol=_SINGLE
+        )
+        symbol = _MOVED if is_moved else None if bound is None else bound[0].symbol
         figures[quantity] = live.clipping_histogram(histogram, quantity=quantity, symbol=symbol, origin=origin)
     return figures
 
@@ -175,7 +168,7 @@ def _draw_histograms(row: RunRow, histograms: Mapping[str, Histogram]) -> dict[s
 def show_diagnosis(store: RunStore, row: RunRow, history: live.History, *, use_bound: UseBound | None) -> None:
     """Draw the worst that the curves tell; `use_bound` takes a clipping bound that helps, where everybody has the rows.
 
-    It is for who watches: a report has none of it.
+    It is for whoever watches the run, and in no report.
     """
     published = is_published(row.config["data"])
     for diagnosis in diagnose(history, _read_histograms(store, row), published=published)[:1]:

@@ -43,14 +43,14 @@ def draw_numbers(row: RunRow, history: live.History, run: RunFacts[Kind] | None)
     notion = row.config["notion"]
     accuracy, gap = _find_numbers(row, history, run)
     is_drawn = _has_budget(row, run) and row.status not in _BROKEN_OFF  # as a part of its budget, below
-    shown = {
+    numbers = {
         "Accuracy": percent_text(accuracy),
         _name_gap(row): points_text(gap),
         **({} if is_drawn else _list_epsilons(row, run)),
         "Training time": f"{row.seconds:.0f} s",
     }
     with st.container(horizontal=True, gap="medium", key="run_numbers"):
-        for name, text in shown.items():
+        for name, text in numbers.items():
             short = text.replace(" percentage points", " pp")
             title = f"{wording.metric_title(f'{notion}_gap')}, in percentage points (pp)"
             st.metric(name, short, width=150, help=title if short != text else None)
@@ -67,11 +67,11 @@ def show_more(store: RunStore, row: RunRow, history: live.History, run: RunFacts
         return
     if _has_budget(row, run):
         _show_accounted(row, run)
-    for said in list_margins(store, run) if row.ended else ():
-        st.caption(plain(f"{said}{find_origin([row.config['data']]).brief}"))
-    needed = format_group_needed(row.config)
-    if needed is not None:
-        st.caption(plain(needed))
+    for remark in list_margins(store, run) if row.ended else ():
+        st.caption(plain(f"{remark}{find_origin([row.config['data']]).brief}"))
+    group_remark = format_group_needed(row.config)
+    if group_remark is not None:
+        st.caption(plain(group_remark))
 
 
 def _name_gap(row: RunRow) -> str:
@@ -82,24 +82,24 @@ def _name_gap(row: RunRow) -> str:
 
 def _find_numbers(row: RunRow, history: live.History, run: RunFacts[Kind] | None) -> tuple[float | None, float | None]:
     """Return accuracy and gap: the finished model's, or the latest ones of the curves."""
-    found: Mapping[str, Any] = {} if run is None or run.exact is None else run.exact.found
+    metrics: Mapping[str, Any] = {} if run is None or run.exact is None else run.exact.found
     names = ("accuracy", f"{row.config['notion']}_gap")
-    accuracy, gap = (found.get(name, _last(history, f"test/{name}")) for name in names)
+    accuracy, gap = (metrics.get(name, _last(history, f"test/{name}")) for name in names)
     if gap is None and run is not None and run.released is not None and run.released.by_answers:
         gap = run.released.found[names[1]]
     return accuracy, gap
 
 
 def _list_epsilons(row: RunRow, run: RunFacts[Kind] | None) -> dict[str, str]:
-    """Return a run's epsilon by what it is called: of one that broke off, what holds wherever it did."""
-    spent = _find_spent(row, run)
+    """Return a run's epsilon under its name; of a run that broke off the bound that holds wherever it stopped."""
+    epsilon = _find_spent(row, run)
     if row.status in _BROKEN_OFF:
-        return {"Guaranteed": "–" if spent is None else f"ε ≤ {epsilon_text(spent)}"}
-    return {"ε spent": "–" if spent is None else epsilon_text(spent)}
+        return {"Guaranteed": "–" if epsilon is None else f"ε ≤ {epsilon_text(epsilon)}"}
+    return {"ε spent": "–" if epsilon is None else epsilon_text(epsilon)}
 
 
 def _find_spent(row: RunRow, run: RunFacts[Kind] | None) -> float | None:
-    """Return the epsilon spent, of a run that broke off the one of its planned length, which is what holds.
+    """Return the epsilon spent; of a run that broke off the one of its planned length, which holds for a part too.
 
     None where none is proved, as after a choice by raw numbers.
     """
@@ -111,42 +111,39 @@ def _find_spent(row: RunRow, run: RunFacts[Kind] | None) -> float | None:
 def draw_budget(row: RunRow, run: RunFacts[Kind] | None) -> None:
     """Draw what of the budget is spent; where there is none to draw, say what its ε is.
 
-    The ε of a part is computed coarsely. What holds of the whole holds of a part, so that no more than that is said.
+    The ε of a part is computed coarsely: where it exceeds that of the whole, which holds for a part too, that is shown.
     """
     budget = row.config["epsilon"]
     if budget is not None and _has_budget(row, run):
-        spent = _find_spent(row, run) or 0.0
-        about = f"proved · δ = {delta_text(row.config['delta'])} · {_find_protection(row)}"
+        epsilon = _find_spent(row, run) or 0.0
+        threat = methods()[row.config["method"]["name"]].info.threat_model
+        protects = wording.protected(threat, name_unit(row.config["data"]))
+        about = f"proved · δ = {delta_text(row.config['delta'])} · protects {protects}"
         if row.status in _BROKEN_OFF:
-            part = None if row.epsilon is None else epsilon_text(min(row.epsilon, spent))
+            part = None if row.epsilon is None else epsilon_text(min(row.epsilon, epsilon))
             so_far = "" if part is None else f" Released so far: ε = {part}."
-            st.caption(plain(f"Guaranteed: ε ≤ {epsilon_text(spent)}, {about}. The run stopped early.{so_far}"))
+            st.caption(plain(f"Guaranteed: ε ≤ {epsilon_text(epsilon)}, {about}. The run stopped early.{so_far}"))
         else:
-            spent = spent if row.ended else min(spent, budget)
-            text = f"ε spent {epsilon_text(spent)} of {short_epsilon_text(budget)}, {about}"
-            st.progress(min(1.0, spent / budget), text=text)
+            epsilon = epsilon if row.ended else min(epsilon, budget)
+            text = f"ε spent {epsilon_text(epsilon)} of {short_epsilon_text(budget)}, {about}"
+            st.progress(min(1.0, epsilon / budget), text=text)
     elif run is not None:
         _show_accounted(row, run)
 
 
 def _has_budget(row: RunRow, run: RunFacts[Kind] | None) -> bool:
     """Return whether the run has a budget of which a part is spent, as proved."""
-    asked = row.config["method"]
-    proved = name_accounting_of(asked["name"], asked.get("variant")) == "proved"
+    method = row.config["method"]
+    proved = name_accounting_of(method["name"], method.get("variant")) == "proved"
     return proved and bool(row.config["epsilon"]) and not (row.ended and _find_spent(row, run) is None)
 
 
 def _show_accounted(row: RunRow, run: RunFacts[Kind]) -> None:
     """Say how the ε of a run was accounted, and who paid it."""
-    paid = row.config.get("reuse")
-    shared = " An earlier run spent it; this one reused its release and spent nothing more." if paid else ""
+    is_reused = row.config.get("reuse")
+    note = " An earlier run spent it; this one reused its release and spent nothing more." if is_reused else ""
     broken = " The ledger counts what the run released before it broke off." if row.status in _BROKEN_OFF else ""
-    st.caption(plain(run.epsilon.line + shared + broken))
-
-
-def _find_protection(row: RunRow) -> str:
-    threat = methods()[row.config["method"]["name"]].info.threat_model
-    return f"protects {wording.protected(threat, name_unit(row.config['data']))}"
+    st.caption(plain(run.epsilon.line + note + broken))
 
 
 def _last(history: live.History, name: str) -> float | None:

@@ -1,6 +1,6 @@
 """Another threshold for a finished model: each group's right and wrong decisions on the test rows, which are raw.
 
-Who takes it chose by these numbers: the model with it is another than the run's, and has no proved epsilon.
+Whoever takes the model with another threshold has chosen it by these numbers, so it has no proved epsilon.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def _offer(store: RunStore, run: RunFacts[Kind], model: Model, threshold: float)
 def _ask_first(store: RunStore, key: str, threshold: float) -> None:
     with st.popover("Take this threshold …", icon=":material/rule:", key="threshold_ways"):
         st.warning(_COSTS)
-        for lost in foresee_choice(store, [key]):
-            st.caption(_LOST.format(runs=f"{len(lost.among.all):,}"))
+        for loss in foresee_choice(store, [key]):
+            st.caption(_LOST.format(runs=f"{len(loss.among.all):,}"))
         reason = None
         if st.button("Take it without ε", key="take_threshold"):
             reason = attempt(lambda: take_threshold(store, key, threshold))
@@ -115,8 +115,8 @@ def _build_row(name: str, counts: np.ndarray, positive: str) -> dict[str, Any]:
     """Return a group's counts (label, decision) as a row of the table; a share of nobody is empty."""
     (true_negative, false_positive), (false_negative, true_positive) = counts.tolist()
 
-    def share(part: int, whole: int) -> float | None:
-        return round(100 * part / whole, 1) if whole else None
+    def share(part: int, total: int) -> float | None:
+        return round(100 * part / total, 1) if total else None
 
     rows = int(counts.sum())
     return {

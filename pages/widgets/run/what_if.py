@@ -43,12 +43,12 @@ def offer_what_if(run: RunFacts[Kind], model: Model) -> None:
 
 
 def _show(model: Model, person: dict[str, Value]) -> None:
-    told = attempt(lambda: answer(model, person))
-    if told is None:
+    reply = attempt(lambda: answer(model, person))
+    if reply is None:
         return
-    share = f"{100 * told.score:.1f} %"
-    said = f"Decides **{plain(told.label)}** with a chance of {share}" if told.is_chance else None
-    st.markdown(said or f"Decides **{plain(told.label)}** · score {share}")
+    share = f"{100 * reply.score:.1f} %"
+    words = f"Decides **{plain(reply.label)}** with a chance of {share}" if reply.is_chance else None
+    st.markdown(words or f"Decides **{plain(reply.label)}** · score {share}")
 
 
 def _ask(column: Column, key: str) -> Value:

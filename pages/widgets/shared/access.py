@@ -60,9 +60,9 @@ def _look_again() -> None:
 
 def _find() -> RunStore:
     place = os.environ.get("FAIRPRIV_STORE")
-    shown = None if is_open() else DATA
+    data_sets = None if is_open() else DATA
     database = _open(place, SENTENCE if is_demo() else "")
-    return RunStore(database, find_person().owner, data_sets=shown, digest=READER.digest)
+    return RunStore(database, find_person().owner, data_sets=data_sets, digest=READER.digest)
 
 
 @st.cache_resource(show_spinner=False)

@@ -74,7 +74,7 @@ def show_plot(
     }
     options: dict[str, Any] = {}
     if on_pick is not None:
-        options["on_picked_change"] = lambda: _report(key, "picked", lambda told: on_pick(str(told)))
+        options["on_picked_change"] = lambda: _report(key, "picked", lambda is_told: on_pick(str(is_told)))
     if on_drag is not None:
         options["on_dragged_change"] = lambda: _report(key, "dragged", on_drag)
     _draw(key=key, data=data, height=int(drawing["layout"]["height"]), **options)  # its place is held until it is drawn
@@ -104,8 +104,8 @@ def _serve_library() -> str:
     nobody = copy(get_script_run_ctx())
     assert nobody is not None
     nobody.session_id = _NAME
-    with ThreadPoolExecutor(1, initializer=lambda: add_script_run_ctx(ctx=nobody)) as apart:
-        return str(apart.submit(get_instance().media_file_mgr.add, library, "text/javascript", _NAME).result())
+    with ThreadPoolExecutor(1, initializer=lambda: add_script_run_ctx(ctx=nobody)) as executor:
+        return str(executor.submit(get_instance().media_file_mgr.add, library, "text/javascript", _NAME).result())
 
 
 def show_figure(
@@ -136,9 +136,11 @@ def show_figure(
     drag = None if on_drag is None or not figure.regions else tell
     if headed:
         st.markdown(f"**{plain(figure.title)}**")
-    shown, height = (replace(figure, title=""), _HEADED) if headed else (figure, None)
+    picture, height = (replace(figure, title=""), _HEADED) if headed else (figure, None)
     size = {"width": _SMALL[0], "height": _SMALL[1]} if small else {"height": height}
-    show_plot(draw(shown, theme=theme_name(), **size), key, alt=figure.alt, on_pick=on_pick, on_drag=drag, glide=glide)
+    show_plot(
+        draw(picture, theme=theme_name(), **size), key, alt=figure.alt, on_pick=on_pick, on_drag=drag, glide=glide
+    )
     if small:
         return
     with st.container(horizontal=True, vertical_alignment="top"):
@@ -148,20 +150,20 @@ def show_figure(
 
 
 def _format_text(figure: FigureData) -> str:
-    """Return what stands below a figure; where its rows are public, what holds of a person's own is said too."""
+    """Return the text below a figure; where its rows are public, with what holds for a person's own."""
     return f"{figure.text}{figure.origin.aside}"
 
 
-def show_origin(data: DataJson, *, told: bool = False) -> None:
+def show_origin(data: DataJson, *, is_told: bool = False) -> None:
     """Say whose numbers the figures below are, of a config's `data`: that everybody has them, or that they are raw.
 
-    `told`: a headline says already that everybody has them.
+    `is_told`: a headline says already that everybody has them.
     """
     if find_answers(data) is not None:
         return  # beside randomised answers no number is raw
     if not is_published(data):
         mark_raw()
-    elif not told:
+    elif not is_told:
         st.caption(plain(find_origin([data]).text))
 
 

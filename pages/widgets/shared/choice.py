@@ -30,64 +30,66 @@ Taken = Callable[[str], object]
 
 def offer_choices(
     store: RunStore,
-    lost: Lost,
+    loss: Lost,
     name: str,
     *,
     chosen: Taken,
     all_leave: Callable[[], None] | None = None,
     alone: Callable[[], None] = lambda: None,
 ) -> None:
-    """Draw what an act would cost and the ways; each button's callback ends in what follows from it.
+    """Draw what it would cost that runs leave, and a button for each way to go on, whose callback then goes on.
 
     `chosen` is told which run noise or released numbers chose, `all_leave` brings the others along (None where they
     cannot leave), and `alone` follows where it goes on without an epsilon. `name` begins the widgets' keys.
     """
-    st.warning(_SAID.format(runs=f"{len(lost.among.all):,}"), icon=":material/rule:")
-    if lost.among.deleted:
+    st.warning(_SAID.format(runs=f"{len(loss.among.all):,}"), icon=":material/rule:")
+    if loss.among.deleted:
         st.caption(_GONE)
-    mine = store.owner in (None, store.glance(lost.lose[0]).owner)
+    mine = store.owner in (None, store.glance(loss.lose[0]).owner)
     if not mine:
         st.caption(_THEIRS)
     ready = store.database.writable and mine
-    ways = list_ways(store, lost)
+    ways = list_ways(store, loss)
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{name}_ways"):
         if "released" in ways:
-            choose = partial(_choose, store, lost.lose[0], Criterion("released"), chosen)
+            choose = partial(_choose, store, loss.lose[0], Criterion("released"), chosen)
             st.button("Choose by released gaps: free", f"{name}_released", _RELEASED, choose, disabled=not ready)
         if "noisy" in ways:
-            _offer_noise(store, lost, name, chosen, ready=ready)
-        if all_leave is not None and lost.can_take_all:
-            st.button(f"Take all {len(lost.among.keys):,} along", f"{name}_all", _ALL, all_leave)
-        go_on = partial(_go_on, store, lost, alone)
+            _offer_noise(store, loss, name, chosen, ready=ready)
+        if all_leave is not None and loss.can_take_all:
+            st.button(f"Take all {len(loss.among.keys):,} along", f"{name}_all", _ALL, all_leave)
+        go_on = partial(_go_on, store, loss, alone)
         st.button("Go on without ε", f"{name}_without", on_click=go_on, disabled=not ready)
     st.caption(_TAKEN)
-    if lost.among.is_open and not ways:
-        st.caption(plain(sentence(why_not(store, lost.lose[0], "noisy") or "")))
+    if loss.among.is_open and not ways:
+        st.caption(plain(sentence(why_not(store, loss.lose[0], "noisy") or "")))
 
 
-def _offer_noise(store: RunStore, lost: Lost, name: str, chosen: Taken, *, ready: bool) -> None:
+def _offer_noise(store: RunStore, loss: Lost, name: str, follow_up: Taken, *, ready: bool) -> None:
     price = st.number_input("Price ε", value=_USUAL, step=None, format="%.4g", width=110, key=f"{name}_price")
-    choose = partial(_choose, store, lost.lose[0], Criterion("noisy", epsilon=price), chosen)
+    choose = partial(_choose, store, loss.lose[0], Criterion("noisy", epsilon=price), follow_up)
     label = f"Choose with noise: ε = {epsilon_text(price)}"
     st.button(label, f"{name}_noisy", _NOISY, choose, disabled=not ready)
 
 
-def _choose(store: RunStore, key: str, criterion: Criterion, chosen: Taken) -> None:
+def _choose(store: RunStore, key: str, criterion: Criterion, follow_up: Taken) -> None:
     choice = attempt(lambda: select_run(store, [key], criterion))
     if choice is not None:
         st.toast(_format_choice(choice), icon=":material/how_to_reg:")
-        chosen(str(choice["selected"]))
+        follow_up(str(choice["selected"]))
 
 
-def _format_choice(found: Choice) -> str:
-    many, cost = len(found["candidates"]), found["epsilon"]
-    covers = "" if cost is None else f": ε = {epsilon_text(cost)} (δ = {delta_text(found['delta'])}) covers all of them"
-    return plain(f"Run {found['selected']} was chosen among {many}{covers}.")
+def _format_choice(choice: Choice) -> str:
+    count, cost = len(choice["candidates"]), choice["epsilon"]
+    covers = (
+        "" if cost is None else f": ε = {epsilon_text(cost)} (δ = {delta_text(choice['delta'])}) covers all of them"
+    )
+    return plain(f"Run {choice['selected']} was chosen among {count}{covers}.")
 
 
-def _go_on(store: RunStore, lost: Lost, alone: Callable[[], None]) -> None:
+def _go_on(store: RunStore, loss: Lost, alone: Callable[[], None]) -> None:
     def go_on() -> None:
-        withdraw(store, [lost])
+        withdraw(store, [loss])
         alone()
 
     attempt(go_on)

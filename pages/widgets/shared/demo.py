@@ -18,9 +18,10 @@ def offered_problems() -> dict[str, Problem]:
     return {name: problem for name, problem in problems().items() if is_open() or name in DATA}
 
 
-def list_offered() -> list[str]:
-    """Return the references to those benchmarks, one for each sensitive attribute."""
-    return [f"{name}:{sensitive}" for name, problem in offered_problems().items() for sensitive in problem.sensitive]
+def list_offered(chosen: str) -> list[str]:
+    """Return the references to those benchmarks, one for each sensitive attribute, and the one that is `chosen`."""
+    offered = [f"{name}:{sensitive}" for name, problem in offered_problems().items() for sensitive in problem.sensitive]
+    return offered if chosen in offered else [*offered, chosen]
 
 
 def check_offered(name: str) -> None:

@@ -41,15 +41,15 @@ def choose_epsilon(*, help: str | None = None, delta: float | None = None) -> fl
     nearest = min(stops, key=lambda stop: abs(stop - epsilon))
     beside = "" if delta is None else f", δ = {delta_text(delta)}"
     label = f"Privacy budget ε{beside}"
-    chosen = st.select_slider(
+    budget = st.select_slider(
         label, stops, **mount("epsilon", stops, nearest), help=help, format_func=lambda stop: write_texts(stop)[0]
     )
-    return float(keep("epsilon", chosen))
+    return float(keep("epsilon", budget))
 
 
-def list_stops(asked: float) -> tuple[float, ...]:
-    """Return the slider's stops, of which `asked` is one within its range."""
-    return tuple(sorted({*STOPS, asked} if _LEAST <= asked <= _MOST else STOPS))
+def list_stops(epsilon: float) -> tuple[float, ...]:
+    """Return the slider's stops, of which `epsilon` is one within its range."""
+    return tuple(sorted({*STOPS, epsilon} if _LEAST <= epsilon <= _MOST else STOPS))
 
 
 def explain_epsilon(epsilon: float, delta: float, threat_model: str, unit: str = "person", *, of: str = "") -> None:

@@ -26,9 +26,9 @@ def list_rows() -> tuple[RunStore, tuple[TableRow, ...]] | None:
     if store is None or folded is None:
         return None
     if folded.damaged:
-        many = "1 run is" if folded.damaged == 1 else f"{folded.damaged:,} runs are"
+        subject = "1 run is" if folded.damaged == 1 else f"{folded.damaged:,} runs are"
         names = "it" if folded.damaged == 1 else "them"
-        st.caption(f"{many} damaged and left out; `fairpriv check` names {names}.")
+        st.caption(f"{subject} damaged and left out; `fairpriv check` names {names}.")
     return store, leave_out_archived(folded.rows)
 
 

@@ -71,14 +71,14 @@ def show_run_headline(store: RunStore, run: RunFacts[Kind]) -> Headline:
 
 
 def show_rows_headline(
-    named: Sequence[tuple[str, TableRow, Sequence[RunFacts[Kind]]]], plain_row: TableRow | None, about: RunFacts[Kind]
+    entries: Sequence[tuple[str, TableRow, Sequence[RunFacts[Kind]]]], plain_row: TableRow | None, about: RunFacts[Kind]
 ) -> None:
     """Draw the headline of settings on one question: (how a sentence calls it, its row, its seeds or none).
 
     `about` is a run on that question, `plain_row` a setting without privacy and fairness.
     """
-    settings = [measure(runs, name) if runs else measure_row(row, name) for name, row, runs in named]
-    before = None if plain_row is None or plain_row in (row for _, row, _ in named) else measure_row(plain_row)
+    settings = [measure(runs, name) if runs else measure_row(row, name) for name, row, runs in entries]
+    before = None if plain_row is None or plain_row in (row for _, row, _ in entries) else measure_row(plain_row)
     show_headline(write_headline(settings, read_about(about), before=before))
 
 
@@ -87,12 +87,12 @@ def show_points_headline(store: RunStore, rows: Sequence[TableRow]) -> None:
 
     Of picked ones records are read: they say whether each reached what it was asked for.
     """
-    picked = [row for row in rows if row.keys[0] in value("points")]
-    wanted = [rows[0].keys[0], *(key for row in picked for key in row.keys)]
-    read = attempt(lambda: store.records(wanted))
-    if read is None or wanted[0] not in read:
+    picks = [row for row in rows if row.keys[0] in value("points")]
+    keys = [rows[0].keys[0], *(key for row in picks for key in row.keys)]
+    records = attempt(lambda: store.records(keys))
+    if records is None or keys[0] not in records:
         return
-    facts = {key: read_facts(record) for key, record in read.items()}
-    named = [(name_short(row, {}), row, [facts[key] for key in row.keys if key in facts]) for row in picked]
-    settings = named or [(name_short(row, {}), row, []) for row in rows]
-    show_rows_headline(settings, find_plain(rows), facts[wanted[0]])
+    facts = {key: read_facts(record) for key, record in records.items()}
+    entries = [(name_short(row, {}), row, [facts[key] for key in row.keys if key in facts]) for row in picks]
+    settings = entries or [(name_short(row, {}), row, []) for row in rows]
+    show_rows_headline(settings, find_plain(rows), facts[keys[0]])

@@ -63,10 +63,10 @@ def find_history(
 
     Where the store cannot be read now its sentence is drawn, and the curves are those of the last look.
     """
-    held = _hold(str(store.database.url), key, try_number, is_shown.__name__, is_shown)
-    return attempt(lambda: held.follow(store, key)) or held.copy()
+    history = _hold(str(store.database.url), key, try_number, is_shown.__name__, is_shown)
+    return attempt(lambda: history.follow(store, key)) or history.copy()
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _hold(place: str, key: str, try_number: int, shown: str, _is_shown: Callable[[str], bool]) -> GrowingHistory:
+def _hold(place: str, key: str, try_number: int, filter_name: str, _is_shown: Callable[[str], bool]) -> GrowingHistory:
     return GrowingHistory(_is_shown)

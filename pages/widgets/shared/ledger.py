@@ -39,9 +39,9 @@ def call_people(data: DataJson) -> str:
 
 def show_spent(store: RunStore, configs: Iterable[ConfigJson], *, delta: float) -> None:
     """Draw the ledger of every data set that these runs' configs are about."""
-    named = {identify_data(config["data"]["dataset"], config["file_id"]): config["data"] for config in configs}
+    data_by_id = {identify_data(config["data"]["dataset"], config["file_id"]): config["data"] for config in configs}
     with st.expander("Ledger: what these data sets have spent", key="ledger"):
-        for data, people in named.items():
+        for data, people in data_by_id.items():
             page = attempt(partial(find_page, store, data))
             st.markdown(f"**{call_people(people)}**, at δ = {delta_text(delta)}", help=HELP)
             if page is not None:
@@ -51,15 +51,15 @@ def show_spent(store: RunStore, configs: Iterable[ConfigJson], *, delta: float) 
 def show_gauge(store: RunStore, data: DataJson, file_id: str | None, *, delta: float) -> None:
     """Draw a button that says what the people of `data` (a config's) have spent, and behind it each protected thing.
 
-    Of rows that everybody can have nothing is drawn, unless somebody has set a cap: they are for practice.
+    Nothing is drawn for public rows, which are for practice, unless somebody has set a cap.
     """
     effects = attempt(lambda: find_spent(store, identify_data(data["dataset"], file_id), delta)) or []
     if is_published(data) and not any(effect.cap for effect in effects):
         return
-    counted = [effect for effect in effects if effect.runs]
-    bounded = [effect for effect in counted if math.isfinite(effect.planned)]
-    worst = max(bounded, key=lambda effect: effect.planned, default=None)
-    label = "no bound" if counted else "nothing spent"
+    with_runs = [effect for effect in effects if effect.runs]
+    with_bound = [effect for effect in with_runs if math.isfinite(effect.planned)]
+    worst = max(with_bound, key=lambda effect: effect.planned, default=None)
+    label = "no bound" if with_runs else "nothing spent"
     label = label if worst is None else f"ε = {epsilon_text(worst.planned)} of {name_column(worst)}"
     with st.popover(f"Ledger: {label}", icon=":material/account_balance:", key="ledger_gauge"):
         st.markdown(f"All runs on **{call_people(data)}** together, at δ = {delta_text(delta)}")
@@ -75,7 +75,7 @@ def show_gauge(store: RunStore, data: DataJson, file_id: str | None, *, delta: f
 
 
 def find_page(store: RunStore, data: str) -> Page:
-    """Return a data set's page of the ledger; what runs have spent that are at work may be some seconds old."""
+    """Return a data set's page of the ledger; the spending of runs at work may be some seconds old."""
     return _read_page(store, *_name_page(store, data))
 
 
@@ -85,7 +85,7 @@ def find_spent(store: RunStore, data: str, delta: float) -> list[Effect]:
 
 
 def _name_page(store: RunStore, data: str) -> tuple[str, str, Stamp]:
-    """Return what a page is cached under: its store and who looks, its data set, and what changes when its lines do."""
+    """Return the key of a cached page: its store and person, its data set, and a stamp that changes with its lines."""
     stamp = store.ledger.stamp()
     moving = any(row[0] == "running" for row in stamp)
     turn = time.time() // _STALE_SECONDS if moving else 0.0
@@ -135,9 +135,9 @@ def _format_effect(effect: Effect, *, launched: bool) -> str:
         same = effect.after == effect.planned
         parts.append("the same with this launch" if same else f"**{_show(effect.after)}** with this launch")
     if effect.cap is not None and effect.remaining is not None:
-        left = at_least_text(effect.remaining)
+        remaining = at_least_text(effect.remaining)
         cap = f"cap {effect.cap.epsilon:g} at δ = {delta_text(effect.cap.delta)}"
-        parts.append(f"{cap}, one more run may cost {left}")
+        parts.append(f"{cap}, one more run may cost {remaining}")
     return " · ".join(parts)
 
 

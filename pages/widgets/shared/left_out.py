@@ -44,9 +44,9 @@ def _read(store: RunStore, row: RunRow) -> Outline | None:
 
 
 def _list(outline: Outline) -> None:
-    read, used = outline.dataset.rows_read, outline.dataset.without_nulls().n
-    whole = "and all are used" if used == read else f"**{used:,}** are used"
-    st.markdown(f"**{read:,}** rows were read, {whole}.")
+    n_read, n_used = outline.dataset.rows_read, outline.dataset.without_nulls().n
+    usage = "and all are used" if n_used == n_read else f"**{n_used:,}** are used"
+    st.markdown(f"**{n_read:,}** rows were read, {usage}.")
     for reason, rows in outline.rows_left_out:
         st.markdown(f"- {rows:,} rows: {plain(reason)}.")
     for _, reason in outline.columns_left_out:

@@ -60,5 +60,5 @@ def _find_plain(place: str, person: str, rows: str, _store: RunStore, _config: C
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _format_margin(place: str, key: str, other: str, _run: RunFacts[Kind], _plain: RunFacts[Kind]) -> str | None:
+def _format_margin(place: str, key: str, plain_key: str, _run: RunFacts[Kind], _plain: RunFacts[Kind]) -> str | None:
     return format_margin(_run, _plain)

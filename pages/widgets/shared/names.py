@@ -27,10 +27,15 @@ def name_data(data: DataJson) -> str:
     return call_files(f"{data_title(data)}{rows_suffix(data)}")
 
 
+def list_data(row: TableRow) -> DataJson:
+    """Return the data of a row of the run table as a config has them."""
+    data: DataJson = {**row.asked, "group_ratio": row.group_ratio, "rows": row.rows, "encoding": row.encoding}
+    return {**data, "dataset": data.get("dataset", row.dataset), "sensitive": row.sensitive}
+
+
 def name_data_of(row: TableRow) -> str:
-    """Return the data of a row of the run table."""
-    used: DataJson = {**row.asked, "group_ratio": row.group_ratio, "rows": row.rows, "encoding": row.encoding}
-    return name_data({**used, "dataset": used.get("dataset", row.dataset), "sensitive": row.sensitive})
+    """Return the data of a row of the run table in words."""
+    return name_data(list_data(row))
 
 
 def name_method(name: str) -> str:
@@ -57,7 +62,7 @@ def name_settings(method: str, settings: Mapping[str, Any]) -> str:
     >>> name_settings("pf_ld", {"method.clip_primal": 0.5, "method.epochs": 50})
     'C_p = 0.5, epochs 50'
     """
-    return ", ".join(setting_text(method, name, one) for name, one in settings.items())
+    return ", ".join(setting_text(method, name, value) for name, value in settings.items())
 
 
 def name_run(config: ConfigJson) -> str:
@@ -79,9 +84,9 @@ def name_runs(rows: Sequence[RunRow]) -> dict[str, str]:
     """
     names = {}
     for name, same in group_by(rows, lambda row: name_run(row.config)).items():
-        differing = parameter_diff([row.config for row in same])
+        values_by_name = parameter_diff([row.config for row in same])
         for place, row in enumerate(same):
-            own = {one: values[place] for one, values in differing.items() if values[place] is not None}
+            own = {setting: values[place] for setting, values in values_by_name.items() if values[place] is not None}
             settings = name_settings(row.config["method"]["name"], own)
             names[row.key] = f"{name} · {settings}" if settings else name
     return label_apart({row.key: names[row.key] for row in rows})

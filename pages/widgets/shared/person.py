@@ -46,14 +46,14 @@ def find_person() -> Person:
     if not claims["is_logged_in"] or not claims.get("sub"):
         raise BadInput("sign in to use this dashboard.", field="person")
     name = str(claims.get("email") or claims.get("name") or claims["sub"])
-    allowed = _read_allowed()
-    if not is_allowed(claims, allowed):
-        raise BadInput(f"you are signed in as {name}, who may not use this dashboard." if allowed else _NOBODY)
+    guests = _read_allowed()
+    if not is_allowed(claims, guests):
+        raise BadInput(f"you are signed in as {name}, who may not use this dashboard." if guests else _NOBODY)
     return Person(f"{claims.get('iss', '')}#{claims['sub']}", name)
 
 
-def is_allowed(claims: Mapping[str, object], allowed: Sequence[str]) -> bool:
-    """Return whether `allowed` names a person: by e-mail address, by "@domain", or all by "*".
+def is_allowed(claims: Mapping[str, object], guests: Sequence[str]) -> bool:
+    """Return whether `guests` names a person: by e-mail address, by "@domain", or all by "*".
 
     An address that the provider says it has not checked names nobody.
 
@@ -62,13 +62,13 @@ def is_allowed(claims: Mapping[str, object], allowed: Sequence[str]) -> bool:
     >>> is_allowed({"email": "ana@example.org", "email_verified": False}, ["ana@example.org"])
     False
     """
-    if "*" in allowed:
+    if "*" in guests:
         return True
     address = str(claims.get("email") or "").casefold()
     if "@" not in address or claims.get("email_verified", True) is not True:
         return False
-    known = {item.strip().casefold() for item in allowed}
-    return address in known or f"@{address.rpartition('@')[2]}" in known
+    addresses = {item.strip().casefold() for item in guests}
+    return address in addresses or f"@{address.rpartition('@')[2]}" in addresses
 
 
 def admit() -> bool:
@@ -107,5 +107,5 @@ def _read_allowed() -> list[str]:
 
 def _has_unreadable_secrets() -> bool:
     """Return whether there is a file of secrets that cannot be read: Streamlit then takes sign-in for not set up."""
-    there = any(Path(path).exists() for path in st.get_option("secrets.files"))
-    return there and not st.secrets.load_if_toml_exists()
+    has_file = any(Path(path).exists() for path in st.get_option("secrets.files"))
+    return has_file and not st.secrets.load_if_toml_exists()

@@ -8,6 +8,10 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.store.previews import Preview
+from fairpriv_core.store.runs import RunStore
+from pages.widgets.shared.sentences import attempt
+
 _within: ContextVar[bool] = ContextVar("within", default=False)  # whether a part that polls is being drawn
 
 
@@ -23,6 +27,18 @@ def poll(draw: Callable[..., object], *arguments: Any, every: float | None) -> N
                 draw(*arguments)
         else:
             st.fragment(_draw, run_every=every)(draw, *arguments)
+
+
+def look(store: RunStore, name: str) -> Preview:
+    """Return how far a worker is with the request `name`; nothing after showing why the store cannot be read."""
+    return attempt(lambda: store.previews.look(name)) or Preview()
+
+
+def await_answer(store: RunStore, name: str, words: str) -> None:
+    """Say what a worker does for the request `name`; once it is done, draw the whole page, which then has it."""
+    if not look(store, name).waits:
+        st.rerun()
+    st.info(words, icon=":material/hourglass_empty:")
 
 
 def draw_alone(draw: Callable[..., object], *arguments: Any) -> None:

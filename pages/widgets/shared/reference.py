@@ -38,14 +38,14 @@ _ASKED = ("label", "positive", "image", "unreadable", "person", "schema")
 
 
 def call_files(text: str) -> str:
-    """Return `text` with the id of each file that the person may use, or what it starts with, as the file's name.
+    """Return `text` with names in place of the ids, or starts of ids, of files that the person may use.
 
     Files of one name are told apart by the first digits of their ids. What is not a file stays as it is.
     """
     if not _ID.search(text):
         return text
     names = _find_names()
-    return _ID.sub(lambda found: names.get(found[1], found[0]), text)
+    return _ID.sub(lambda match: names.get(match[1], match[0]), text)
 
 
 def _find_names() -> Mapping[str, str]:
@@ -61,8 +61,8 @@ def _find_names() -> Mapping[str, str]:
 @st.cache_data(ttl=_FRESH_SECONDS, max_entries=32, show_spinner=False)
 def _list_names(place: str, person: str, _store: RunStore) -> dict[str, str]:
     files = {item.id[:_DIGITS]: item.name for item in _store.uploads.visible(person)}
-    called = list(files.values())
-    return {digits: name if called.count(name) == 1 else f"{name} ({digits[:6]})" for digits, name in files.items()}
+    names = list(files.values())
+    return {digits: name if names.count(name) == 1 else f"{name} ({digits[:6]})" for digits, name in files.items()}
 
 
 def write_reference(spec: DataSpec) -> str:
@@ -76,8 +76,8 @@ def write_reference(spec: DataSpec) -> str:
     further["schema"] = pack_schema(spec.schema) if spec.schema else None
     further[_ENCODING] = None if spec.encoding == ENCODINGS[0] else spec.encoding
     numbers = {_RATIO: spec.group_ratio, _ROWS: spec.rows}
-    numbered = {name: str(number) for name, number in numbers.items() if number is not None}
-    query = urlencode({key: text for key, text in {**further, **numbered}.items() if text})
+    texts = {name: str(number) for name, number in numbers.items() if number is not None}
+    query = urlencode({key: text for key, text in {**further, **texts}.items() if text})
     sensitive = spec.sensitive.replace("%", "%25").replace("?", "%3F")  # where a reference is cut, and its own sign
     return f"{name}:{sensitive}" + (f"?{query}" if query else "")
 
@@ -141,7 +141,7 @@ def read_reference(text: str, find_upload: Callable[[str], Path]) -> DataSpec:
         group_ratio=read_ratio(further.get(_RATIO)),
         rows=read_rows(further.get(_ROWS)),
         encoding=further.get(_ENCODING, ENCODINGS[0]),
-        **{asked: further.get(asked) for asked in _ASKED},
+        **{field: further.get(field) for field in _ASKED},
     )
 
 
@@ -170,8 +170,8 @@ def _read_data(text: str) -> DataJson:
     head, _, query = text.partition("?")
     name, _, sensitive = head.partition(":")
     place = "file" if name.startswith((_UPLOAD, _FOLDER)) else "dataset"
-    named = {place: unquote(name.removeprefix(_FOLDER)), "sensitive": unquote(sensitive)}
-    return cast(DataJson, {**dict.fromkeys(DATA_FIELDS), **dict(parse_qsl(query)), **named})
+    fields = {place: unquote(name.removeprefix(_FOLDER)), "sensitive": unquote(sensitive)}
+    return cast(DataJson, {**dict.fromkeys(DATA_FIELDS), **dict(parse_qsl(query)), **fields})
 
 
 def _format_rows(text: str) -> str:

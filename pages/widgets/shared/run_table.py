@@ -8,7 +8,6 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.facts import wording
 from fairpriv_core.facts.tables import REPLAYED, UNPROVED, TableRow, name_gap, varied_settings
 from fairpriv_core.figures.styles import method_style
@@ -18,9 +17,9 @@ from fairpriv_core.records.source import is_read_from_rows
 from fairpriv_core.text import in_percent, number_text
 from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.labels import choose_tags, list_tags
-from pages.widgets.shared.names import name_budget, name_data_of, name_method, name_notion, name_settings
+from pages.widgets.shared.names import list_data, name_budget, name_data_of, name_method, name_notion, name_settings
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import ahead, choose, keep, label_apart, mount_several, value
+from pages.widgets.shared.state import ahead, choose, draw_several, label_apart, value
 
 FILTERS = ("only.data", "only.notion", "only.method", "only.protects")
 _TITLES = {"only.data": "Data", "only.notion": "Notion", "only.method": "Method", "only.protects": "Protects"}
@@ -33,36 +32,31 @@ Varied = Mapping[str, Mapping[str, object]]
 
 def key_data(row: TableRow) -> str:
     """Return what an address calls the data, the sensitive attribute, the rows used and their encoding."""
-    ratio = "" if row.group_ratio is None else f" · group ratio {row.group_ratio:g}"
-    small = "" if row.rows is None else f" · {row.rows:,} rows"
-    encoded = "" if row.encoding == ENCODINGS[0] else f" · {row.encoding} encoding"
-    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{ratio}{small}{encoded}"
+    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{wording.rows_suffix(list_data(row))}"
 
 
 def choose_rows(rows: Sequence[TableRow]) -> list[TableRow]:
     """Draw the filters and return the rows that pass, pinned ones first; a filter left empty lets all pass."""
     tags = list_tags(row.tags for row in rows)
-    used = sum(bool(ahead(name)) for name in (*FILTERS, "only.tag"))
-    label = f"Filters ({used})" if used else "Filters"
+    n_used = sum(bool(ahead(name)) for name in (*FILTERS, "only.tag"))
+    label = f"Filters ({n_used})" if n_used else "Filters"
     with st.popover(label, icon=":material/filter_list:", key="filters"):
         tagged = set(choose_tags(tags))
-        left = [row for row in rows if tagged <= {*row.tags}]
+        visible = [row for row in rows if tagged <= {*row.tags}]
         for name in FILTERS:
-            chosen = _choose(name, rows)
-            left = [row for row in left if not chosen or _read(row, name) in chosen]
-    return sorted(left, key=lambda row: not row.pinned)
+            values = _choose(name, rows)
+            visible = [row for row in visible if not values or _read(row, name) in values]
+    return sorted(visible, key=lambda row: not row.pinned)
 
 
 def _choose(name: str, rows: Sequence[TableRow]) -> list[str]:
-    """Draw a filter; what it lets pass stands in the address, and in the list in words."""
+    """Draw a filter and return the values that it lets pass, which the address has; the list has their titles."""
     alike = group_by(rows, lambda row: _read(row, name))
     titles = label_apart(
-        {one: " or ".join(dict.fromkeys(_show(row, name) for row in own)) for one, own in alike.items()}
+        {value: " or ".join(dict.fromkeys(_show(row, name) for row in own)) for value, own in alike.items()}
     )
     options = sorted(titles, key=place_method) if name == "only.method" else list(titles)
-    mounted = mount_several(name, options, ())
-    chosen = st.multiselect(_TITLES[name], options, **mounted, placeholder="all", format_func=titles.__getitem__)
-    return list(keep(name, tuple(chosen)))
+    return [*draw_several(name, _TITLES[name], options, placeholder="all", format_func=titles.__getitem__)]
 
 
 def _read(row: TableRow, name: str) -> str:
@@ -78,19 +72,19 @@ def _read(row: TableRow, name: str) -> str:
 def _show(row: TableRow, name: str) -> str:
     if name == "only.data":
         return name_data_of(row)
-    one = _read(row, name)
-    return {"only.notion": name_notion, "only.method": name_method}.get(name, str)(one)
+    value = _read(row, name)
+    return {"only.notion": name_notion, "only.method": name_method}.get(name, str)(value)
 
 
-def name_row(row: TableRow, varied: Mapping[str, object] | None = None) -> str:
-    """Return a row as a list names it; `varied` are the settings that tell it from others of its method."""
+def name_row(row: TableRow, differences: Mapping[str, object] | None = None) -> str:
+    """Return a row as a list names it; `differences` are the settings that tell it from others of its method."""
     budget = name_budget(row.epsilon, row.variant)
     budget = {REPLAYED: ", replayed noise", UNPROVED: ", no ε proved"}.get(row.variant or "", budget)
     seeds = f"{len(row.seeds)} seeds" if len(row.seeds) > 1 else "1 seed"
-    settings = f", {name_settings(row.method, varied)}" if varied else ""
+    settings = f", {name_settings(row.method, differences)}" if differences else ""
     question = f"{name_data_of(row)} · {name_notion(row.notion)}"
-    called = f"{row.name} · " if row.name else ""
-    return f"{called}{method_style(row.method).title}{budget}{settings} · {question} · {seeds}"
+    own_name = f"{row.name} · " if row.name else ""
+    return f"{own_name}{method_style(row.method).title}{budget}{settings} · {question} · {seeds}"
 
 
 def name_rows(rows: Sequence[TableRow]) -> dict[str, str]:
@@ -98,59 +92,64 @@ def name_rows(rows: Sequence[TableRow]) -> dict[str, str]:
 
     Of rows that are called the same the settings that differ are told, and then their keys.
     """
-    called = group_by(rows, name_row)
-    varied = {key: settings for same in called.values() for key, settings in varied_settings(same).items()}
-    return label_apart({row.keys[0]: name_row(row, varied[row.keys[0]]) for row in rows})
+    rows_by_name = group_by(rows, name_row)
+    differences = {key: settings for same in rows_by_name.values() for key, settings in varied_settings(same).items()}
+    return label_apart({row.keys[0]: name_row(row, differences[row.keys[0]]) for row in rows})
 
 
-def name_short(row: TableRow, varied: Mapping[str, object]) -> str:
+def name_short(row: TableRow, differences: Mapping[str, object]) -> str:
     """Return a row as a legend names it."""
-    words = name_settings(row.method, varied)
-    settings = f", {textwrap.shorten(words, _LONGEST, placeholder=' …')}" if varied else ""
+    words = name_settings(row.method, differences)
+    settings = f", {textwrap.shorten(words, _LONGEST, placeholder=' …')}" if differences else ""
     return f"{method_style(row.method).title}{name_budget(row.epsilon, row.variant)}{settings}"
 
 
-def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
+def show_table(rows: Sequence[TableRow], differences: Varied) -> None:
     """Draw the run table; rows that are clicked become the choice "runs", beside those that a filter hides."""
     keys = [row.keys[0] for row in rows]
-    chosen = {"rows": [keys.index(key) for key in value("runs") if key in keys], "columns": [], "cells": []}
-    if list(_selected()) != chosen["rows"]:
-        st.session_state[_KEY] = {"selection": chosen}
+    light_rows(_KEY, keys, value("runs"))
     words = [name for name in ("name", "tags") if any(getattr(row, name) for row in rows)]
     st.dataframe(
-        [_call(row, words) | _as_row(row, varied.get(row.keys[0], {})) for row in rows],
+        [_call(row, words) | _as_row(row, differences.get(row.keys[0], {})) for row in rows],
         key=_KEY,
         hide_index=True,
         placeholder="–",
         height=min(_HEIGHT, 37 + 35 * max(1, len(rows))),
-        on_select=lambda: _take(keys),
+        on_select=lambda: choose("runs", read_clicked(_KEY, keys, value("runs"))),
         selection_mode="multi-row",
         alt="Finished runs, seeds folded: method, notion, data, budget, accuracy and gap with the half of their "
         "95 % interval.",
         column_config=_build_columns(rows),
     )
     thinned = any(row.group_ratio for row in rows)
-    given = f" An ε with a group ratio has an assumption. {wording.THINNED}" if thinned else ""
+    caveats = f" An ε with a group ratio has an assumption. {wording.THINNED}" if thinned else ""
     if any(methods()[row.method].info.public_part for row in rows):
-        given += f" An ε of a method with a public part has one too. {wording.PUBLIC_PART}"
+        caveats += f" An ε of a method with a public part has one too. {wording.PUBLIC_PART}"
     learned = any(is_read_from_rows(row.asked, row.threat_model) for row in rows)
-    given += f" Where ε protects records: {wording.LEARNED[0].lower()}{wording.LEARNED[1:]}" if learned else ""
-    given += f" {wording.BY_ANSWERS}" if any(row.by_answers for row in rows) else ""
+    caveats += f" Where ε protects records: {wording.LEARNED[0].lower()}{wording.LEARNED[1:]}" if learned else ""
+    caveats += f" {wording.BY_ANSWERS}" if any(row.by_answers for row in rows) else ""
     if any(row.kind == "raw" for row in rows):
         mark_raw()
-    if given:
-        st.caption(plain(given.strip()))
+    if caveats:
+        st.caption(plain(caveats.strip()))
 
 
-def _selected() -> Sequence[int]:
-    return st.session_state[_KEY]["selection"]["rows"] if _KEY in st.session_state else ()
+def light_rows(table: str, keys: Sequence[str], selection: Sequence[str]) -> None:
+    """Let the rows of a `table` that are chosen be lit; `keys` are those of all its rows."""
+    rows = [keys.index(key) for key in selection if key in keys]
+    if list(_read_lit(table)) != rows:
+        st.session_state[table] = {"selection": {"rows": rows, "columns": [], "cells": []}}
 
 
-def _take(keys: Sequence[str]) -> None:
-    """Make the clicked rows the choice: those chosen before keep their order, and runs out of sight stay."""
-    clicked = [keys[row] for row in _selected() if row < len(keys)]
-    selected = [key for key in value("runs") if key in clicked or key not in keys]
-    choose("runs", (*selected, *(key for key in clicked if key not in selected)))
+def read_clicked(table: str, keys: Sequence[str], selection: Sequence[str]) -> tuple[str, ...]:
+    """Return the lit rows of a `table`: those of `selection` in their order, those out of sight too, then others."""
+    lit = [keys[row] for row in _read_lit(table) if row < len(keys)]
+    before = [key for key in selection if key in lit or key not in keys]
+    return (*before, *(key for key in lit if key not in before))
+
+
+def _read_lit(table: str) -> Sequence[int]:
+    return st.session_state[table]["selection"]["rows"] if table in st.session_state else ()
 
 
 def _build_columns(rows: Sequence[TableRow]) -> dict[str, Any]:
@@ -183,7 +182,7 @@ def _call(row: TableRow, words: Sequence[str]) -> dict[str, object]:
     return {name: {"name": row.name, "tags": ", ".join(row.tags)}[name] for name in words}
 
 
-def _as_row(row: TableRow, varied: Mapping[str, object]) -> dict[str, object]:
+def _as_row(row: TableRow, differences: Mapping[str, object]) -> dict[str, object]:
     return {
         "method": method_style(row.method).title,
         "ε": row.epsilon,
@@ -192,7 +191,7 @@ def _as_row(row: TableRow, varied: Mapping[str, object]) -> dict[str, object]:
         "gap pp": in_percent(row.gap.mean),
         "± gap": None if row.by_answers else in_percent(row.gap.half),
         **_show_ends(row),
-        "settings": name_settings(row.method, varied),
+        "settings": name_settings(row.method, differences),
         "accounting": row.variant,
         "protects": row.threat_model or "nothing",
         "δ": None if row.epsilon is None else row.delta,

@@ -78,10 +78,10 @@ def _offer_sheet(figures: Sequence[FigureData], key: str, cited: Sequence[str]) 
     if not _has_browser():
         return
     sheet = SHEETS[_PAPER]
-    most = min(_MOST_COLUMNS, len(figures))
-    options = range(1, most + 1)
+    max_columns = min(_MOST_COLUMNS, len(figures))
+    options = range(1, max_columns + 1)
     columns = st.segmented_control(
-        f"Columns of {sheet.width:g} in", options, default=min(2, most), required=True, key=f"{key}_columns"
+        f"Columns of {sheet.width:g} in", options, default=min(2, max_columns), required=True, key=f"{key}_columns"
     )
     with st.container(horizontal=True, key=f"{key}_images"):
         for form, mime in _IMAGES.items():
@@ -98,7 +98,7 @@ def _join_captions(figures: Sequence[FigureData]) -> str:
     letters: dict[str, list[str]] = {}
     for letter, figure in zip(ascii_lowercase, figures, strict=False):
         letters.setdefault(figure.text, []).append(letter)
-    return "\n".join(f"({', '.join(named)}) {text}" for text, named in letters.items())
+    return "\n".join(f"({', '.join(own)}) {text}" for text, own in letters.items())
 
 
 def show_bibtex(citations: Iterable[str], name: str, key: str) -> None:
@@ -111,13 +111,13 @@ def show_bibtex(citations: Iterable[str], name: str, key: str) -> None:
 
 def _list_citations(figure: FigureData) -> list[str]:
     """Return how the methods that a figure draws and its public data are cited; the plain reference is nobody's."""
-    named = {series.style for series in figure.series} - {REFERENCE_METHOD}
+    styles = {series.style for series in figure.series} - {REFERENCE_METHOD}
     data = [problem.citation for problem in problems().values() if problem.title in figure.origin.published]
-    return [method.info.citation for name, method in methods().items() if name in named] + data
+    return [method.info.citation for name, method in methods().items() if name in styles] + data
 
 
 def _offer_images(figure: FigureData, key: str) -> None:
-    """Draw what an image is made for and how it looks, then its forms, and the caption that it goes without."""
+    """Draw the choices of sheet and look, then a button a form, and the caption where the image has none."""
     name = _choose_name(key)
     figure, sheet = _choose_look(figure, name, key)
     theme = theme_name() if name == _SCREEN else "light"
@@ -145,7 +145,7 @@ def _choose_name(key: str) -> str:
 
 
 def _choose_look(figure: FigureData, name: str, key: str) -> tuple[FigureData, Sheet]:
-    """Draw what may differ from what is on screen and from the sheet called `name`; return both as they are to be."""
+    """Draw what can be changed of a figure and of the sheet called `name`; return both as they are chosen."""
     sheet = SHEETS[name]
     low, high = sheet.range
     with st.container(horizontal=True, vertical_alignment="center", key=f"{key}_look"):
@@ -173,10 +173,10 @@ def _choose_shape(figure: FigureData, sheet: Sheet, key: str) -> Sheet:
         )
         sheet = replace(sheet, legend=place)
     try:
-        least, usual = find_heights(figure, sheet)
+        lowest, usual = find_heights(figure, sheet)
     except FairprivError:
         return sheet  # said where its forms would stand
-    height = st.slider("Height (inches)", least, max(2 * least, usual), usual, 0.1, key=f"{key}_height")
+    height = st.slider("Height (inches)", lowest, max(2 * lowest, usual), usual, 0.1, key=f"{key}_height")
     return replace(sheet, height=height)
 
 

@@ -51,5 +51,5 @@ def plain(text: str) -> str:
     >>> plain("www.a.org")
     'www\\u2060.a.org'
     """
-    apart = re.sub(r"(?<=www)(?=\.)|(?=://)|(?=@)", "\u2060", text, flags=re.IGNORECASE)
-    return re.sub(r"([\\`*_\[\]<>#|$~:!])", r"\\\1", apart)
+    words = re.sub(r"(?<=www)(?=\.)|(?=://)|(?=@)", "\u2060", text, flags=re.IGNORECASE)
+    return re.sub(r"([\\`*_\[\]<>#|$~:!])", r"\\\1", words)

@@ -25,13 +25,13 @@ def find_spec(reference: str) -> DataSpec | None:
 
 
 def find_outline(spec: DataSpec) -> Outline | None:
-    """Return what is told of the data, read once for all pages; None after showing why it cannot be read."""
-    given = tuple(vars(spec).items())
-    return attempt(lambda: _outline(given, stamp_file(spec.file)))
+    """Return the outline of the data, read once for all pages; None after showing why it cannot be read."""
+    fields = tuple(vars(spec).items())
+    return attempt(lambda: _outline(fields, stamp_file(spec.file)))
 
 
 def stamp_file(path: str | None) -> tuple[int, int] | None:
-    """Return what changes when a file does: its size and time; None where there is none."""
+    """Return a file's size and time, which change when it does; None without a file."""
     if path is None or not os.path.exists(path):
         return None
     status = os.stat(path)
@@ -45,7 +45,7 @@ def read_spec(reference: str, store: RunStore) -> DataSpec:
 
 
 def identify_file(path: str | None, store: RunStore) -> str | None:
-    """Return what the store calls the content of a person's file; None where there is none."""
+    """Return the store's id of the content of a person's file; None without a file."""
     return None if path is None else _identify(path, stamp_file(path), str(store.database.url), store)
 
 
@@ -61,8 +61,8 @@ def theme_name() -> Literal["light", "dark"]:
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the data …")
-def _outline(given: tuple[tuple[str, Any], ...], stamp: tuple[int, int] | None) -> Outline:
-    return READER.outline(DataSpec(**dict(given)))
+def _outline(fields: tuple[tuple[str, Any], ...], stamp: tuple[int, int] | None) -> Outline:
+    return READER.outline(DataSpec(**dict(fields)))
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

@@ -110,11 +110,11 @@ def enter(page: str) -> None:
     """Begin a page, in its frame: take choices from the address where it was changed from outside."""
     ask_for_frame()
     memory = _memory()
-    opened = memory.page != page
-    if opened:
+    is_new = memory.page != page
+    if is_new:
         memory.mounted = set()
     memory.page, memory.shown = page, ()
-    if opened or _went_back_or_forward():
+    if is_new or _went_back_or_forward():
         memory.linked, memory.refused = {}, {}
         for name in st.query_params:
             if name in DEFAULTS or name.startswith("p."):
@@ -133,19 +133,19 @@ def value(name: str, default: Any = None) -> Any:
 
 
 def refuse(name: str) -> None:
-    """Remember that what the address says of `name` is no choice here; nothing where another one was chosen since."""
+    """Remember that the address has a value of `name` that this page cannot take, unless another was chosen since."""
     memory = _memory()
     if name in memory.linked and memory.linked[name] == memory.choices.get(name):
         memory.refused[name] = memory.linked[name]
 
 
 def get_refused() -> Mapping[str, object]:
-    """Return what of the address this page cannot take, by its name there."""
+    """Return the values in the address that this page cannot take, by name."""
     return _memory().refused
 
 
 def set_shown(rows: Iterable[TableRow]) -> None:
-    """Say of which settings this page draws the results: the strip above it says so too."""
+    """Set the settings whose results this page draws, for the strip above it."""
     _memory().shown = tuple(rows)
 
 
@@ -155,32 +155,32 @@ def get_shown() -> Sequence[TableRow]:
 
 
 def ahead(name: str, default: Any = None) -> Any:
-    """Return the choice called `name` on a page that draws its widget further down: what was just chosen there."""
-    drawn = name in st.session_state and name in _memory().mounted
-    return st.session_state[name] if drawn else value(name, default)
+    """Return the choice called `name` before its widget is drawn further down: the value just chosen there."""
+    is_drawn = name in st.session_state and name in _memory().mounted
+    return st.session_state[name] if is_drawn else value(name, default)
 
 
-def choose(name: str, chosen: Any) -> None:
+def choose(name: str, item: Any) -> None:
     """Set a choice from code; its widget, if it is shown later in this run, shows it."""
     memory = _memory()
-    memory.choices[name] = chosen
+    memory.choices[name] = item
     memory.choices.pop(f"{name}.aside", None)
     memory.mounted.discard(name)
 
 
 def settle(name: str, able: Sequence[Any], fallback: Any) -> Any:
-    """Put a choice that is not among `able` aside for the `fallback`, and take it back once it is; return that one.
+    """Replace a choice that is not among `able` by the `fallback`, and restore it once it is; return the first choice.
 
-    Whoever chooses another one meanwhile has changed their mind: `choose` and `forget("<name>.aside")` drop it.
+    Whoever chooses another one meanwhile has changed their mind: `choose` and `forget("<name>.aside")` drop the first.
     """
-    wanted = _memory().choices.get(f"{name}.aside", value(name))
-    if wanted in able and wanted != value(name):
-        choose(name, wanted)
+    wish = _memory().choices.get(f"{name}.aside", value(name))
+    if wish in able and wish != value(name):
+        choose(name, wish)
     elif value(name) not in able:
         refuse(name)
         choose(name, fallback)
-        keep(f"{name}.aside", wanted)
-    return wanted
+        keep(f"{name}.aside", wish)
+    return wish
 
 
 def forget(*names: str) -> None:
@@ -207,18 +207,18 @@ def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) 
     """
     _memory().defaults[name] = default
     listed = None if options is None else list(options)
-    wanted = value(name, default)
-    if listed is not None and wanted not in listed:
+    item = value(name, default)
+    if listed is not None and item not in listed:
         refuse(name)
-        wanted = default if default in listed else (listed[0] if listed else None)
+        item = default if default in listed else (listed[0] if listed else None)
     if name in st.session_state:
-        held = st.session_state[name]
-        if name in _memory().mounted and (listed is None or held in listed):
-            wanted = held
-        elif held != wanted:
-            st.session_state[name] = wanted
+        current = st.session_state[name]
+        if name in _memory().mounted and (listed is None or current in listed):
+            item = current
+        elif current != item:
+            st.session_state[name] = item
     _memory().mounted.add(name)
-    return {"key": name, "value": wanted}
+    return {"key": name, "value": item}
 
 
 def mount_number(name: str, low: float | None = None, high: float | None = None, default: Any = None) -> dict[str, Any]:
@@ -226,10 +226,10 @@ def mount_number(name: str, low: float | None = None, high: float | None = None,
 
     A choice outside [low, high] (of a link) becomes the nearer end of it.
     """
-    kind, wanted = type(DEFAULTS.get(name, default)), value(name, default)
+    kind, number = type(DEFAULTS.get(name, default)), value(name, default)
     ends = {side: kind(end) for side, end in (("min_value", low), ("max_value", high)) if end is not None}
-    inside = min(max(wanted, ends.get("min_value", wanted)), ends.get("max_value", wanted))
-    if inside != wanted:
+    inside = min(max(number, ends.get("min_value", number)), ends.get("max_value", number))
+    if inside != number:
         refuse(name)
         choose(name, inside)
     return {**mount(name, default=default), **ends}
@@ -238,8 +238,8 @@ def mount_number(name: str, low: float | None = None, high: float | None = None,
 def mount_index(name: str, options: Iterable[Any], default: Any = None) -> dict[str, Any]:
     """Return the `key` and the `index` with which a list called `name` is drawn."""
     listed = list(options)
-    mounted = mount(name, listed, default)
-    return {"key": name, "index": listed.index(mounted["value"]) if listed else None}
+    widget = mount(name, listed, default)
+    return {"key": name, "index": listed.index(widget["value"]) if listed else None}
 
 
 def label_apart(labels: Mapping[str, str]) -> dict[str, str]:
@@ -250,8 +250,8 @@ def label_apart(labels: Mapping[str, str]) -> dict[str, str]:
     >>> label_apart({"1f": "people.csv", "2a": "people.csv", "3c": "pay.csv"})
     {'1f': 'people.csv · 1f', '2a': 'people.csv · 2a', '3c': 'pay.csv'}
     """
-    shown = list(labels.values())
-    return {option: text if shown.count(text) == 1 else f"{text} · {option}" for option, text in labels.items()}
+    texts = list(labels.values())
+    return {option: text if texts.count(text) == 1 else f"{text} · {option}" for option, text in labels.items()}
 
 
 def mount_default(name: str, options: Iterable[Any], default: Any = None) -> dict[str, Any]:
@@ -259,54 +259,66 @@ def mount_default(name: str, options: Iterable[Any], default: Any = None) -> dic
     return {"key": name, "default": mount(name, options, default)["value"]}
 
 
-def mount_several(name: str, options: Iterable[Any], default: Iterable[Any]) -> dict[str, Any]:
-    """Return the `key` and the `default` with which a list of several called `name` is drawn.
-
-    Of a choice, those that are not among `options` are left out; where none of them is, it becomes the default.
-    """
-    known = set(options)
-    chosen = list(_memory().choices.get(name, default))
-    wanted = [item for item in chosen if item in known]
-    if len(wanted) < len(chosen):
-        refuse(name)
-    if chosen and not wanted:
-        wanted = [item for item in default if item in known]
-    if name in st.session_state:
-        held = [item for item in st.session_state[name] or () if item in known]
-        wanted = held if name in _memory().mounted and (held or not st.session_state[name]) else wanted
-        if st.session_state[name] != wanted:
-            st.session_state[name] = wanted
-    _memory().mounted.add(name)
-    return {"key": name, "default": wanted}
-
-
-def keep(name: str, chosen: Any) -> Any:
+def keep(name: str, item: Any) -> Any:
     """Remember what the widget called `name` returned, and return it."""
-    _memory().choices[name] = chosen
-    return chosen
+    _memory().choices[name] = item
+    return item
 
 
 def draw_buttons(name: str, label: str, titles: Mapping[Any, str], default: Any = None, **look: Any) -> Any:
     """Draw a row of buttons, one for each option by its title, and return the option that is chosen."""
-    mounted = mount_default(name, titles, default)
-    picked = st.segmented_control(label, list(titles), required=True, format_func=titles.__getitem__, **mounted, **look)
-    return keep(name, picked)
+    widget = mount_default(name, titles, default)
+    item = st.segmented_control(label, list(titles), required=True, format_func=titles.__getitem__, **widget, **look)
+    return keep(name, item)
 
 
 def draw_list(
-    name: str, label: str, options: Collection[Any], title: Callable[[Any], str], default: Any = None, **look: Any
+    name: str, label: str, options: Collection[Any], title: Callable[[Any], str] = str, default: Any = None, **look: Any
 ) -> Any:
     """Draw a list of options by their titles, and return the option that is chosen."""
-    mounted = mount_index(name, options, default)
-    return keep(name, st.selectbox(label, list(options), format_func=title, **mounted, **look))
+    widget = mount_index(name, options, default)
+    return keep(name, st.selectbox(label, list(options), format_func=title, **widget, **look))
+
+
+def draw_several(
+    name: str, label: str, options: Collection[Any], default: Iterable[Any] = (), **look: Any
+) -> tuple[Any, ...]:
+    """Draw a list of options of which several can be chosen, and return those that are.
+
+    Of a choice, those that are not among `options` are left out; where none of them is, it becomes the default.
+    """
+    able = set(options)
+    choices = list(_memory().choices.get(name, default))
+    selection = [item for item in choices if item in able]
+    if len(selection) < len(choices):
+        refuse(name)
+    if choices and not selection:
+        selection = [item for item in default if item in able]
+    if name in st.session_state:
+        current = [item for item in st.session_state[name] or () if item in able]
+        selection = current if name in _memory().mounted and (current or not st.session_state[name]) else selection
+        if st.session_state[name] != selection:
+            st.session_state[name] = selection
+    _memory().mounted.add(name)
+    return tuple(keep(name, tuple(st.multiselect(label, list(options), selection, key=name, **look))))
+
+
+def draw_switch(name: str, label: str, *, default: bool | None = None, **look: Any) -> bool:
+    """Draw a switch, and return whether it is on."""
+    return bool(keep(name, st.toggle(label, **mount(name, default=default), **look)))
+
+
+def draw_text(name: str, label: str, *, default: str = "", **look: Any) -> str:
+    """Draw a field for a text, and return what is typed, without blanks around it."""
+    return str(keep(name, st.text_input(label, **mount(name, default=default), **look)) or "").strip()
 
 
 def publish(names: Iterable[str]) -> None:
     """Write the choices into the address; method parameters that are at their default stay out."""
-    wanted = {name: write_texts(value(name)) for name in names if value(name) not in (None, "", ()) and _told(name)}
+    texts = {name: write_texts(value(name)) for name in names if value(name) not in (None, "", ()) and _told(name)}
     current = {name: tuple(st.query_params.get_all(name)) for name in st.query_params}
-    others = {name: raw for name, raw in current.items() if name not in DEFAULTS and not name.startswith("p.")}
-    target = {**others, **wanted}
+    foreign = {name: raw for name, raw in current.items() if name not in DEFAULTS and not name.startswith("p.")}
+    target = {**foreign, **texts}
     if current != target:
         st.query_params.from_dict({name: list(raw) for name, raw in target.items()})
 
@@ -360,17 +372,17 @@ def _parse(name: str, raw: tuple[str, ...]) -> Any:
     return raw if isinstance(DEFAULTS.get(name), tuple) else raw[-1]
 
 
-def _like(chosen: Any, default: Any) -> Any:
-    """Return `chosen`, which may be an address's text, as the kind of thing that `default` is; else ValueError.
+def _like(text: Any, default: Any) -> Any:
+    """Return `text`, which may be an address's text, as the kind of thing that `default` is; else ValueError.
 
     >>> _like("True", False), _like("3", 1), _like("0.5", 1.0)
     (True, 3, 0.5)
     """
-    if not isinstance(chosen, str) or isinstance(default, str) or not isinstance(default, bool | int | float):
-        return chosen
+    if not isinstance(text, str) or isinstance(default, str) or not isinstance(default, bool | int | float):
+        return text
     if isinstance(default, bool):
-        return ("False", "True").index(chosen) == 1
-    number = float(chosen)
+        return ("False", "True").index(text) == 1
+    number = float(text)
     if not abs(number) <= _LARGEST:
-        raise ValueError(chosen)
+        raise ValueError(text)
     return type(default)(number)

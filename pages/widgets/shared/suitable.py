@@ -18,7 +18,7 @@ from fairpriv_core.notions.notion import explain, format_undefined, list_names
 from fairpriv_core.records.advice import AUTO
 from fairpriv_core.records.plan import check_method
 from pages.widgets.shared.sentences import plain, sentence
-from pages.widgets.shared.state import DEFAULTS, choose, forget, keep, mount_index, settle, value
+from pages.widgets.shared.state import DEFAULTS, choose, draw_list, forget, keep, mount_index, settle, value
 
 _PROTECTS = {"attribute": "attribute", "record": "whole record", None: "not private"}
 _ADVISES = "The method that did best on tables like this one, by what you protect."
@@ -47,25 +47,25 @@ def choose_method(dataset: Dataset | None) -> str:
     unsuited = {name: why for name, info in infos.items() if (why := _refuse(info, dataset))}
     able = _list_offered(dataset)
     usual = (name for name in (DEFAULT_METHOD, DEFAULT_METHOD_OF_CLASSES) if name in able)
-    wanted = settle("method", able, next(usual, able[0]))
-    mounted = mount_index("method", able)
-    info = infos.get(able[mounted["index"]])
+    wish = settle("method", able, next(usual, able[0]))
+    widget = mount_index("method", able)
+    info = infos.get(able[widget["index"]])
     about = _ADVISES if info is None else f"{info.summary} {info.citation[:1].upper()}{info.citation[1:]}."
-    chosen = st.selectbox(
+    method = st.selectbox(
         "Method",
         able,
-        **mounted,
+        **widget,
         format_func=title_method,
         help=f"{plain(about)}\n\n{_METHOD_HELP}",
     )
-    if chosen != value("method"):
+    if method != value("method"):
         forget("method.aside")
-    keep("method", chosen)
-    if wanted in unsuited and wanted != DEFAULT_METHOD:
-        st.info(plain(sentence(unsuited[wanted])), icon=":material/swap_horiz:")
+    keep("method", method)
+    if wish in unsuited and wish != DEFAULT_METHOD:
+        st.info(plain(sentence(unsuited[wish])), icon=":material/swap_horiz:")
     if dataset is not None and unsuited:
         st.caption(_format_unsuited([infos[name] for name in unsuited], dataset))
-    return str(chosen)
+    return str(method)
 
 
 def list_methods(dataset: Dataset | None) -> list[str]:
@@ -75,8 +75,10 @@ def list_methods(dataset: Dataset | None) -> list[str]:
 
 def _list_offered(dataset: Dataset | None) -> list[str]:
     """Return the choices of a method: where the adviser knows such data, first that it chooses."""
-    known = dataset is not None and dataset.labels == LABELS and dataset.image is None and dataset.answered is None
-    return [AUTO, *list_methods(dataset)] if known else list_methods(dataset)
+    is_advisable = (
+        dataset is not None and dataset.labels == LABELS and dataset.image is None and dataset.answered is None
+    )
+    return [AUTO, *list_methods(dataset)] if is_advisable else list_methods(dataset)
 
 
 def title_method(name: str) -> str:
@@ -94,22 +96,18 @@ def choose_notion(method: str, reference: str, dataset: Dataset | None) -> str:
     labels = 2 if dataset is None else dataset.labels
     able = [name for name in names if notions()[name].conditions_among(labels)]
     titles = {name: notion.title for name, notion in notions().items()}
-    left = [notion.title.lower() for name, notion in notions().items() if not notion.is_level and name not in names]
+    unpursued = [
+        notion.title.lower() for name, notion in notions().items() if not notion.is_level and name not in names
+    ]
     who = "What is recommended" if method == AUTO else methods()[method].info.title
-    said = f"{who} does not pursue {list_names(left)}." if left else None
-    chosen = st.selectbox(
-        "Fairness notion",
-        able,
-        **mount_index("notion", able),
-        format_func=titles.__getitem__,
-        help=None if said is None else plain(said),
-    )
-    if chosen != value("notion"):
+    about = plain(f"{who} does not pursue {list_names(unpursued)}.") if unpursued else None
+    before = value("notion")
+    notion_name = draw_list("notion", "Fairness notion", able, titles.__getitem__, help=about)
+    if notion_name != before:
         forget("notion.aside")
-    keep("notion", chosen)
-    for name in [each for each in names if each not in able]:
+    for name in (name for name in names if name not in able):
         st.caption(f"Not in the list: {format_undefined(notions()[name], labels)}")
-    return str(chosen)
+    return str(notion_name)
 
 
 def explain_notion(name: str, dataset: Dataset) -> None:
@@ -144,9 +142,9 @@ def _refuse(info: MethodInfo, dataset: Dataset | None) -> str:
 
 
 def _prefer(reference: str, dataset: Dataset | None) -> None:
-    """Where the groups of newly chosen data are its classes, choose a notion that is about errors; else take it back.
+    """Where the groups of newly chosen data are its classes, choose a notion about errors; for other data undo that.
 
-    Of such groups each other notion says how good the model is.
+    With such groups other notions measure how good the model is.
     An address that names a notion is followed when it is opened.
     """
     before = value("notion.of", "")
@@ -154,5 +152,7 @@ def _prefer(reference: str, dataset: Dataset | None) -> None:
         return
     keep("notion.of", reference)
     if before or "notion" not in st.query_params:
-        able = [name for name, each in notions().items() if each.compares == "errors" or not dataset.classes_are_groups]
+        able = [
+            name for name, notion in notions().items() if notion.compares == "errors" or not dataset.classes_are_groups
+        ]
         settle("notion", able, able[0])

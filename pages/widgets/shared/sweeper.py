@@ -104,10 +104,10 @@ def _list_skipped(skipped: Sequence[SkippedCell]) -> None:
 
 @dataclass(frozen=True)
 class _Sweep:
-    """A sweep on a page: what was asked, under the key of its widgets.
+    """A sweep on a page: its raw form, the request for its cost, and the key of its widgets.
 
-    What starts or stops something has a key of the sweep's own: a click that arrives together with a change of what is
-    asked does nothing to either.
+    Buttons that start or stop it have keys of its own, so that a click that arrives together with another sweep acts on
+    neither.
     """
 
     store: RunStore
@@ -122,7 +122,7 @@ class _Sweep:
 
 @dataclass(frozen=True)
 class _State:
-    """How it stands: what the worker told, how many runs have each status, how many runs' worth of steps are made."""
+    """The state of a sweep: a worker's answers, the number of runs by status, and of runs' worth of steps made."""
 
     preview: Preview
     launch: Preview = field(default_factory=Preview)
@@ -176,7 +176,7 @@ def offer_sweep(store: RunStore, raw: Mapping[str, object], *, key: str) -> str 
 
 
 def _follow(sweep: _Sweep) -> None:
-    """Draw the sweep while something moves; then let the whole page see what has come of it."""
+    """Draw the sweep while it moves, then the whole page anew with its result."""
     state = attempt(lambda: _look(sweep))
     if state is not None and not state.moving:
         st.rerun()
@@ -239,9 +239,9 @@ def _offer_launch(sweep: _Sweep, state: _State, estimate: SweepPreview) -> None:
     if estimate["refusal"]:
         st.error(plain(sentence(estimate["refusal"])), icon=":material/block:")
         return
-    many = estimate["cost"]["new"] > estimate["max_runs"]
+    is_large = estimate["cost"]["new"] > estimate["max_runs"]
     words = f"More than {estimate['max_runs']:,} runs: yes, start all {estimate['cost']['new']:,}"
-    sure = not many or st.checkbox(words, key=f"{sweep.own_key}_sure")
+    sure = not is_large or st.checkbox(words, key=f"{sweep.own_key}_sure")
     label = f"Launch {count_text(state.missing, 'run')}"
     icon, own = ":material/rocket_launch:", f"{sweep.own_key}_launch"
     if st.button(label, key=own, type="primary", icon=icon, disabled=not sure):
@@ -250,10 +250,10 @@ def _offer_launch(sweep: _Sweep, state: _State, estimate: SweepPreview) -> None:
 
 def _show_progress(sweep: _Sweep, state: _State, keys: list[str]) -> None:
     total = len(keys)
-    ended = sum(state.counts.get(status, 0) for status in _ENDED)
+    n_ended = sum(state.counts.get(status, 0) for status in _ENDED)
     parts = [f"{count} {_WORDS.get(status, status)}" for status, count in state.counts.items()]
-    left = _format_left(sweep, state, total)
-    st.progress(min(1.0, state.made / total), text=f"{ended} of {total} ended: {', '.join(parts)}{left}")
+    remaining = _format_left(sweep, state, total)
+    st.progress(min(1.0, state.made / total), text=f"{n_ended} of {total} ended: {', '.join(parts)}{remaining}")
     sweeps = SweepStore(sweep.store)
     with st.container(horizontal=True):
         own = sweep.own_key
@@ -272,12 +272,12 @@ def _format_left(sweep: _Sweep, state: _State, total: int) -> str:
     if not state.training:
         return ""
     begun, at_first = st.session_state.setdefault(f"{sweep.own_key}_seen", (time.monotonic(), state.made))
-    spent, gained = time.monotonic() - begun, state.made - at_first
-    if not gained and not state.counts.get("running") and spent > _QUEUE_PATIENCE:
+    seconds, progress = time.monotonic() - begun, state.made - at_first
+    if not progress and not state.counts.get("running") and seconds > _QUEUE_PATIENCE:
         return ". No worker has taken them yet: others may be ahead"
-    if gained < max(2, _SILENT_SHARE * total) or spent < _SILENT_SECONDS:
+    if progress < max(2, _SILENT_SHARE * total) or seconds < _SILENT_SECONDS:
         return ""
-    return f"; about {duration_text(spent * (total - state.made) / gained)} left"
+    return f"; about {duration_text(seconds * (total - state.made) / progress)} left"
 
 
 def _list_reasons(sweeps: SweepStore, keys: list[str]) -> None:

@@ -47,8 +47,8 @@ class UploadGate:
 
     By itself Streamlit takes any number from every open session, whatever its page shows, and keeps them until the
     session ends. A session is let in when its page draws a place for files, so nobody is before sign-in or in a
-    demonstration. It holds its last files, of LIMIT_BYTES and MOST_AT_ONCE at most; so many as HELD_SESSIONS hold some
-    at a time; each file goes after `seconds`.
+    demonstration. It holds its last files, of LIMIT_BYTES and MOST_AT_ONCE at most. At most HELD_SESSIONS sessions hold
+    files at a time, and each file goes after `seconds`.
 
     It takes the place of private parts of Streamlit, so it tries at its start what is sent by that address: `stands`
     says whether it was asked. Where it does not stand nobody may be let in.
@@ -71,16 +71,18 @@ class UploadGate:
 
     def let_in(self, session_id: str) -> None:
         """Take files of this session from now on, while it is connected."""
-        self._let_in = {known for known in self._let_in if self._is_active(known)} | {session_id}
+        self._let_in = {session for session in self._let_in if self._is_active(session)} | {session_id}
 
     def admits(self, session_id: str) -> bool:
         """Return whether a file of this session is taken; asked before its first byte is read."""
-        others = [known for known, files in list(self._manager.file_storage.items()) if files and known != session_id]
-        has_room = len(others) < HELD_SESSIONS
+        holders = [
+            session for session, files in list(self._manager.file_storage.items()) if files and session != session_id
+        ]
+        has_room = len(holders) < HELD_SESSIONS
         return session_id in self._let_in and self._is_active(session_id) and has_room
 
     def _is_asked(self, send: Callable[[str], bool]) -> bool:
-        """Return whether what is sent is taken from a session that is let in, by way of this gate, and else is not."""
+        """Return whether the address refuses an unknown session and takes one that is let in, both by this gate."""
         probe, took, (is_active, add) = token_hex(), [], (self._is_active, self._add)
         self._is_active = lambda session_id: session_id == probe or is_active(session_id)
         self._add = lambda session_id, file: took.append(session_id) if session_id == probe else add(session_id, file)
@@ -96,9 +98,11 @@ class UploadGate:
     def _take(self, session_id: str, file: UploadedFileRec) -> None:
         if not self.admits(session_id):
             return
-        held = list(self._manager.file_storage.get(session_id, {}).values())
-        while held and (len(held) == MOST_AT_ONCE or sum(len(each.data) for each in (*held, file)) > LIMIT_BYTES):
-            self._manager.remove_file(session_id, held.pop(0).file_id)
+        records = list(self._manager.file_storage.get(session_id, {}).values())
+        while records and (
+            len(records) == MOST_AT_ONCE or sum(len(record.data) for record in (*records, file)) > LIMIT_BYTES
+        ):
+            self._manager.remove_file(session_id, records.pop(0).file_id)
         self._add(session_id, file)
         timer = Timer(self._seconds, self._manager.remove_file, (session_id, file.file_id))
         timer.daemon = True
@@ -119,11 +123,11 @@ def offer_uploader(take: Take, *, key: str = "uploader", help: str) -> bool:
     turns = f"{key}_turn"
     turn = st.session_state.get(turns, 0)  # another key is an empty uploader
     place = f"{key}_{turn}" if turn else key
-    given = st.file_uploader(_KINDS, accept_multiple_files=True, key=place, help=help)
-    sent = tuple(each.file_id for each in st.session_state.get(place) or ())  # those that are gone too
+    uploads = st.file_uploader(_KINDS, accept_multiple_files=True, key=place, help=help)
+    sent = tuple(file.file_id for file in st.session_state.get(place) or ())  # those that are gone too
     if sent and sent != st.session_state.get(f"{key}_sent"):
         st.session_state[f"{key}_sent"] = sent
-        st.session_state[f"{key}_faults"] = _take_new(take, given, sent, alone_key=f"{key}_alone")
+        st.session_state[f"{key}_faults"] = _take_new(take, uploads, sent, alone_key=f"{key}_alone")
         if not st.session_state[f"{key}_faults"]:
             st.session_state[turns] = turn + 1
             st.rerun()
@@ -136,37 +140,37 @@ def offer_uploader(take: Take, *, key: str = "uploader", help: str) -> bool:
     return bool(faults)
 
 
-def _take_new(take: Take, given: Sequence[UploadedFile], sent: Sequence[str], *, alone_key: str) -> Sequence[str]:
+def _take_new(take: Take, files: Sequence[UploadedFile], sent: Sequence[str], *, alone_key: str) -> Sequence[str]:
     """Have what was dropped taken; the next drop replaces a file that was refused alone."""
     alone: set[str] = st.session_state.setdefault(alone_key, set())
-    wanted = [each for each in sent if each not in alone] or sent
-    held = [each for each in given if each.file_id in wanted]
-    if len(held) < len(wanted):
+    ids = [file for file in sent if file not in alone] or sent
+    arrivals = [file for file in files if file.file_id in ids]
+    if len(arrivals) < len(ids):
         return (_LOST,)
-    faults = _take(take, held)
-    if faults and len(held) == 1:
-        alone.add(held[0].file_id)
+    faults = _take(take, arrivals)
+    if faults and len(arrivals) == 1:
+        alone.add(arrivals[0].file_id)
     if not faults:
-        _forget(held)
+        _forget(arrivals)
     return faults
 
 
-def _take(take: Take, given: Sequence[UploadedFile]) -> Sequence[str]:
+def _take(take: Take, files: Sequence[UploadedFile]) -> Sequence[str]:
     """Have one file taken, or several of one shape together."""
-    names = [each.name for each in given]
+    names = [file.name for file in files]
     try:
-        if len(given) == 1:
-            return take(cast(IO[bytes], given[0]), names[0])
-        with TemporaryFile() as joined:
-            join_files([(each.name, cast(IO[bytes], each)) for each in given], joined)
-            joined.seek(0)
-            return take(joined, name_joined(names))
+        if len(files) == 1:
+            return take(cast(IO[bytes], files[0]), names[0])
+        with TemporaryFile() as table:
+            join_files([(file.name, cast(IO[bytes], file)) for file in files], table)
+            table.seek(0)
+            return take(table, name_joined(names))
     except FairprivError as error:
         return (spell(str(error), tuple(names)),)
 
 
 def spell(fault: str, names: tuple[str, ...]) -> str:
-    """Return what is wrong with files as a sentence; the name of one stays as it is where the sentence begins."""
+    """Return a fault as a sentence with a capital letter, unless it begins with the name of a file."""
     return fault if fault.startswith(names) else sentence(fault)
 
 
@@ -186,10 +190,10 @@ def _let_in() -> bool:
         return gate.stands
 
 
-def _forget(given: Sequence[UploadedFile]) -> None:
+def _forget(files: Sequence[UploadedFile]) -> None:
     """Free what Streamlit holds of files that are stored: it would keep them for as long as the session lives."""
     context = get_script_run_ctx()
     if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
-        for each in given:
-            context.uploaded_file_mgr.remove_file(context.session_id, each.file_id)
-            each.close()
+        for file in files:
+            context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
+            file.close()

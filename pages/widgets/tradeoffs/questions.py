@@ -23,7 +23,7 @@ from pages.widgets.shared.finished import find_rows
 from pages.widgets.shared.labels import leave_out_archived
 from pages.widgets.shared.names import name_settings
 from pages.widgets.shared.reference import call_files
-from pages.widgets.shared.state import draw_list, keep, label_apart, mount, mount_several
+from pages.widgets.shared.state import draw_list, draw_several, draw_switch, label_apart
 
 _OWN_TITLES = {"epsilon": "Privacy budget ε", "delta": "δ"}
 Claims = Mapping[EpsilonClaim, Sequence[TableRow]]
@@ -44,86 +44,70 @@ class Answers:
 
 def find_answers(store: RunStore) -> dict[str, dict[str, Answers]] | None:
     """Return what finished runs answer: data with groups -> notion -> answers, newest first; None as `find_rows`."""
-    found = find_rows(store)
-    if found is None:
+    finished = find_rows(store)
+    if finished is None:
         return None
-    rows = leave_out_archived(found)
+    rows = leave_out_archived(finished)
     return _sort(str(store.database.url), store.owner, (store.stamp(), len(rows)), rows)
 
 
-def find_place(found: Mapping[str, Mapping[str, Answers]], keys: Set[str]) -> tuple[str, str] | None:
+def find_place(answers_by_data: Mapping[str, Mapping[str, Answers]], keys: Set[str]) -> tuple[str, str] | None:
     """Return under which data and notion the first of these runs is; None where none has finished."""
-    places = ((data, notion, each.rows) for data, own in found.items() for notion, each in own.items())
+    places = ((data, notion, answers.rows) for data, own in answers_by_data.items() for notion, answers in own.items())
     return next(((data, notion) for data, notion, rows in places if any(keys & {*row.keys} for row in rows)), None)
 
 
 def find_title(name: str) -> Setting:
     """Return a numeric setting with its title, by its name in a config, such as "method.epochs"."""
     own = name.partition(".")[2]
-    known = (parameters(kind) for kind in methods().values())
-    title = next((found[own][0].title for found in known if own in found), own.replace("_", " "))
+    declarations = (parameters(kind) for kind in methods().values())
+    title = next((declared[own][0].title for declared in declarations if own in declared), own.replace("_", " "))
     return Setting(name, _OWN_TITLES.get(name, title))
 
 
 @st.cache_resource(max_entries=4, show_spinner="Sorting finished runs …")
 def _sort(place: str, owner: str | None, stamp: object, _rows: Sequence[TableRow]) -> dict[str, dict[str, Answers]]:
-    found: dict[str, dict[str, Answers]] = {}
+    answers_by_data: dict[str, dict[str, Answers]] = {}
     for row in _rows:
         config = json.loads(row.setting)
         name, title = _name_data(row, config)
-        here = found.setdefault(name, {}).setdefault(row.notion, Answers(title))
-        here.rows.append(row)
-        here.numbers[row.keys[0]] = read_settings(config)
-    for here in (answers for own in found.values() for answers in own.values()):
-        varied = varied_settings(here.rows)
-        here.details.update({row.keys[0]: name_settings(row.method, varied[row.keys[0]]) for row in here.rows})
-    return found
+        group = answers_by_data.setdefault(name, {}).setdefault(row.notion, Answers(title))
+        group.rows.append(row)
+        group.numbers[row.keys[0]] = read_settings(config)
+    for group in (answers for own in answers_by_data.values() for answers in own.values()):
+        varied = varied_settings(group.rows)
+        group.details.update({row.keys[0]: name_settings(row.method, varied[row.keys[0]]) for row in group.rows})
+    return answers_by_data
 
 
 def _name_data(row: TableRow, config: ConfigJson) -> tuple[str, str]:
-    """Return what an address and what a title call the data, groups, and what else decides which rows are asked what.
-
-    That is another label, another split.
-    """
+    """Return the name in an address, and the title, of the data with groups, label and split."""
     data = config["data"]
     label = f" · {data['label']}" if data.get("label") else ""
     positive = f" = {data['positive']}" if data.get("positive") else ""
     split = config["split"]
-    drawn = "" if split == default_split(data["dataset"]) else f" · {split} split"
-    rest = f"{rows_suffix(data)}{drawn}"
+    split_text = "" if split == default_split(data["dataset"]) else f" · {split} split"
+    suffix = f"{rows_suffix(data)}{split_text}"
     name = f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{positive}"
-    return f"{name}{rest}", f"{data_title(data)}{rest}"
+    return f"{name}{suffix}", f"{data_title(data)}{suffix}"
 
 
-@dataclass(frozen=True)
-class Topic:
-    """What the charts are about: the data with its groups as a title, and the notion's name."""
+def choose_question(answers_by_data: Mapping[str, Mapping[str, Answers]]) -> tuple[dict[str, str], Answers, Claims]:
+    """Draw the choice of data and notion, as in `answers_by_data`, and the filters, in one row.
 
-    data_title: str
-    notion: str
-
-    @property
-    def notion_title(self) -> str:
-        """The notion as it is called."""
-        return notions()[self.notion].title
-
-
-def choose_question(found: Mapping[str, Mapping[str, Answers]]) -> tuple[Topic, Answers, Claims]:
-    """Draw the choice of data and notion among what was `found`, and the filters, in one row.
-
-    Return them with what answers, and of that the rows that pass the filters.
+    Return their titles ("dataset" and "notion") with what answers, and of that the rows that pass the filters.
     """
     places = st.columns([4, 3, 2], vertical_alignment="bottom")
-    titles = label_apart({name: call_files(next(iter(own.values())).title) for name, own in found.items()})
+    titles = label_apart({name: call_files(next(iter(own.values())).title) for name, own in answers_by_data.items()})
     with places[0]:
-        data = draw_list("of_data", "Data", found, titles.__getitem__)
-    names = {name: notions()[name].title for name in found[data]}
+        data = draw_list("of_data", "Data", answers_by_data, titles.__getitem__)
+    names = {name: notions()[name].title for name in answers_by_data[data]}
     with places[1]:
         notion = draw_list("of_notion", "Notion", names, names.__getitem__)
-    answers = found[data][notion]
+    answers = answers_by_data[data][notion]
     with places[2].popover("Filters", icon=":material/filter_list:", width="stretch"):
         claims = _choose_claims(answers)
-    return Topic(titles[data], notion), answers, claims
+    return {"dataset": titles[data], "notion": names[notion]}, answers, claims
 
 
 def _choose_claims(answers: Answers) -> Claims:
@@ -131,19 +115,18 @@ def _choose_claims(answers: Answers) -> Claims:
     claims = group_by_claim(answers.rows)
     listed = sorted({row.method for rows in claims.values() for row in rows}, key=place_method)
     titles = {claim.title: claim for claim in claims}
-    mounted = mount_several("of_method", listed, ())
-    named = {name: f"{method_style(name).title}{mark_ours(name)}" for name in listed}
-    chosen = st.multiselect("Methods", listed, **mounted, placeholder="all", format_func=named.__getitem__)
-    methods = keep("of_method", tuple(chosen)) or listed
-    mounted = mount_several("of_claim", titles, ())
-    chosen = st.multiselect("What ε protects, and how it was accounted", list(titles), **mounted, placeholder="all")
-    wanted = keep("of_claim", tuple(chosen)) or tuple(titles)
-    keep("dominated", st.toggle("Show dominated settings", **mount("dominated")))
+    names = {name: f"{method_style(name).title}{mark_ours(name)}" for name in listed}
+    label = "What ε protects, and how it was accounted"
+    methods = draw_several("of_method", "Methods", listed, placeholder="all", format_func=names.__getitem__) or listed
+    claim_titles = draw_several("of_claim", label, titles, placeholder="all") or titles
+    draw_switch("dominated", "Show dominated settings")
     left_out = len(answers.rows) - sum(len(rows) for rows in claims.values())
     if left_out:
-        many = "1 setting is" if left_out == 1 else f"{left_out} settings are"
+        subject = "1 setting is" if left_out == 1 else f"{left_out} settings are"
         st.caption(
-            f"{many} not shown: without a gap, or private without a stated ε, or with noise that can be repeated."
+            f"{subject} not shown: without a gap, or private without a stated ε, or with noise that can be repeated."
         )
-    selected = {titles[title]: [row for row in claims[titles[title]] if row.method in methods] for title in wanted}
-    return {claim: rows for claim, rows in selected.items() if rows}
+    rows_by_claim = {
+        titles[title]: [row for row in claims[titles[title]] if row.method in methods] for title in claim_titles
+    }
+    return {claim: rows for claim, rows in rows_by_claim.items() if rows}

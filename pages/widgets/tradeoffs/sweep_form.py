@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import streamlit as st
@@ -28,12 +28,14 @@ from pages.widgets.shared.state import (
     choose,
     draw_buttons,
     draw_list,
+    draw_several,
+    draw_switch,
+    draw_text,
     keep,
     label_apart,
     mount,
     mount_index,
     mount_number,
-    mount_several,
     refuse,
     value,
 )
@@ -67,7 +69,7 @@ _EVALUATES = (
 )
 
 
-def read_values(text: str, name: str, *, whole: bool = False) -> list[float | int]:
+def read_values(text: str, name: str, *, as_int: bool = False) -> list[float | int]:
     """Return the numbers of "0.5, 1, 3"; BadInput names what is no number.
 
     >>> read_values("0.5, 1;3", "epsilon")
@@ -76,9 +78,9 @@ def read_values(text: str, name: str, *, whole: bool = False) -> list[float | in
     values: list[float | int] = []
     for part in text.replace(";", ",").split(","):
         try:
-            values += [int(part) if whole else float(part)] if part.strip() else []
+            values += [int(part) if as_int else float(part)] if part.strip() else []
         except ValueError as error:
-            kind = "whole numbers" if whole else "numbers"
+            kind = "whole numbers" if as_int else "numbers"
             raise BadInput(
                 f"{name} takes {kind} with commas between them, got '{part.strip()}'.", field=name
             ) from error
@@ -89,49 +91,45 @@ def choose_question() -> tuple[str, str, list[str]]:
     """Draw the choices and return the data's reference, the notion's name and the methods' names."""
     data, goal = st.columns(2)
     with data:
-        listed = list_offered()
-        listed += [value("data")] if value("data") not in listed else []
-        reference = draw_list("sweep.data", "Data and sensitive attribute", listed, list_reference, value("data"))
+        label, data_here = "Data and sensitive attribute", value("data")
+        reference = draw_list("sweep.data", label, list_offered(data_here), list_reference, data_here)
     with goal:
         titles = {name: notion.title for name, notion in notions().items()}
         notion = draw_list("sweep.notion", "Fairness notion", titles, titles.__getitem__, value("notion"))
     able = [name for name, kind in methods().items() if notion in kind.info.notions]
-    mounted = mount_several("sweep.method", able, (DEFAULT_METHOD, DEFAULT_RECORD_METHOD))
-    picked = st.multiselect("Methods", able, **mounted, format_func=title_method)
-    return str(reference), str(notion), list(keep("sweep.method", tuple(picked)))
+    usual = (DEFAULT_METHOD, DEFAULT_RECORD_METHOD)
+    names = draw_several("sweep.method", "Methods", able, usual, format_func=title_method)
+    return str(reference), str(notion), [*names]
 
 
-def choose_axes(chosen: Sequence[str]) -> dict[str, list[Any]]:
+def choose_axes(names: Sequence[str]) -> dict[str, list[Any]]:
     """Draw the choice of up to two parameters that all chosen methods have, and return their values by axis."""
-    able = _list_shared(chosen)
+    able = _list_shared(names)
     axes: dict[str, list[Any]] = {}
     for number, place in enumerate(st.columns(2), start=1):
         free = [_NONE, *(name for name in able if f"method.{name}" not in axes)]
         with place:
-            mounted = mount_index(f"sweep.parameter{number}", free, _NONE)
-            shown = {name: able[name][0].title if name in able else "none" for name in free}
-            title = f"Parameter {number:d}"
-            name = keep(f"sweep.parameter{number}", st.selectbox(title, free, **mounted, format_func=shown.__getitem__))
+            titles = {name: able[name][0].title if name in able else "none" for name in free}
+            name = draw_list(f"sweep.parameter{number}", f"Parameter {number:d}", free, titles.__getitem__, _NONE)
             if name == _NONE:
                 continue
             parameter, usual = able[name]
-            label, mounted = f"Values of {plain(parameter.title)}", mount(f"sweep.{name}", default=f"{usual:g}")
-            text = st.text_input(label, **mounted, help=parameter.help, placeholder="such as 0.1, 0.5, 1")
-            values = read_values(str(keep(f"sweep.{name}", text)), parameter.title, whole=isinstance(usual, int))
-            axes[f"method.{name}"] = values
+            look = {"help": parameter.help, "placeholder": "such as 0.1, 0.5, 1"}
+            text = draw_text(f"sweep.{name}", f"Values of {plain(parameter.title)}", default=f"{usual:g}", **look)
+            axes[f"method.{name}"] = read_values(text, parameter.title, as_int=isinstance(usual, int))
     return axes
 
 
-def _list_shared(chosen: Sequence[str]) -> dict[str, tuple[Parameter, Any]]:
+def _list_shared(names: Sequence[str]) -> dict[str, tuple[Parameter, Any]]:
     """Return the numeric parameters that all of these methods have, with a usual value of the first one's."""
-    first, *others = [parameters(methods()[name]) for name in chosen]
-    found: dict[str, tuple[Parameter, Any]] = {}
-    for name, (shown, field) in first.items():
-        usual = shown.high if field.default is None else field.default
+    first, *further = [parameters(methods()[name]) for name in names]
+    parameters_by_name: dict[str, tuple[Parameter, Any]] = {}
+    for name, (parameter, field) in first.items():
+        usual = parameter.high if field.default is None else field.default
         number = isinstance(usual, int | float) and not isinstance(usual, bool)
-        if number and all(name in other for other in others):
-            found[name] = (shown, usual)
-    return found
+        if number and all(name in declared for declared in further):
+            parameters_by_name[name] = (parameter, usual)
+    return parameters_by_name
 
 
 def paste_sweep() -> dict[str, Any]:
@@ -143,35 +141,36 @@ def paste_sweep() -> dict[str, Any]:
     return raw
 
 
-def refuse_code(raw: Any, name: str = "") -> None:
+def refuse_code(raw: Any) -> None:
     """Raise BadInput where a pasted sweep names a network that no installed package offers: its code would be run."""
-    if isinstance(raw, Mapping):
-        for key, part in raw.items():
-            refuse_code(part, str(key).rpartition(".")[2])
-    if isinstance(raw, list):
-        for part in raw:
-            refuse_code(part, name)
-    if name == "network" and is_module(str(raw)) and raw not in list_installed().values():
-        raise BadInput(
-            f"network '{raw}' is not one that an installed package offers ({ENTRY_POINTS}); for it run fairpriv sweep.",
-            field="network",
-        )
+    for name, part in _walk(raw):
+        if name == "network" and is_module(str(part)) and part not in list_installed().values():
+            raise BadInput(
+                f"network '{part}' is not one that an installed package offers ({ENTRY_POINTS}); for it run fairpriv "
+                "sweep.",
+                field="network",
+            )
 
 
 def refuse_files(raw: Any) -> None:
     """Raise BadInput where a pasted sweep names a file: whoever pastes it need not be who may read this machine."""
+    if any(name == "file" for name, _ in _walk(raw)):
+        raise BadInput(
+            "a pasted sweep is about a benchmark (dataset = …). For a file of your own choose it on the Data page "
+            "and fill in the form, or run fairpriv sweep.",
+            field="data",
+        )
+
+
+def _walk(raw: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield all that stands in a pasted sweep, each by the last part of its name; of a list each item too."""
+    yield name, raw
     if isinstance(raw, Mapping):
-        if any(str(name).rpartition(".")[2] == "file" for name in raw):
-            raise BadInput(
-                "a pasted sweep is about a benchmark (dataset = …). For a file of your own choose it on the Data page "
-                "and fill in the form, or run fairpriv sweep.",
-                field="data",
-            )
-        for part in raw.values():
-            refuse_files(part)
+        for key, part in raw.items():
+            yield from _walk(part, str(key).rpartition(".")[2])
     if isinstance(raw, list):
         for part in raw:
-            refuse_files(part)
+            yield from _walk(part, name)
 
 
 def choose_sweep(store: RunStore) -> None:
@@ -206,22 +205,22 @@ def _offer_points(store: RunStore, name: str) -> None:
 
 
 def _choose_launched(store: RunStore, launched: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    mounted = mount_index("sweep", launched)
+    widget = mount_index("sweep", launched)
     labels = label_apart({name: _format_sweep(raw["sweep"]) for name, raw in launched.items()})
-    chosen = st.selectbox("Newest first", list(labels), **mounted, format_func=labels.__getitem__)
-    for name in [name for name in labels if name != chosen]:
+    sweep_id = st.selectbox("Newest first", list(labels), **widget, format_func=labels.__getitem__)
+    for name in [name for name in labels if name != sweep_id]:
         _show_under_way(store, name, labels[name])
-    sweep: Mapping[str, Any] = launched[chosen]["sweep"]
+    sweep: Mapping[str, Any] = launched[sweep_id]["sweep"]
     return sweep
 
 
 def _show_under_way(store: RunStore, name: str, label: str) -> None:
     """Draw how far another sweep is that was launched, unless all its runs have ended."""
     keys = (store.previews.look(name).result or {}).get("keys", ())
-    counts, made = SweepStore(store).progress(keys)
-    ended = sum(counts.get(status, 0) for status in ENDED)
-    if ended < len(keys):
-        st.progress(min(1.0, made / len(keys)), text=plain(f"{label}: {ended:,} of {len(keys):,} ended"))
+    counts, progress = SweepStore(store).progress(keys)
+    n_ended = sum(counts.get(status, 0) for status in ENDED)
+    if n_ended < len(keys):
+        st.progress(min(1.0, progress / len(keys)), text=plain(f"{label}: {n_ended:,} of {len(keys):,} ended"))
 
 
 def _format_sweep(raw: Mapping[str, object]) -> str:
@@ -233,9 +232,9 @@ def _format_sweep(raw: Mapping[str, object]) -> str:
     axes = build_sweep(raw).axes
     for name in dict.fromkeys(name for table in axes for name in table):
         values = [value for table in axes for value in table.get(name, ())]
-        shown = list(dict.fromkeys(_name_value(name, value) for value in values))
+        texts = list(dict.fromkeys(_name_value(name, value) for value in values))
         title = _AXES.get(name) or find_title(name).title or name
-        listed = ", ".join(shown) if len(shown) <= _MOST_VALUES else f"{shown[0]}, {shown[1]} … {shown[-1]}"
+        listed = ", ".join(texts) if len(texts) <= _MOST_VALUES else f"{texts[0]}, {texts[1]} … {texts[-1]}"
         parts.append(f"{title} {listed}")
     return " · ".join(part for part in parts if part)
 
@@ -250,33 +249,33 @@ def _name_value(axis: str, value: Any) -> str:
 
 
 def _choose_evaluation() -> dict[str, bool]:
-    """Draw the switch, and return what the sweep says of it: nothing where runs do as they do by default."""
-    chosen = st.toggle("Private evaluation", **mount("sweep.evaluates", default=True), help=_EVALUATES)
-    return {} if keep("sweep.evaluates", chosen) else {"private_evaluation": False}
+    """Draw the switch, and return the setting of the sweep; {} where it is at its default."""
+    evaluates = draw_switch("sweep.evaluates", "Private evaluation", default=True, help=_EVALUATES)
+    return {} if evaluates else {"private_evaluation": False}
 
 
 def _fill_in() -> dict[str, Any] | None:
     """Draw the form and return the sweep that it asks for; None after showing what is missing."""
-    reference, notion, chosen = choose_question()
+    reference, notion, names = choose_question()
     spec = find_spec(reference)
     if spec is None:
         return None
-    if not chosen:
+    if not names:
         st.info("Choose at least one method.")
         return None
     left, right = st.columns(2)
     with left:
-        budgets = keep("sweep.epsilon", st.text_input("Values of ε", **mount("sweep.epsilon", default=_BUDGETS)))
+        budgets = draw_text("sweep.epsilon", "Values of ε", default=_BUDGETS)
     with right:
         seeds = st.number_input("Seeds", **mount_number("sweep.seeds", 1, 100, _SEEDS), help="Each is one run more.")
-    private = any(methods()[name].info.threat_model for name in chosen)
+    private = any(methods()[name].info.threat_model for name in names)
     axes: dict[str, Any] = {"epsilon": read_values(budgets, "ε")} if private else {}
-    axes |= choose_axes(chosen)
+    axes |= choose_axes(names)
     axes["seed"] = list(range(int(keep("sweep.seeds", seeds))))
     unsaid = _choose_evaluation() if private else {}
-    method: dict[str, Any] = {"name": chosen[0]} if len(chosen) == 1 else {}
-    axes |= {"method": list(chosen)} if len(chosen) > 1 else {}
-    shares = any(methods()[name].info.reuses for name in chosen)
+    method: dict[str, Any] = {"name": names[0]} if len(names) == 1 else {}
+    axes |= {"method": list(names)} if len(names) > 1 else {}
+    shares = any(methods()[name].info.reuses for name in names)
     return {
         **unsaid,
         "data": spec.to_json(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -17,35 +17,32 @@ from fairpriv_core.figures.styles import method_style
 from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.records.parameters import format_group_needed
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.run_table import MOST_CHOSEN
+from pages.widgets.shared.run_table import MOST_CHOSEN, light_rows, read_clicked
 from pages.widgets.shared.saving import offer_set
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import choose, draw_buttons, keep, mount_index, value
+from pages.widgets.shared.state import choose, draw_buttons, draw_list, value
 from pages.widgets.tradeoffs.points import pick, take_wanted
-from pages.widgets.tradeoffs.questions import Answers, Claims, Topic, find_title
+from pages.widgets.tradeoffs.questions import Answers, Claims, find_title
 
-_VIEWS = {"frontier": "Curves", "map": "Map of two settings"}
+VIEWS = {"frontier": "Curves", "map": "Map of two settings"}
 _QUANTITIES = {"accuracy": "Accuracy", "gap": "Fairness gap"}
 _MOST_ROWS = 500
 _TABLE, _HEIGHT = "tradeoff_rows", 300
 
 
-def choose_view() -> str:
-    """Draw the ways to look and return the one that is chosen."""
-    return str(draw_buttons("view", "View", _VIEWS, "frontier"))
+def show_view(view: str, titles: Mapping[str, Any], claims: Claims, answers: Answers, wanted: Wanted) -> None:
+    """Draw the chosen view of `claims`, the rows that passed the filters; `wanted` is shaded where it can be.
 
-
-def show_view(view: str, topic: Topic, claims: Claims, answers: Answers, wanted: Wanted) -> None:
-    """Draw the chosen view of `claims`, the rows that passed the filters; `wanted` is shaded where it can be."""
+    `titles` are those of the data and the notion.
+    """
     if view == "map":
-        _show_map(topic, claims, answers)
+        _show_map(titles["dataset"], claims, answers)
     else:
-        _show_curves(topic, claims, answers, wanted)
+        _show_curves(titles, claims, answers, wanted)
 
 
-def _show_curves(topic: Topic, claims: Claims, answers: Answers, wanted: Wanted) -> None:
+def _show_curves(titles: Mapping[str, Any], claims: Claims, answers: Answers, wanted: Wanted) -> None:
     """Draw beside each other accuracy and gap over ε, and accuracy against gap."""
-    titles: dict[str, Any] = {"dataset": topic.data_title, "notion": topic.notion_title}
     rows = [row for own in claims.values() for row in own]
     data = [row.asked for row in rows]
     over = trade_off(rows, **titles, settings=answers.details, wanted=wanted)
@@ -58,8 +55,8 @@ def _show_curves(topic: Topic, claims: Claims, answers: Answers, wanted: Wanted)
     with right:
         show_figure(against, "tradeoff_frontier", in_set=True, on_pick=pick, on_drag=take_wanted)
     offer_set((over.without_regions(), against.without_regions()), "tradeoff_set")
-    said = plain(format_origin(data))
-    st.caption(f"Shaded: what you want; drag its edges. Click a point to light its row below. {said}")
+    origin = plain(format_origin(data))
+    st.caption(f"Shaded: what you want; drag its edges. Click a point to light its row below. {origin}")
 
 
 def show_list(claims: Claims, best: Sequence[TableRow], answers: Answers) -> None:
@@ -70,16 +67,14 @@ def show_list(claims: Claims, best: Sequence[TableRow], answers: Answers) -> Non
     names = {row.keys[0] for row in best}
     listed = [(claim, row) for claim, rows in claims.items() for row in rows][:_MOST_ROWS]
     keys = [row.keys[0] for _, row in listed]
-    chosen = {"rows": [keys.index(key) for key in value("points") if key in keys], "columns": [], "cells": []}
-    if list(_selected()) != chosen["rows"]:
-        st.session_state[_TABLE] = {"selection": chosen}
+    light_rows(_TABLE, keys, value("points"))
     number = st.column_config.NumberColumn
     st.dataframe(
         [_as_row(claim, row, answers, dominated=row.keys[0] not in names) for claim, row in listed],
         key=_TABLE,
         hide_index=True,
         height=min(_HEIGHT, 37 + 35 * len(listed)),
-        on_select=lambda: _take(keys),
+        on_select=lambda: choose("points", read_clicked(_TABLE, keys, value("points"))[-MOST_CHOSEN:]),
         selection_mode="multi-row",
         alt="Each setting: method, what its ε says, accuracy, gap, number of seeds, and whether it is dominated.",
         placeholder="–",
@@ -117,18 +112,7 @@ def _as_row(claim: EpsilonClaim, row: TableRow, answers: Answers, *, dominated: 
     }
 
 
-def _selected() -> Sequence[int]:
-    return st.session_state[_TABLE]["selection"]["rows"] if _TABLE in st.session_state else ()
-
-
-def _take(keys: Sequence[str]) -> None:
-    """Choose the clicked rows, the newest last; points that are not in the table stay."""
-    clicked = [keys[row] for row in _selected() if row < len(keys)]
-    held = [key for key in value("points") if key in clicked or key not in keys]
-    choose("points", (*held, *(key for key in clicked if key not in held))[-MOST_CHOSEN:])
-
-
-def _show_map(topic: Topic, claims: Claims, answers: Answers) -> None:
+def _show_map(dataset: str, claims: Claims, answers: Answers) -> None:
     by_method: dict[str, list[TableRow]] = {}
     for claim, rows in claims.items():
         for row in rows:
@@ -142,22 +126,20 @@ def _show_map(topic: Topic, claims: Claims, answers: Answers) -> None:
         return
     first, second = st.columns(2)
     with first:
-        chosen = keep("map_of", st.selectbox("Method and claim", list(able), **mount_index("map_of", able)))
-        rows = able[chosen]
+        name = draw_list("map_of", "Method and claim", able)
+        rows = able[name]
+        axes = _list_axes(rows, answers)
+        across = str(draw_list("map_x", "Across", axes, _title_axis))
     with second:
         quantity = draw_buttons("map_quantity", "Colour", _QUANTITIES, "gap")
-    axes = _list_axes(rows, answers)
-    across = _choose_axis(first, "Across", "map_x", axes)
-    up = _choose_axis(second, "Up", "map_y", [name for name in axes if name != across])
-    about = f"{topic.data_title}, {chosen}"
+        up = str(draw_list("map_y", "Up", [axis for axis in axes if axis != across], _title_axis))
+    about = f"{dataset}, {name}"
     figure = heat_map(rows, answers.numbers, (find_title(across), find_title(up)), quantity=quantity, about=about)
     show_figure(figure, "tradeoff_map", on_pick=pick)
 
 
-def _choose_axis(place: st.delta_generator.DeltaGenerator, label: str, name: str, axes: Sequence[str]) -> str:
-    mounted = mount_index(name, axes)
-    chosen = place.selectbox(label, axes, **mounted, format_func=lambda one: find_title(one).title)
-    return str(keep(name, chosen))
+def _title_axis(name: str) -> str:
+    return find_title(name).title
 
 
 def _list_axes(rows: Sequence[TableRow], answers: Answers) -> list[str]:

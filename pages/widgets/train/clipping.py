@@ -14,10 +14,10 @@ from fairpriv_core.figures.figures import bias_variance
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.clipping_choice import ChoosesClipping, ClippingCurve, Warmup
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.store.previews import Preview, name_request
+from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.polling import poll
+from pages.widgets.shared.polling import look, poll
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose
 from pages.widgets.train.form import find_stop
@@ -70,14 +70,14 @@ def show_sparkline(store: RunStore, config: RunConfig, plan: LaunchPlan) -> None
 
 def _follow(store: RunStore, config: RunConfig, draw: Draw) -> None:
     """Ask for the warm-up model's values, and let `draw` draw with them, with None until they are there."""
-    stated = config.to_json()["method"]
+    method_settings = config.to_json()["method"]
     request = {
         "data": config.data.to_json(),
         "notion": config.notion,
         "hidden_layers": getattr(config.method, "hidden_layers", 0),
         "width": getattr(config.method, "width", 0),
         "seed": config.seed,
-        **{name: stated[name] for name in ("network", "surrogate") if name in stated},
+        **{name: method_settings[name] for name in ("network", "surrogate") if name in method_settings},
     }
     key = attempt(lambda: _ask(store, request)) if store.database.writable else None
     if key is None:
@@ -98,17 +98,17 @@ def _ask(store: RunStore, request: dict[str, Any]) -> str:
 def _draw(store: RunStore, key: str, draw: Draw, *, ready: bool) -> None:
     if not ready and _is_ready(store, key):
         st.rerun()
-    made = attempt(lambda: store.previews.look(key)) or Preview()
-    if made.error:
-        st.warning(plain(f"The clipping curves cannot be drawn: {made.error}"), icon=":material/warning:")
+    answer = look(store, key)
+    if answer.error:
+        st.warning(plain(f"The clipping curves cannot be drawn: {answer.error}"), icon=":material/warning:")
         return
-    draw(Warmup(**made.result) if made.result else None)
+    draw(Warmup(**answer.result) if answer.result else None)
 
 
 def _draw_sparkline(warmup: Warmup | None, *, method: ChoosesClipping) -> None:
     curves = {} if warmup is None else attempt(lambda: method.clipping_curves(warmup)) or {}
-    shown = parameters(type(cast(Method, method)))[_PRIMAL][0]
-    st.html(write_sparkline(curves.get(_PRIMAL), shown.low or 1.0, shown.high or 1.0))
+    parameter = parameters(type(cast(Method, method)))[_PRIMAL][0]
+    st.html(write_sparkline(curves.get(_PRIMAL), parameter.low or 1.0, parameter.high or 1.0))
 
 
 def write_sparkline(curve: ClippingCurve | None, low: float, high: float) -> str:
@@ -116,24 +116,24 @@ def write_sparkline(curve: ClippingCurve | None, low: float, high: float) -> str
     if curve is None:
         return f'<div style="{_STRIP}"></div>'
     total = [bias + variance for bias, variance in zip(curve.bias, curve.variance, strict=True)]
-    least = max(min(total), 1e-12)
+    lowest = max(min(total), 1e-12)
 
     def along(bound: float) -> float:
         return 100 * math.log(bound / low) / math.log(high / low)
 
     inside = [(bound, value) for bound, value in zip(curve.bounds, total, strict=True) if low <= bound <= high]
-    points = " ".join(f"{along(bound):.1f},{_fall(value / least):.1f}" for bound, value in inside)
-    drawn = _LINE.format(high=_HIGH, points=points)
-    line = f'<img alt="" style="{_WHOLE}" src="data:image/svg+xml;base64,{b64encode(drawn.encode()).decode()}">'
-    best, said, dot = curve.minimiser, "it only rises", ""
+    points = " ".join(f"{along(bound):.1f},{_fall(value / lowest):.1f}" for bound, value in inside)
+    svg = _LINE.format(high=_HIGH, points=points)
+    line = f'<img alt="" style="{_WHOLE}" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}">'
+    best, remark, dot = curve.minimiser, "it only rises", ""
     if best is not None and low <= best <= high:
-        said, dot = f"least near {best:.3g}", f'<div style="{_DOT}left:{along(best):.1f}%"></div>'
-    told = f"Error of clipping and noise over C_p: {said}"
-    return f'<div style="{_STRIP}" role="img" aria-label="{told}" title="{told}">{line}{dot}</div>'
+        remark, dot = f"least near {best:.3g}", f'<div style="{_DOT}left:{along(best):.1f}%"></div>'
+    alt = f"Error of clipping and noise over C_p: {remark}"
+    return f'<div style="{_STRIP}" role="img" aria-label="{alt}" title="{alt}">{line}{dot}</div>'
 
 
 def _fall(times: float) -> float:
-    """Return how far from the top a value of so many times the least one stands: a tenfold one is at the top."""
+    """Return the distance from the top of a value `times` the least one; ten times the least is at the top."""
     return _HIGH - 3 - (_HIGH - 6) * min(math.log10(max(times, 1.0)), 1.0)
 
 
@@ -172,5 +172,4 @@ def _offer_minimum(name: str, minimum: float, method: Method) -> None:
 
 
 def _is_ready(store: RunStore, key: str) -> bool:
-    made = attempt(lambda: store.previews.look(key)) or Preview()
-    return made.status in ("finished", "failed", "cancelled")
+    return look(store, key).status in ("finished", "failed", "cancelled")

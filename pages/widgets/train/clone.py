@@ -50,7 +50,7 @@ def write_settings(config: ConfigJson) -> dict[str, str]:
         BadInput: the config names a method that is no more, or values that its method does not take.
     """
     method = read_method(config["method"])
-    chosen: dict[str, Any] = {
+    choices: dict[str, Any] = {
         "data": write_config(config["data"]),
         "notion": config["notion"],
         "method": method.info.name,
@@ -60,7 +60,7 @@ def write_settings(config: ConfigJson) -> dict[str, str]:
         **_choose_budget(config, method.info),
         **_choose_parameters(method),
     }
-    return {name: write_texts(item)[0] for name, item in chosen.items()}
+    return {name: write_texts(item)[0] for name, item in choices.items()}
 
 
 def _choose_budget(config: ConfigJson, info: MethodInfo) -> dict[str, Any]:
@@ -68,26 +68,26 @@ def _choose_budget(config: ConfigJson, info: MethodInfo) -> dict[str, Any]:
         return {}
     reuse = config.get("reuse")
     switch = "private_evaluation" if reuse is None else "reuse_evaluation"
-    chosen = {"reuse": reuse or DEFAULTS["reuse"], switch: bool(config.get("private_evaluation"))}
-    return chosen if config["epsilon"] is None else {**chosen, "epsilon": config["epsilon"]}
+    choices = {"reuse": reuse or DEFAULTS["reuse"], switch: bool(config.get("private_evaluation"))}
+    return choices if config["epsilon"] is None else {**choices, "epsilon": config["epsilon"]}
 
 
 def _choose_parameters(method: Method) -> dict[str, Any]:
     """Return the choices of the form, and of what stands beside it; those at the method's defaults are left out."""
-    chosen: dict[str, Any] = {}
+    choices: dict[str, Any] = {}
     optional = list_optional(type(method))
     for name, (_, field) in parameters(method).items():
-        held = getattr(method, name)
+        setting = getattr(method, name)
         if name == _AIM:
-            chosen |= {"set_lambda": held is None} | ({} if held is None else {"gap": _write_points(held)})
+            choices |= {"set_lambda": setting is None} | ({} if setting is None else {"gap": _write_points(setting)})
         elif name == "variant":
-            chosen["variant"] = held
-        elif held is None and field.default is not None:
-            chosen[f"p.{name}.automatic"] = True
-        elif held is not None and (held != field.default or name == _NETWORK):
-            chosen[f"p.{name}"] = ", ".join(map(str, held)) if isinstance(held, tuple) else held
-            chosen |= {f"p.{name}.automatic": False} if name in optional and field.default is not None else {}
-    return chosen
+            choices["variant"] = setting
+        elif setting is None and field.default is not None:
+            choices[f"p.{name}.automatic"] = True
+        elif setting is not None and (setting != field.default or name == _NETWORK):
+            choices[f"p.{name}"] = ", ".join(map(str, setting)) if isinstance(setting, tuple) else setting
+            choices |= {f"p.{name}.automatic": False} if name in optional and field.default is not None else {}
+    return choices
 
 
 def _write_points(share: float) -> float:
@@ -108,8 +108,8 @@ def show_cloned(config: RunConfig) -> None:
     if row is None or (row.config["method"]["name"], row.config["data"]) != _ask(config):
         return
     changes = _list_changes(config, row)
-    said = f"Changed from the run you cloned: {changes}."
-    st.caption(said if changes else "All settings are those of the run you cloned.")
+    words = f"Changed from the run you cloned: {changes}."
+    st.caption(words if changes else "All settings are those of the run you cloned.")
 
 
 def show_changes(config: RunConfig, row: RunRow) -> None:
@@ -136,11 +136,11 @@ def _compare(config: RunConfig, row: RunRow) -> dict[str, tuple[str, str]]:
     """Return each setting that differs, by its title: as it is on screen, as it was."""
     if config.key == row.config_key:
         return {}
-    known = parameters(methods()[config.method.info.name])
-    found = {}
+    declared = parameters(methods()[config.method.info.name])
+    differences = {}
     for name, (now, then) in parameter_diff([config.to_json(), row.config]).items():
         own = name.removeprefix("method.")
         if not name.startswith(_SAME) and (now or then):
-            title = known[own][0].title if own in known else own.replace("_", " ")
-            found[title] = (value_text(now), value_text(then))
-    return found
+            title = declared[own][0].title if own in declared else own.replace("_", " ")
+            differences[title] = (value_text(now), value_text(then))
+    return differences

@@ -12,6 +12,7 @@ from fairpriv_core.facts.epsilon import name_claimant
 from fairpriv_core.facts.wording import format_given, protected
 from fairpriv_core.figures.figures import predicted_epsilon
 from fairpriv_core.ledger.launch import Effect, foresee_launch
+from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.privacy import explain
 from fairpriv_core.privacy.ledger import LedgerEntry
@@ -66,23 +67,18 @@ def show_duration(config: RunConfig, plan: LaunchPlan, rows: Sequence[RunRow]) -
     if expected is None:
         st.caption("Expected time: not known before the first run of this network", help=sizes)
         return
-    seconds, known = expected
+    seconds, is_known = expected
     words = f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} minutes"
-    time = f"about {words}" if known else f"roughly {words}"
-    first = "" if known else "No run of this kind is known yet. "
+    time = f"about {words}" if is_known else f"roughly {words}"
+    first = "" if is_known else "No run of this kind is known yet. "
     st.caption(f"Time alone: {time}", help=f"{first}With nothing else running on this machine. {sizes}")
 
 
-def show_what_predicting_needs(plan: LaunchPlan) -> None:
-    """Say where the model will decide by group."""
-    if plan.method.decides_by_group():
+def show_remarks(method: Method) -> None:
+    """Say where a model will decide by group, and warn where a method that pursues a notion has nothing to pursue."""
+    if method.decides_by_group():
         st.info(GROUP_NEEDED, icon=":material/groups:")
-
-
-def warn_of_idling(plan: LaunchPlan) -> None:
-    """Warn where the settings leave a method that pursues a notion without anything to pursue."""
-    reason = plan.method.idle_reason()
-    if reason is not None:
+    if (reason := method.idle_reason()) is not None:
         st.warning(plain(reason), icon=":material/warning:")
 
 
@@ -117,14 +113,14 @@ def warn_of_delta(config: RunConfig, plan: LaunchPlan) -> None:
         st.warning(large, icon=":material/warning:")
 
 
-def _show_spending(plan: LaunchPlan, given: str) -> None:
+def _show_spending(plan: LaunchPlan, assumptions: str) -> None:
     claim = "" if plan.published is None else f"claims {epsilon_text(plan.published)}"
     if plan.unproved is not None:
         beside = f" {name_claimant(name_author(plan.method))} {claim}." if claim else ""
         st.warning(plain(f"No ε is proved. {plan.unproved}{beside}"), icon=":material/warning:")
     elif plan.epsilon:
-        said = f"The paper's accounting of the same noise {plain(claim)}." if claim else None
-        st.caption(plain(f"Launch uses ε = {epsilon_text(plan.epsilon[-1])}, proved.{given}"), help=said)
+        claim_text = f"The paper's accounting of the same noise {plain(claim)}." if claim else None
+        st.caption(plain(f"Launch uses ε = {epsilon_text(plan.epsilon[-1])}, proved.{assumptions}"), help=claim_text)
 
 
 def _show_levels(plan: LaunchPlan) -> None:
@@ -137,12 +133,12 @@ def _show_levels(plan: LaunchPlan) -> None:
 
 
 def show_effect(store: RunStore, config: RunConfig, plan: LaunchPlan, dataset: Dataset, *, runs_already: bool) -> None:
-    """Draw the ledger of the data that is about to be trained on; with what a launch adds unless it has run."""
+    """Draw the ledger of the data, with what this launch would add unless these settings have run."""
     effects = find_effects(store, config, plan, dataset, runs_already=runs_already)
     if effects is None:
         return
-    refused = not all(effect.fits for effect in effects)
-    with st.expander("Ledger after launch", expanded=refused, key="ledger"):
+    is_refused = not all(effect.fits for effect in effects)
+    with st.expander("Ledger after launch", expanded=is_refused, key="ledger"):
         st.markdown(f"**{call_people(config.data.to_json())}**, at δ = {delta_text(config.delta)}", help=HELP)
         list_effects(effects, launched=not runs_already)
 
@@ -157,8 +153,8 @@ def find_effects(
 
 
 def _read_plan(config: RunConfig, plan: LaunchPlan, dataset: Dataset) -> LedgerEntry:
-    """Return what the run would be in the ledger, from its plan."""
-    planned = RunRecord(
+    """Return the entry of the ledger that a planned run would make."""
+    record = RunRecord(
         key="of this launch",
         status="queued",
         config=config.to_json(),
@@ -177,4 +173,4 @@ def _read_plan(config: RunConfig, plan: LaunchPlan, dataset: Dataset) -> LedgerE
         versions={},
         notes=plan.notes,
     )
-    return record_posting(planned).entry
+    return record_posting(record).entry

@@ -21,12 +21,13 @@ from fairpriv_core.records.config import OF_MLP
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import (
     count_digits,
+    draw_list,
+    draw_switch,
     follow,
     forget,
     keep,
     label_apart,
     mount,
-    mount_index,
     mount_number,
     value,
     write_texts,
@@ -57,11 +58,11 @@ def choose_parameters(
     values: dict[str, Any] = {}
     slots: dict[str, Any] = {}
     not_here = ("variant", *list_sliders(kind), *without)
-    shown = {
+    parameters_here = {
         name: item for name, item in parameters(kind).items() if name not in not_here and len(item[0].choices) != 1
     }
-    usual = {name: item for name, item in shown.items() if not item[0].expert}
-    rare = {name: item for name, item in shown.items() if item[0].expert}
+    usual = {name: item for name, item in parameters_here.items() if not item[0].expert}
+    rare = {name: item for name, item in parameters_here.items() if item[0].expert}
     draw = partial(_draw_grid, may_be_empty=list_optional(kind), typed=typed, on_change=on_change)
     draw(usual, values, slots)
     if rare:
@@ -86,13 +87,13 @@ def fit_batch(kind: type[Method], dataset: Dataset) -> dict[str, Any]:
     return {"batch_size": fitting}
 
 
-def build_stops(shown: Parameter, default: float) -> tuple[float, ...]:
+def build_stops(parameter: Parameter, default: float) -> tuple[float, ...]:
     """Return the stops of a log slider from low to high, the default among them; of whole numbers, powers of two.
 
     >>> build_stops(Parameter("", "", low=0.1, high=10.0), 1.0)[0::12]
     (0.1, 1.0, 10.0)
     """
-    low, high = float(shown.low or 0), float(shown.high or 1)
+    low, high = float(parameter.low or 0), float(parameter.high or 1)
     first = low if low > 0 else high / 1e4
     count = max(2, round(math.log10(high / first) * _STEPS_A_DECADE))
     stops = {float(f"{first * (high / first) ** (step / count):.3g}") for step in range(count + 1)}
@@ -101,10 +102,10 @@ def build_stops(shown: Parameter, default: float) -> tuple[float, ...]:
     return tuple(sorted(stops | {float(default), low, high}))
 
 
-def find_stop(kind: type[Method], name: str, wanted: float) -> float:
-    """Return the stop of the log slider of a parameter that is nearest to `wanted`, on its own scale."""
-    shown, field = parameters(kind)[name]
-    return min(build_stops(shown, cast("float", field.default)), key=lambda stop: abs(math.log(stop / wanted)))
+def find_stop(kind: type[Method], name: str, number: float) -> float:
+    """Return the stop of the log slider of a parameter that is nearest to `number`, on its own scale."""
+    parameter, field = parameters(kind)[name]
+    return min(build_stops(parameter, cast("float", field.default)), key=lambda stop: abs(math.log(stop / number)))
 
 
 def list_optional(kind: type[Method]) -> set[str]:
@@ -124,89 +125,88 @@ def _draw_grid(
 ) -> None:
     listed = list(items.items())
     for first in range(0, len(listed), 2):
-        for column, (name, (shown, field)) in zip(st.columns(2), listed[first : first + 2], strict=False):
+        for column, (name, (parameter, field)) in zip(st.columns(2), listed[first : first + 2], strict=False):
             with column:
                 optional = name in may_be_empty and field.default is not None
                 more = {"on_change": on_change[name]} if name in on_change else {}
-                chosen = draw_parameter(name, shown, field.default, typed=typed, **more)
-                st.caption(describe(shown, field.default))
+                item = draw_parameter(name, parameter, field.default, typed=typed, **more)
+                st.caption(describe(parameter, field.default))
                 slots[name] = st.container()
-                values[name] = None if optional and choose_automatic(name, shown) else chosen
+                values[name] = None if optional and choose_automatic(name, parameter) else item
 
 
-def choose_automatic(name: str, shown: Parameter) -> bool:
+def choose_automatic(name: str, parameter: Parameter) -> bool:
     """Draw the switch that leaves a parameter to the method, and return whether it is on."""
-    key = f"p.{name}.automatic"
-    return bool(keep(key, st.toggle("Set automatically", **mount(key, default=False), help=shown.help)))
+    return draw_switch(f"p.{name}.automatic", "Set automatically", default=False, help=parameter.help)
 
 
-def draw_parameter(name: str, shown: Parameter, default: Any, *, typed: bool = False, **drawn: Any) -> Any:
-    """Draw one parameter by its name, with what else its widget takes, and return what is chosen."""
-    draw = _choose_widget(shown, default, typed=typed)
+def draw_parameter(name: str, parameter: Parameter, default: Any, *, typed: bool = False, **options: Any) -> Any:
+    """Draw one parameter by its name, with further options of its widget, and return its value."""
+    draw = _choose_widget(parameter, default, typed=typed)
     follow(f"p.{name}", default)
     if default is not None and value(f"p.{name}", default) is None:
         forget(f"p.{name}")  # another method's parameter of this name was left empty
-    return keep(f"p.{name}", draw(f"p.{name}", shown, default, **drawn))
+    return keep(f"p.{name}", draw(f"p.{name}", parameter, default, **options))
 
 
-def _choose_widget(shown: Parameter, default: Any, *, typed: bool) -> Callable[..., Any]:
-    if shown.choices:
+def _choose_widget(parameter: Parameter, default: Any, *, typed: bool) -> Callable[..., Any]:
+    if parameter.choices:
         return _draw_choice
     if isinstance(default, bool):
         return _draw_toggle
     if default is None or isinstance(default, str | tuple):
         return _draw_text
-    if typed or shown.low is None or shown.high is None:
+    if typed or parameter.low is None or parameter.high is None:
         return _draw_number
-    if shown.log:
+    if parameter.log:
         return _draw_log_slider
-    return _draw_slider if shown.high - shown.low <= _WIDEST_SLIDER else _draw_number
+    return _draw_slider if parameter.high - parameter.low <= _WIDEST_SLIDER else _draw_number
 
 
-def _draw_choice(key: str, shown: Parameter, default: Any) -> Any:
-    return st.selectbox(shown.title, shown.choices, **mount_index(key, shown.choices, default), help=shown.help)
+def _draw_choice(key: str, parameter: Parameter, default: Any) -> Any:
+    return draw_list(key, parameter.title, parameter.choices, default=default, help=parameter.help)
 
 
-def _draw_toggle(key: str, shown: Parameter, default: Any) -> Any:
-    return st.toggle(shown.title, **mount(key, default=default), help=shown.help)
+def _draw_toggle(key: str, parameter: Parameter, default: Any) -> Any:
+    return draw_switch(key, parameter.title, default=default, help=parameter.help)
 
 
-def _draw_text(key: str, shown: Parameter, default: Any) -> Any:
+def _draw_text(key: str, parameter: Parameter, default: Any) -> Any:
     text = "" if default is None else ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
     if value(key, text) is None:
         keep(key, text)
-    typed = st.text_input(shown.title, **mount(key, default=text), help=shown.help, placeholder="automatic")
+    typed = st.text_input(parameter.title, **mount(key, default=text), help=parameter.help, placeholder="automatic")
     return typed.strip() or None
 
 
-def _draw_number(key: str, shown: Parameter, default: Any, **drawn: Any) -> Any:
+def _draw_number(key: str, parameter: Parameter, default: Any, **options: Any) -> Any:
     step = 1 if isinstance(default, int) else None
-    mounted = mount(key, default=default)
-    form = "%d" if isinstance(default, int) else write_form(mounted["value"])
-    return st.number_input(shown.title, step=step, format=form, **mounted, help=shown.help, **drawn)
+    widget = mount(key, default=default)
+    form = "%d" if isinstance(default, int) else write_form(widget["value"])
+    return st.number_input(parameter.title, step=step, format=form, **widget, help=parameter.help, **options)
 
 
-def _draw_slider(key: str, shown: Parameter, default: Any, **drawn: Any) -> Any:
+def _draw_slider(key: str, parameter: Parameter, default: Any, **options: Any) -> Any:
     """Draw a slider, as wide as it takes to show the value of a link as it is."""
-    low, high, wanted = cast("float", shown.low), cast("float", shown.high), value(key, default)
-    mounted = mount_number(key, min(low, wanted), max(high, wanted), default)
+    low, high, number = cast("float", parameter.low), cast("float", parameter.high), value(key, default)
+    widget = mount_number(key, min(low, number), max(high, number), default)
     step = 1 if isinstance(default, int) else float(f"{(high - low) / 100:.1g}")
-    form = None if isinstance(default, int) else write_form(mounted["value"])
-    return st.slider(shown.title, step=step, format=form, **mounted, help=shown.help, **drawn)
+    form = None if isinstance(default, int) else write_form(widget["value"])
+    return st.slider(parameter.title, step=step, format=form, **widget, help=parameter.help, **options)
 
 
-def _draw_log_slider(key: str, shown: Parameter, default: Any, **drawn: Any) -> Any:
+def _draw_log_slider(key: str, parameter: Parameter, default: Any, **options: Any) -> Any:
     """Draw a slider of stops; the value of a link that lies beside them is a stop more."""
-    wanted = keep(key, float(value(key, default)))
-    stops = tuple(sorted({*build_stops(shown, default), wanted}))
-    mounted = mount(key, stops, float(default))
-    drawn |= {"format_func": lambda stop: write_texts(stop)[0] + _unit(shown), "help": shown.help}
-    chosen: float = st.select_slider(shown.title, stops, **mounted, **drawn)
-    return int(chosen) if isinstance(default, int) else float(chosen)
+    start = keep(key, float(value(key, default)))
+    stops = tuple(sorted({*build_stops(parameter, default), start}))
+    widget = mount(key, stops, float(default))
+    options |= {"format_func": lambda stop: write_texts(stop)[0] + _unit(parameter), "help": parameter.help}
+    number: float = st.select_slider(parameter.title, stops, **widget, **options)
+    return int(number) if isinstance(default, int) else float(number)
 
 
 def write_form(number: float | None) -> str:
-    """Return the printf form that shows a number in as few digits as tell it, but for what a slider's steps round off.
+    """Return the printf form with the fewest digits that show a number, without the rounding of a slider's steps.
 
     >>> write_form(0.5), write_form(0.12345678), write_form(0.1 + 0.2)
     ('%.6g', '%.8g', '%.6g')
@@ -214,14 +214,14 @@ def write_form(number: float | None) -> str:
     return f"%.{count_digits(float(f'{number or 0.0:.12g}'))}g"
 
 
-def describe(shown: Parameter, default: Any) -> str:
+def describe(parameter: Parameter, default: Any) -> str:
     """Return the line under a parameter: its range, its default and the paper's value."""
     parts = []
-    if shown.low is not None and shown.high is not None:
-        parts.append(plain(f"{_show(shown.low)} to {_show(shown.high)}"))
-    parts.append(f"default {'automatic' if default is None else plain(_show(default) + _unit(shown))}")
-    if shown.paper:
-        parts.append(f"paper {plain(str(shown.paper))}")
+    if parameter.low is not None and parameter.high is not None:
+        parts.append(plain(f"{_show(parameter.low)} to {_show(parameter.high)}"))
+    parts.append(f"default {'automatic' if default is None else plain(_show(default) + _unit(parameter))}")
+    if parameter.paper:
+        parts.append(f"paper {plain(str(parameter.paper))}")
     return " · ".join(parts)
 
 
@@ -235,8 +235,8 @@ def _show(item: Any) -> str:
     return f"{Decimal(f'{item:g}'):,f}" if number else str(item)
 
 
-def _unit(shown: Parameter) -> str:
-    return f" {shown.unit}" if shown.unit else ""
+def _unit(parameter: Parameter) -> str:
+    return f" {parameter.unit}" if parameter.unit else ""
 
 
 def choose_network(kind: type[Method], dataset: Dataset) -> tuple[str | None, tuple[str, ...]]:
@@ -253,7 +253,6 @@ def choose_network(kind: type[Method], dataset: Dataset) -> tuple[str | None, tu
         return None, ("network",)
     shipped = _TITLES if dataset.image is not None else {MLP: "Hidden layers and width as set"}
     titles = label_apart({**shipped, **{reference: f"{name}, installed" for reference, name in own.items()}})
-    mounted = mount_index("p.network", titles, FOR_IMAGES if dataset.image is not None else MLP)
-    chosen = st.selectbox("Network", list(titles), **mounted, format_func=titles.__getitem__, help=_HELP)
-    network = str(keep("p.network", chosen))
+    usual = FOR_IMAGES if dataset.image is not None else MLP
+    network = str(draw_list("p.network", "Network", titles, titles.__getitem__, usual, help=_HELP))
     return network, ("network",) if network == MLP else ("network", *OF_MLP)

@@ -19,7 +19,7 @@ from pages.widgets.shared.access import find_store
 from pages.widgets.shared.finished import find_rows
 from pages.widgets.shared.names import name_settings
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import choose, keep, mount, mount_number, value
+from pages.widgets.shared.state import choose, draw_switch, keep, mount_number, value
 
 _NONE = (
     "No stored run yet on this data with this notion, method, accounting and δ. Launch some with several ε, or a "
@@ -41,22 +41,24 @@ def offer_inverse(data: DataJson, info: MethodInfo) -> None:
 
     `data` is a config's, `info` the method's; notion, accounting and δ are those that are chosen.
     """
-    if not keep("inverse", st.toggle("Start from the accuracy I need", **mount("inverse"))):
+    if not draw_switch("inverse", "Start from the accuracy I need"):
         return
     store = find_store()
-    found = None if store is None else find_rows(store)
-    if found is None:
+    finished_rows = None if store is None else find_rows(store)
+    if finished_rows is None:
         return
-    asked = value("variant") if value("variant") in info.variants else "proved"
-    variant = asked if find_plugin(info.name) is None else "published"
-    rows = [row for row in found if (row.method, row.variant) == (info.name, variant) and _asks_the_same(row, data)]
+    accounting = value("variant") if value("variant") in info.variants else "proved"
+    variant = accounting if find_plugin(info.name) is None else "published"
+    rows = [
+        row for row in finished_rows if (row.method, row.variant) == (info.name, variant) and _asks_the_same(row, data)
+    ]
     shares = [row.accuracy.mean for row in rows if row.accuracy.mean is not None]
     if not shares:
         st.caption(_NONE)
         return
-    least = _choose_accuracy(shares)
-    for answer in smallest_epsilon(rows, accuracy=least):
-        _show(answer, rows, least)
+    accuracy = _choose_accuracy(shares)
+    for answer in smallest_epsilon(rows, accuracy=accuracy):
+        _show(answer, rows, accuracy)
     st.caption(_PUBLIC if all(_is_public(row, info) for row in rows) else _RAW)
 
 
@@ -73,12 +75,12 @@ def _asks_the_same(row: TableRow, data: DataJson) -> bool:
 def _choose_accuracy(shares: Sequence[float]) -> float:
     """Draw the slider over what stored runs reach and return the share that is chosen."""
     low, high = math.floor(100 * min(shares)), math.ceil(100 * max(shares)) + 1
-    wanted = st.slider("Accuracy of at least", step=0.1, format="%.1f %%", **mount_number(_NAME, low, high))
-    return float(keep(_NAME, wanted)) / 100
+    points = st.slider("Accuracy of at least", step=0.1, format="%.1f %%", **mount_number(_NAME, low, high))
+    return float(keep(_NAME, points)) / 100
 
 
-def _show(answer: Answer, rows: Sequence[TableRow], least: float) -> None:
-    st.markdown(plain(format_answer(answer, accuracy=least)))
+def _show(answer: Answer, rows: Sequence[TableRow], accuracy: float) -> None:
+    st.markdown(plain(format_answer(answer, accuracy=accuracy)))
     row = answer.nearest
     if row is None:
         return

@@ -36,9 +36,8 @@ from pages.widgets.train.costs import (
     show_costs,
     show_duration,
     show_effect,
-    show_what_predicting_needs,
+    show_remarks,
     warn_of_delta,
-    warn_of_idling,
     warn_of_noise,
 )
 from pages.widgets.train.plan import LaunchPlan, make_plan
@@ -64,14 +63,13 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         warn_of_delta(config, plan)
     with slots.get("gap_target", st.container()):
         _show_no_gap(store, config)
-    show_what_predicting_needs(plan)
-    warn_of_idling(plan)
+    show_remarks(plan.method)
     accepted, hopeless = accept_risk(config, plan), warn_of_noise(config, plan, dataset.groups) and not expert
     if hopeless:
         st.caption("Launch is off for these settings. Expert mode launches them all the same.")
-    known = None if store is None else attempt(lambda: store.find(config.key))
-    exists = known is not None and known.status in GOING_ON
-    watched = None if store is None else find_watched(config.to_json(), known)
+    row = None if store is None else attempt(lambda: store.find(config.key))
+    exists = row is not None and row.status in GOING_ON
+    watched = None if store is None else find_watched(config.to_json(), row)
     if store is not None:
         offer_launch(store, config, plan, watched=watched, exists=exists, hopeless=hopeless, accepted=accepted)
     if store is not None and watched is not None:
@@ -90,9 +88,9 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
             show_sparkline(store, config, plan)
 
 
-def _keep_watching(store: RunStore | None, refused: Mapping[str, Any]) -> None:
+def _keep_watching(store: RunStore | None, raw: Mapping[str, Any]) -> None:
     """Draw the run that is watched beside settings that are refused; what a plan would show is blank."""
-    row = None if store is None else find_watched(refused, None)
+    row = None if store is None else find_watched(raw, None)
     if store is not None and row is not None:
         show_watched(store, None, row)
     else:
@@ -109,7 +107,7 @@ def offer_launch(
     hopeless: bool,
     accepted: bool,
 ) -> None:
-    """Draw the button, in sight wherever the page is, off where the settings have run; and the way to the run shown.
+    """Draw the Launch button, always in sight and off where the settings have run, and a button to the run shown.
 
     `hopeless` settings and those whose risk is not `accepted` cannot be launched either.
     """
@@ -162,10 +160,10 @@ def _show_expected(
         format_too_fine(notion, target, tested=tested, groups=dataset.groups, noise=noise),
         format_least_gap(plan.method, notion, dataset, plan.n_train),
     )
-    said = [each for each in expected if each is not None]
-    if said:
+    texts = [text for text in expected if text is not None]
+    if texts:
         with st.expander("What to expect", key="expected"):
-            st.markdown(plain(" ".join(said)))
+            st.markdown(plain(" ".join(texts)))
 
 
 def _build(raw: Mapping[str, Any], store: RunStore | None) -> RunConfig:

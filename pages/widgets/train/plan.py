@@ -76,18 +76,18 @@ def make_plan(config: RunConfig, dataset: Dataset, source: RunRecord | None) -> 
     dataset = drop_unprotected(dataset, config.method.info.threat_model)
     shape = check_settings(config, dataset)
     train = split_dataset(dataset, seed=config.seed, split=config.split)[0]
-    asked = replace(config, seed=0)
+    bare_config = replace(config, seed=0)
     notes: dict[str, Any] = {}
     if source is not None:
         method, notes = use_release(config.method, source, config.to_json(), train.digest)
-        asked = replace(asked, method=method, reuse=None)
-    plan = _make(json.dumps(asked.to_json(), sort_keys=True), train.n, dataset.groups)
+        bare_config = replace(bare_config, method=method, reuse=None)
+    plan = _make(json.dumps(bare_config.to_json(), sort_keys=True), train.n, dataset.groups)
     return replace(plan, notes=notes, shape=shape, counts=find_counts(config, plan.method, train))
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def _make(asked: str, n_train: int, groups: int) -> LaunchPlan:
-    config = build_config(json.loads(asked))
+def _make(config_text: str, n_train: int, groups: int) -> LaunchPlan:
+    config = build_config(json.loads(config_text))
     method = calibrate_method(config, n_train)
     private = method.info.threat_model is not None
     price = price_schema(config.to_json(), method.info.threat_model)
@@ -119,6 +119,6 @@ def _make(asked: str, n_train: int, groups: int) -> LaunchPlan:
 
 
 def _list_noise(method: Method) -> dict[str, float]:
-    named = {name: shown.title for name, (shown, _) in parameters(method).items() if name.startswith("noise_")}
-    found = {title: getattr(method, name) for name, title in named.items()}
-    return {title: float(level) for title, level in found.items() if level is not None}
+    titles = {name: parameter.title for name, (parameter, _) in parameters(method).items() if name.startswith("noise_")}
+    levels = {title: getattr(method, name) for name, title in titles.items()}
+    return {title: float(level) for title, level in levels.items() if level is not None}

@@ -25,7 +25,15 @@ from pages.widgets.shared.names import name_notion
 from pages.widgets.shared.reference import list_reference
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_dataset, find_spec
-from pages.widgets.shared.state import keep, label_apart, mount, mount_default, mount_index, refuse, value
+from pages.widgets.shared.state import (
+    draw_list,
+    draw_switch,
+    keep,
+    label_apart,
+    mount_default,
+    refuse,
+    value,
+)
 from pages.widgets.shared.suitable import choose_method, choose_notion, explain_notion
 
 _NEW = "new"
@@ -41,7 +49,7 @@ _BY_GROUP_HELP = "Some laws forbid that decisions use the group. Where they may,
 
 @dataclass(frozen=True)
 class Recipe:
-    """What was chosen; `spec` and `dataset` are None where the data cannot be had, which has been said.
+    """The choices; `spec` and `dataset` are None where the data cannot be had, and the page says why.
 
     `method` has its name, beside settings that were recommended with it (`is_advised`); None until one can be.
     """
@@ -55,30 +63,27 @@ class Recipe:
 
 
 def choose_recipe() -> Recipe:
-    """Draw the title and three lists, of methods and notions those the data can be used with; say what is asked."""
+    """Draw the title and lists of data, methods and notions that fit the data; explain the notion."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title("Train", anchor=False, width="content")
-        keep("expert", st.toggle("Expert mode", **mount("expert"), width="content"))
+        draw_switch("expert", "Expert mode", width="content")
         with st.container(key="look_at_data", width="content"):
             link_to("data", "Your own data")
     with st.container(key="recipe", gap="small"):
-        listed = list_offered()
-        listed += [value("data")] if value("data") not in listed else []
-        chosen = st.selectbox("Data", listed, **mount_index("data", listed), format_func=list_reference)
-        reference = keep("data", chosen)
+        reference = draw_list("data", "Data", list_offered(value("data")), list_reference)
         spec = find_spec(reference)
         dataset = None if spec is None else find_dataset(spec)
         above = st.container()
         name = choose_method(dataset)
         with above:
-            wanted = choose_notion(name, reference, dataset)
+            notion = choose_notion(name, reference, dataset)
         method: Mapping[str, Any] | None = {"name": name}
         if dataset is not None and name == AUTO:
-            advice = choose_advised(dataset, wanted)
+            advice = choose_advised(dataset, notion)
             method = None if advice is None else advice.settings
     if dataset is not None:
-        explain_notion(wanted, dataset)
-    return Recipe(reference, spec, dataset, wanted, method, name == AUTO)
+        explain_notion(notion, dataset)
+    return Recipe(reference, spec, dataset, notion, method, name == AUTO)
 
 
 def choose_advised(dataset: Dataset, notion: str) -> Advice | None:
@@ -93,9 +98,7 @@ def choose_advised(dataset: Dataset, notion: str) -> Advice | None:
         help=_SECRETS_HELP,
     )
     keep("protect", protect or "")
-    by_group = bool(
-        keep("by_group", st.toggle("Decisions may use the group", **mount("by_group"), help=_BY_GROUP_HELP))
-    )
+    by_group = draw_switch("by_group", "Decisions may use the group", help=_BY_GROUP_HELP)
     if protect is None:
         st.caption("Answer this, and a method is recommended. No row is read for it.")
         return None
@@ -119,10 +122,8 @@ def choose_release(info: MethodInfo, data: DataJson, seed: int) -> str | None:
             refuse("reuse")
         return None
     labels = label_apart({_NEW: "a new one, within ε"} | {key: _format_row(row) for key, row in able.items()})
-    options = list(labels)
-    mounted = mount_index("reuse", options, _NEW)
-    chosen = keep("reuse", st.selectbox("Release", options, **mounted, format_func=labels.__getitem__, help=_HELP))
-    return None if chosen == _NEW else str(chosen)
+    release = draw_list("reuse", "Release", labels, labels.__getitem__, _NEW, help=_HELP)
+    return None if release == _NEW else str(release)
 
 
 def _list_runs(store: RunStore) -> list[RunRow]:
@@ -131,9 +132,9 @@ def _list_runs(store: RunStore) -> list[RunRow]:
 
 def _is_able(row: RunRow, name: str, data: DataJson, seed: int) -> bool:
     config = row.config
-    asked = (config["method"]["name"], config["data"], config["seed"], config["split"])
-    ended = row.status == "finished" and row.epsilon is not None
-    return ended and asked == (name, data, seed, default_split(data["dataset"])) and config.get("reuse") is None
+    fields = (config["method"]["name"], config["data"], config["seed"], config["split"])
+    has_release = row.status == "finished" and row.epsilon is not None
+    return has_release and fields == (name, data, seed, default_split(data["dataset"])) and config.get("reuse") is None
 
 
 def _format_row(row: RunRow) -> str:

@@ -1,4 +1,4 @@
-"""The run that is watched beside the settings it was launched with; a slider that moves leaves it where it is."""
+"""The run that is watched beside the sliders of Train. It stays there when a slider moves."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def watch(key: str) -> None:
     st.session_state[_WATCHED] = key
 
 
-def find_watched(asked: Mapping[str, Any], known: RunRow | None) -> RunRow | None:
-    """Return the run to show beside the settings `asked`: theirs, `known`; else the last one shown on such data.
+def find_watched(settings: Mapping[str, Any], own_run: RunRow | None) -> RunRow | None:
+    """Return the run to show beside `settings`: their `own_run`, else the last one that was shown on such data.
 
-    None where that is gone, or pursued another notion.
+    None where that run is gone, or pursued another notion.
     """
-    if known is not None:
-        watch(known.key)
-        return known
+    if own_run is not None:
+        watch(own_run.key)
+        return own_run
     row = find_row(st.session_state.get(_WATCHED, ""))
-    same = row is not None and all(row.config[name] == asked[name] for name in ("data", "notion"))
+    same = row is not None and all(row.config[name] == settings[name] for name in ("data", "notion"))
     return row if same else None
 
 
