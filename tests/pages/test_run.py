@@ -233,6 +233,8 @@ def test_a_queued_run_shows_its_budget_and_can_be_paused_resumed_and_stopped(ope
     gauge = next(item.proto.text for item in page.get("progress") if "ε spent" in item.proto.text)
     assert all(part in gauge for part in ("of 2", "1 in 100,000", "sensitive attribute"))
     for button, status in (("do_pause", "paused"), ("do_resume", "queued"), ("do_stop", "cancelled")):
+        other = {"do_pause": "do_resume", "do_resume": "do_pause"}.get(button)
+        assert not page.button(button).disabled and (other is None or page.button(other).disabled), "all have a place"
         page.button(button).click().run()
         assert open_store().row(key).status == status
     assert not {"do_pause", "do_resume", "do_stop"} & {each.key for each in page.button}

@@ -22,7 +22,8 @@ _STATES = {
     "cancelled": "stopped by hand",
     "lost": "lost: its process ended; Resume continues from the last checkpoint",
 }
-_QUEUE_PATIENCE = 5.0
+_QUEUE_PATIENCE = 5.0  # seconds
+_HEARTBEAT_PATIENCE = 5.0  # seconds; a process gives a sign every two
 
 
 def show_broken_off(row: RunRow) -> None:
@@ -44,7 +45,7 @@ def draw_state(store: RunStore, row: RunRow) -> None:
         if row.ended and not _can_resume(row):
             st.caption(plain(line))
             return
-        left, right = st.columns([2, 1], vertical_alignment="center")
+        left, right = st.columns(2, vertical_alignment="center")
         with left:
             st.progress(min(1.0, row.step / row.steps) if row.steps else float(row.step > 0), text=plain(line))
         with right.container(horizontal=True, horizontal_alignment="right", gap="small", key="brakes"):
@@ -58,13 +59,12 @@ def draw_state(store: RunStore, row: RunRow) -> None:
 
 
 def _offer_brakes(store: RunStore, row: RunRow) -> None:
-    if _can_resume(row):
-        _offer(store, row, "resume", ":material/play_arrow:")
-    else:
-        running = row.status in ("queued", "running")
-        _offer(store, row, "pause", ":material/pause:", disabled=not running or row.request is not None)
-    if not row.ended:
-        _offer(store, row, "stop", ":material/stop:", disabled=row.status == "stopping")
+    """Draw all brakes in fixed places: one that came and went would move the others away under a person's click."""
+    able = _can_resume(row)
+    waits = row.status in ("queued", "running") and row.request is None
+    _offer(store, row, "pause", ":material/pause:", disabled=able or not waits)
+    _offer(store, row, "resume", ":material/play_arrow:", disabled=not able)
+    _offer(store, row, "stop", ":material/stop:", disabled=row.ended or row.status == "stopping")
 
 
 def _format_place(store: RunStore, row: RunRow) -> str:
@@ -73,7 +73,7 @@ def _format_place(store: RunStore, row: RunRow) -> str:
     return f", {count_text(before, 'run')} before it" if before else ""
 
 
-def _offer(store: RunStore, row: RunRow, what: str, icon: str, *, disabled: bool = False) -> None:
+def _offer(store: RunStore, row: RunRow, what: str, icon: str, *, disabled: bool) -> None:
     off = disabled or not store.database.writable or store.payer != row.owner
     ask = partial(_ask, store, row.key, what)
     st.button(what.capitalize(), key=f"do_{what}", disabled=off, icon=icon, on_click=ask)
@@ -91,9 +91,11 @@ def _can_resume(row: RunRow) -> bool:
 
 
 def _format_heartbeat(row: RunRow) -> str:
+    """Return how long ago the run's process gave a sign of life; "" where that is not to be worried about."""
     if row.heartbeat is None or row.status not in ("running", "stopping", "lost"):
         return ""
-    return f" · last sign of life {max(0.0, time.time() - row.heartbeat):.0f} s ago"
+    seconds = time.time() - row.heartbeat
+    return "" if seconds < _HEARTBEAT_PATIENCE else f" · last sign of life {seconds:.0f} s ago"
 
 
 def _format_steps(row: RunRow) -> str:
