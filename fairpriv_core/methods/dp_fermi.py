@@ -70,6 +70,10 @@ class DpFermi(Private, TrainsByRule):
         calibrates="noise_primal",
         max_labels=None,
     )
+    UNPROVED: ClassVar[str] = (
+        "The published accounting does not hold: the group shares are exact though one changed attribute changes "
+        "every record's term, and the same public batch undoes the amplification by sampling."
+    )
 
     variant: str = fields.shared("variant")
     epochs: int = fields.shared("epochs")
@@ -163,7 +167,7 @@ class DpFermi(Private, TrainsByRule):
 
     def count_deviation(self) -> float | None:
         """That of the shift √2 of a person who moves; None of the published variant, which counts in clear."""
-        return MOVED * self.noise("noise_counts") if self.variant == "proved" else None
+        return MOVED * self.noise("noise_counts") if self.proved else None
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return what Theorem 3.3 claims for the same noise multipliers, q and T; it does not count the group sizes.
@@ -185,15 +189,6 @@ class DpFermi(Private, TrainsByRule):
             noise = self._claim(n_train, delta) * math.sqrt(self.share_of_w) / epsilon
             known = replace(self, noise_primal=noise * _ROUNDING)
         return super(DpFermi, known).calibrated(epsilon=epsilon, delta=delta, n_train=n_train)
-
-    def unproved_reason(self) -> str | None:
-        """Why the published variant has no epsilon; None for the proved variant."""
-        if self.variant == "proved":
-            return None
-        return (
-            "The published accounting does not hold: the group shares are exact though one changed attribute changes "
-            "every record's term, and the same public batch undoes the amplification by sampling."
-        )
 
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given."""

@@ -95,9 +95,6 @@ class DpsgdFRule(NoisySumsRule):
         names = self.setting.trains[model].group_names
         return {f"clip/{name}": float(c) for name, c in zip(names, self.arrays["clip_groups"][model], strict=True)}
 
-    def notes(self, model: int) -> dict[str, object]:
-        return dict(self.scalars(model))
-
 
 class DpsgdFPublishedRule(DpsgdFRule):
     """Published: noisy counts of the very sample set the step's bounds, truncated at 0."""

@@ -115,9 +115,6 @@ class GlobalAdaptRule(NoisySumsRule):
     def scalars(self, model: int) -> dict[str, float]:
         return {"strict_clip": float(self.arrays["strict_clip"][model])}
 
-    def notes(self, model: int) -> dict[str, object]:
-        return dict(self.scalars(model))
-
 
 class GlobalAdaptPublishedRule(GlobalAdaptRule):
     """Published: the count has noise of its own and is divided by the sample's own size."""

@@ -175,9 +175,6 @@ class FairDpRule(NoisySumsRule):
         names = train.group_names if self.by_group else train.label_names
         return {f"clip/{name}": float(c) for name, c in zip(names, self.arrays["clip_kinds"][model], strict=True)}
 
-    def notes(self, model: int) -> dict[str, object]:
-        return dict(self.scalars(model))
-
 
 class FairDpPublishedRule(FairDpRule):
     """Published: eq. 5 over the sample's own norms, sizes and gradient; n is the sample's size."""

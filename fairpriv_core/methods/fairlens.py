@@ -56,6 +56,10 @@ class FairLens(NoisySums):
         calibrates="noise_primal",
     )
     FOUND_ON: ClassVar[str] = "Adult"
+    UNPROVED: ClassVar[str] = (
+        "The published accounting does not hold: each record's clipped gradient depends, by way of group "
+        "statistics without noise, on all other records of the sample."
+    )
 
     variant: str = fields.shared("variant")
     multiplier_gradient: float = parameter(
@@ -100,11 +104,6 @@ class FairLens(NoisySums):
         checks.open_unit(share_statistics=self.share_statistics)
 
     @property
-    def proved(self) -> bool:
-        """Whether this is the proved variant."""
-        return self.variant == "proved"
-
-    @property
     def regularises(self) -> bool:
         """Whether any regulariser is in force; otherwise the method is DP-SGD."""
         return self.multiplier_gradient > 0 or self.multiplier_boundary > 0
@@ -127,13 +126,8 @@ class FairLens(NoisySums):
         return (statistics, *super().releases(n_train, groups))
 
     def unproved_reason(self) -> str | None:
-        """Why the published variant has no epsilon; None for the proved variant."""
-        if self.proved or not self.regularises:
-            return None
-        return (
-            "The published accounting does not hold: each record's clipped gradient depends, by way of group "
-            "statistics without noise, on all other records of the sample."
-        )
+        """Why the published variant has no epsilon; None for the proved variant, and where nothing is regularised."""
+        return super().unproved_reason() if self.regularises else None
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
@@ -155,12 +149,7 @@ class FairLensRule(NoisySumsRule):
             self.arrays[name] = np.zeros((models, size))
 
     def weights(self, sampled: Sampled) -> np.ndarray:
-        records = sampled.records
-        weights = self.derivatives(sampled)
-        return records.keep(clip_weights(weights, records.norms, self.column_of(self.bounds()).astype(np.float32)))
-
-    def derivatives(self, sampled: Sampled) -> np.ndarray:
-        """Return each record's derivative of loss and regularisers with respect to the logit (K, S)."""
+        """Return the clipped derivatives of loss and regularisers with respect to the logit (K, S)."""
         records, group = sampled.records, sampled.records.group
         deviation = records.deviation
         curvature = records.probability * (1.0 - records.probability)
@@ -170,8 +159,8 @@ class FairLensRule(NoisySumsRule):
         boundary = self._of_group("boundary_factors", group) * 2.0 * (1.0 - 2.0 * records.probability)
         regulariser = self.setting.column("multiplier_gradient") * along
         regulariser += self.setting.column("multiplier_boundary") * boundary
-        derivatives: np.ndarray = deviation + curvature * regulariser
-        return derivatives
+        derivatives = deviation + curvature * regulariser
+        return records.keep(clip_weights(derivatives, records.norms, self.column_of(self.bounds()).astype(np.float32)))
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         for k, method in enumerate(self.setting.methods):
@@ -190,9 +179,6 @@ class FairLensRule(NoisySumsRule):
             for kind in ("clipping", "boundary")
             for name, value in zip(names, self.arrays[kind][model], strict=True)
         }
-
-    def notes(self, model: int) -> dict[str, object]:
-        return dict(self.scalars(model))
 
     def _of_group(self, name: str, group: np.ndarray) -> np.ndarray:
         own = np.broadcast_to(group, (len(self.arrays[name]), group.shape[1]))

@@ -21,6 +21,7 @@ from fairpriv_core.methods.shared.equalise import equalise
 from fairpriv_core.methods.shared.releases import Private, Release, check_noises
 from fairpriv_core.notions.rates import count_cells
 
+_OF_MODEL = ("epochs", "batch_size", "learning_rate", "optimizer", "hidden_layers", "width")
 MOVED = 2.0  # in L1: a person who changes group leaves one of the counts and joins another
 
 
@@ -83,7 +84,8 @@ def train_and_correct(method: JagielskiPost, train: Dataset, training: Training)
     if "counts" in held:
         parameters, noisy = held["base"], held["counts"]
     else:
-        parameters = _train_plain(method, train, training)
+        settings = {name: getattr(method, name) for name in _OF_MODEL}
+        parameters = Plain(**settings).fit(train, training).parameters
         noisy = _release_counts(method, train, training, parameters=parameters)
     counts = noisy.reshape(train.groups, 2, 2)
     require_rows(counts.sum(axis=2), training.notion, train.group_names)
@@ -91,18 +93,6 @@ def train_and_correct(method: JagielskiPost, train: Dataset, training: Training)
     network, steps = Derived(base, freeze(table.tolist())), method.steps(train.n)
     training.observer.show(Snapshot(method.epochs + 1, steps, network, parameters, {}, {}))
     return Fitted(network, parameters, training.mechanism.events, steps, {"counts": noisy.tolist()})
-
-
-def _train_plain(method: JagielskiPost, train: Dataset, training: Training) -> np.ndarray:
-    plain = Plain(
-        epochs=method.epochs,
-        batch_size=method.batch_size,
-        learning_rate=method.learning_rate,
-        optimizer=method.optimizer,
-        hidden_layers=method.hidden_layers,
-        width=method.width,
-    )
-    return plain.fit(train, training).parameters
 
 
 def _release_counts(method: JagielskiPost, train: Dataset, training: Training, *, parameters: np.ndarray) -> np.ndarray:

@@ -35,7 +35,7 @@ from fairpriv_core.methods.base import FitsMany, MethodInfo, Style
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.shared.averaged_sums import AveragedSums, AveragedSumsRule
 from fairpriv_core.methods.shared.cumulative import cumulative_sensitivity, release_cumulative, running_deviation
-from fairpriv_core.methods.shared.group_estimate import name_by_metric
+from fairpriv_core.methods.shared.group_estimate import measure_furthest, name_by_metric
 from fairpriv_core.methods.shared.releases import Release
 from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.catalog import notions_of_means
@@ -347,17 +347,6 @@ def decide_at(counts: np.ndarray, moved: np.ndarray, answer: int | None) -> np.n
     totals = np.maximum(counts.sum(axis=2), 0.0)
     ones = totals * answer if answer is not None else np.clip(counts[:, :, 1] + moved, 0.0, totals)
     return np.stack([totals - ones, ones], axis=2)
-
-
-def measure_furthest(notion: Notion, table: np.ndarray, again: Sequence[np.ndarray]) -> tuple[float, float]:
-    """Return the gap of `table` (k, 2, 2), and how far the same two groups' difference spreads in `again`."""
-    rates = rates_of(notion)
-    means = np.stack([divide(*sum_rate(rate, table)) for rate in rates])
-    rate = rates[int(np.ptp(means, axis=1).argmax())]
-    here = divide(*sum_rate(rate, table))
-    top, bottom = int(here.argmax()), int(here.argmin())
-    each = np.stack([divide(*sum_rate(rate, one)) for one in again])
-    return float(np.ptp(means, axis=1).max()), float((each[:, top] - each[:, bottom]).std(ddof=1))
 
 
 def share_right(table: np.ndarray) -> float:

@@ -109,9 +109,6 @@ class OptQRule(NoisySumsRule):
     def scalars(self, model: int) -> dict[str, float]:
         return {"clip": float(self.arrays["clip"][model])}
 
-    def notes(self, model: int) -> dict[str, object]:
-        return {"clip": float(self.arrays["clip"][model])}
-
 
 class OptQPublishedRule(OptQRule):
     """Published: C is the quantile of the sample's own norms; nothing is counted."""

@@ -64,6 +64,10 @@ class PfLd(Private, TrainsByRule):
         weighs_rows=True,
     )
     FOUND_ON: ClassVar[str] = "Adult and Bank"
+    UNPROVED: ClassVar[str] = (
+        "The published accounting does not hold: one changed attribute moves two group means and can flip a sign, "
+        "the noise scale reads group sizes, and the same public batch undoes the amplification by sampling."
+    )
 
     variant: str = fields.shared("variant")
     epochs: int = fields.shared("epochs")
@@ -210,14 +214,9 @@ class PfLd(Private, TrainsByRule):
 
     def unproved_reason(self) -> str | None:
         """Why the published variant has no epsilon; None for the proved variant."""
-        if self.variant == "proved":
-            return None
-        signed = " A logit has a sign, so that C_d does not bound a dual step either (Theorem 2)."
-        return (
-            "The published accounting does not hold: one changed attribute moves two group means and can flip a sign, "
-            "the noise scale reads group sizes, and the same public batch undoes the amplification by sampling."
-            f"{signed if self.surrogate == 'logit' else ''}"
-        )
+        if self.proved or self.surrogate != "logit":
+            return super().unproved_reason()
+        return f"{self.UNPROVED} A logit has a sign, so that C_d does not bound a dual step either (Theorem 2)."
 
     def clipping_curves(self, warmup: Warmup) -> dict[str, ClippingCurve]:
         """Return the bounds of Theorems 4 and 5 over C_p and C_d for this method's noise, from public values alone.
@@ -277,7 +276,8 @@ class PfLdRule(Stateful, OneSum):
     def __post_init__(self) -> None:
         self._cells = self.setting.cells
         self._everyone = bool((self._cells.label == NO_CELL).all())
-        self._clip = np.array([[_chosen(method.clip_primal)] for method in self.setting.methods], dtype=np.float32)
+        bounds = [[np.inf if method.clip_primal is None else method.clip_primal] for method in self.setting.methods]
+        self._clip = np.array(bounds, dtype=np.float32)
         self._multipliers = np.zeros((len(self.setting.methods), self._cells.count))
         self._violations = np.zeros_like(self._multipliers)
         self._counts = np.ones_like(self._multipliers)
@@ -396,10 +396,6 @@ class PfLdRule(Stateful, OneSum):
         self._radius = radius.tolist()
         reach = sensitivity(np.where(radius > 0, radius, 1.0) * self._clip[:, 0].astype(np.float64))
         self._reach = np.where(radius > 0, reach, 0.0).tolist()
-
-
-def _chosen(bound: float | None) -> float:
-    return np.inf if bound is None else bound
 
 
 def release_violations(

@@ -26,10 +26,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
-from fairpriv_core.engine.watch import Bound
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.shared.averaged_sums import AveragedSums, AveragedSumsRule
@@ -153,13 +151,6 @@ class RacoDpRule(AveragedSumsRule):
         self._set_factors()
         return update
 
-    def weights(self, sampled: Sampled) -> np.ndarray:
-        records = sampled.records
-        weights = clip_weights(
-            self._derivatives(records), records.norms, self.column_of(self.bounds()).astype(np.float32)
-        )
-        return records.keep(weights)
-
     def statistics(self, records: Records) -> np.ndarray | None:
         """Count the sample's rows by cell and decision (K, places): a row is in one place; without output, in none."""
         cell = self._counted[records.code]
@@ -175,11 +166,6 @@ class RacoDpRule(AveragedSumsRule):
         self.arrays["recent"][model] = running_mean(self.arrays["recent"][model], shares)
         self._take_dual_step(model, self.setting.methods[model])
 
-    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
-        return {
-            "gradient_norm": (np.abs(self._derivatives(records)) * records.norms, self.setting.bounds("clip_primal"))
-        }
-
     def scalars(self, model: int) -> dict[str, float]:
         arrays = self.arrays
         return self._cells.name_curves(multiplier=arrays["multipliers"][model], violation=arrays["violations"][model])
@@ -191,7 +177,7 @@ class RacoDpRule(AveragedSumsRule):
     def prepare(self) -> None:
         self._set_factors()
 
-    def _derivatives(self, records: Records) -> np.ndarray:
+    def derivatives(self, records: Records) -> np.ndarray:
         """Return each record's derivative of its share of the Lagrangian with respect to the logit (K, B)."""
         slopes = derivative("score", records.probability, records.label)
         if self.of_errors:  # the chance to be wrong falls with that of a 1 where the label is 1

@@ -12,7 +12,7 @@ decisions under these estimates deviate as those under the real one do from what
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -36,6 +36,7 @@ from fairpriv_core.methods.shared.group_statistic import (
 )
 from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
+from fairpriv_core.notions.notion import Notion
 from fairpriv_core.notions.rates import divide, rates_of, sum_rate
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.event import Events
@@ -110,15 +111,8 @@ class Estimate:
 
         It is that of the difference between the two groups that are furthest apart. What sampling adds is not in it.
         """
-        (told, again), errors = self.count(decided), []
-        for notion in notions_of_means().values():
-            rates = rates_of(notion)
-            means = np.stack([divide(*sum_rate(rate, told)) for rate in rates])
-            rate = rates[int(np.ptp(means, axis=1).argmax())]
-            first, last = (int(of(divide(*sum_rate(rate, told)))) for of in (np.argmax, np.argmin))
-            redrawn = np.stack([divide(*sum_rate(rate, each)) for each in again])
-            errors.append(float((redrawn[:, first] - redrawn[:, last]).std(ddof=1)))
-        return np.array(errors)
+        counts, redrawn = self.count(decided)
+        return np.array([measure_furthest(notion, counts, redrawn)[1] for notion in notions_of_means().values()])
 
     def count(self, decided: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return expected counts by group, label and decision (k, 2, 2), and those of redraws (REDRAWS, k, 2, 2)."""
@@ -134,6 +128,17 @@ class Estimate:
         """Return the release as a record keeps it: `events` count once, however many runs share the statistic."""
         digest = hashlib.sha256(self.statistic.tobytes()).hexdigest()[:16]
         return {"statistic": self.statistic.tolist(), "shared_releases": {digest: events_of.to_json(events)}}
+
+
+def measure_furthest(notion: Notion, counts: np.ndarray, redrawn: Iterable[np.ndarray]) -> tuple[float, float]:
+    """Return the gap of `counts` (k, 2, 2), and how far the same two groups' difference spreads in `redrawn`."""
+    rates = rates_of(notion)
+    means = np.stack([divide(*sum_rate(rate, counts)) for rate in rates])
+    gaps = np.ptp(means, axis=1)
+    widest = int(gaps.argmax())
+    top, bottom = int(means[widest].argmax()), int(means[widest].argmin())
+    redraws = np.stack([divide(*sum_rate(rates[widest], table)) for table in redrawn])
+    return float(gaps.max()), float((redraws[:, top] - redraws[:, bottom]).std(ddof=1))
 
 
 def _count(chances: np.ndarray, y: np.ndarray, decided: np.ndarray) -> Any:

@@ -100,12 +100,10 @@ class SumsWithCounts(NoisySums):
 
     `share_counts` is the counts' share of a step's budget: with sigma the multiplier of the whole release, gradients
     have sigma / sqrt(1 - share) over their bound and counts sigma / sqrt(share) over 1. `COUNT_NOISE` is what the paper
-    multiplies sigma by for its counts; None where it reads the sample without noise. `UNPROVED` is why no epsilon is
-    proved for the published variant.
+    multiplies sigma by for its counts; None where it reads the sample without noise.
     """
 
     COUNT_NOISE: ClassVar[float | None] = None
-    UNPROVED: ClassVar[str]
     FOUND_ON: ClassVar[str] = "Adult"
 
     variant: str = fields.shared("variant")
@@ -122,11 +120,6 @@ class SumsWithCounts(NoisySums):
         super().__post_init__()
         checks.one_of(fields.VARIANTS, variant=self.variant)
         checks.open_unit(share_counts=self.share_counts)
-
-    @property
-    def proved(self) -> bool:
-        """Whether this is the proved variant."""
-        return self.variant == "proved"
 
     def gradient_noise(self) -> float:
         """The noise multiplier of the gradients alone; BadInput before calibration."""
@@ -158,10 +151,6 @@ class SumsWithCounts(NoisySums):
         counts = self.count_noise() if self.COUNT_NOISE is not None else None
         noises = [each for each in (self.gradient_noise(), counts) if each is not None]
         return tuple(self.step_sum(n_train, self.clip_primal).at(noise) for noise in noises)
-
-    def unproved_reason(self) -> str | None:
-        """Why the published variant has no epsilon; None for the proved variant."""
-        return None if self.proved else self.UNPROVED
 
 
 @dataclass(frozen=True)
@@ -226,7 +215,13 @@ class NoisySumsRule(Stateful):
 
     def weights(self, sampled: Sampled) -> np.ndarray:
         """Return each record's weight on the logit's gradient, (K, S) or (layers, K, S)."""
-        return clipped_loss_weights(sampled.records, self.record_bounds(sampled.records).astype(np.float32, copy=False))
+        records = sampled.records
+        bounds = self.record_bounds(records).astype(np.float32, copy=False)
+        return records.keep(clip_weights(self.derivatives(records), records.norms, bounds))
+
+    def derivatives(self, records: Records) -> np.ndarray:
+        """Return each record's derivative of the objective with respect to the logit (K, S)."""
+        return records.deviation
 
     def statistics(self, records: Records) -> np.ndarray | None:
         """Return what is summed over the sample beside the gradients (K, m): a record adds at most 1, in L2."""
@@ -295,13 +290,13 @@ class NoisySumsRule(Stateful):
         return None
 
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
-        return {"gradient_norm": (loss_gradient_norms(records), self.record_bounds(records))}
+        return {"gradient_norm": (np.abs(self.derivatives(records)) * records.norms, self.record_bounds(records))}
 
     def scalars(self, model: int) -> dict[str, float]:
         return {}
 
     def notes(self, model: int) -> dict[str, object]:
-        return {}
+        return dict(self.scalars(model))
 
 
 def as_published(methods: Sequence[AdaptiveBounds], bounds: np.ndarray) -> np.ndarray:

@@ -102,6 +102,7 @@ class Private(ABC):
 
     info: ClassVar[MethodInfo]
     FOUND_ON: ClassVar[str] = ""  # the data sets that its defaults were chosen on
+    UNPROVED: ClassVar[str]  # why no epsilon is proved for its published variant
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @abstractmethod
@@ -156,9 +157,14 @@ class Private(ABC):
         noise = calibrate(events_for, epsilon=epsilon, delta=delta, accountant="pld" if proved else "rdp")
         return replace(known, **{last: noise}) if any(each.noise == last and each.made for each in declared) else known
 
+    @property
+    def proved(self) -> bool:
+        """Whether this is the proved variant; a method without variants is."""
+        return getattr(self, "variant", "proved") == "proved"
+
     def unproved_reason(self) -> str | None:
-        """Epsilon is proved."""
-        return None
+        """Why the published variant has no epsilon; None for the proved variant."""
+        return None if self.proved else self.UNPROVED
 
     def taken_as_given(self) -> tuple[str, ...]:
         """What is public, and what a neighbour is."""
