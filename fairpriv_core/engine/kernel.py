@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -128,24 +128,13 @@ class _Room:
         self.fed, self.above = ([split(layer) for layer in part] for part in (self.hidden, self.deltas))
 
 
-@dataclass
 class Kernel:
     """K networks of one shape over a flat array (K, P) that is updated in place."""
 
-    shape: Shape
-    parameters: np.ndarray
-    _layers: list[tuple[np.ndarray, np.ndarray]] = field(init=False)
-    _total: np.ndarray = field(init=False)
-    _sums: list[tuple[np.ndarray, np.ndarray]] = field(init=False)
-    _exact: np.ndarray = field(init=False)
-    _exact_sums: list[tuple[np.ndarray, np.ndarray]] = field(init=False)
-    _blocks: dict[int, tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]] = field(init=False, default_factory=dict)
-    _turned: np.ndarray = field(init=False)
-    _memory: _Memory = field(init=False)
-    _rooms: dict[int, _Room] = field(init=False, default_factory=dict)
-    _room: _Room = field(init=False)
+    _room: _Room
 
-    def __post_init__(self) -> None:
+    def __init__(self, shape: Shape, parameters: np.ndarray) -> None:
+        self.shape, self.parameters = shape, parameters
         self._layers = self.shape.views(self.parameters)
         self._total = np.empty_like(self.parameters)
         self._sums = self.shape.views(self._total)
@@ -154,6 +143,8 @@ class Kernel:
         size = max(weights[0].size for weights, _ in self._layers)
         self._turned = np.empty((len(self.parameters), size), dtype=self.parameters.dtype)
         self._memory = self._new_memory(0)
+        self._rooms: dict[int, _Room] = {}
+        self._blocks: dict[int, tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]] = {}
 
     def parts_at(self, count: int) -> bool:
         """Return whether the first `count` rows of a pass give the same bits however many rows come after them."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -249,33 +249,16 @@ class StepRelease:
         return noisy[:, :size] * theta_unit, (noisy[:, size:] * w_unit).reshape(pairs.w.shape)
 
 
-@dataclass
 class FermiRule(Stateful, Keeping, OneSum):
     """Public batch: loss, psi's first term, the public remainder. Secret sample: what depends on groups, noised."""
 
-    setting: Setting[DpFermi]
     jacobian: ClassVar[float] = JACOBIAN  # of F, over the gradient that `clip` bounds: with one logit, that of h
     samples_batches: ClassVar[bool] = False
-    uses_batches: bool = True
-    arrays: dict[str, np.ndarray] = field(init=False, default_factory=dict)
-    conditions: penalty.Conditions = field(init=False)
-    pursued: list[int] = field(init=False)
-    clip: np.ndarray = field(init=False)
-    weights: PenaltyWeights = field(init=False)
-    multiplier: np.ndarray = field(init=False)
-    shares: np.ndarray = field(init=False)
-    w: np.ndarray = field(init=False)
-    batch: penalty.Averages = field(init=False)
-    derivatives: np.ndarray = field(init=False)
-    radius: np.ndarray = field(init=False)
-    step_release: StepRelease = field(init=False)
-    _expected: np.ndarray = field(init=False)
-    _dual_step: np.ndarray = field(init=False)
-    _dual_norm: np.ndarray = field(init=False)
-    _centred: np.ndarray = field(init=False)
-    _returned: ReturnedIterates = field(init=False)
+    uses_batches: ClassVar[bool] = True
+    batch: penalty.Averages
 
-    def __post_init__(self) -> None:
+    def __init__(self, setting: Setting[DpFermi]) -> None:
+        self.setting, self.arrays = setting, {}
         methods, cells = self.setting.methods, self.setting.cells
         self.conditions = self.list_conditions(cells)
         self.pursued = [k for k, method in enumerate(methods) if method.multiplier > 0]
@@ -483,14 +466,11 @@ class PublishedFermiRule(FermiRule):
         self.derivatives = (np.tile(of_label, self.conditions.groups) + of_group).astype(np.float32)
 
 
-@dataclass
 class FermiClassesRule(Seeding, FermiRule):
     """The proved variant: a step propagates back the batch's losses, its part of psi, and the secret sample's."""
 
     jacobian: ClassVar[float] = 1.0
-    conditions: ClassConditions = field(init=False)
-    public: Directions = field(init=False)
-    secret: Directions = field(init=False)
+    conditions: ClassConditions
 
     def list_conditions(self, cells: Cells) -> ClassConditions:
         return ClassConditions(cells)
@@ -539,7 +519,6 @@ class FermiClassesRule(Seeding, FermiRule):
         return midpoint
 
 
-@dataclass
 class PublishedFermiClassesRule(FermiClassesRule, PublishedFermiRule):
     """As published: the secret sample is the public batch, and nothing is centred.
 

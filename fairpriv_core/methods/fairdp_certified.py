@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,7 +34,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import with_bias
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Bounding, Halting, PlainLast, Rule, Sampled
-from fairpriv_core.engine.networks import NETWORKS, AnyShape
+from fairpriv_core.engine.networks import NETWORKS
 from fairpriv_core.engine.optimizers import SCHEDULES, Adam, rate_factor
 from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.engine.training import Fitted, Training
@@ -217,26 +217,20 @@ class FairDpCertified(NoisySums):
         ]
 
 
-@dataclass
 class FairDpCertifiedRule(Bounding, Halting, PlainLast, NoisySumsRule):
     """One noisy sum a step for each group, on its own part of the data; the last step's in micro-batches."""
 
-    _samples: list[Indices] = field(init=False, default_factory=list)
-    _notes: list[dict[str, object]] = field(init=False)
-    _shape: AnyShape = field(init=False)
-    _looks: certificate_looks.Looks = field(init=False)
-    _adams: list[list[Adam]] = field(init=False)  # of each model, one a group; none under another optimiser
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self, setting: Setting[Any]) -> None:
+        super().__init__(setting)
+        self._samples: list[Indices] = []
         self._looks = certificate_looks.Looks(self.setting)
         models, first = self.setting.methods, self.setting.trains[0]
         self._shape = self.setting.shape
         rate, start = np.ones((1, 1)), self._shape.initial(0)[None].astype(np.float64)
         groups = range(first.groups if models[0].optimizer == BY_GROUP else 0)
-        self._adams = [[Adam(rate, start) for _ in groups] for _ in models]
+        self._adams = [[Adam(rate, start) for _ in groups] for _ in models]  # one a group; none under another optimiser
         self.arrays["noisy_counts"] = np.ones((len(models), first.groups))
-        self._notes = [{} for _ in models]
+        self._notes: list[dict[str, object]] = [{} for _ in models]
         for k, training in enumerate(self.setting.trainings):
             if training.checkpoint is None and models[k].proved:
                 self.arrays["noisy_counts"][k] = release_sizes(self.setting, k)

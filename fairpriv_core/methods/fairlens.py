@@ -14,7 +14,6 @@ r the mean of what clipping cuts off, u = sum_a s_a (g_a - g), k_a and l_a from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -204,13 +203,9 @@ class FairLensPublishedRule(FairLensRule):
         for k, method in enumerate(self.setting.methods):
             if not method.regularises:  # epsilon is proved then, also of the notes
                 continue
-            sums = sum_sample(
-                sampled.passed,
-                sampled.records,
-                sampled.rows,
-                model=k,
-                groups=self.setting.trains[k].groups,
-                bound=method.clip_primal,
+            groups, bound = self.setting.trains[k].groups, method.clip_primal
+            sums = _sum(
+                sampled.passed, sampled.records, sampled.rows, model=k, groups=groups, bound=bound, reach=np.inf
             )
             self.set_factors(k, sums)
 
@@ -290,16 +285,14 @@ def derive_factors(sums: GroupSums, *, least: float) -> Factors:
     )
 
 
-def sum_sample(passed: Pass, records: Records, rows: slice, *, model: int, groups: int, bound: float) -> GroupSums:
-    """Return the sums over one model's sample, gradients as they are: for the published variant alone."""
-    return _sum(passed, records, rows, model=model, groups=groups, bound=bound, reach=np.inf)
-
-
 def sum_everyone(model: int, *, kernel: Kernel, feed: Feed, groups: int, bound: float, reach: float) -> GroupSums:
     """Return the sums over all training rows of one model, each gradient clipped to C (1 + `reach`) first."""
     total: GroupSums | None = None
-    for passed, records in _passes(model, kernel, feed):
-        part = _sum(passed, records, slice(None), model=0, groups=groups, bound=bound, reach=reach)
+    alone = kernel.alone(model)
+    for rows in np.array_split(np.arange(feed.n), -(-feed.n // _CHUNK)):
+        drawn = Drawn([feed.columns[model]], [rows])
+        passed = alone.run(drawn.features, drawn.squares)
+        part = _sum(passed, Records(passed, drawn), slice(None), model=0, groups=groups, bound=bound, reach=reach)
         total = part if total is None else total + part
     assert total is not None
     return total
@@ -315,17 +308,10 @@ def directional(kernel: Kernel, passed: Pass, rows: slice, direction: np.ndarray
     return products
 
 
-def _passes(model: int, kernel: Kernel, feed: Feed) -> Iterator[tuple[Pass, Records]]:
-    alone = Kernel(kernel.shape, kernel.parameters[model : model + 1])
-    for rows in np.array_split(np.arange(feed.n), -(-feed.n // _CHUNK)):
-        drawn = Drawn([feed.columns[model]], [rows])
-        passed = alone.run(drawn.features, drawn.squares)
-        yield passed, Records(passed, drawn)
-
-
 def _sum(
     passed: Pass, records: Records, rows: slice, *, model: int, groups: int, bound: float, reach: float
 ) -> GroupSums:
+    """Return the sums over one model's records, each gradient clipped to C (1 + `reach`) first."""
     probability = records.probability[model]
     norms, deviation, present, group = (
         np.broadcast_to(values, records.logits.shape)[model]

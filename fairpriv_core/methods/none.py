@@ -54,13 +54,14 @@ class Plain(NotPrivate, TrainsByRule):
         return PlainRule(setting)
 
 
-@dataclass
 class PlainRule:
     """weight = (p - y) / batch."""
 
-    setting: Setting[Any]
     samples_batches: ClassVar[bool] = False
-    uses_batches: bool = True
+    uses_batches: ClassVar[bool] = True
+
+    def __init__(self, setting: Setting[Any]) -> None:
+        self.setting = setting
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         return None

@@ -13,7 +13,7 @@ the sum. What remains of any record lies in the ball of radius r C_p, r = max |c
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,7 +33,7 @@ from fairpriv_core.methods.shared.lagrangian import LagrangianRule, cell_means, 
 from fairpriv_core.methods.shared.multipliers import dual_bound, measured, move_multipliers
 from fairpriv_core.methods.shared.releases import Private, Release, Sample, check_noises
 from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
-from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
+from fairpriv_core.notions.cells import LABELS, NO_CELL
 from fairpriv_core.notions.surrogates import derivative, output
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.event import Events
@@ -253,28 +253,14 @@ class PfLd(Private, TrainsByRule):
         return LagrangianRule(setting, private=True) if published else PfLdRule(setting)
 
 
-@dataclass
 class PfLdRule(Stateful, OneSum):
     """Public batch: loss, population terms and the public remainder. Secret sample: the group terms, noised."""
 
-    setting: Setting[PfLd]
     samples_batches: ClassVar[bool] = False
-    uses_batches: bool = True
-    arrays: dict[str, np.ndarray] = field(init=False)
-    _cells: Cells = field(init=False)
-    _counts: np.ndarray = field(init=False)
-    _multipliers: np.ndarray = field(init=False)
-    _violations: np.ndarray = field(init=False)
-    _clip: np.ndarray = field(init=False)
-    _everyone: bool = field(init=False)
-    _multiplier_sum: np.ndarray = field(init=False)
-    _remainder: np.ndarray = field(init=False)
-    _centred: np.ndarray = field(init=False)
-    _radius: list[float] = field(init=False)
-    _reach: list[float] = field(init=False)
+    uses_batches: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        self._cells = self.setting.cells
+    def __init__(self, setting: Setting[PfLd]) -> None:
+        self.setting, self._cells = setting, setting.cells
         self._everyone = bool((self._cells.label == NO_CELL).all())
         bounds = [[np.inf if method.clip_primal is None else method.clip_primal] for method in self.setting.methods]
         self._clip = np.array(bounds, dtype=np.float32)
@@ -388,7 +374,7 @@ class PfLdRule(Stateful, OneSum):
         coefficients = per_cell[:, self._cells.of]  # (K, groups, 2); NO_CELL takes the appended zero
         midrange = (coefficients.max(axis=1) + coefficients.min(axis=1)) / 2.0
         centred = (coefficients - midrange[:, None, :]).astype(np.float32)
-        self._multiplier_sum = self._multipliers.sum(axis=1, keepdims=True).astype(np.float32)
+        self._multiplier_sum: np.ndarray = self._multipliers.sum(axis=1, keepdims=True).astype(np.float32)
         self._remainder = np.tile(midrange * rates, groups).astype(np.float32)
         self._centred = -centred.reshape(len(rates), groups * LABELS)  # group terms are taken off
         radius = np.abs(centred).max(axis=(1, 2)).astype(np.float64)

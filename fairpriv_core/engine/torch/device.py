@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from fairpriv_core.engine.clipping import with_bias
 from fairpriv_core.engine.kernel import Kernel, Pass
+from fairpriv_core.engine.networks import Shape
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.sums import BLOCK, TOGETHER
 
@@ -82,16 +83,12 @@ class DevicePass(Pass):
         return norms.reshape(self.logits.shape).copy()
 
 
-@dataclass
 class DeviceKernel(Kernel):
     """A `Kernel` that computes on `device`; the parameters are the same array (K, P), read at every pass."""
 
-    device: str = "cpu"
-    _place: torch.device = field(init=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._place = open_device(self.device)
+    def __init__(self, shape: Shape, parameters: np.ndarray, device: str) -> None:
+        super().__init__(shape, parameters)
+        self._place = open_device(device)
 
     def parts_at(self, count: int) -> bool:
         """Nothing is known of how a device divides its products: batch and sample pass apart; see `Kernel.parts_at`."""

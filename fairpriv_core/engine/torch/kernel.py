@@ -123,21 +123,17 @@ class TorchPass(SeededPass):
         return self.kernel.derive(self.rows, choose)
 
 
-@dataclass
 class TorchKernel(Kernel):
     """K networks of one shape over a flat array (K, P) that is updated in place and read at every pass."""
 
     shape: LayeredShape | ModuleShape
-    device: str = "cpu"
-    _place: torch.device = field(init=False)
-    _length: int = field(init=False)
-    _road: Road = field(init=False)
 
-    def __post_init__(self) -> None:
-        self._place = open_device(self.device)
+    def __init__(self, shape: LayeredShape | ModuleShape, parameters: np.ndarray, device: str = "cpu") -> None:
+        self.shape, self.parameters, self.device = shape, parameters, device
+        self._place = open_device(device)
         self._total, self._exact = np.empty_like(self.parameters), np.empty(self.parameters.shape)
         room = max(_AT_ONCE // self.parameters.shape[1], 1)
-        self._length = min(1 << (room.bit_length() - 1), BLOCK)
+        self._length: int = min(1 << (room.bit_length() - 1), BLOCK)
         self._road = self._open_road()
         torch.empty(_HELD, dtype=torch.uint8)  # never written: freeing it is what counts
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -182,18 +182,14 @@ class AdaptiveBounds(SumsWithCounts):
         return super().unproved_reason()
 
 
-@dataclass
 class NoisySumsRule(Stateful):
     """DP-SGD itself: gradients clipped to C, summed, noised at sigma C, divided by the expected batch size q n."""
 
-    setting: Setting[Any]
     samples_batches: ClassVar[bool] = False
-    uses_batches: bool = False
-    arrays: dict[str, np.ndarray] = field(init=False, default_factory=dict)
-    _noises: list[float] = field(init=False)
-    _proved: np.ndarray = field(init=False)
+    uses_batches: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
+    def __init__(self, setting: Setting[Any]) -> None:
+        self.setting, self.arrays = setting, {}
         self._noises = list(self.setting.noises)
         self._proved = np.array([method.unproved_reason() is None for method in self.setting.methods])
 
