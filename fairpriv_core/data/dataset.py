@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from fairpriv_core.seeds import public_generator
 
 SPLITS = ("rows", "stratified", "people", "official")
 TEST_SHARE = 0.25
+_OF_EACH_ROW = ("y", "group", "official_test", "unit", "row", "present", "weight")
 _SPLIT_ASSUMED = (
     "Which rows are training rows is assumed public: the split is stratified by the label, so it depends on all labels."
 )
@@ -117,13 +119,9 @@ class Dataset:
 
     def take(self, index: np.ndarray) -> Dataset:
         """Return the records that `index` (positions, or a mask) selects."""
-        official = None if self.official_test is None else self.official_test[index]
-        unit = None if self.unit is None else self.unit[index]
-        row = None if self.row is None else self.row[index]
-        selected = replace(self, X=select_rows(self.X, index), y=self.y[index], group=self.group[index])
-        present = None if self.present is None else self.present[index]
-        weight = None if self.weight is None else self.weight[index]
-        return replace(selected, official_test=official, unit=unit, row=row, present=present, weight=weight)
+        by_row = {name: getattr(self, name) for name in _OF_EACH_ROW}
+        selected: dict[str, Any] = {name: None if values is None else values[index] for name, values in by_row.items()}
+        return replace(self, X=select_rows(self.X, index), **selected)
 
     def without_nulls(self) -> Dataset:
         """Return the records that have a label and a group."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from fairpriv_core.data.mapped import stack_blocks, stack_bytes
+from fairpriv_core.data.mapped import BYTES, stack_blocks
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.table import Table
 
@@ -179,7 +179,7 @@ def decode_images(
     if start is None:
         raise BadInput(f"none of {len(names):,} images can be read: {_list(reading.broken)}.", field="file")
     height, width = target.size or (reading.first or ("", (0, 0)))[1][::-1]
-    stacked = stack_bytes(chain([start], images), rows=len(names), columns=start.shape[1])
+    stacked = stack_blocks(chain([start], images), rows=len(names), columns=start.shape[1], kind=BYTES)
     if reading.broken and not skip:
         raise BadInput(
             f"{len(reading.broken):,} of {len(names):,} images cannot be read: {_list(reading.broken)}; "

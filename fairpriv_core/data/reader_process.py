@@ -27,6 +27,7 @@ import numpy as np
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import ColumnReport, FileReport, Outline, inspect_file, outline_data
+from fairpriv_core.data.schema import freeze
 from fairpriv_core.data.table_schema import UNSAID, from_text
 from fairpriv_core.errors import BadInput, DataUnavailable, FairprivError, RunFailed
 from fairpriv_core.files.column import Column
@@ -98,17 +99,17 @@ class Reader:
     def outline(self, spec: DataSpec) -> Outline:
         """Return `profile.outline_data` of `spec`; errors alike. RunFailed where the process dies of it."""
         document, arrays = self._ask({"outline": vars(spec)})
-        known: dict[str, Any] = {name: _freeze(value) for name, value in document.pop("dataset").items()}
+        known: dict[str, Any] = {name: freeze(value) for name, value in document.pop("dataset").items()}
         known |= arrays | {"X": np.empty((len(arrays["y"]), 0), dtype=np.float32)}
-        return Outline(Dataset(**known), **{name: _freeze(value) for name, value in document.items()})
+        return Outline(Dataset(**known), **{name: freeze(value) for name, value in document.items()})
 
     def inspect(self, path: Path, *, limit_bytes: int | None = None, stated: str | None = None) -> FileReport:
         """Return `profile.inspect_file` of `path`, `stated` as in a config. RunFailed where the process dies of it."""
         found, _ = self._ask({"inspect": str(path), "limit_bytes": limit_bytes, "stated": stated})
         columns = tuple(_read_report(each) for each in found.pop("columns"))
         said = found.pop("form")
-        form = None if said is None else Form(**{name: _freeze(value) for name, value in said.items()})
-        return FileReport(columns=columns, form=form, **{name: _freeze(value) for name, value in found.items()})
+        form = None if said is None else Form(**{name: freeze(value) for name, value in said.items()})
+        return FileReport(columns=columns, form=form, **{name: freeze(value) for name, value in found.items()})
 
     def digest(self, path: Path, stated: Stated = UNSTATED) -> str:
         """Return `read.digest_content` of the file at `path`; errors alike. RunFailed where the process dies of it."""
@@ -192,15 +193,8 @@ READER = Reader()
 
 
 def _read_report(found: Mapping[str, Any]) -> ColumnReport:
-    column = Column(**{name: _freeze(value) for name, value in found["said"].items()})
+    column = Column(**{name: freeze(value) for name, value in found["said"].items()})
     return ColumnReport(**{**found, "said": column, "values": tuple(found["values"])})
-
-
-def _freeze(value: Any) -> Any:
-    """Return JSON's lists as tuples, in mappings too."""
-    if isinstance(value, list):
-        return tuple(_freeze(item) for item in value)
-    return {name: _freeze(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def read_schema(text: str) -> Schema:
 
 
 def _read_column(stored: dict[str, object]) -> Column:
-    given = {name: _freeze(value) for name, value in stored.items()}
+    given = {name: freeze(value) for name, value in stored.items()}
     kind, date = given.pop("kind"), given.pop("date", None)
     given |= {"type": "date", **vars(DatePart(**date))} if date else {}
     if kind == "numeric":
@@ -105,8 +105,11 @@ def _read_column(stored: dict[str, object]) -> Column:
     return Column(**{"type": "category", **given}, spellings=spellings)
 
 
-def _freeze(value: Any) -> Any:
-    return tuple(_freeze(item) for item in value) if isinstance(value, list) else value
+def freeze(value: Any) -> Any:
+    """Return JSON's lists as tuples, in mappings too."""
+    if isinstance(value, list):
+        return tuple(freeze(item) for item in value)
+    return {name: freeze(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 @dataclass(frozen=True)

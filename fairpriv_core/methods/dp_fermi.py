@@ -297,7 +297,8 @@ class FermiRule(Stateful, Keeping, OneSum):
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         if not self.pursued:
             return None
-        return join_samples([self._sample(k, epoch, len(batches)) for k in range(len(self.w))])
+        models, steps = range(len(self.w)), len(batches)
+        return join_samples([self.setting.draw_samples(k, epoch, steps, needed=k in self.pursued) for k in models])
 
     def public_weights(self, records: Records) -> np.ndarray:
         if not self.pursued:
@@ -385,12 +386,6 @@ class FermiRule(Stateful, Keeping, OneSum):
     def prepare(self) -> None:
         self.multiplier = self.weights.column
         self.set_tables()
-
-    def _sample(self, k: int, epoch: int, steps: int) -> list[np.ndarray]:
-        if k not in self.pursued and self.setting.trainings[k].mechanism.stream_name is None:
-            return [np.zeros(0, dtype=np.int64)] * steps
-        rate = self.setting.methods[k].rate(self.setting.n)
-        return self.setting.trainings[k].mechanism.sample(n=self.setting.n, rate=rate, epoch=epoch, steps=steps)
 
     def multipliers(self, model: int) -> np.ndarray:
         """Return each cell's multiplier (cells,), for the analyst."""

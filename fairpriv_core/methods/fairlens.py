@@ -148,7 +148,11 @@ class FairLensRule(NoisySumsRule):
             self.arrays[name] = np.zeros((models, size))
 
     def weights(self, sampled: Sampled) -> np.ndarray:
-        """Return the clipped derivatives of loss and regularisers with respect to the logit (K, S)."""
+        records, derivatives = sampled.records, self.objective_derivatives(sampled)
+        return records.keep(clip_weights(derivatives, records.norms, self.column_of(self.bounds()).astype(np.float32)))
+
+    def objective_derivatives(self, sampled: Sampled) -> np.ndarray:
+        """Return each record's derivative of loss and regularisers with respect to the logit (K, S)."""
         records, group = sampled.records, sampled.records.group
         deviation = records.deviation
         curvature = records.probability * (1.0 - records.probability)
@@ -158,8 +162,8 @@ class FairLensRule(NoisySumsRule):
         boundary = self._of_group("boundary_factors", group) * 2.0 * (1.0 - 2.0 * records.probability)
         regulariser = self.setting.column("multiplier_gradient") * along
         regulariser += self.setting.column("multiplier_boundary") * boundary
-        derivatives = deviation + curvature * regulariser
-        return records.keep(clip_weights(derivatives, records.norms, self.column_of(self.bounds()).astype(np.float32)))
+        derivatives: np.ndarray = deviation + curvature * regulariser
+        return derivatives
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         for k, method in enumerate(self.setting.methods):

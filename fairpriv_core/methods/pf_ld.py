@@ -277,7 +277,11 @@ class PfLdRule(Stateful, OneSum):
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         if not any(self._radius):
             return None
-        return join_samples([self._sample(k, epoch, len(batches)) for k in range(len(self._radius))])
+        draws = [
+            self.setting.draw_samples(k, epoch, len(batches), needed=radius > 0)
+            for k, radius in enumerate(self._radius)
+        ]
+        return join_samples(draws)
 
     def public_weights(self, records: Records) -> np.ndarray:
         loss = records.deviation / np.float32(records.count)
@@ -359,12 +363,6 @@ class PfLdRule(Stateful, OneSum):
 
     def prepare(self) -> None:
         self._set_tables()
-
-    def _sample(self, k: int, epoch: int, steps: int) -> list[np.ndarray]:
-        if not self._radius[k] and self.setting.trainings[k].mechanism.stream_name is None:
-            return [np.zeros(0, dtype=np.int64)] * steps
-        rate = self.setting.methods[k].rate(self.setting.n)
-        return self.setting.trainings[k].mechanism.sample(n=self.setting.n, rate=rate, epoch=epoch, steps=steps)
 
     def _set_tables(self) -> None:
         """Derive the step's tables from multipliers and counts, both released: coefficients, midranges, radius."""

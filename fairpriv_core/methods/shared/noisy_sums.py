@@ -243,10 +243,7 @@ class NoisySumsRule(Stateful):
 
     def draw(self, model: int, epoch: int) -> list[np.ndarray]:
         """Return one model's secret samples of an epoch."""
-        method, n = self.setting.methods[model], self.setting.n
-        return self.setting.trainings[model].mechanism.sample(
-            n=n, rate=method.rate(n), epoch=epoch, steps=method.steps_per_epoch(n)
-        )
+        return self.setting.draw_samples(model, epoch, self.setting.methods[model].steps_per_epoch(self.setting.n))
 
     def public_weights(self, records: Records) -> np.ndarray:
         raise AssertionError("no public batch is drawn")

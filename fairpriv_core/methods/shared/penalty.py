@@ -7,7 +7,7 @@ label. Arrays here are (K, conditions, k, l) and (K, conditions, k), float64.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,25 +37,15 @@ class CodeSums:
     count: int
 
 
-@dataclass(frozen=True)
 class Conditions:
     """The cells of a notion as k groups under each condition; the last index of a table stands for none."""
 
-    cells: Cells
-    groups: int = field(init=False)
-    count: int = field(init=False)
-    of_label: np.ndarray = field(init=False)
-    _members: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        of = self.cells.of
-        groups = len(of)
-        object.__setattr__(self, "groups", groups)
-        object.__setattr__(self, "count", self.cells.count // groups)
-        first = of[0] // groups  # cells are numbered condition by condition, group by group
-        object.__setattr__(self, "of_label", np.where(of[0] == NO_CELL, self.count, first))
-        members = of.reshape(-1)[:, None] == np.arange(self.cells.count)  # (codes, cells)
-        object.__setattr__(self, "_members", members.astype(np.float64))
+    def __init__(self, cells: Cells) -> None:
+        of = cells.of
+        self.cells, self.groups, self.count = cells, len(of), cells.count // len(of)
+        first = of[0] // len(of)  # cells are numbered condition by condition, group by group
+        self.of_label = np.where(of[0] == NO_CELL, self.count, first)
+        self._members = (of.reshape(-1)[:, None] == np.arange(cells.count)).astype(np.float64)  # (codes, cells)
 
     def shares(self, counts: np.ndarray) -> np.ndarray:
         """Return p_r within each condition (K, conditions, k) from the cells' `counts` (K, cells)."""
@@ -190,7 +180,6 @@ def without_excess(total: np.ndarray, shares: np.ndarray) -> np.ndarray:
     return tangent
 
 
-@dataclass(frozen=True)
 class ClassConditions(Conditions):
     """Conditions on l labels, with F (l,) of an output a label: `CodeSums.positive` is (K, codes, l) here."""
 

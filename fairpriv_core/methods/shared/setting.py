@@ -119,6 +119,13 @@ class Setting(Generic[M_co]):
             step=step,
         )
 
+    def draw_samples(self, k: int, epoch: int, steps: int, *, needed: bool = True) -> list[np.ndarray]:
+        """Return the secret samples of model k in an epoch: where none is needed and no other model has them, empty."""
+        mechanism = self.trainings[k].mechanism
+        if not needed and mechanism.stream_name is None:
+            return [np.zeros(0, dtype=np.int64)] * steps
+        return mechanism.sample(n=self.n, rate=self.rates[k], epoch=epoch, steps=steps)
+
     def release(self, k: int, name: str, value: np.ndarray, **how: Any) -> np.ndarray:
         """Release a function of all rows of model k, as its method declares it; see `Private.release`."""
         return cast(Private, self.methods[k]).release(name, value, self.trains[k], self.trainings[k], **how)
