@@ -48,7 +48,7 @@ def find_column(frame: pd.DataFrame, wanted: Any) -> Hashable:
 
 def as_groups(listed: Any) -> tuple[Hashable, ...]:
     """Return groups as they are listed, those of several columns as tuples."""
-    return tuple(tuple(each) if isinstance(each, list) else each for each in listed)
+    return tuple(tuple(group) if isinstance(group, list) else group for group in listed)
 
 
 def name_group(group: Hashable) -> str:

@@ -106,9 +106,9 @@ def _download(source: Source) -> Path:
     """Fetch one file into the user's cache, from its second address where the first does not give it."""
     place = cache_folder() / source.path
     mirrored = replace(source, url=source.mirror, member=None, archive_sha256=None)
-    for each in (source, mirrored) if source.mirror else (source,):
+    for address in (source, mirrored) if source.mirror else (source,):
         try:
-            _retrieve(each, place)
+            _retrieve(address, place)
             break
         except (OSError, ValueError) as error:
             failed = error

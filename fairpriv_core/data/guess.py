@@ -221,13 +221,13 @@ def declare(said: Column) -> Column:
     return replace(said, center=float((low + high) / 2), scale=float((high - low) / 4))
 
 
-def state(said: Column, found: Column) -> Column:
-    """Return what is said of a feature with what was `found` of it, so that a schema states all."""
-    said = replace(said, missing=found.missing or None)
-    if not found.is_quantity:
-        return replace(said, categories=() if said.date else found.categories)
-    low, high = (float(str(np.float32(edge))) for edge in (found.low, found.high))  # as it is written in the file
-    return replace(said, range=(low, high) if low < high else None, edges=found.edges, log=found.log or None)
+def state(said: Column, measured: Column) -> Column:
+    """Return what is said of a feature with what was `measured` of it, so that a schema states all."""
+    said = replace(said, missing=measured.missing or None)
+    if not measured.is_quantity:
+        return replace(said, categories=() if said.date else measured.categories)
+    low, high = (float(str(np.float32(edge))) for edge in (measured.low, measured.high))  # as it is written in the file
+    return replace(said, range=(low, high) if low < high else None, edges=measured.edges, log=measured.log or None)
 
 
 def _list_most_frequent(coded: Codes) -> tuple[str, ...]:

@@ -135,7 +135,7 @@ def read_folder(folder: Path, target: Target, *, skip: bool) -> Faces:
     """
     names = sorted(path.name for path in folder.glob("*.jpg")) if folder.is_dir() else []
     labels = {name: _read_name(name) for name in names}
-    known = {name: found for name, found in labels.items() if found is not None}
+    known = {name: persons for name, persons in labels.items() if persons is not None}
     if not known:
         raise BadInput(
             f"{VARIABLE} must name a folder of files like 26_1_2_20170116184024662.jpg.chip.jpg, got {folder}.",

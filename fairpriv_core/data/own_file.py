@@ -222,8 +222,8 @@ def _warn(reading: Reading, said: Mapping[str, Column]) -> tuple[str, ...]:
     retyped = {name: f"column '{name}' is read as text because of one of its values." for name in reading.retyped}
     unread = {
         name: f"column '{name}' has cells that are no numbers and count as missing."
-        for name, found in reading.unread.items()
-        if found.what == "number"
+        for name, cells in reading.unread.items()
+        if cells.what == "number"
     }
     guessed = {name: column.public for name, column in said.items() if column.public}
     read_as = (text for name, text in (*retyped.items(), *unread.items(), *guessed.items()) if name in said)

@@ -57,10 +57,10 @@ def read_first_row(path: Path, form: Form | None = None) -> dict[str, object]:
         return {name: cell for name, cell in zip(form.names, next(rows, []), strict=False) if name}
     try:
         with open_parts(path) as parts:
-            found = parts.head(1).to_pylist()
+            head = parts.head(1).to_pylist()
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise explain(error, path, (), row=None) from error
-    return {name: _plain(cell) for name, cell in (found[0] if found else {}).items()}
+    return {name: _plain(cell) for name, cell in (head[0] if head else {}).items()}
 
 
 def _find(column: str, known: Sequence[str]) -> int:
@@ -138,8 +138,8 @@ def read_images(path: Path, shape: tuple[int, int, int]) -> Pixels:
     """
     columns = find_image_columns(path)
     if len(columns) != 1:
-        found = " and ".join(columns) if columns else "none"
-        raise BadInput(f"the model needs one column of images, and {path.name} has {found}.", field="file")
+        listing = " and ".join(columns) if columns else "none"
+        raise BadInput(f"the model needs one column of images, and {path.name} has {listing}.", field="file")
     cells = _Cells(read_cells(path, columns[0]), path.parent, path.name)
     names = [cells.name(place) for place in range(len(cells.cells))]
     pixels, _, _ = decode_images(names, cells.find, Target(colour=shape[0] > 1), skip=False)

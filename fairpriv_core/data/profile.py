@@ -292,7 +292,7 @@ def _area(inside: np.ndarray, outside: np.ndarray, *, by: np.ndarray) -> float:
 
 
 def _report(name: str, reading: Reading, stated: TableSchema) -> ColumnReport:
-    column, known = reading.table[name], {each.name: each for each in stated.columns}
+    column, known = reading.table[name], {one_column.name: one_column for one_column in stated.columns}
     guessed = settle_type(known.get(name, Column(name, type=SEEMING)), reading.table)
     guessed = keep_sign(guessed, reading)
     said = state(guessed, measure(guessed, column)) if guessed.role == "feature" else guessed
@@ -320,7 +320,8 @@ def _guess_label(columns: Sequence[ColumnReport]) -> tuple[ColumnReport, ...]:
     small = [column for column in free if not column.is_quantity]
     named = [column for column in free if split_words(column.name) & _LABEL_WORDS]
     guess = (small[-1:] or named or free[-1:])[0]
-    return tuple(replace(each, said=replace(each.said, role="label")) if each is guess else each for each in columns)
+    labelled = replace(guess, said=replace(guess.said, role="label"))
+    return tuple(labelled if report is guess else report for report in columns)
 
 
 def propose_schema(path: Path, stated: TableSchema = UNSAID) -> TableSchema:

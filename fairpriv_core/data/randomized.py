@@ -94,11 +94,11 @@ def read_note(path: Path) -> Note | None:
 
 def list_notes(folder: Path) -> list[Note]:
     """Return the notes in a folder."""
-    found = []
+    notes = []
     for place in sorted(folder.glob(f"*{_ENDING}")):
         with suppress(BadInput):  # a file of settings, say
-            found.append(_read(place))
-    return [note for note in found if note is not None]
+            notes.append(_read(place))
+    return [note for note in notes if note is not None]
 
 
 def _read(place: Path) -> Note | None:
@@ -127,14 +127,14 @@ def find_common_answers(paths: Sequence[Path]) -> Column | None:
 
     BadInput where only some have a note, or two differ.
     """
-    found = [_find_answers(path) for path in paths]
-    other = next((at for at, answers in enumerate(found) if answers != found[0]), None)
+    columns = [_find_answers(path) for path in paths]
+    other = next((at for at, answers in enumerate(columns) if answers != columns[0]), None)
     if other is not None:
         raise BadInput(
             f"{paths[other].name} and {paths[0].name} cannot be one table: their notes on randomised answers differ.",
             field="file",
         )
-    return found[0] if found else None
+    return columns[0] if columns else None
 
 
 def _find_answers(path: Path) -> Column | None:
@@ -160,13 +160,14 @@ def state_answers(answers: Column, schema: TableSchema | None) -> TableSchema:
 
 def find_randomized(schema: TableSchema | None) -> Column | None:
     """Return the column of randomised answers that a schema states; BadInput for two of them."""
-    found = [] if schema is None else [column for column in schema.columns if column.randomized]
-    if len(found) > 1:
+    columns = [] if schema is None else [column for column in schema.columns if column.randomized]
+    if len(columns) > 1:
         raise BadInput(
-            f"the schema states randomised answers in '{found[0].name}' and '{found[1].name}'; one column can be used.",
+            f"the schema states randomised answers in '{columns[0].name}' and '{columns[1].name}'; "
+            "one column can be used.",
             field="schema",
         )
-    return found[0] if found else None
+    return columns[0] if columns else None
 
 
 def assume_answered(column: Column, owner: str) -> str:

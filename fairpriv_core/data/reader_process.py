@@ -105,11 +105,11 @@ class Reader:
 
     def inspect(self, path: Path, *, limit_bytes: int | None = None, stated: str | None = None) -> FileReport:
         """Return `profile.inspect_file` of `path`, `stated` as in a config. RunFailed where the process dies of it."""
-        found, _ = self._ask({"inspect": str(path), "limit_bytes": limit_bytes, "stated": stated})
-        columns = tuple(_read_report(each) for each in found.pop("columns"))
-        said = found.pop("form")
+        document, _ = self._ask({"inspect": str(path), "limit_bytes": limit_bytes, "stated": stated})
+        columns = tuple(_read_report(report) for report in document.pop("columns"))
+        said = document.pop("form")
         form = None if said is None else Form(**{name: freeze(value) for name, value in said.items()})
-        return FileReport(columns=columns, form=form, **{name: freeze(value) for name, value in found.items()})
+        return FileReport(columns=columns, form=form, **{name: freeze(value) for name, value in document.items()})
 
     def digest(self, path: Path, stated: Stated = UNSTATED) -> str:
         """Return `read.digest_content` of the file at `path`; errors alike. RunFailed where the process dies of it."""
@@ -192,9 +192,9 @@ def _receive(process: subprocess.Popen[bytes], count: int, until: float) -> byte
 READER = Reader()
 
 
-def _read_report(found: Mapping[str, Any]) -> ColumnReport:
-    column = Column(**{name: freeze(value) for name, value in found["said"].items()})
-    return ColumnReport(**{**found, "said": column, "values": tuple(found["values"])})
+def _read_report(document: Mapping[str, Any]) -> ColumnReport:
+    column = Column(**{name: freeze(value) for name, value in document["said"].items()})
+    return ColumnReport(**{**document, "said": column, "values": tuple(document["values"])})
 
 
 if __name__ == "__main__":

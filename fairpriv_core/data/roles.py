@@ -295,15 +295,15 @@ class Groups:
                 f"the file has only {', '.join(table)}.",
                 field="file",
             )
-        found = assign_groups(table, self.groupings, {column.name: column for column in self.columns})
-        lost = np.flatnonzero(found < 0)
+        group = assign_groups(table, self.groupings, {column.name: column for column in self.columns})
+        lost = np.flatnonzero(group < 0)
         if len(lost):
             groups = "; ".join(_format_grouping(grouping) for grouping in self.groupings)
             raise BadInput(
                 f"row {lost[0] + 1} of the file is in no group that the model knows, so it cannot decide: {groups}.",
                 field="file",
             )
-        return found
+        return group
 
     def to_json(self) -> str:
         """Return the groups as JSON; `from_json` gives equal ones. Nothing that was measured of a column is in it."""
@@ -319,8 +319,8 @@ class Groups:
         try:
             stored = json.loads(text or "")
             groupings = tuple(
-                Grouping(each["column"], tuple(each["values"]), each["rest"], tuple(each["edges"]))
-                for each in stored["groupings"]
+                Grouping(grouping["column"], tuple(grouping["values"]), grouping["rest"], tuple(grouping["edges"]))
+                for grouping in stored["groupings"]
             )
             columns = read_schema(stored["columns"])
             return cls(groupings, tuple(column for column in columns if not column.is_quantity))

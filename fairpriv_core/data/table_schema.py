@@ -94,9 +94,7 @@ class TableSchema:
             column.name: {"role": column.role, "type": column.type, **write_column(column)} for column in self.columns
         }
         reasons = {column.name: column.reason for column in self.columns if column.reason}
-        stated = {
-            each: {**said, "reason": reasons[each]} if each in reasons else said for each, said in columns.items()
-        }
+        stated = {key: {**said, "reason": reasons[key]} if key in reasons else said for key, said in columns.items()}
         return _HEAD.format(name=name) + "\n" + write_toml({**_state_source(self), "columns": stated})
 
 
@@ -330,7 +328,7 @@ def _read_schema(raw: Mapping[str, Any]) -> TableSchema:
 def _check_sealed(said: Any) -> None:
     """Raise BadInput unless these are what a note on randomised answers says of its file and of earlier ones."""
     listed = list(said.values()) if isinstance(said, Mapping) else [None]
-    texts = [text for each in listed for text in (each if isinstance(each, list) else [each])]
+    texts = [text for item in listed for text in (item if isinstance(item, list) else [item])]
     if not isinstance(said, Mapping) or not all(isinstance(text, str) for text in texts):
         raise BadInput(f"sealed in the schema must be a table of texts, got {said}.", field="schema")
     checks.known_names("key of sealed in the schema", tuple(said), ("table", "others", "person", "earlier"))
@@ -441,7 +439,7 @@ def _read_range(name: str, value: Any) -> tuple[float, float] | None:
 
 def _read_rising(name: str, key: str, value: Any) -> tuple[float, ...]:
     listed = value if isinstance(value, list | tuple) else None
-    if listed is not None and all(_is_finite(each) for each in listed):
+    if listed is not None and all(_is_finite(number) for number in listed):
         numbers = tuple(map(float, listed))
         if all(low < high for low, high in pairwise(numbers)):
             return numbers
@@ -450,7 +448,7 @@ def _read_rising(name: str, key: str, value: Any) -> tuple[float, ...]:
 
 def _read_epsilons(name: str, value: Any) -> tuple[float, ...]:
     low, high = EPSILON_OF_ANSWER
-    if isinstance(value, list | tuple) and all(_is_finite(each) and low <= each <= high for each in value):
+    if isinstance(value, list | tuple) and all(_is_finite(epsilon) and low <= epsilon <= high for epsilon in value):
         return tuple(map(float, value))
     raise _refuse(name, "randomized", f"the epsilon of each answer, from {low:g} to {high:g}, such as [1.0]", value)
 
@@ -462,7 +460,7 @@ def _is_finite(value: Any) -> TypeGuard[float]:
 def _read_categories(name: str, key: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         raise _refuse(name, key, 'a list, such as ["a", "b"]', value)
-    texts = tuple(_read_value(name, key, each) for each in value)
+    texts = tuple(_read_value(name, key, category) for category in value)
     if len({canonical(text) for text in texts}) < len(texts) or not all(text.strip() for text in texts):
         raise _refuse(name, key, "different values, none of them empty", value)
     if len(texts) > MOST_VALUES:
@@ -474,7 +472,7 @@ def _read_spellings(name: str, value: Any) -> tuple[tuple[str, tuple[str, ...]],
     """Return further texts of values; BadInput where a text is said to be two of them."""
     if not isinstance(value, Mapping):
         raise _refuse(name, "spellings", 'a table of values, such as { female = ["F", "w"] }', value)
-    spellings = tuple((str(each), _read_categories(name, "spellings", texts)) for each, texts in value.items())
+    spellings = tuple((str(category), _read_categories(name, "spellings", texts)) for category, texts in value.items())
     texts = [canonical(text) for _, listed in spellings for text in listed]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
@@ -487,7 +485,7 @@ def _read_words(name: str, value: Any) -> tuple[str, ...] | None:
         return None
     if not isinstance(value, list | tuple):
         raise _refuse(name, "missing_words", 'a list, such as ["n/a", "unknown"]', value)
-    return tuple(_read_value(name, "missing_words", each) for each in value)
+    return tuple(_read_value(name, "missing_words", word) for word in value)
 
 
 def _read_value(name: str, key: str, value: Any) -> str:

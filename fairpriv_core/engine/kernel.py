@@ -195,7 +195,7 @@ class Kernel:
         if not math.isfinite(float(np.vdot(self._exact, self._exact))):  # or so large that it may as well be looked at
             norms = np.broadcast_to(passed.norms, passed.logits.shape)[:, rows]
             selected = np.isfinite(norms) & np.isfinite(weights).reshape(-1, *norms.shape).all(axis=0)
-            hidden, deltas = ([_without_infinite(part) for part in each] for each in (passed.hidden, passed.deltas))
+            hidden, deltas = ([_without_infinite(part) for part in layers] for layers in (passed.hidden, passed.deltas))
             known = replace(passed, rows=_without_infinite(passed.rows), hidden=hidden, deltas=deltas)
             self._add_exactly(known, np.where(selected, weights, 0.0), rows)
         return self._exact
@@ -210,7 +210,7 @@ class Kernel:
         whole = count - count % BLOCK
         rest = self._total if whole < count else self._total[:0]
         if len(rest):
-            inputs, deltas = ([part[-1][0] for part in each] for each in (fed, above))
+            inputs, deltas = ([part[-1][0] for part in factors] for factors in (fed, above))
             _add_up(inputs, deltas, weights[..., whole:], sums=self._sums, product=np.matmul)
         if not whole:
             exact[:] = rest if count else 0.0
@@ -218,9 +218,9 @@ class Kernel:
         for start in range(0, own.shape[-2], TOGETHER):
             some = slice(start, start + TOGETHER)
             inputs, deltas = ([part[0][0, some] for part in one] for one in (fed, above))
-            each = own[..., some, :]
-            total, sums = self._open_blocks(each.shape[-2])
-            _add_up(inputs, deltas, each, sums=sums, product=np.matmul)
+            factors = own[..., some, :]
+            total, sums = self._open_blocks(factors.shape[-2])
+            _add_up(inputs, deltas, factors, sums=sums, product=np.matmul)
             if start:
                 exact += total.sum(axis=0, dtype=np.float64)
             else:
@@ -306,15 +306,15 @@ def _add_up(
 
     Whatever the values are, the same products are taken: what one record holds changes no other's part.
     """
-    each = weights if weights.ndim == 3 else [weights] * len(sums)
-    for (weight_sum, bias_sum), fed, delta, own in zip(sums, inputs, deltas, each, strict=False):
+    weights_by_layer = weights if weights.ndim == 3 else [weights] * len(sums)
+    for (weight_sum, bias_sum), fed, delta, own in zip(sums, inputs, deltas, weights_by_layer, strict=False):
         left, right, out = by_stream((delta * own[:, :, None]).transpose(0, 2, 1), fed, weight_sum)
         product(left, right, out=out)
         product(own[:, None], delta, out=bias_sum)
     last, last_bias = sums[-1]
     streams = len(inputs[-1])
     if streams == len(last) > 1:
-        product(each[-1][:, None], inputs[-1], out=last)
+        product(weights_by_layer[-1][:, None], inputs[-1], out=last)
     else:  # one product a stream, as wide as it has models
-        product(divide(each[-1], streams), inputs[-1], out=divide(last[:, 0], streams))
-    np.add.reduce(each[-1], axis=1, dtype=last_bias.dtype, out=last_bias[:, 0, 0])
+        product(divide(weights_by_layer[-1], streams), inputs[-1], out=divide(last[:, 0], streams))
+    np.add.reduce(weights_by_layer[-1], axis=1, dtype=last_bias.dtype, out=last_bias[:, 0, 0])

@@ -192,7 +192,7 @@ def read_network(network: Mapping[str, Any], *, depth: int = 0) -> Network:
         if kind.holds:
             held = own[kind.holds]
             several = isinstance(held, list)
-            read = tuple(read_network(each, depth=depth + 1) for each in (held if several else [held]))
+            read = tuple(read_network(member, depth=depth + 1) for member in (held if several else [held]))
             own[kind.holds] = read if several else read[0]
         built: Network = kind.from_json(own)
         checks.whole(low=1, inputs=built.inputs, parameters=built.size)

@@ -160,15 +160,15 @@ def import_build(reference: str) -> Callable[[tuple[int, ...], int], Any]:
     module, _, name = reference.partition(":")
     _find_package(reference)
     try:
-        found: Any = import_module(module)
+        value: Any = import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except (ImportError, AttributeError) as error:
         raise BadInput(f"network '{reference}' cannot be imported: {error}.", field="network") from error
-    if not callable(found):
-        kind = type(found).__name__
+    if not callable(value):
+        kind = type(value).__name__
         raise BadInput(f"network '{reference}' must be a function that builds a module, got {kind}.", field="network")
-    build: Callable[[tuple[int, ...], int], Any] = found
+    build: Callable[[tuple[int, ...], int], Any] = value
     return build
 
 
@@ -246,7 +246,7 @@ class ModuleShape:
     @staticmethod
     def from_json(network: Mapping[str, Any]) -> ModuleShape:
         """Return the shape that `to_json` described."""
-        trained = Trained(**{each.name: network[each.name] for each in fields(Trained)})
+        trained = Trained(**{item.name: network[item.name] for item in fields(Trained)})
         return ModuleShape(network["reference"], tuple(network["size"]), network["labels"], trained)
 
     @property

@@ -122,14 +122,14 @@ class ByGroup(Composed):
 
 def _write(value: Any) -> Any:
     if isinstance(value, tuple):
-        written = {id(each): _write(each) for each in value}  # once, so that a pickle of many copies is small
-        return [written[id(each)] for each in value]
+        written = {id(item): _write(item) for item in value}  # once, so that a pickle of many copies is small
+        return [written[id(item)] for item in value]
     return value.to_json() if hasattr(value, "to_json") else value
 
 
 def freeze(value: Any) -> Any:
     """Return lists as tuples, those inside them too."""
-    return tuple(freeze(each) for each in value) if isinstance(value, list | tuple) else value
+    return tuple(freeze(item) for item in value) if isinstance(value, list | tuple) else value
 
 
 def require_finite(shape: tuple[int, ...], **values: Any) -> None:

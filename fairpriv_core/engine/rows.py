@@ -143,7 +143,7 @@ class Records:
         streams = len(self._drawn.code)
         chosen = values if self._drawn.present is None else values * self.present
         if streams == len(values):
-            return np.array([np.bincount(own, each, codes) for own, each in zip(self.code, chosen, strict=True)])
+            return np.array([np.bincount(own, weights, codes) for own, weights in zip(self.code, chosen, strict=True)])
         exact = np.ascontiguousarray(chosen, dtype=np.float64)
         sums = np.matmul(divide(exact, streams), self._indicate(np.empty((0, codes))))
         totals: np.ndarray = sums.reshape(len(values), codes)
@@ -292,14 +292,14 @@ class Feed:
         return Drawn(columns, padded, present)
 
 
-def count_streams(each: Sequence[object]) -> int:
+def count_streams(items: Sequence[object]) -> int:
     """Return into how many runs of one length, of like items, a list falls: as many as it has items if it does not."""
-    starts = [k for k, item in enumerate(each) if not k or item != each[k - 1]]
-    length = len(each) // len(starts)
-    return len(starts) if starts == list(range(0, len(each), length)) else len(each)
+    starts = [k for k, item in enumerate(items) if not k or item != items[k - 1]]
+    length = len(items) // len(starts)
+    return len(starts) if starts == list(range(0, len(items), length)) else len(items)
 
 
-def join_samples(each: Sequence[list[np.ndarray]]) -> list[Indices]:
+def join_samples(samples: Sequence[list[np.ndarray]]) -> list[Indices]:
     """Return [step][stream] from each model's samples of an epoch; models that share samples are one stream."""
-    streams = count_streams([id(one) for one in each])
-    return [list(step) for step in zip(*each[:: len(each) // streams], strict=True)]
+    streams = count_streams([id(one) for one in samples])
+    return [list(step) for step in zip(*samples[:: len(samples) // streams], strict=True)]

@@ -99,7 +99,7 @@ def _histogram(values: np.ndarray, groups: np.ndarray, names: tuple[str, ...], b
         edges=tuple(edges.tolist()),
         counts=counts,
         bound=largest,
-        bounds={name: tuple(each.tolist()) for name, each in unlike.items()},
+        bounds={name: tuple(bound.tolist()) for name, bound in unlike.items()},
         clipped={name: share_clipped(finite[place], bounds[place]) for name, place in places.items()},
     )
 

@@ -302,8 +302,8 @@ class FitsAlone(Pursuing, ABC):
     @classmethod
     def fit_many(cls, methods: Sequence[Any], trains: Sequence[Dataset], trainings: Sequence[Training]) -> list[Fitted]:
         """Train K models one after the other."""
-        each = zip(methods, trains, trainings, strict=True)
-        return [method.fit(train, training) for method, train, training in each]
+        fits = zip(methods, trains, trainings, strict=True)
+        return [method.fit(train, training) for method, train, training in fits]
 
 
 class NotPrivate:

@@ -57,10 +57,10 @@ def quantiles(values: np.ndarray) -> tuple[float, ...]:
 def best_bound(values: Sequence[float] | np.ndarray, *, noise: float, weight: float) -> float:
     """Return the minimiser of noise * C + weight * E[max(0, value - C)]: where P(value >= C) = noise / weight."""
     below = 1.0 - noise / weight if weight > 0 else 0.0
-    found = float(
+    quantile = float(
         np.quantile(np.asarray(values, dtype=np.float64), min(max(below, _LEAST_SHARE), 1.0), method="inverted_cdf")
     )
-    return max(found, 1e-6)
+    return max(quantile, 1e-6)
 
 
 def build_curve(values: Sequence[float], *, noise: float, weight: float) -> ClippingCurve:

@@ -87,6 +87,6 @@ def _check_defaults(kind: type[Any]) -> None:
     if not isinstance(steps, int) or steps <= 0:
         raise BadInput(f"steps({_ROWS}) must be a whole number > 0, got {steps!r}.")
     assumed = method.assumptions()
-    if not isinstance(assumed, tuple) or not all(isinstance(each, str) for each in assumed):
+    if not isinstance(assumed, tuple) or not all(isinstance(sentence, str) for sentence in assumed):
         raise BadInput(f"assumptions() must be a tuple of sentences, got {assumed!r}.")
     json.dumps({name: getattr(method, name) for name in parameters(kind)}, allow_nan=False)

@@ -118,7 +118,7 @@ class PricesRule(AveragedSumsRule):
         """Return the mean prices (k, l) of the later half of the rounds."""
         method, train = self.setting.methods[k], self.setting.trains[k]
         prices, multipliers, total = np.zeros((3, *self._kinds))
-        found = []
+        prices_by_round = []
         for index in range(method.rounds):
             counts = count_decided(chances, train, prices).ravel()
             noisy = self.setting.release(k, "counts", counts, index=index).reshape(self._kinds)
@@ -127,8 +127,8 @@ class PricesRule(AveragedSumsRule):
                 multipliers, noisy, sizes=total.sum(axis=1) / (index + 1), index=index, gap=method.gap_target
             )
             prices = price(multipliers, total.sum(axis=1))
-            found.append(prices)
-        mean: np.ndarray = np.mean(found[len(found) // 2 :], axis=0)
+            prices_by_round.append(prices)
+        mean: np.ndarray = np.mean(prices_by_round[len(prices_by_round) // 2 :], axis=0)
         return mean
 
 

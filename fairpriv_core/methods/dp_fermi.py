@@ -497,8 +497,8 @@ class FermiClassesRule(Seeding, FermiRule):
         """Return how hard each cell is pulled (cells,): of two labels the size of PF-LD's multiplier."""
         directions = group_directions(self.w[model], self.shares[model])
         sizes = np.sqrt(2.0 * (directions**2).sum(axis=-1))
-        each: np.ndarray = float(self.multiplier[model, 0]) * (self.shares[model] * sizes).ravel()
-        return each
+        multipliers: np.ndarray = float(self.multiplier[model, 0]) * (self.shares[model] * sizes).ravel()
+        return multipliers
 
     def set_tables(self) -> None:
         """Derive u of each code from W and the shares, both released; what all groups share of it is public."""

@@ -216,9 +216,9 @@ def minimise_bias_variance(norms: np.ndarray, weights: np.ndarray, *, slope: flo
     """Return the C >= 0 that minimises tau, exactly; the smallest such C, 0.0 for no norms. O(n log n)."""
     order = np.argsort(norms)
     ends = np.concatenate([[0.0], np.asarray(norms, dtype=np.float64)[order]])
-    each = np.concatenate([[0.0], np.asarray(weights, dtype=np.float64)[order]])
-    weight = each.sum() - np.cumsum(each)  # above each end, and so throughout the interval that it begins
-    value = (each * ends).sum() - np.cumsum(each * ends)
+    drops = np.concatenate([[0.0], np.asarray(weights, dtype=np.float64)[order]])
+    weight = drops.sum() - np.cumsum(drops)  # above each end, and so throughout the interval that it begins
+    value = (drops * ends).sum() - np.cumsum(drops * ends)
     curvature = weight**2 + noise
     with np.errstate(divide="ignore", invalid="ignore"):
         turn = np.where(curvature > 0, weight * (slope / 2.0 + value) / curvature, 0.0)

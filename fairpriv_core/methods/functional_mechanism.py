@@ -253,16 +253,16 @@ class Adfc(FunctionalMechanism):
 
     def share_features(self, train: Dataset, rows: Rows, given: Released) -> np.ndarray:
         """Return the declared shares, or those that fall with the noisy covariances, down to the least."""
-        found = np.ones_like(rows.ranges)
+        shares = np.ones_like(rows.ranges)
         if self.declared_shares:
             for column, share in read_shares(self.declared_shares).items():
-                found[rows.find_column(column)] = share
+                shares[rows.find_column(column)] = share
         elif self.measures:
             group, bound = given.deviations[train.group], sensitivity(self.covariance_bound(given.deviations))
             totals = given.release("covariances", lambda: rows.add_up(group.T).ravel(), bound)
-            sizes = np.linalg.norm(totals.reshape(-1, len(found))[:, :-1], axis=0)
-            found[:-1] -= (1.0 - self.least_share) * sizes / max(float(sizes.max()), 1e-300)
-        return found
+            sizes = np.linalg.norm(totals.reshape(-1, len(shares))[:, :-1], axis=0)
+            shares[:-1] -= (1.0 - self.least_share) * sizes / max(float(sizes.max()), 1e-300)
+        return shares
 
 
 def read_shares(declared: Sequence[str]) -> dict[str, float]:
@@ -282,8 +282,8 @@ def read_shares(declared: Sequence[str]) -> dict[str, float]:
 
 def deviations(shares: np.ndarray) -> np.ndarray:
     """Return a - mean of each group (k, g): of two groups, a is 1 in the second; of more, each has an a of its own."""
-    each: np.ndarray = np.eye(len(shares)) - shares
-    return each[:, 1:] if len(shares) == LABELS else each
+    codes: np.ndarray = np.eye(len(shares)) - shares
+    return codes[:, 1:] if len(shares) == LABELS else codes
 
 
 class Released:
@@ -329,10 +329,10 @@ class Rows:
     def find_column(self, column: str) -> np.ndarray:
         """Return which features and intercept (d + 1,) come from a column; BadInput where none does."""
         names = self._train.feature_names
-        found = np.array([*(name == column or name.startswith(f"{column} ") for name in names), False])
-        if not found.any():
+        mask = np.array([*(name == column or name.startswith(f"{column} ") for name in names), False])
+        if not mask.any():
             raise BadInput(f"declared_shares names '{column}', of which there is no feature.", field="declared_shares")
-        return found
+        return mask
 
     def add_up(self, weights: np.ndarray, shares: np.ndarray | None = None) -> np.ndarray:
         """Return the sums (m, d + 1) of the rows by `weights` (m, n).

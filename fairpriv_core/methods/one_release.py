@@ -189,22 +189,22 @@ class OneRelease(Private, FitsMany):
         cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
     ) -> list[Fitted]:
         """Train K models, networks in one loop; RunFailed where a group has too few estimated rows or one diverges."""
-        each = list(zip(methods, trains, trainings, strict=True))
-        scored = [place for place, one in enumerate(each) if one[0].learner != NETWORK]
-        found = dict(zip(scored, _fit_scored([each[place] for place in scored]), strict=True))
-        looped = [place for place in range(len(each)) if place not in found]
+        fits = list(zip(methods, trains, trainings, strict=True))
+        scored = [place for place, one in enumerate(fits) if one[0].learner != NETWORK]
+        models = dict(zip(scored, _fit_scored([fits[place] for place in scored]), strict=True))
+        looped = [place for place in range(len(fits)) if place not in models]
         if looped:
-            found.update(zip(looped, _fit_networks([each[place] for place in looped]), strict=True))
-        return [found[place] for place in range(len(each))]
+            models.update(zip(looped, _fit_networks([fits[place] for place in looped]), strict=True))
+        return [models[place] for place in range(len(fits))]
 
 
 _One = tuple[OneRelease, Dataset, Training]
 
 
-def _fit_scored(each: Sequence[_One]) -> list[Fitted]:
+def _fit_scored(fits: Sequence[_One]) -> list[Fitted]:
     """Return models whose score is moved."""
     fitted = []
-    for method, train, training in each:
+    for method, train, training in fits:
         method.noise()  # what is missing is said before a score is fitted
         if train.weight is not None:
             raise BadInput(
@@ -217,12 +217,12 @@ def _fit_scored(each: Sequence[_One]) -> list[Fitted]:
     return fitted
 
 
-def _fit_networks(each: Sequence[_One]) -> list[Fitted]:
+def _fit_networks(fits: Sequence[_One]) -> list[Fitted]:
     """Return networks that are trained in one loop."""
-    methods, trains, trainings = zip(*each, strict=True)
+    methods, trains, trainings = zip(*fits, strict=True)
     setting = Setting(methods, trains, trainings)
     known: dict[tuple[object, ...], Estimate] = {}  # models that are given one release share what follows from it
-    rule = OneReleaseRule(setting, [_share_estimate(*one, known=known) for one in each])
+    rule = OneReleaseRule(setting, [_share_estimate(*one, known=known) for one in fits])
     try:
         return setting.run(rule)
     except RunFailed as error:

@@ -120,8 +120,8 @@ class OptQPublishedRule(OptQRule):
         for k, norms in enumerate(raw_norms(sampled.records)):
             if norms.size:
                 method = self.setting.methods[k]
-                found = float(np.quantile(norms, method.target(self.setting.n)))
-                self.arrays["clip"][k] = within_reach(found, method.clip_primal)
+                quantile = float(np.quantile(norms, method.target(self.setting.n)))
+                self.arrays["clip"][k] = within_reach(quantile, method.clip_primal)
 
     def statistics(self, records: Records) -> np.ndarray | None:
         return None

@@ -172,12 +172,12 @@ class PfLd(Private, TrainsByRule):
         """
         if self.variant == "published":
             return self._published_releases(n_train, groups)
-        rate, each = self.rate(n_train), n_train / groups
-        dual = dual_bound(self) / (math.sqrt(2.0) * each)
+        rate, group_size = self.rate(n_train), n_train / groups
+        dual = dual_bound(self) / (math.sqrt(2.0) * group_size)
         return (
             Release("counts", MOVED, "noise_counts", share="share_counts"),
             self._dual(dual * (2.0 if self.signed_dual else 1.0)),
-            self._primal(1.0 / (rate * each), Sample(rate, "replace"), n_train),
+            self._primal(1.0 / (rate * group_size), Sample(rate, "replace"), n_train),
         )
 
     def _published_releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
@@ -202,7 +202,7 @@ class PfLd(Private, TrainsByRule):
         """Return what Theorem 3 counts: not the group sizes, and each step as under add/remove."""
         rate = self.rate(n_train) if self.variant == "proved" else self.published_rate(n_train)
         declared = (self._primal(1.0, Sample(rate), n_train), self._dual(1.0))
-        return tuple(each.event(self) for each in declared if each.made)
+        return tuple(release.event(self) for release in declared if release.made)
 
     def count_deviation(self) -> float | None:
         """That of the shift √2 of a person who moves; None of the published variant, which counts in clear."""

@@ -157,8 +157,8 @@ class RacoDpRule(AveragedSumsRule):
         what = decided("loss" if self.of_errors else "score", records.logits, records.label)
         counted = (records.present > 0) & (cell != NO_CELL) & np.isfinite(what)
         place = np.where(counted, cell * 2 + np.nan_to_num(what).astype(np.int64), 0)
-        each = zip(place, counted, strict=True)
-        return np.stack([np.bincount(own, here, self._places) for own, here in each])
+        rows = zip(place, counted, strict=True)
+        return np.stack([np.bincount(own, here, self._places) for own, here in rows])
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
         shares = statistics / self.divisor(model)
@@ -240,8 +240,8 @@ class DecidedRule(RacoDpRule):
         return build_decided_cells(names), np.arange(len(names) * LABELS)
 
     def _read_recent(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        found = np.nan_to_num(self.setting.n * self.arrays["recent"][k])  # nothing is released before the first step
-        zeros, ones = found.reshape(-1, LABELS, 2)[:, :, 1].T
+        counts = np.nan_to_num(self.setting.n * self.arrays["recent"][k])  # nothing is released before the first step
+        zeros, ones = counts.reshape(-1, LABELS, 2)[:, :, 1].T
         return zeros, ones
 
     def _sizes(self, k: int) -> np.ndarray:
@@ -255,13 +255,13 @@ class DecidedRule(RacoDpRule):
 
     def _set_factors(self) -> None:
         labels = np.arange(LABELS)
-        each = []
+        factors = []
         for k, multipliers in enumerate(self.arrays["multipliers"]):
             sizes, (_, ones) = self._sizes(k), self._read_recent(k)
             shares = (ones / sizes).clip(0.0, 1.0)
             per_cell = -self.setting.n * multipliers / sizes
-            each.append((per_cell[:, None] * (labels - shares[:, None])).reshape(-1))
-        self._factors = np.stack(each).astype(np.float32)
+            factors.append((per_cell[:, None] * (labels - shares[:, None])).reshape(-1))
+        self._factors = np.stack(factors).astype(np.float32)
 
 
 class MissesRule(RacoDpRule):

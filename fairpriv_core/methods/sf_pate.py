@@ -145,7 +145,7 @@ def read_answers(answered: Dataset, everyone: Dataset, training: Training) -> np
 def give_groups(train: Dataset, group: np.ndarray) -> Dataset:
     """Return the rows with the groups that were voted, and those groups alone that any row was told to be in."""
     present, index = np.unique(group, return_inverse=True)
-    return replace(train, group=index, group_names=tuple(train.group_names[each] for each in present.tolist()))
+    return replace(train, group=index, group_names=tuple(train.group_names[number] for number in present.tolist()))
 
 
 def join_labels(train: Dataset, voted: np.ndarray, weight: float) -> Dataset:

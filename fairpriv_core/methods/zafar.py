@@ -145,8 +145,8 @@ class _Search:
     def _share(self) -> float:
         """The share of the unconstrained covariance that may stay now."""
         target = self._method.gap_target
-        found = self._method.covariance_factor if target is None else self.tried.next(target)
-        return 1.0 if found is None else found
+        share = self._method.covariance_factor if target is None else self.tried.next(target)
+        return 1.0 if share is None else share
 
     def covariances(self) -> np.ndarray:
         """Return each cell's covariance (cells,) on the training rows."""

@@ -166,8 +166,8 @@ def measure_group(name: str, table: Counts, names: Sequence[str], reasons: dict[
     shares = [_measure_share("share", int(rows), size) for rows in table.sum(axis=0)]
     return {
         **_measure_accuracy(f"groups/{name}", name, size, int(np.trace(table)), reasons),
-        "decided": {label: each["share"] for label, each in zip(names, shares, strict=True)},
-        "decided_interval": {label: each["share_interval"] for label, each in zip(names, shares, strict=True)},
+        "decided": {label: share["share"] for label, share in zip(names, shares, strict=True)},
+        "decided_interval": {label: share["share_interval"] for label, share in zip(names, shares, strict=True)},
         "confusion": table.tolist(),
     }
 

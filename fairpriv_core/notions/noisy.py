@@ -184,12 +184,12 @@ def find_apart(counts: np.ndarray, notion: Notion, noise: Noise = 0.0) -> Apart 
     conditions = rates.rates_of(notion, table.labels)
     groups = range(len(table.counts))
     tests = len(conditions) * math.comb(len(groups), 2)
-    found = [{group: table.share(rate, group, tests) for group in groups} for rate in conditions]
-    known = [{group: share for group, share in shares.items() if share} for shares in found]
+    intervals = [{group: table.share(rate, group, tests) for group in groups} for rate in conditions]
+    known = [{group: share for group, share in shares.items() if share} for shares in intervals]
     pairs = [(abs(s[one].value - s[other].value), one, other) for s in known for one, other in combinations(s, 2)]
     if not pairs:
         return None
-    small = tuple(group for group in groups if any(shares[group] is None for shares in found))
+    small = tuple(group for group in groups if any(shares[group] is None for shares in intervals))
     return Apart(table.fold_gaps([[*shares.values()] for shares in known]), max(pairs)[1:], small)
 
 
@@ -288,8 +288,8 @@ def _measure_many(table: _Table, group: int, classes: Sequence[str], reasons: di
         "name": name,
         "size": float(table.counts[group].sum()),
         **_pair("accuracy", right),
-        "decided": {label: each["share"] for label, each in zip(classes, shares, strict=True)},
-        "decided_interval": {label: each["share_interval"] for label, each in zip(classes, shares, strict=True)},
+        "decided": {label: share["share"] for label, share in zip(classes, shares, strict=True)},
+        "decided_interval": {label: share["share_interval"] for label, share in zip(classes, shares, strict=True)},
     }
 
 

@@ -70,7 +70,7 @@ def _find_gain(check: MeanGain, part: Part, least: float, runs: Runs) -> CellGai
 def _subtract(check: MeanGain, one: Runs, other: Runs) -> Mean:
     """Return the gain of one side's runs over the other's, in percent."""
     ratio = compare(one, other, Compare(check.one, check.other, as_ratio=True))
-    gain, low, high = (None if each is None else 100.0 * (1.0 - each) for each in (ratio.mean, ratio.high, ratio.low))
+    gain, low, high = (None if end is None else 100.0 * (1.0 - end) for end in (ratio.mean, ratio.high, ratio.low))
     return Mean(gain, low, high, ratio.n)
 
 

@@ -96,16 +96,16 @@ def _set_beside(one: Printed, runs: Runs) -> Beside:
     return Beside(one.label, one.reading, *numbers, status, verdict, difference.n, needed, unit, one.source, keys)
 
 
-def _format_one(one: Printed, found: Mean, status: Status | None, needed: int | None, unlearned: str) -> str:
+def _format_one(one: Printed, difference: Mean, status: Status | None, needed: int | None, unlearned: str) -> str:
     """Return how a printed number and ours stand, in words."""
-    if status is None or found.mean is None:
+    if status is None or difference.mean is None:
         return "no runs"
     if status == "not_tested":
         return f"not tested: {unlearned}"
     if status == "open":
-        return f"open: {format_seeds_needed(found.n, needed)}"
+        return f"open: {format_seeds_needed(difference.n, needed)}"
     return (
         f"agrees within {amount(one.allowed)}"
         if status == "agrees"
-        else f"differs by {amount(found.mean - one.number)}"
+        else f"differs by {amount(difference.mean - one.number)}"
     )

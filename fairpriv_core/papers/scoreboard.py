@@ -165,7 +165,7 @@ def _name_cases(own: Sequence[str], cases: Sequence[str]) -> str:
     """Return where cases are: budgets together, and those at an end of all as "ε ≤ 1" or "ε ≥ 3"."""
     if not all(case.startswith(_AT) for case in cases):
         return f"for {' and '.join(own)}"
-    values, known = ([case.removeprefix(_AT) for case in each] for each in (own, cases))
+    values, known = ([case.removeprefix(_AT) for case in names] for names in (own, cases))
     if len(values) > 1 and values == known[: len(values)]:
         return f"at ε ≤ {values[-1]}"
     if len(values) > 1 and values == known[-len(values) :]:

@@ -23,9 +23,9 @@ TITLES: dict[Status, str] = {"agrees": "agrees", "differs": "differs", "open": "
 MOST_SEEDS = 1000  # more are not run for a claim
 
 
-def stand(found: Mean, low: float, high: float, *, bare: bool = False) -> Status:
+def stand(number: Mean, low: float, high: float, *, bare: bool = False) -> Status:
     """Return where an interval lies; `bare`: a number that has none by its nature stands for itself."""
-    ends = (found.mean, found.mean) if bare else (found.low, found.high)
+    ends = (number.mean, number.mean) if bare else (number.low, number.high)
     if ends[0] is None or ends[1] is None:
         return "open"
     if low <= ends[0] and ends[1] <= high:
@@ -33,17 +33,17 @@ def stand(found: Mean, low: float, high: float, *, bare: bool = False) -> Status
     return "differs" if ends[1] < low or ends[0] > high else "open"
 
 
-def count_seeds_needed(found: Mean, low: float, high: float) -> int | None:
+def count_seeds_needed(number: Mean, low: float, high: float) -> int | None:
     """Return with how many seeds the interval would lie within [low, high] or outside, if mean and spread stay.
 
     None where one seed alone was run, or where more than MOST_SEEDS would be needed.
     """
-    if found.mean is None or found.half is None or found.n < 2:
+    if number.mean is None or number.half is None or number.n < 2:
         return None
-    spread = found.half * math.sqrt(found.n) / float(stdtrit(found.n - 1, 0.975))
-    for seeds in range(found.n, MOST_SEEDS + 1):
+    spread = number.half * math.sqrt(number.n) / float(stdtrit(number.n - 1, 0.975))
+    for seeds in range(number.n, MOST_SEEDS + 1):
         half = float(stdtrit(seeds - 1, 0.975)) * spread / math.sqrt(seeds)
-        if stand(Mean(found.mean, found.mean - half, found.mean + half, seeds), low, high) != "open":
+        if stand(Mean(number.mean, number.mean - half, number.mean + half, seeds), low, high) != "open":
             return seeds
     return None
 

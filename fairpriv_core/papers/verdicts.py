@@ -278,19 +278,19 @@ def _look_at_difference(check: Compare, case: str, runs: Runs) -> Finding:
 
 def _look_at_runs(check: Compare, case: str, runs: Runs, allowed: float) -> Finding:
     """Look at single runs: by how many the bounds are broken, beside the share that may break them."""
-    used, each = used_by(runs, check), list_differences(runs, check)
-    if not each:
+    used, differences = used_by(runs, check), list_differences(runs, check)
+    if not differences:
         return Finding(case, "open")
     low, high = _limits(check)
-    failures, seeds = sum(not low <= one <= high for one in each), _count_seeds(used)
-    status, least, most = stand_by_count(failures, len(each), allowed)
-    worst = max(each) if check.low is None else min(each)
-    share = f"{failures} of {len(each)} runs fail, worst {amount(worst)}"
+    failures, seeds = sum(not low <= one <= high for one in differences), _count_seeds(used)
+    status, least, most = stand_by_count(failures, len(differences), allowed)
+    worst = max(differences) if check.low is None else min(differences)
+    share = f"{failures} of {len(differences)} runs fail, worst {amount(worst)}"
     words = (
         f"{share} ({100.0 * least:.1f} to {100.0 * most:.1f} %, {100.0 * allowed:g} % allowed)" if allowed else share
     )
-    times = count_times_needed(failures, len(each), allowed)
-    return Finding(case, status, failures <= allowed * len(each), words, seeds, times and times * seeds, used)
+    times = count_times_needed(failures, len(differences), allowed)
+    return Finding(case, status, failures <= allowed * len(differences), words, seeds, times and times * seeds, used)
 
 
 def _look_at_reach(check: Reach, case: str, runs: Runs) -> Finding:
@@ -312,23 +312,23 @@ def _look_at_reach(check: Reach, case: str, runs: Runs) -> Finding:
     )
 
 
-def _join_levels(case: str, found: Sequence[Finding], words: str) -> Finding:
+def _join_levels(case: str, findings: Sequence[Finding], words: str) -> Finding:
     """Return how a case stands at all its levels: open where these do not say the same."""
-    used = list({run.key: run for one in found for run in one.runs}.values())
+    used = list({run.key: run for one in findings for run in one.runs}.values())
     if not used:
         return Finding(case, "open")
-    statuses = {one.status for one in found}
-    status = found[0].status if len(statuses) == 1 else "open"
-    waits = [one.seeds_needed for one in found if one.status == "open"]
+    statuses = {one.status for one in findings}
+    status = findings[0].status if len(statuses) == 1 else "open"
+    waits = [one.seeds_needed for one in findings if one.status == "open"]
     settles = _SPAN if {"agrees", "differs"} <= statuses else ""
     needed = None if settles or None in waits else max((one for one in waits if one is not None), default=None)
-    seeds = min(one.seeds for one in found if one.runs)
-    return Finding(case, status, all(one.on_average for one in found), words, seeds, needed, used, settles)
+    seeds = min(one.seeds for one in findings if one.runs)
+    return Finding(case, status, all(one.on_average for one in findings), words, seeds, needed, used, settles)
 
 
-def _format_levels(found: Mapping[float, Finding]) -> str:
+def _format_levels(levels: Mapping[float, Finding]) -> str:
     """Return how a case stands along the levels: "agrees up to 82.5 %, differs from 83 %"."""
-    parts = [(status, [x for x, _ in own]) for status, own in groupby(found.items(), key=lambda item: item[1].status)]
+    parts = [(status, [x for x, _ in own]) for status, own in groupby(levels.items(), key=lambda item: item[1].status)]
     texts = []
     for place, (status, xs) in enumerate(parts):
         span = f"at {xs[0]:g}" if len(xs) == 1 else f"{xs[0]:g} to {xs[-1]:g}"

@@ -34,8 +34,8 @@ def epsilon_curve(points: Sequence[Events], delta: float) -> list[float]:
     """Return an upper bound on epsilon of each of `points`, mostly within 0.5 %; errors as `accountants.epsilon`."""
     checks.open_unit(delta=delta)
     cases = [worst_cases(events) for events in points]
-    known = _compose([case for each in cases for case in each], delta)
-    return [max(_epsilon(case, known, delta) for case in each) for each in cases]
+    known = _compose([case for alternatives in cases for case in alternatives], delta)
+    return [max(_epsilon(case, known, delta) for case in alternatives) for alternatives in cases]
 
 
 def _epsilon(case: Events, known: _Composition | None, delta: float) -> float:
@@ -156,7 +156,7 @@ class LiveEpsilon:
         self._counts: dict[Event, list[int]] = {}
         for event in points[-1]:
             like = [[other for other in point if _once(other) == _once(event)] for point in points]
-            self._counts[_once(event)] = [sum(_count(other) for other in found) for found in like]
+            self._counts[_once(event)] = [sum(_count(other) for other in kinds) for kinds in like]
 
     def epsilon_at(self, events: Events) -> float:
         """Return an upper bound on epsilon of `events`, what was released so far; 0 if nothing was."""

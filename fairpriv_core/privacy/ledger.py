@@ -211,7 +211,7 @@ def _for_column(entry: LedgerEntry, column: str | None) -> LedgerEntry:
     if column is None or entry.threat_model != "record":
         return entry
     shared, whole = (
-        {name: as_replacement(events) for name, events in each.items()} for each in (entry.shared, entry.whole)
+        {name: as_replacement(events) for name, events in parts.items()} for parts in (entry.shared, entry.whole)
     )
     return replace(entry, events=as_replacement(entry.events), shared=shared, whole=whole)
 

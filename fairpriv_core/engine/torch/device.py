@@ -116,14 +116,14 @@ class DeviceKernel(Kernel):
         """Return the weighted sum of the logit's gradients (K, P); see `Kernel.weighted_sum`."""
         assert isinstance(passed, DevicePass)
         streams, layers = len(passed.rows), len(weights) if weights.ndim == 3 else 1
-        each = self._send(weights.reshape(layers, streams, len(passed.logits) // streams, weights.shape[-1]))
+        factors = self._send(weights.reshape(layers, streams, len(passed.logits) // streams, weights.shape[-1]))
         inputs, outputs = ([part[:, :, rows] for part in parts] for parts in (passed.inputs, passed.outputs))
-        total = _add_up(inputs, outputs, each, add_products if bounded else torch.matmul)
+        total = _add_up(inputs, outputs, factors, add_products if bounded else torch.matmul)
         if bounded and not math.isfinite(float(total.sum())):
-            norms = self._send(passed.norms[:, rows].reshape(each.shape[1:]))
-            cache = torch.isfinite(norms) & torch.isfinite(each).all(dim=0)
+            norms = self._send(passed.norms[:, rows].reshape(factors.shape[1:]))
+            cache = torch.isfinite(norms) & torch.isfinite(factors).all(dim=0)
             inputs, outputs = ([part.nan_to_num(0.0, 0.0, 0.0) for part in of] for of in (inputs, outputs))
-            total = _add_up(inputs, outputs, torch.where(cache, each, 0.0), add_products)
+            total = _add_up(inputs, outputs, torch.where(cache, factors, 0.0), add_products)
         sums: np.ndarray = _fetch(total)
         return sums
 
@@ -146,12 +146,12 @@ def add_products(left: Tensor, right: Tensor) -> Tensor:
 
 
 def _add_up(
-    inputs: Sequence[Tensor], outputs: Sequence[Tensor], each: Tensor, product: Callable[[Tensor, Tensor], Tensor]
+    inputs: Sequence[Tensor], outputs: Sequence[Tensor], weights: Tensor, product: Callable[[Tensor, Tensor], Tensor]
 ) -> Tensor:
-    """Return the sums (K, P) of `each` (1 or L + 1, S, K / S, B) times the layers' outer products, layer by layer."""
+    """Return the sums (K, P) of `weights` (1 or L + 1, S, K / S, B) times the outer products, layer by layer."""
     parts: list[Tensor] = []
     for layer, fed in enumerate(inputs):
-        own = each[min(layer, len(each) - 1)].unsqueeze(-1)
+        own = weights[min(layer, len(weights) - 1)].unsqueeze(-1)
         scaled = outputs[layer] * own if layer < len(outputs) else own
         summed = product(scaled.transpose(2, 3), fed)
         parts += [summed.flatten(2), scaled.sum(dim=2, dtype=summed.dtype)]

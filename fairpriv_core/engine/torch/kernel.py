@@ -218,12 +218,12 @@ class TorchKernel(Kernel):
                 total += torch.cat([layer.sum(own, inside, mask) for layer, own in zip(cache, by, strict=True)])
         return total
 
-    def _shrink(self, each: np.ndarray, cache: Sequence[LayerCache], rows: slice) -> Tensor:
+    def _shrink(self, weights: np.ndarray, cache: Sequence[LayerCache], rows: slice) -> Tensor:
         """Return what keeps gradients that were made again as short as those that were clipped: 1 where they are.
 
         They have the same bits on a processor; on other devices what is added in no fixed order may come out longer.
         """
-        before, again = self._send(each), torch.stack([layer.squares[rows] for layer in cache])
+        before, again = self._send(weights), torch.stack([layer.squares[rows] for layer in cache])
         return torch.where(again > before, (before / again).sqrt(), 1.0)
 
     def _caches(self, passed: TorchPass, model: int) -> Iterator[tuple[slice, list[LayerCache]]]:

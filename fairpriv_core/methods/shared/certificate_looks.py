@@ -155,8 +155,8 @@ def as_planned(fitted: Fitted, *, planned: Events, steps_per_epoch: int) -> Fitt
     When it ended depends on the data, so what it released by then is no cost that may be stated. Its steps are its own,
     not those of the models that were trained with it.
     """
-    found: Any = fitted.notes.get("looks", {})
-    ended = found.get("ended_after")
+    looks: Any = fitted.notes.get("looks", {})
+    ended = looks.get("ended_after")
     return fitted if ended is None else replace(fitted, events=planned, steps=ended * steps_per_epoch)
 
 

@@ -39,7 +39,7 @@ def bound_gap(estimate: Estimate, notion: Notion, decided: np.ndarray) -> float:
     largest = np.zeros(_DRAWS)
     for rate in rates_of(notion):
         part, total = sum_rate(rate, told)
-        redrawn = np.stack([divide(*sum_rate(rate, each)) for each in again])
+        redrawn = np.stack([divide(*sum_rate(rate, table)) for table in again])
         shares = np.clip([divide(part, total), np.full(len(total), part.sum() / total.sum())], 0.0, 1.0)
         variances = (shares * (1.0 - shares)).max(axis=0)
         sampled = np.sqrt(variances / np.maximum(total, 1.0)) * draw.normal(size=(_DRAWS, len(total)))

@@ -103,8 +103,8 @@ class Estimate:
         They are (n,), or (n, k) where they depend on the group.
         """
         counts = _count(self.probabilities.T, self.y, decided)
-        each = [rates_of(notion) for notion in notions_of_means().values()]
-        return np.array([np.max([np.ptp(divide(*sum_rate(rate, counts))) for rate in rates]) for rates in each])
+        by_notion = [rates_of(notion) for notion in notions_of_means().values()]
+        return np.array([np.max([np.ptp(divide(*sum_rate(rate, counts))) for rate in rates]) for rates in by_notion])
 
     def gap_errors(self, decided: np.ndarray) -> np.ndarray:
         """Return the standard error of each of `gaps`: by how much the release's noise alone moves it.
@@ -117,7 +117,7 @@ class Estimate:
     def count(self, decided: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return expected counts by group, label and decision (k, 2, 2), and those of redraws (REDRAWS, k, 2, 2)."""
         rows = self.redraws.rows
-        again = np.stack([_count(each, self.y[rows], decided[rows]) for each in self.redraws.counted])
+        again = np.stack([_count(chances, self.y[rows], decided[rows]) for chances in self.redraws.counted])
         return _count(self.probabilities.T, self.y, decided), again
 
     def kept(self) -> dict[str, np.ndarray]:
@@ -144,8 +144,8 @@ def measure_furthest(notion: Notion, counts: np.ndarray, redrawn: Iterable[np.nd
 def _count(chances: np.ndarray, y: np.ndarray, decided: np.ndarray) -> Any:
     """Return the expected counts (k, 2, 2) over group, label and decision, of chances (k, n) and decisions."""
     columns = decided.T if decided.ndim == 2 else [decided] * len(chances)
-    each = zip(chances, columns, strict=True)
-    return np.stack([np.bincount(y * 2 + own, weights=chance, minlength=4).reshape(2, 2) for chance, own in each])
+    pairs = zip(chances, columns, strict=True)
+    return np.stack([np.bincount(y * 2 + own, weights=chance, minlength=4).reshape(2, 2) for chance, own in pairs])
 
 
 @dataclass(frozen=True)
@@ -344,6 +344,6 @@ def fit_weights(rows: np.ndarray, gram: np.ndarray, ridge: np.ndarray, *, linear
         value = told - (targets * weights).sum() + 0.5 * (shrunk * weights).sum()
         return float(value), (slope.T @ turned - targets + shrunk).ravel()
 
-    found = minimize(loss, np.zeros(linear.size), jac=True, method="L-BFGS-B", options=_HOW)
-    weights: np.ndarray = solve_triangular(factor, found.x.reshape(linear.shape).T, lower=True, trans="T").T
+    solution = minimize(loss, np.zeros(linear.size), jac=True, method="L-BFGS-B", options=_HOW)
+    weights: np.ndarray = solve_triangular(factor, solution.x.reshape(linear.shape).T, lower=True, trans="T").T
     return weights

@@ -149,7 +149,7 @@ class SumsWithCounts(NoisySums):
     def published_event(self, n_train: int) -> Events:
         """Return what the paper's accounting counts: gradients, and its noisy counts as if on samples of their own."""
         counts = self.count_noise() if self.COUNT_NOISE is not None else None
-        noises = [each for each in (self.gradient_noise(), counts) if each is not None]
+        noises = [level for level in (self.gradient_noise(), counts) if level is not None]
         return tuple(self.step_sum(n_train, self.clip_primal).at(noise) for noise in noises)
 
 
@@ -317,8 +317,8 @@ def within_reach(bound: float, start: float) -> float:
 
 def count_by(of: np.ndarray, chosen: np.ndarray, size: int) -> np.ndarray:
     """Return how many records are `chosen` (K, S) of each kind `of` (K, S) in 0..size-1: (K, size), exact."""
-    each = zip(*np.broadcast_arrays(of, chosen), strict=True)
-    return np.stack([np.bincount(own, here, size) for own, here in each])
+    rows = zip(*np.broadcast_arrays(of, chosen), strict=True)
+    return np.stack([np.bincount(own, here, size) for own, here in rows])
 
 
 def running_mean(mean: np.ndarray, new: np.ndarray) -> np.ndarray:

@@ -67,14 +67,14 @@ class Conditions:
     def average(self, sums: CodeSums) -> Averages:
         """Return the public batch's mean of F and share of rows under each condition; uniform where there is none."""
         member = self.of_label[None, :] == np.arange(self.count)[:, None]
-        positive, people = (each @ member.T for each in (sums.positive, sums.rows))
+        positive, people = (values @ member.T for values in (sums.positive, sums.rows))
         mean = np.where(people > 0, positive / np.maximum(people, 1.0), 0.5).clip(0.0, 1.0)
         weights = np.broadcast_to(people / sums.count, mean.shape)
         return Averages(np.stack([1.0 - mean, mean], axis=-1), weights)
 
     def total(self, sums: CodeSums) -> np.ndarray:
         """Return the sums of F over the records of each group: (K, conditions, k, l)."""
-        positive, rows = (self._by_cell(each) for each in (sums.positive, sums.rows))
+        positive, rows = (self._by_cell(values) for values in (sums.positive, sums.rows))
         return np.stack([rows - positive, positive], axis=-1)
 
     def group_sums(self, records: Records, *, centre: np.ndarray) -> np.ndarray:
@@ -139,14 +139,14 @@ def public_derivatives(w: np.ndarray) -> np.ndarray:
 
 def group_derivatives(w: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return the derivative of 2 sum_j W_rj F_j / sqrt(p_r) with respect to h, (..., conditions, k)."""
-    each: np.ndarray = 2.0 * (w[..., 1] - w[..., 0]) / np.sqrt(shares)
-    return each
+    slopes: np.ndarray = 2.0 * (w[..., 1] - w[..., 0]) / np.sqrt(shares)
+    return slopes
 
 
 def multipliers(w: np.ndarray, shares: np.ndarray, multiplier: float) -> np.ndarray:
     """Return each cell's multiplier in the sense of PF-LD (cells,): what -d mu(G_i) is weighted with."""
-    each: np.ndarray = -multiplier * (group_derivatives(w, shares) * shares).ravel()
-    return each
+    by_cell: np.ndarray = -multiplier * (group_derivatives(w, shares) * shares).ravel()
+    return by_cell
 
 
 def derivative_of_w(sums: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -229,8 +229,8 @@ class ClassConditions(Conditions):
     def _count(self, records: Records, probabilities: np.ndarray, rows: np.ndarray) -> CodeSums:
         codes = self.groups * self.labels
         exact = on_grid(probabilities, 1.0)
-        each = [records.sum_by_code(exact[..., label], codes) for label in range(self.labels)]
-        return CodeSums(np.stack(each, axis=-1), rows, records.count)
+        sums = [records.sum_by_code(exact[..., label], codes) for label in range(self.labels)]
+        return CodeSums(np.stack(sums, axis=-1), rows, records.count)
 
 
 @dataclass(frozen=True)

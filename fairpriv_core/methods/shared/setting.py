@@ -92,8 +92,9 @@ class Setting(Generic[M_co]):
     @cached_property
     def sums(self) -> list[tuple[Release, Sample]]:
         """What each method declares of its steps' sums over secret samples."""
-        declared = [cast(Private, each).releases(self.n, self.trains[k].groups) for k, each in enumerate(self.methods)]
-        return [next((one, one.sample) for one in each if one.sample is not None) for each in declared]
+        methods = enumerate(cast(Sequence[Private], self.methods))
+        declared = [method.releases(self.n, self.trains[k].groups) for k, method in methods]
+        return [next((one, one.sample) for one in kinds if one.sample is not None) for kinds in declared]
 
     @cached_property
     def noises(self) -> list[float]:

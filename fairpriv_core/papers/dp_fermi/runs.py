@@ -36,7 +36,7 @@ _FACES_PROVED = {**_FACES, "dual_step": 0.05}
 def iterates(*, whole: bool) -> list[Method]:
     """Return DP-FERMI as published on Adult that returns the last iterate, and one drawn uniformly."""
     last = build("dp_fermi", CHOSEN["Adult, parity"]["dp_fermi"], _LAMBDAS if whole else _FEW)
-    return [*last, *[{**each, "iterate": "uniform"} for each in last]]
+    return [*last, *[{**method, "iterate": "uniform"} for method in last]]
 
 
 def fermi_proved(multipliers: list[float]) -> list[Method]:

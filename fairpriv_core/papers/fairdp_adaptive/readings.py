@@ -176,7 +176,7 @@ def _list_cells(numbers: Sequence[float]) -> Iterator[tuple[str, Part, float]]:
         if len(set(map(id, lines))) == 1:
             yield "", lines[0], number
         else:
-            yield from ((each.name, line, number) for each, line in zip(READINGS, lines, strict=True))
+            yield from ((way.name, line, number) for way, line in zip(READINGS, lines, strict=True))
 
 
 ADULT = {"dataset": "adult", "sensitive": "sex"}

@@ -373,7 +373,7 @@ def _theorem(number: int, what: str, release: str, along: Value, bounds: tuple[f
     bound = Value(f"errors/{what}_bound", f"Bound of Theorem {number}", log=True)
     limit = replace(quantity(PUBLISHED, bound), name="its bound")
     table, setting = list_pf_ld(_DP, ("logit",))[0], along.path.rpartition("/")[2]
-    sweep = sweep_bank([{**table, setting: each} for each in bounds], notion=_DP, epsilon=[1.0], seeds=FRESH[:3])
+    sweep = sweep_bank([{**table, setting: value} for value in bounds], notion=_DP, epsilon=[1.0], seeds=FRESH[:3])
     version = Version((sweep,), f"{len(bounds)} values of the {_short(along)}, 3 seeds")
     return Preset(
         id=f"pf_ld.theorem{number}",
