@@ -33,15 +33,15 @@ def read_values(given: Any, rows: Any) -> list[Hashable]:
     return list(values[:, 0]) if values.shape[1] == 1 else [tuple(row) for row in values]
 
 
-def find_column(frame: pd.DataFrame, wanted: Any) -> Hashable:
+def find_column(frame: pd.DataFrame, place: Any) -> Hashable:
     """Return the name of a column that is named, or counted from 0; BadInput where there is none."""
-    if wanted in frame.columns:
-        return str(wanted) if isinstance(wanted, str) else wanted
-    if isinstance(wanted, int | np.integer) and 0 <= wanted < frame.shape[1]:
-        label: Hashable = frame.columns[int(wanted)]
+    if place in frame.columns:
+        return str(place) if isinstance(place, str) else place
+    if isinstance(place, int | np.integer) and 0 <= place < frame.shape[1]:
+        label: Hashable = frame.columns[int(place)]
         return label
     raise BadInput(
-        f"sensitive_feature_ids names the column {wanted!r}, and X has {list(frame.columns)}.",
+        f"sensitive_feature_ids names the column {place!r}, and X has {list(frame.columns)}.",
         field="sensitive_feature_ids",
     )
 

@@ -197,24 +197,24 @@ def split_dataset(dataset: Dataset, *, seed: int, split: str = "rows") -> tuple[
     """
     _check_split(dataset, split)
     if dataset.official_test is not None and (split == "official" or dataset.one_split):
-        chosen = dataset.official_test
+        is_test = dataset.official_test
     elif split == "people":
         assert dataset.unit is not None
-        chosen = _draw_units(dataset.unit, public_generator(seed, "split"))
+        is_test = _draw_units(dataset.unit, public_generator(seed, "split"))
     elif split == "rows":
-        chosen = _draw_rows(dataset, public_generator(seed, "split"))
+        is_test = _draw_rows(dataset, public_generator(seed, "split"))
     else:
         strata = dataset.y if dataset.present is None else np.where(dataset.present, dataset.y, dataset.labels)
-        chosen = _draw_test(strata, dataset.labels + (dataset.present is not None), public_generator(seed, "split"))
+        is_test = _draw_test(strata, dataset.labels + (dataset.present is not None), public_generator(seed, "split"))
         dataset = _assume(dataset, _SPLIT_ASSUMED, ("record",))
-    train, test = np.flatnonzero(~chosen), np.flatnonzero(chosen)
+    train, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
     ratio = dataset.group_ratio
     if ratio is not None:
-        drawn = public_generator(seed, "group ratio")
+        generator = public_generator(seed, "group ratio")
         there = np.ones(len(train), bool) if dataset.present is None else dataset.present[train]
         members = train[there]
-        kept = members[undersample_groups(dataset.group[members], ratio, dataset.groups, drawn)]
-        train = np.sort(np.concatenate([kept, train[~there]]))
+        rest_of_members = members[undersample_groups(dataset.group[members], ratio, dataset.groups, generator)]
+        train = np.sort(np.concatenate([rest_of_members, train[~there]]))
         dataset = _assume(dataset, assume_undersampled(ratio), ("attribute", "record"))
     return dataset.take(train), dataset.take(test)
 
@@ -248,18 +248,18 @@ def _draw_test(y: np.ndarray, labels: int, generator: np.random.Generator) -> np
     sizes = np.floor(exact).astype(np.int64)
     short = math.ceil(len(y) * TEST_SHARE) - int(sizes.sum())
     sizes[np.argsort(sizes - exact, kind="stable")[:short]] += 1
-    chosen = np.zeros(len(y), dtype=bool)
+    mask = np.zeros(len(y), dtype=bool)
     for label, size in enumerate(sizes):
-        chosen[generator.permutation(np.flatnonzero(y == label))[:size]] = True
-    return chosen
+        mask[generator.permutation(np.flatnonzero(y == label))[:size]] = True
+    return mask
 
 
 def _draw_rows(dataset: Dataset, generator: np.random.Generator) -> np.ndarray:
     """Return a mask (n,) of the rows whose numbers are among a quarter, rounded up, of all numbers that were read."""
     read = dataset.n if dataset.row is None else dataset.rows_read
-    chosen = np.zeros(read, dtype=bool)
-    chosen[generator.permutation(read)[: math.ceil(read * TEST_SHARE)]] = True
-    mask: np.ndarray = chosen if dataset.row is None else chosen[dataset.row]
+    is_test = np.zeros(read, dtype=bool)
+    is_test[generator.permutation(read)[: math.ceil(read * TEST_SHARE)]] = True
+    mask: np.ndarray = is_test if dataset.row is None else is_test[dataset.row]
     return mask
 
 

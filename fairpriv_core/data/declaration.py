@@ -21,8 +21,8 @@ def check_problem(name: str, problem: Any) -> None:
     _require(problem.name == name, f"the problem's name must be the entry point's '{name}', got '{problem.name}'.")
     for word in _WORDS:
         _require(bool(str(getattr(problem, word)).strip()), f"{word} must be text, got none.")
-    one = bool(problem.editions or problem.pictures) != bool(problem.generate)
-    _require(one, "a data set has files (editions or pictures) or a generator (generate), and not both.")
+    exclusive = bool(problem.editions or problem.pictures) != bool(problem.generate)
+    _require(exclusive, "a data set has files (editions or pictures) or a generator (generate), and not both.")
     for source in (source for edition in problem.editions for source in edition):
         _check_source(source)
     for column_name, column in problem.columns.items():
@@ -86,7 +86,7 @@ def _check_roles(problem: Problem) -> None:
     _require(not unknown, f"sensitive names what is no column: {', '.join(unknown)}.")
     for grouping in problem.groupings:
         _require(grouping.column in columns, f"a grouping is of '{grouping.column}', which is no column.")
-        one = bool(grouping.edges) != bool(grouping.values)
-        _require(one, f"the grouping of '{grouping.column}' must have values or edges, and not both.")
+        exclusive = bool(grouping.edges) != bool(grouping.values)
+        _require(exclusive, f"the grouping of '{grouping.column}' must have values or edges, and not both.")
     extra = {column.name for column in problem.extra} - set(columns)
     _require(problem.unit is None or problem.unit in extra, f"unit must be an extra column, got '{problem.unit}'.")

@@ -50,9 +50,9 @@ def find_edition(editions: tuple[tuple[Source, ...], ...]) -> list[tuple[Source,
     """
     for edition in editions:
         places = [(source, find_local(source)) for source in edition]
-        here = [(source, place) for source, place in places if place is not None]
-        if len(here) == len(edition):
-            return here
+        files = [(source, place) for source, place in places if place is not None]
+        if len(files) == len(edition):
+            return files
     return [(source, find_local(source) or _download(source)) for source in editions[0]]
 
 

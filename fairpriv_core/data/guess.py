@@ -66,8 +66,8 @@ def guess_column(name: str, column: Cells) -> Column:
     """Return what a column of a file seems to be: a feature, whose a row is, or left out; of which type, and why."""
     distinct = count_values(column)
     if distinct < 2:
-        held = "one value throughout" if distinct else "no value at all"
-        return _leave_out(name, "category", f"column '{name}' has {held} and is not used.")
+        content = "one value throughout" if distinct else "no value at all"
+        return _leave_out(name, "category", f"column '{name}' has {content} and is not used.")
     present = len(column) - int(find_missing(column).sum())
     if isinstance(column, Numbers):
         return _guess_numbers(name, column, present, distinct)
@@ -188,10 +188,10 @@ def measure(said: Column, column: Cells) -> Column:
     """
     values = column if said.date is None else take_part(column, said.date)
     if said.is_quantity and not np.isfinite(to_numbers(values)).any():
-        held = "dates" if said.date else "numbers"
-        raise BadInput(f"column '{said.name}' is said to hold {held}, and no row has one.", field="schema")
-    measured = measure_column(said, values) if said.is_quantity else _list_categories(said, values)
-    return measured if said.missing is None else replace(measured, missing=said.missing)
+        content = "dates" if said.date else "numbers"
+        raise BadInput(f"column '{said.name}' is said to hold {content}, and no row has one.", field="schema")
+    column_of_rows = measure_column(said, values) if said.is_quantity else _list_categories(said, values)
+    return column_of_rows if said.missing is None else replace(column_of_rows, missing=said.missing)
 
 
 def _list_categories(said: Column, values: Cells) -> Column:
@@ -221,13 +221,13 @@ def declare(said: Column) -> Column:
     return replace(said, center=float((low + high) / 2), scale=float((high - low) / 4))
 
 
-def state(said: Column, measured: Column) -> Column:
-    """Return what is said of a feature with what was `measured` of it, so that a schema states all."""
-    said = replace(said, missing=measured.missing or None)
-    if not measured.is_quantity:
-        return replace(said, categories=() if said.date else measured.categories)
-    low, high = (float(str(np.float32(edge))) for edge in (measured.low, measured.high))  # as it is written in the file
-    return replace(said, range=(low, high) if low < high else None, edges=measured.edges, log=measured.log or None)
+def state(said: Column, column: Column) -> Column:
+    """Return what is said of a feature with what was measured of it, `column`, so that a schema states all."""
+    said = replace(said, missing=column.missing or None)
+    if not column.is_quantity:
+        return replace(said, categories=() if said.date else column.categories)
+    low, high = (float(str(np.float32(edge))) for edge in (column.low, column.high))  # as it is written in the file
+    return replace(said, range=(low, high) if low < high else None, edges=column.edges, log=column.log or None)
 
 
 def _list_most_frequent(coded: Codes) -> tuple[str, ...]:

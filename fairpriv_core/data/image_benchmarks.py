@@ -80,8 +80,8 @@ def read_unbalanced(problem: Problem, _: bool) -> Pictures:
 def keep_rare(digits: np.ndarray, test: np.ndarray) -> np.ndarray:
     """Return the positions that stay, rising; `digits` (n,) and `test` (n,), the mask of the published test images."""
     rare = np.flatnonzero((digits == RARE) & ~test)
-    drawn = public_generator(RARE_SEED, "mnist_unbalanced").permutation(rare)[:RARE_KEPT]
-    return np.sort(np.concatenate([np.setdiff1d(np.arange(len(digits)), rare), drawn]))
+    sample = public_generator(RARE_SEED, "mnist_unbalanced").permutation(rare)[:RARE_KEPT]
+    return np.sort(np.concatenate([np.setdiff1d(np.arange(len(digits)), rare), sample]))
 
 
 def read_idx(path: Path, dimensions: int) -> np.ndarray:
@@ -143,9 +143,9 @@ def read_folder(folder: Path, target: Target, *, skip: bool) -> Faces:
         )
     notes = [_check_names([name for name in names if labels[name] is None], len(names), skip=skip)]
     listed = list(known)
-    pixels, selected, lost = decode_images(listed, lambda at: read_image_file(folder / listed[at]), target, skip=skip)
+    pixels, selected, caveat = decode_images(listed, lambda at: read_image_file(folder / listed[at]), target, skip=skip)
     age, gender, race = np.array([known[listed[at]] for at in selected]).T
-    remarks = tuple(note for note in (*notes, lost) if note)
+    remarks = tuple(note for note in (*notes, caveat) if note)
     return Faces(pixels, age, gender, race, "", remarks)
 
 
@@ -178,8 +178,8 @@ def _check_names(strange: Sequence[str], every: int, *, skip: bool) -> str:
             "unreadable = skip.",
             field="unreadable",
         )
-    lost = [(len(lacking), "gives no race"), (len(other), "gives labels outside the mapping")]
-    files = " and ".join(f"{_count(number, 'file')} whose name {what}" for number, what in lost if number)
+    counts = [(len(lacking), "gives no race"), (len(other), "gives labels outside the mapping")]
+    files = " and ".join(f"{_count(number, 'file')} whose name {what}" for number, what in counts if number)
     return f"{files} {'was' if len(strange) == 1 else 'were'} left out." if strange else ""
 
 

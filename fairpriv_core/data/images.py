@@ -150,9 +150,9 @@ class _Reading:
                     field="file",
                 )
         elif size != self.first[1]:
-            one, other = (f"{width} × {height} pixels" for width, height in (self.first[1], size))
+            own, other = (f"{width} × {height} pixels" for width, height in (self.first[1], size))
             raise BadInput(
-                f"images must be of one size: {self.first[0]} has {one}, {name} has {other}; make them alike first.",
+                f"images must be of one size: {self.first[0]} has {own}, {name} has {other}; make them alike first.",
                 field="file",
             )
 
@@ -188,11 +188,11 @@ def decode_images(
         )
     selected = np.array(reading.selected, dtype=np.int64)
     values = stacked[: len(selected)].reshape(len(selected), 3 if reading.colour else 1, height, width)
-    lost = len(reading.broken)
+    n_broken = len(reading.broken)
     return (
         Pixels(values),
         selected,
-        f"{lost:,} of {len(names):,} images cannot be read and were left out." if lost else "",
+        f"{n_broken:,} of {len(names):,} images cannot be read and were left out." if n_broken else "",
     )
 
 

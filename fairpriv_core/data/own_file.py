@@ -100,9 +100,9 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
 def _find_compared(spec: DataSpec, table: Table) -> tuple[Attribute, ...]:
     """Return the sensitive columns and the label, which stands last; BadInput where one is unknown or has no value."""
     attributes = (*parse_sensitive(spec.sensitive, table), parse_label(spec.label or "", table))
-    for one in attributes:
-        if find_missing(table[one.column]).all():
-            raise BadInput(f"every value of '{one.column}' is missing; choose another column.", field="file")
+    for attribute in attributes:
+        if find_missing(table[attribute.column]).all():
+            raise BadInput(f"every value of '{attribute.column}' is missing; choose another column.", field="file")
     return attributes
 
 
@@ -118,7 +118,7 @@ def read_columns(
     The column `person` is read as the names that it holds, however many and long they are. Errors as `read_table`.
     """
     alone = schema is not None and schema.values_from != "rows"
-    read_as = {} if schema is None else {one.name: one for one in schema.columns}
+    read_as = {} if schema is None else {column.name: column for column in schema.columns}
     read_as |= {} if person is None else {person: Column(person, "person")}
     stated = UNSTATED if schema is None else schema.file
     reading = read_table(path, read_as=read_as, alone=alone, limit_bytes=limit_bytes, stated=stated)
@@ -173,8 +173,8 @@ def _check_schema(schema: TableSchema | None, attributes: Sequence[Attribute], r
             field="schema",
         )
     if schema.values_from != "rows":
-        *sensitive, label = (one.column for one in attributes)
-        check_declared(schema, label=label, sensitive=sensitive, cut={one.column for one in attributes if one.edges})
+        *sensitive, label = (role.column for role in attributes)
+        check_declared(schema, label=label, sensitive=sensitive, cut={role.column for role in attributes if role.edges})
 
 
 def _list_compared(one: Attribute, column: Cells, said: Column | None, learned: bool) -> Column:

@@ -117,14 +117,14 @@ def attach_images(rows: RawTable, path: Path, column: str, *, skip: bool, stated
             f"{path.name}: column '{column}' has other rows than the rest; save the file anew.", field="file"
         )
     names = [cells.name(place) for place in range(len(cells.cells))]
-    pixels, selected, lost = decode_images(names, cells.find, Target(), skip=skip)
+    pixels, selected, caveat = decode_images(names, cells.find, Target(), skip=skip)
     declared = replace(rows.declared, schema=(), assumed=(_LEARNED,), image=pixels.shape)
     return replace(
         rows,
         table=take_rows(rows.table, selected),
         declared=declared,
         digest=hashlib.sha256(f"{rows.digest} {pixels.seal()}".encode()).hexdigest(),
-        caveats=(*rows.caveats, *((lost,) if lost else ())),
+        caveats=(*rows.caveats, *((caveat,) if caveat else ())),
         unit=pixels.number_twins(),
         unit_name="picture",
         pixels=pixels,
@@ -144,8 +144,8 @@ def read_images(path: Path, shape: tuple[int, int, int]) -> Pixels:
     names = [cells.name(place) for place in range(len(cells.cells))]
     pixels, _, _ = decode_images(names, cells.find, Target(colour=shape[0] > 1), skip=False)
     if pixels.shape != shape:
-        wanted, got = (f"{width} × {height} pixels" for _, height, width in (shape, pixels.shape))
-        raise BadInput(f"the model was trained on images of {wanted}, {path.name} has {got}.", field="file")
+        size, got = (f"{width} × {height} pixels" for _, height, width in (shape, pixels.shape))
+        raise BadInput(f"the model was trained on images of {size}, {path.name} has {got}.", field="file")
     return pixels
 
 

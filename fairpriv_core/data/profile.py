@@ -174,9 +174,9 @@ def outline_data(spec: DataSpec) -> Outline:
     rows = assemble(spec)
     table, groups, labels = rows.raw_table.table, len(rows.plan.group_names), len(rows.plan.label_names)
     cells = {column.name: _cut_cells(column, table) for column in rows.plan.features}
-    here = slice(None) if rows.present is None else rows.present
-    revealing = {name: _reveal(cut[here], rows.group[here], groups) for name, cut in cells.items()}
-    telling = {name: _reveal(cut[here], rows.y[here], 2) for name, cut in cells.items()} if labels == 2 else {}
+    there = slice(None) if rows.present is None else rows.present
+    revealing = {name: _reveal(cut[there], rows.group[there], groups) for name, cut in cells.items()}
+    telling = {name: _reveal(cut[there], rows.y[there], 2) for name, cut in cells.items()} if labels == 2 else {}
     return Outline(
         build_dataset(rows, spec, np.empty((len(rows.y), 0), dtype=np.float32)),
         _rank(revealing),
@@ -333,16 +333,16 @@ def propose_schema(path: Path, stated: TableSchema = UNSAID) -> TableSchema:
     reading = read_columns(path, stated)
     table = reading.table
     columns = _guess_label([_report(name, reading, stated) for name in table])
-    taken: dict[str, str] = {}
+    names: dict[str, str] = {}
     for column in columns:
-        taken.setdefault(column.role, column.name)
-    return TableSchema(tuple(_propose(column, table[column.name], taken) for column in columns), file=stated.file)
+        names.setdefault(column.role, column.name)
+    return TableSchema(tuple(_propose(column, table[column.name], names) for column in columns), file=stated.file)
 
 
-def _propose(report: ColumnReport, column: Cells, taken: Mapping[str, str]) -> Column:
-    """Return what is proposed of a column; only the first sensitive one, label and person are `taken` as such."""
+def _propose(report: ColumnReport, column: Cells, names: Mapping[str, str]) -> Column:
+    """Return what is proposed of a column; only the columns of `names` are label, sensitive or person."""
     said = report.said
-    if said.role in ("label", "sensitive", "person") and taken[said.role] != said.name:
+    if said.role in ("label", "sensitive", "person") and names[said.role] != said.name:
         said = replace(said, role="left out" if said.role == "person" else "feature")
     if said.role not in ("label", "sensitive"):
         return said

@@ -67,8 +67,8 @@ def split_crossed(text: str) -> list[str]:
 def list_meant(text: str) -> tuple[str, ...]:
     """Return every name of a column that `text`, a label or sensitive attribute, could mean; see `parse_sensitive`."""
     parts = [text.strip(), *split_crossed(text)]
-    given = [part.rpartition(":")[0].strip() for part in parts] + [part.partition("=")[0].strip() for part in parts]
-    return tuple(name for name in dict.fromkeys([*parts, *given]) if name)
+    names = [part.rpartition(":")[0].strip() for part in parts] + [part.partition("=")[0].strip() for part in parts]
+    return tuple(name for name in dict.fromkeys([*parts, *names]) if name)
 
 
 def parse_sensitive(text: str, columns: Collection[str]) -> tuple[Attribute, ...]:
@@ -219,8 +219,8 @@ def _round_edges(edges: tuple[float, ...], values: Cells) -> np.ndarray:
 
 def _parse_attribute(part: str, columns: Collection[str]) -> Attribute:
     named, equals, values = part.partition("=")
-    if equals and part not in columns and (chosen := _find_column(named.strip(), columns)) is not None:
-        return Attribute(chosen, values=_parse_values(values, part))
+    if equals and part not in columns and (column_of_values := _find_column(named.strip(), columns)) is not None:
+        return Attribute(column_of_values, values=_parse_values(values, part))
     column, edges = _find_cut(part, columns)
     if column is None:
         raise BadInput(f"unknown column '{part}' in sensitive; choose from {', '.join(columns)}.", field="sensitive")
@@ -296,11 +296,11 @@ class Groups:
                 field="file",
             )
         group = assign_groups(table, self.groupings, {column.name: column for column in self.columns})
-        lost = np.flatnonzero(group < 0)
-        if len(lost):
+        outside = np.flatnonzero(group < 0)
+        if len(outside):
             groups = "; ".join(_format_grouping(grouping) for grouping in self.groupings)
             raise BadInput(
-                f"row {lost[0] + 1} of the file is in no group that the model knows, so it cannot decide: {groups}.",
+                f"row {outside[0] + 1} of the file is in no group that the model knows, so it cannot decide: {groups}.",
                 field="file",
             )
         return group

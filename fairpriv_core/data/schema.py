@@ -95,14 +95,14 @@ def read_schema(text: str) -> Schema:
 
 
 def _read_column(stored: dict[str, object]) -> Column:
-    given = {name: freeze(value) for name, value in stored.items()}
-    kind, date = given.pop("kind"), given.pop("date", None)
-    given |= {"type": "date", **vars(DatePart(**date))} if date else {}
+    values = {name: freeze(value) for name, value in stored.items()}
+    kind, date = values.pop("kind"), values.pop("date", None)
+    values |= {"type": "date", **vars(DatePart(**date))} if date else {}
     if kind == "numeric":
-        bounds = given.pop("low"), given.pop("high")
-        return Column(range=bounds, **given)
-    spellings = by_value(given.pop("recode"))
-    return Column(**{"type": "category", **given}, spellings=spellings)
+        bounds = values.pop("low"), values.pop("high")
+        return Column(range=bounds, **values)
+    spellings = by_value(values.pop("recode"))
+    return Column(**{"type": "category", **values}, spellings=spellings)
 
 
 def freeze(value: Any) -> Any:
@@ -183,5 +183,5 @@ def declare_problem(problem: Problem) -> Declared:
 def _assume_columns(problem: Problem) -> str:
     """Return what an epsilon takes as given of the columns; bins of codes are the code book's."""
     numbers = [column for column in problem.schema if column.is_quantity]
-    chosen = any(column.edges for column in numbers if column.name not in problem.coded)
-    return _CHOSEN.format("Ranges and bins" if chosen else "Ranges") if numbers else _CATEGORIES
+    has_bins = any(column.edges for column in numbers if column.name not in problem.coded)
+    return _CHOSEN.format("Ranges and bins" if has_bins else "Ranges") if numbers else _CATEGORIES

@@ -110,7 +110,7 @@ def from_text(text: str) -> TableSchema:
 
 def name_as(schema: TableSchema, *, label: Attribute, positive: str, sensitive: Sequence[Attribute]) -> TableSchema:
     """Return the schema with these columns as its label and sensitive ones, without a range; none other is one."""
-    roles = {one.column: ("sensitive", one) for one in sensitive} | {label.column: ("label", label)}
+    roles = {attribute.column: ("sensitive", attribute) for attribute in sensitive} | {label.column: ("label", label)}
     columns = [
         replace(
             Column(column.name, roles[column.name][0], column.type),
@@ -261,8 +261,8 @@ UNSAID = TableSchema((), others="guessed")
 
 def take_statement(schema: TableSchema) -> TableSchema:
     """Return of a schema what is stated of the file's form and cells, whatever columns are for and hold."""
-    columns = (Column(one.name, type=SEEMING).spelled_as(one) for one in schema.columns)
-    return replace(UNSAID, columns=tuple(one for one in columns if one.says_cells), file=schema.file)
+    columns = (Column(column.name, type=SEEMING).spelled_as(column) for column in schema.columns)
+    return replace(UNSAID, columns=tuple(column for column in columns if column.says_cells), file=schema.file)
 
 
 def write_statement(said: TableSchema) -> str | None:
@@ -339,13 +339,13 @@ def _read_payment(said: Any, source: str) -> Payment | None:
         if said is not None:
             raise BadInput(f'paid goes with values_from = "paid", and the schema has "{source}".', field="schema")
         return None
-    given = said if isinstance(said, Mapping) else {}
-    checks.known_names("key of paid in the schema", tuple(given), [item.name for item in fields(Payment)])
-    share, release = given.get("share"), given.get("release")
+    values = said if isinstance(said, Mapping) else {}
+    checks.known_names("key of paid in the schema", tuple(values), [item.name for item in fields(Payment)])
+    share, release = values.get("share"), values.get("release")
     if release is None and _is_finite(share):
         checks.open_unit(share=share)
         return Payment(share=float(share))
-    noise, delta = given.get("noise"), given.get("delta")
+    noise, delta = values.get("noise"), values.get("delta")
     if share is None and isinstance(release, str) and _is_finite(noise) and _is_finite(delta):
         checks.positive(noise=noise)
         checks.open_unit(delta=delta)
@@ -377,9 +377,9 @@ def read_column(name: str, said: Any) -> Column:
         "order": ("", *ORDERS),
         "decimal": ("", ".", ","),
     }
-    for key, allowed in allowed_texts.items():
-        if texts[key] not in allowed:
-            raise _refuse(name, key, f"one of {', '.join(filter(None, allowed))}", texts[key])
+    for key, choices in allowed_texts.items():
+        if texts[key] not in choices:
+            raise _refuse(name, key, f"one of {', '.join(filter(None, choices))}", texts[key])
     for key in ("log", "missing"):
         if said.get(key) not in (None, True, False):
             raise _refuse(name, key, "true or false", said[key])
@@ -407,9 +407,9 @@ def _check_column(column: Column) -> None:
     name = column.name
     if column.type == "text" and column.role == "feature":
         raise _refuse(name, "role", 'left out: free text is no feature; type = "category" keeps its values', "feature")
-    lost = [value for value, _ in column.spellings if column.categories and value not in column.categories]
-    if lost:
-        raise _refuse(name, "spellings", f"of its categories {list(column.categories)}", lost[0])
+    unknown = [value for value, _ in column.spellings if column.categories and value not in column.categories]
+    if unknown:
+        raise _refuse(name, "spellings", f"of its categories {list(column.categories)}", unknown[0])
     if column.part == "age" and read_date(column.at, "ymd") is None:
         raise _refuse(name, "at", "the day on which the age is taken, such as 2026-01-01", column.at)
     if column.cut and column.role not in ("label", "sensitive"):

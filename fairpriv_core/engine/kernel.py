@@ -217,7 +217,7 @@ class Kernel:
         own = weights[..., :whole].reshape(*weights.shape[:-2], -1, BLOCK)
         for start in range(0, own.shape[-2], TOGETHER):
             some = slice(start, start + TOGETHER)
-            inputs, deltas = ([part[0][0, some] for part in one] for one in (fed, above))
+            inputs, deltas = ([part[0][0, some] for part in arrays] for arrays in (fed, above))
             factors = own[..., some, :]
             total, sums = self._open_blocks(factors.shape[-2])
             _add_up(inputs, deltas, factors, sums=sums, product=np.matmul)

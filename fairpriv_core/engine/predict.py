@@ -92,8 +92,8 @@ class Composed(Described):
     @property
     def parts(self) -> tuple[Network, ...]:
         """The networks that it is made of."""
-        held: Any = getattr(self, self.holds)
-        return held if isinstance(held, tuple) else (held,)
+        members: Any = getattr(self, self.holds)
+        return members if isinstance(members, tuple) else (members,)
 
     @property
     def inputs(self) -> int:

@@ -134,17 +134,17 @@ class Records:
             return only
         if streams == len(table):
             return np.take_along_axis(table, self.code, axis=1)
-        chosen = np.matmul(divide(table, streams), self._indicate(table).transpose(0, 2, 1))
-        entries: np.ndarray = chosen.reshape(len(table), -1)
+        values = np.matmul(divide(table, streams), self._indicate(table).transpose(0, 2, 1))
+        entries: np.ndarray = values.reshape(len(table), -1)
         return entries
 
     def sum_by_code(self, values: np.ndarray, codes: int) -> np.ndarray:
         """Return the sums of `values` (K, B) over the present records of each code: (K, codes) float64."""
         streams = len(self._drawn.code)
-        chosen = values if self._drawn.present is None else values * self.present
+        terms = values if self._drawn.present is None else values * self.present
         if streams == len(values):
-            return np.array([np.bincount(own, weights, codes) for own, weights in zip(self.code, chosen, strict=True)])
-        exact = np.ascontiguousarray(chosen, dtype=np.float64)
+            return np.array([np.bincount(own, weights, codes) for own, weights in zip(self.code, terms, strict=True)])
+        exact = np.ascontiguousarray(terms, dtype=np.float64)
         sums = np.matmul(divide(exact, streams), self._indicate(np.empty((0, codes))))
         totals: np.ndarray = sums.reshape(len(values), codes)
         return totals
@@ -155,16 +155,16 @@ class Records:
         if selected is None:
             counts = [np.bincount(own, minlength=codes) for own in code]
         else:
-            counts = [np.bincount(own, here, codes) for own, here in zip(code, selected[:, self._rows], strict=True)]
+            counts = [np.bincount(own, mask, codes) for own, mask in zip(code, selected[:, self._rows], strict=True)]
         return expand(np.array(counts, dtype=np.float64), len(self.logits))
 
     def _indicate(self, table: np.ndarray) -> np.ndarray:
         """Return 1 for each record's code, else 0: (S, B, codes), for a product with `table` (K, codes)."""
-        held = self._indicators.get(table.dtype.char)
-        if held is None:
-            held = np.eye(table.shape[1], dtype=table.dtype).take(self._drawn.code[:, self._rows], axis=0)
-            self._indicators[table.dtype.char] = held
-        return held
+        indicator = self._indicators.get(table.dtype.char)
+        if indicator is None:
+            indicator = np.eye(table.shape[1], dtype=table.dtype).take(self._drawn.code[:, self._rows], axis=0)
+            self._indicators[table.dtype.char] = indicator
+        return indicator
 
 
 @dataclass
@@ -287,8 +287,8 @@ class Feed:
             return Drawn(columns, indices)
         present = np.zeros((len(indices), longest), dtype=np.float32)
         padded = [np.zeros(longest, dtype=np.int64) for _ in indices]
-        for here, rows, index in zip(present, padded, indices, strict=True):
-            here[: len(index)], rows[: len(index)] = 1.0, index
+        for present_rows, rows, index in zip(present, padded, indices, strict=True):
+            present_rows[: len(index)], rows[: len(index)] = 1.0, index
         return Drawn(columns, padded, present)
 
 
@@ -301,5 +301,5 @@ def count_streams(items: Sequence[object]) -> int:
 
 def join_samples(samples: Sequence[list[np.ndarray]]) -> list[Indices]:
     """Return [step][stream] from each model's samples of an epoch; models that share samples are one stream."""
-    streams = count_streams([id(one) for one in samples])
+    streams = count_streams([id(stream) for stream in samples])
     return [list(step) for step in zip(*samples[:: len(samples) // streams], strict=True)]

@@ -40,8 +40,8 @@ def build_snapshots(
     """Yield what the end of `epoch` looks like for those of the K models, which are passed through together."""
     if not models:
         return
-    drawn = _draw(feed)
-    records = Records(kernel.take(drawn), drawn)
+    sample = _draw(feed)
+    records = Records(kernel.take(sample), sample)
     watched = rule.watched(records)
     for model in models:
         own = {name: (values[model], _take(bound, values, model)) for name, (values, bound) in watched.items()}

@@ -118,10 +118,10 @@ def count_needed(method: Method, notion: Notion, train: Dataset) -> Counts | Non
     public = method.info.threat_model == "attribute"  # how many rows have a label is public then
     among = {}
     for people in np.unique(label).tolist():
-        told = public and people != NO_CELL
-        rows = int((train.y == people).sum()) if told else train.n
+        labelled = public and people != NO_CELL
+        rows = int((train.y == people).sum()) if labelled else train.n
         own = int((label == people).sum()) if public else len(label)
-        among[people] = rows, own, f" of label '{train.label_names[people]}'" if told else ""
+        among[people] = rows, own, f" of label '{train.label_names[people]}'" if labelled else ""
     even = np.array([among[people][0] / among[people][1] for people in label.tolist()])
     return Counts(tuple(names), sizes, even, tuple(among.values()), deviation)
 

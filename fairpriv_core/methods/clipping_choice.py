@@ -65,15 +65,15 @@ def best_bound(values: Sequence[float] | np.ndarray, *, noise: float, weight: fl
 
 def build_curve(values: Sequence[float], *, noise: float, weight: float) -> ClippingCurve:
     """Return the curve over bounds from far below the values to far above them."""
-    held = np.asarray(values, dtype=np.float64)
-    top = max(float(held.max()), 1e-6)
+    sample = np.asarray(values, dtype=np.float64)
+    top = max(float(sample.max()), 1e-6)
     bounds = np.geomspace(top / 1000.0, top * 20.0, 80)
-    excess = np.maximum(held[None, :] - bounds[:, None], 0.0).mean(axis=1)
+    excess = np.maximum(sample[None, :] - bounds[:, None], 0.0).mean(axis=1)
     return ClippingCurve(
         bounds=tuple(bounds.tolist()),
         bias=tuple((weight * excess).tolist()),
         variance=tuple((noise * bounds).tolist()),
-        minimiser=best_bound(held, noise=noise, weight=weight) if noise < weight else None,
+        minimiser=best_bound(sample, noise=noise, weight=weight) if noise < weight else None,
     )
 
 

@@ -60,9 +60,9 @@ def _check_info(name: str, info: Any) -> None:
             )
 
 
-def _check_among(part: str, given: Any, choices: typing.Collection[str], *, optional: bool = False) -> None:
-    if not isinstance(given, tuple) or not (given or optional) or set(given) - set(choices):
-        raise BadInput(f"info.{part} must be a tuple of some of {', '.join(choices)}, got {given!r}.")
+def _check_among(part: str, value: Any, choices: typing.Collection[str], *, optional: bool = False) -> None:
+    if not isinstance(value, tuple) or not (value or optional) or set(value) - set(choices):
+        raise BadInput(f"info.{part} must be a tuple of some of {', '.join(choices)}, got {value!r}.")
 
 
 def _check_fields(kind: type[Method]) -> None:

@@ -86,7 +86,7 @@ class Dp2dp(AveragedSums, FitsMany):
         """Train K scores in one loop, and find each one's prices; RunFailed where training diverges."""
         setting: Setting[Any] = Setting(methods, trains, trainings)
         rule = PricesRule(setting)
-        return [rule.finish(k, fitted) for k, fitted in enumerate(setting.run(rule))]
+        return [rule.finish(k, model) for k, model in enumerate(setting.run(rule))]
 
 
 class PricesRule(AveragedSumsRule):

@@ -184,11 +184,11 @@ class FairDpPublishedRule(FairDpRule):
 
     def read_sample(self, sampled: Sampled) -> None:
         records = sampled.records
-        kinds, here, _ = np.broadcast_arrays(self.kinds_of(records), records.present > 0, np.empty(records.shape))
+        kinds, present, _ = np.broadcast_arrays(self.kinds_of(records), records.present > 0, np.empty(records.shape))
         finite = np.isfinite(loss_gradient_norms(records))
         total = sampled.sum(records.deviation * records.present)
         for k, norms in enumerate(raw_norms(records)):
-            method, own = self.setting.methods[k], kinds[k][here[k] & finite[k]]
+            method, own = self.setting.methods[k], kinds[k][present[k] & finite[k]]
             for kind in np.unique(own):
                 inside = norms[own == kind]
                 bound = minimise_bias_variance(
@@ -207,8 +207,8 @@ def bias_variance(
     bounds: np.ndarray, norms: np.ndarray, weights: np.ndarray, *, slope: float, noise: float
 ) -> np.ndarray:
     """Return tau at each of `bounds` (m,) for `norms` and `weights` (n,), all >= 0."""
-    lost = np.maximum(norms[None, :] - bounds[:, None], 0.0) @ weights
-    tau: np.ndarray = slope * lost + lost**2 + noise * bounds**2
+    excess = np.maximum(norms[None, :] - bounds[:, None], 0.0) @ weights
+    tau: np.ndarray = slope * excess + excess**2 + noise * bounds**2
     return tau
 
 
@@ -223,6 +223,6 @@ def minimise_bias_variance(norms: np.ndarray, weights: np.ndarray, *, slope: flo
     with np.errstate(divide="ignore", invalid="ignore"):
         turn = np.where(curvature > 0, weight * (slope / 2.0 + value) / curvature, 0.0)
     inside = np.clip(turn, ends, np.append(ends[1:], np.inf))
-    lost = value - weight * inside
-    tau = slope * lost + lost**2 + noise * inside**2
+    excess = value - weight * inside
+    tau = slope * excess + excess**2 + noise * inside**2
     return float(inside[int(tau.argmin())])

@@ -236,10 +236,10 @@ class FairDpCertifiedRule(Bounding, Halting, PlainLast, NoisySumsRule):
                 self.arrays["noisy_counts"][k] = release_sizes(self.setting, k)
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
-        drawn = super().samples(epoch, batches)
-        assert drawn is not None
-        self._samples = drawn
-        return drawn
+        epoch_samples = super().samples(epoch, batches)
+        assert epoch_samples is not None
+        self._samples = epoch_samples
+        return epoch_samples
 
     def secret_update(self, sampled: Sampled) -> np.ndarray:
         weights = clipped_loss_weights(sampled.records, self.column_of(self.bounds()).astype(np.float32))
@@ -308,8 +308,8 @@ class FairDpCertifiedRule(Bounding, Halting, PlainLast, NoisySumsRule):
         step = sampled.step % self.setting.methods[0].steps_per_epoch(self.setting.n)
         micro = []
         for k, (method, training) in enumerate(zip(self.setting.methods, self.setting.trainings, strict=True)):
-            drawn = self._samples[step]
-            index = drawn[k * len(drawn) // len(self.setting.methods)]
+            streams = self._samples[step]
+            index = streams[k * len(streams) // len(self.setting.methods)]
             if method.proved:
                 micro.append(draw_micro_batches(training.seed, n=self.setting.n, parts=method.ensemble)[index])
             else:

@@ -294,9 +294,9 @@ def sum_everyone(model: int, *, kernel: Kernel, feed: Feed, groups: int, bound: 
     total: GroupSums | None = None
     alone = kernel.alone(model)
     for rows in np.array_split(np.arange(feed.n), -(-feed.n // _CHUNK)):
-        drawn = Drawn([feed.columns[model]], [rows])
-        passed = alone.run(drawn.features, drawn.squares)
-        part = _sum(passed, Records(passed, drawn), slice(None), model=0, groups=groups, bound=bound, reach=reach)
+        batch = Drawn([feed.columns[model]], [rows])
+        passed = alone.run(batch.features, batch.squares)
+        part = _sum(passed, Records(passed, batch), slice(None), model=0, groups=groups, bound=bound, reach=reach)
         total = part if total is None else total + part
     assert total is not None
     return total
@@ -322,9 +322,9 @@ def _sum(
         for values in (records.norms, records.deviation, records.present, records.group)
     )
     weights, cut = _gradient_weights(deviation, norms, bound=bound, reach=reach)
-    here = (present > 0) & np.isfinite(norms)
-    of_group = (group == np.arange(groups)[:, None]) * here.astype(np.float64)
-    total = _weighted_sums(passed, rows, model, np.concatenate([of_group * weights, (cut * here)[None]]), here)
+    mask = (present > 0) & np.isfinite(norms)
+    of_group = (group == np.arange(groups)[:, None]) * mask.astype(np.float64)
+    total = _weighted_sums(passed, rows, model, np.concatenate([of_group * weights, (cut * mask)[None]]), mask)
     closeness = np.nan_to_num((2.0 * probability * (1.0 - probability)).astype(np.float64), nan=0.0)
     return GroupSums(total[:-1], total[-1], of_group.sum(axis=1), of_group @ closeness)
 

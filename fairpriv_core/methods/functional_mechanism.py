@@ -116,11 +116,11 @@ class FunctionalMechanism(Private, FitsAlone):
 
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
         """The groups' sizes unless declared, of which a record is in one; the coefficients, groups as if equal."""
-        counted = self.multiplier > 0 and self.group_share is None
-        share = "share_counts" if counted else None
+        counts_groups = self.multiplier > 0 and self.group_share is None
+        share = "share_counts" if counts_groups else None
         bound = self.coefficient_bound(deviations(np.full(groups, 1.0 / groups)))
         return (
-            Release("counts", 1.0, "noise_counts", share=share, needed=counted, laplace=self.laplace),
+            Release("counts", 1.0, "noise_counts", share=share, needed=counts_groups, laplace=self.laplace),
             Release("coefficients", bound, "noise_coefficients", laplace=self.laplace),
         )
 
@@ -379,23 +379,23 @@ def read_ranges(train: Dataset) -> np.ndarray:
 
 def release_and_solve(method: FunctionalMechanism, train: Dataset, training: Training) -> Fitted:
     """Return the model of the noisy polynomial; a resumed run has the releases of the first."""
-    given, rows = Released(method, train, training), Rows(method, train)
-    shares = method.share_features(train, rows, given)
-    penalty = method.multiplier * given.deviations[:, : None if method.multiplier else 0]
-    bound = sensitivity(method.coefficient_bound(given.deviations))
+    releases, rows = Released(method, train, training), Rows(method, train)
+    shares = method.share_features(train, rows, releases)
+    penalty = method.multiplier * releases.deviations[:, : None if method.multiplier else 0]
+    bound = sensitivity(method.coefficient_bound(releases.deviations))
 
     def add_up() -> np.ndarray:
         weights = np.concatenate([0.5 - train.y[None], penalty[train.group].T])
         return pack(rows.add_up(weights, shares), method.order)
 
-    vector = given.release("coefficients", add_up, bound)
-    given.commit()
+    vector = releases.release("coefficients", add_up, bound)
+    releases.commit()
     deviation = method.noise() * bound * (np.sqrt(2.0) if method.laplace else 1.0)
     polynomial = Polynomial.unpack(vector, len(shares), method.order, deviation)
     point = polynomial.minimise()
     parameters = (point * shares / rows.ranges).astype(np.float32)
     notes: dict[str, object] = {
-        "group_shares": dict(zip(train.group_names, given.shares.tolist(), strict=True)),
+        "group_shares": dict(zip(train.group_names, releases.shares.tolist(), strict=True)),
         "covariances": (polynomial.penalty @ point / (max(method.multiplier, 1e-300) * train.n)).tolist(),
         "feature_shares": dict(zip(train.feature_names, shares.tolist(), strict=False)),
     }

@@ -187,12 +187,12 @@ class _Game:
         self._compared, self._bound = np.eye(self._cells.count), method.difference_bound
         if method.gap_target is not None:
             self._compared, self._bound = compare_cells(self._cells), method.gap_target
-        held = training.checkpoint or {}
-        self.rules: list[np.ndarray] = list(held.get("rules", ()))
-        self._logarithms = held.get("logarithms", np.zeros((2, len(self._compared))))
+        checkpoint = training.checkpoint or {}
+        self.rules: list[np.ndarray] = list(checkpoint.get("rules", ()))
+        self._logarithms = checkpoint.get("logarithms", np.zeros((2, len(self._compared))))
         self._gives_one_answer = False
-        self._violations = held.get("violations", np.zeros(self._cells.count))
-        self._table = held["counts"] if held else self._release_counts()
+        self._violations = checkpoint.get("violations", np.zeros(self._cells.count))
+        self._table = checkpoint["counts"] if checkpoint else self._release_counts()
         self._sizes = require_rows(self._table.reshape(-1, LABELS), training.notion, train.group_names)
 
     def play_round(self) -> None:

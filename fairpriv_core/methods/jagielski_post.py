@@ -80,9 +80,9 @@ class JagielskiPost(Private, FitsAlone):
 
 def train_and_correct(method: JagielskiPost, train: Dataset, training: Training) -> Fitted:
     """Return the plain model with its decisions corrected; a resumed run has the counts of the first."""
-    held, base = training.checkpoint or {}, NetworkShape(train.d, method.hidden_layers, method.width)
-    if "counts" in held:
-        parameters, noisy = held["base"], held["counts"]
+    checkpoint, base = training.checkpoint or {}, NetworkShape(train.d, method.hidden_layers, method.width)
+    if "counts" in checkpoint:
+        parameters, noisy = checkpoint["base"], checkpoint["counts"]
     else:
         settings = {name: getattr(method, name) for name in _OF_MODEL}
         parameters = Plain(**settings).fit(train, training).parameters

@@ -118,10 +118,10 @@ class OneReleaseRecord(AveragedSums, FitsMany):
         fields.check_labels(methods[0].info, trains[0])
         fits = list(zip(methods, trains, trainings, strict=True))
         told: list[Told | None] = [_read_given(train, training) for _, train, training in fits]
-        anew = [one for one, known in zip(fits, told, strict=True) if known is None]
+        anew = [fit for fit, known in zip(fits, told, strict=True) if known is None]
         fresh = iter(release_all(anew) if anew else [])
         complete = [next(fresh) if known is None else known for known in told]
-        return [choose(*one, told=known) for one, known in zip(fits, complete, strict=True)]
+        return [choose(*fit, told=known) for fit, known in zip(fits, complete, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -149,11 +149,11 @@ class Told:
     flips: np.ndarray
 
     @classmethod
-    def read(cls, held: Mapping[str, Any], groups: int) -> Told:
+    def read(cls, notes: Mapping[str, Any], groups: int) -> Told:
         """Return what the notes of an earlier fit hold."""
-        counts, flips = (np.asarray(held[name], dtype=np.float64) for name in ("counts", "flips"))
+        counts, flips = (np.asarray(notes[name], dtype=np.float64) for name in ("counts", "flips"))
         shape = (groups, LABELS)
-        return cls(np.asarray(held["joint"], np.float32), counts.reshape(*shape, 2), flips.reshape(*shape, PLACES))
+        return cls(np.asarray(notes["joint"], np.float32), counts.reshape(*shape, 2), flips.reshape(*shape, PLACES))
 
     @property
     def totals(self) -> np.ndarray:
@@ -186,7 +186,7 @@ def release_all(fits: Sequence[One]) -> list[Told]:
     for observer in observers:
         observer.rule = rule
     trained = setting.run(rule)
-    return [rule.told(k, fitted.parameters) for k, fitted in enumerate(trained)]
+    return [rule.told(k, model.parameters) for k, model in enumerate(trained)]
 
 
 def choose(method: OneReleaseRecord, train: Dataset, training: Training, *, told: Told) -> Fitted:
@@ -226,8 +226,8 @@ class JointRule(AveragedSumsRule):
         super().end_epoch(epoch, kernel, feed)
         if epoch + 1 == self.setting.methods[0].epochs:
             network = kernel.shape
-            for k, one in enumerate(self._each):
-                self.arrays["counts"][k], self.arrays["flips"][k] = _release(*one, network, kernel.parameters[k])
+            for k, fit in enumerate(self._each):
+                self.arrays["counts"][k], self.arrays["flips"][k] = _release(*fit, network, kernel.parameters[k])
             self.ended = True
 
     def told(self, model: int, parameters: np.ndarray) -> Told:
@@ -326,9 +326,9 @@ def list_numbers(method: OneReleaseRecord, told: Told, place: int, answer: int |
     moved = told.flips[..., place - 1] if place else np.zeros(shape)
     first = decide_at(told.counts, moved, answer)
     spread = method.noise("noise_flips") * running_deviation(PLACES, place)
-    counted = generator.normal(scale=method.noise("noise_counts"), size=(_REDRAWS, *shape, 2))
-    turned = generator.normal(scale=spread, size=(_REDRAWS, *shape))
-    again = [decide_at(told.counts + one, moved + other, answer) for one, other in zip(counted, turned, strict=True)]
+    noise = generator.normal(scale=method.noise("noise_counts"), size=(_REDRAWS, *shape, 2))
+    flip_noise = generator.normal(scale=spread, size=(_REDRAWS, *shape))
+    again = [decide_at(told.counts + one, moved + other, answer) for one, other in zip(noise, flip_noise, strict=True)]
     pairs = [measure_furthest(notion, first, again) for notion in notions_of_means().values()]
     gaps, errors = (np.array(numbers) for numbers in zip(*pairs, strict=True))
     return {

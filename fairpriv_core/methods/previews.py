@@ -41,9 +41,9 @@ def compute(request: Mapping[str, Any]) -> dict[str, Any]:
     plain = FLd(epochs=_EPOCHS, **size, network=network, multiplier_max=0.0)  # no constraint: one logit, and its loss
     notion = notions()[request["notion"]]
     training = Training(notion, request["seed"], Mechanism(Randomness.fresh()), Unwatched())
-    fitted = plain.fit(train, training)
-    shape = require_shape(fitted.network)
-    kernel, feed = open_kernel(shape, fitted.parameters.reshape(1, -1), "cpu"), Feed([train])
+    model = plain.fit(train, training)
+    shape = require_shape(model.network)
+    kernel, feed = open_kernel(shape, model.parameters.reshape(1, -1), "cpu"), Feed([train])
     target = choose_surrogate(request.get("surrogate", SURROGATES[0]), notion.target)
     norms = constraint_norms(0, target=target, kernel=kernel, feed=feed)
     values = np.abs(outputs(0, h=output, target=target, kernel=kernel, feed=feed))

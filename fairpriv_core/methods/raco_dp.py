@@ -155,10 +155,10 @@ class RacoDpRule(AveragedSumsRule):
         """Count the sample's rows by cell and decision (K, places): a row is in one place; without output, in none."""
         cell = self._counted[records.code]
         what = decided("loss" if self.of_errors else "score", records.logits, records.label)
-        counted = (records.present > 0) & (cell != NO_CELL) & np.isfinite(what)
-        place = np.where(counted, cell * 2 + np.nan_to_num(what).astype(np.int64), 0)
-        rows = zip(place, counted, strict=True)
-        return np.stack([np.bincount(own, here, self._places) for own, here in rows])
+        mask = (records.present > 0) & (cell != NO_CELL) & np.isfinite(what)
+        place = np.where(mask, cell * 2 + np.nan_to_num(what).astype(np.int64), 0)
+        rows = zip(place, mask, strict=True)
+        return np.stack([np.bincount(own, counts_row, self._places) for own, counts_row in rows])
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
         shares = statistics / self.divisor(model)

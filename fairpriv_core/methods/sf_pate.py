@@ -109,11 +109,11 @@ class SfPate(Votes):
         answers = self.ask(questions.X[order], questions.labels, teach, train, training)
         read = read_answers(replace(questions.take(order), y=answers), questions, training)
         data = give_groups(train, read) if on_groups else join_labels(train, read, self.vote_weight)
-        fitted = learn(self._learner(), data, answers, training)
+        student = learn(self._learner(), data, answers, training)
         told_rows = dict(
             zip(questions.label_names, np.bincount(read, minlength=questions.labels).tolist(), strict=True)
         )
-        return replace(fitted, notes={**fitted.notes, "teachers": len(parts), "rows_told": told_rows})
+        return replace(student, notes={**student.notes, "teachers": len(parts), "rows_told": told_rows})
 
     def _learner(self) -> Learner:
         return FLd(**self.student, gap_target=self.gap_target) if self.vote == GROUPS else Plain(**self.student)

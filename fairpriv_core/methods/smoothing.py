@@ -44,8 +44,8 @@ class Smoothed(TrainsByRule):
     ) -> list[Fitted]:
         """Train K models in one loop, then smooth each."""
         return [
-            smooth(fitted, deviation=method.smoothing, samples=method.smoothing_samples, seed=training.seed)
-            for method, training, fitted in zip(
+            smooth(model, deviation=method.smoothing, samples=method.smoothing_samples, seed=training.seed)
+            for method, training, model in zip(
                 methods, trainings, super().fit_many(methods, trains, trainings), strict=True
             )
         ]

@@ -247,9 +247,9 @@ def measure_everybody(
 ) -> dict[str, Any]:
     """Return `measure` of rows whose groups nobody knows: no group, and of what compares groups nothing."""
     whole = measure(y, score, np.zeros(len(y), dtype=np.int64), ("everybody",), threshold, label_names=label_names)
-    kept = {*_OF_EVERYBODY, "classes", "groups", "reasons"}
-    compared = [name for name in whole if name not in kept]
-    reasons = {name: why for name, why in whole["reasons"].items() if name in kept}
+    names = {*_OF_EVERYBODY, "classes", "groups", "reasons"}
+    compared = [name for name in whole if name not in names]
+    reasons = {name: why for name, why in whole["reasons"].items() if name in names}
     reasons |= dict.fromkeys(compared, _HIDDEN)
     return {**whole, **dict.fromkeys(compared), "groups": [], "reasons": reasons}
 
@@ -288,18 +288,18 @@ def _state(table: _Table, values: dict[str, float], scored: Mapping[str, Floats]
             reasons[notion.metric] = empty
         values[notion.metric] = math.nan if empty else float(scored[notion.name].max())
     values.update(_inequality(table.counts, reasons, table.groups))
-    measured: dict[str, object] = {name: _number(value) for name, value in values.items()}
-    for name, value in measured.items():
+    metrics: dict[str, object] = {name: _number(value) for name, value in values.items()}
+    for name, value in metrics.items():
         if value is None:
             reasons.setdefault(name, _missing_label(table))
     if table.binary:
-        measured["groups"] = [_measure_cell(name, cell[None], reasons) for name, cell in table.each_group]
+        metrics["groups"] = [_measure_cell(name, cell[None], reasons) for name, cell in table.each_group]
     else:
         described = measure_group
-        measured["groups"] = [described(name, cell, table.labels, reasons) for name, cell in table.each_group]
-        measured["classes"] = measure_classes(table.counts, table.labels, reasons)
-    measured["reasons"] = reasons
-    return measured
+        metrics["groups"] = [described(name, cell, table.labels, reasons) for name, cell in table.each_group]
+        metrics["classes"] = measure_classes(table.counts, table.labels, reasons)
+    metrics["reasons"] = reasons
+    return metrics
 
 
 def violation(notion: Notion | str, measured: Mapping[str, Any]) -> float | None:

@@ -64,19 +64,19 @@ def _gradient(
     rng = np.random.default_rng(seed)
     batch = count_batch(method, feed.n)
     for _ in range(_BATCHES):
-        drawn = feed.draw([rng.choice(feed.n, batch, replace=False)])
-        passed = kernel.take(drawn)
-        records = Records(passed, drawn)
+        batch_rows = feed.draw([rng.choice(feed.n, batch, replace=False)])
+        passed = kernel.take(batch_rows)
+        records = Records(passed, batch_rows)
         values = output(target, records.logits, records.label)
         terms = batch_terms(table, multipliers=multipliers, signed=np.array([[False]]), records=records, values=values)
         slopes = derivative(target, records.probability, records.label)
         norms = np.abs(slopes) * records.norms
         beyond = np.maximum(1.0 - method.clip_primal / np.maximum(norms, 1e-30), 0.0)
-        lost = kernel.weighted_sum(passed, slopes * beyond * records.look_up(terms.group), slice(None))[0].astype(float)
+        gone = kernel.weighted_sum(passed, slopes * beyond * records.look_up(terms.group), slice(None))[0].astype(float)
         scale = _scale(method, terms)
-        errors.append(float(np.sqrt(lost @ lost + lost.size * scale**2)))
+        errors.append(float(np.sqrt(gone @ gone + gone.size * scale**2)))
         bias = np.abs(records.look_up(terms.group)) * np.maximum(norms - method.clip_primal, 0.0)
-        bounds.append(float(np.sqrt(lost.size) * scale + bias.sum()))
+        bounds.append(float(np.sqrt(gone.size) * scale + bias.sum()))
     return float(np.mean(errors)), float(np.mean(bounds))
 
 

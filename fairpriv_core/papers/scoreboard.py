@@ -63,23 +63,23 @@ def list_claims(preset: Preset, runs: Runs) -> list[ClaimRow]:
     rows = []
     for verdict in judge_all(preset, runs):
         claim = verdict.claim
-        for place, one in enumerate(verdict.cases):
+        for place, finding in enumerate(verdict.cases):
             own = verdict.own[place] if verdict.own else None
             row = ClaimRow(
                 preset.id,
                 claim.says,
                 claim.reading,
-                one.case,
+                finding.case,
                 claim.source,
-                one.status,
-                one.words,
+                finding.status,
+                finding.words,
                 verdict.subject,
-                _format_settles(one),
-                one.against,
-                one.seeds,
-                one.seeds_needed,
+                _format_settles(finding),
+                finding.against,
+                finding.seeds,
+                finding.seeds_needed,
                 f"{TITLES[own.status]}: {own.words}" if own and own.words else "",
-                tuple(dict.fromkeys(run.key for run in one.runs)),
+                tuple(dict.fromkeys(run.key for run in finding.runs)),
             )
             rows.append(row)
     return rows
@@ -179,13 +179,13 @@ def _begin(text: str) -> str:
 
 def list_printed(presets: Iterable[Preset], made: Mapping[str, Made]) -> list[Beside]:
     """Return the printed numbers beside ours of all figures and tables that have results."""
-    return [one for preset in presets for one in set_beside(preset, _runs(preset, made)) if one.status]
+    return [row for preset in presets for row in set_beside(preset, _runs(preset, made)) if row.status]
 
 
 def format_main_claim(paper: Paper, made: Mapping[str, Made]) -> str:
     """Return what a paper says above all, and how that stands here, as a sentence."""
     name, at = paper.main_claim
-    preset = next(one for one in paper.presets if one.id == name)
+    preset = next(candidate for candidate in paper.presets if candidate.id == name)
     says = preset.claims[at].says
     rows = [row for row in list_claims(preset, _runs(preset, made)) if row.says == says]
     return f"“{_begin(says)}”: {_answer(rows)}."

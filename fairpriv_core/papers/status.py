@@ -48,22 +48,22 @@ def count_seeds_needed(number: Mean, low: float, high: float) -> int | None:
     return None
 
 
-def stand_by_count(failures: int, runs: int, allowed: float) -> tuple[Status, float, float]:
+def stand_by_count(failures: int, runs: int, limit: float) -> tuple[Status, float, float]:
     """Return how failures in so many runs stand to the share that is allowed, and the share's 95 % interval.
 
     The interval is by Clopper and Pearson. Where none is allowed one failure settles it, and no failure agrees.
     """
     low = float(betaincinv(failures, runs - failures + 1, 0.025)) if failures else 0.0
     high = float(betaincinv(failures + 1, runs - failures, 0.975)) if failures < runs else 1.0
-    if not allowed:
+    if not limit:
         return ("differs" if failures else "agrees"), low, high
-    return ("agrees" if high <= allowed else "differs" if low > allowed else "open"), low, high
+    return ("agrees" if high <= limit else "differs" if low > limit else "open"), low, high
 
 
-def count_times_needed(failures: int, runs: int, allowed: float) -> int | None:
+def count_times_needed(failures: int, runs: int, limit: float) -> int | None:
     """Return with how many times as many runs it would be settled, if the share that fails stays; None for too many."""
     times = range(1, MOST_SEEDS // max(runs, 1) + 2)
-    return next((n for n in times if stand_by_count(n * failures, n * runs, allowed)[0] != "open"), None)
+    return next((n for n in times if stand_by_count(n * failures, n * runs, limit)[0] != "open"), None)
 
 
 def format_seeds_needed(seeds: int, needed: int | None) -> str:

@@ -138,8 +138,8 @@ def _count_events(events: Events) -> dict[Event, int]:
 
 def epsilon_over(events: Events, shares: Sequence[float], delta: float) -> list[float]:
     """Return epsilon when each of `shares` (in [0, 1]) of the planned `events` is released; errors as `epsilon`."""
-    planned = merge(events)
-    return epsilon_curve([_part(planned, share) for share in shares], delta)
+    events_in_all = merge(events)
+    return epsilon_curve([_part(events_in_all, share) for share in shares], delta)
 
 
 class LiveEpsilon:

@@ -129,13 +129,13 @@ def compose(entries: Iterable[LedgerEntry], column: str | None) -> Total:
         if reason is not None:
             reasons.append(f"run {entry.key}: {reason}")
             continue
-        counted = _for_column(entry, column)
-        paying.setdefault(entry.split, []).append(counted)
-        whole |= dict.fromkeys(counted.whole.items())
+        events_of_column = _for_column(entry, column)
+        paying.setdefault(entry.split, []).append(events_of_column)
+        whole |= dict.fromkeys(events_of_column.whole.items())
     total: list[Event] = [event for _, events in whole for event in events]
-    for here in paying.values():
-        training = _compose_training(here)
-        evaluation = merge(tuple(event for entry in here for event in _divide(entry.events)[1]))
+    for columns in paying.values():
+        training = _compose_training(columns)
+        evaluation = merge(tuple(event for entry in columns for event in _divide(entry.events)[1]))
         total += [Parallel((training, evaluation), fixed=True)] if evaluation else training
     return Total(merge(tuple(total)), tuple(reasons))
 

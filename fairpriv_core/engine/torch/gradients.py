@@ -254,7 +254,7 @@ class ByLayer(Road):
             for parameter, gradient in call.derive(delta).items():
                 gradients[parameter] = gradients[parameter] + gradient if parameter in gradients else gradient
         return [
-            products.get(own[0]) or Gradients([self._take(name, gradients.get(one), one, count) for one in own])
+            products.get(own[0]) or Gradients([self._take(name, gradients.get(part), part, count) for part in own])
             for name, own in self._layers
         ]
 

@@ -114,10 +114,10 @@ class TorchPass(SeededPass):
 
     def back(self, seeds: np.ndarray) -> TorchPass:
         """Return the pass over the same records with the gradients of sum_c seeds_c logits_c, `seeds` (K, B, l)."""
-        wanted = torch.from_numpy(np.ascontiguousarray(seeds, dtype=self.logits.dtype))
+        seed_tensor = torch.from_numpy(np.ascontiguousarray(seeds, dtype=self.logits.dtype))
 
         def choose(model: int, part: slice) -> Seed:
-            own = wanted[model, part]
+            own = seed_tensor[model, part]
             return lambda scores: (own.to(scores.device), (own.to(scores.device) * scores).sum(dim=1))
 
         return self.kernel.derive(self.rows, choose)
@@ -196,8 +196,8 @@ class TorchKernel(Kernel):
             for model, factors in enumerate(by_model):
                 total = self._sum_up(passed, model, inside, factors)
                 if bounded and not math.isfinite(float(total.sum())):
-                    chosen = torch.isfinite(norms[model]) & (torch.isfinite(factors) & (factors != 0)).all(dim=0)
-                    total = self._sum_up(passed, model, inside, torch.where(chosen, factors, 0.0), chosen)
+                    mask = torch.isfinite(norms[model]) & (torch.isfinite(factors) & (factors != 0)).all(dim=0)
+                    total = self._sum_up(passed, model, inside, torch.where(mask, factors, 0.0), mask)
                 sums[model] = total.cpu().numpy()
         return sums
 

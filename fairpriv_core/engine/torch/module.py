@@ -72,8 +72,8 @@ class OpenModule:
         """Raise BadInput where a stored model was trained with another module, by its hashes."""
         own, other = self.trained, expected or self.trained
         same = own.code == other.code, own.fixed == other.fixed, own == other
-        for held, what in zip(same, _TOLD_BY, strict=True):
-            if not held:
+        for state, what in zip(same, _TOLD_BY, strict=True):
+            if not state:
                 raise BadInput(_format_changed(self.shape.reference, what), field="network")
 
     def initial(self, seed: int) -> np.ndarray:
@@ -133,8 +133,8 @@ class OpenModule:
         """Return the gradient (P,) of sum(delta * outputs) of one row (1, d), by autograd alone."""
         with torch.inference_mode(False), torch.enable_grad():
             total = (delta * self.road.forward(row.clone())).sum()
-            wanted = [gradient for _, gradient in self.road.weights]
-            gradients = torch.autograd.grad(total, wanted, allow_unused=True, materialize_grads=True)
+            tensors = [gradient for _, gradient in self.road.weights]
+            gradients = torch.autograd.grad(total, tensors, allow_unused=True, materialize_grads=True)
         return torch.cat([gradient.reshape(-1) for gradient in gradients])
 
     def learn(self, rows: Tensor, seed: Seed) -> Learnt:
@@ -178,11 +178,11 @@ class _Same:
 def read_kept(module: nn.Module) -> dict[str, object]:
     """Return what a module and its parts hold, by name: tensors by identity and version, other values as they are."""
     tensors = chain(module.named_parameters(), module.named_buffers())
-    kept: dict[str, object] = {name: _Same(tensor, tensor._version) for name, tensor in tensors}
+    versions: dict[str, object] = {name: _Same(tensor, tensor._version) for name, tensor in tensors}
     for place, part in module.named_modules():
         own = ((name, value) for name, value in vars(part).items() if name not in _OTHERS)
-        kept |= {f"{place}.{name}".lstrip("."): _mark(value, _DEEP) for name, value in own}
-    return kept
+        versions |= {f"{place}.{name}".lstrip("."): _mark(value, _DEEP) for name, value in own}
+    return versions
 
 
 def _mark(value: Any, deep: int) -> Any:
@@ -257,10 +257,10 @@ def as_outputs(outputs: Any, shape: ModuleShape, count: int) -> Tensor:
             return flat
         if shape.outputs == 1 and flat.shape[1] == shape.labels:
             return flat[:, 1:] - flat[:, :1]
-    given = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
+    size = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
     remedy = "; return its .logits from forward" if isinstance(getattr(outputs, "logits", None), Tensor) else ""
     raise BadInput(
-        f"network '{shape.reference}' must give ({count}, {shape.outputs}) for {count} rows, got {given}{remedy}.",
+        f"network '{shape.reference}' must give ({count}, {shape.outputs}) for {count} rows, got {size}{remedy}.",
         field="network",
     )
 

@@ -88,8 +88,8 @@ def _fit_label(features: PublicFeatures, members: np.ndarray, responses: Respons
     def tell(scores: np.ndarray, partition: np.ndarray) -> tuple[float, np.ndarray]:
         chances = np.exp(scores - partition)
         joint = chances * likely
-        told = joint.sum(axis=1, keepdims=True)
-        return -float(np.log(told).sum()), chances - joint / told
+        likelihood = joint.sum(axis=1, keepdims=True)
+        return -float(np.log(likelihood).sum()), chances - joint / likelihood
 
     nothing = np.zeros((own.groups, rows.shape[1]))
     weights = fit_weights(rows, spread * rows.T @ rows, ridge, linear=nothing, tell=tell)

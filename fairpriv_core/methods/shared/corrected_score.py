@@ -157,9 +157,9 @@ class _Search:
         for group, of_label in enumerate(cells.of):
             for label, cell in enumerate(of_label):
                 if cell != NO_CELL:
-                    told = (score if label else 1.0 - score) * chances[label, :, group]
+                    joint = (score if label else 1.0 - score) * chances[label, :, group]
                     shares[cell] += sizes[group, label]
-                    costs[:, cell] += signs[label] * told
+                    costs[:, cell] += signs[label] * joint
         return cls(score, chances, estimate, cells, costs / shares, estimate.cell_weights(cells), shares, signs)
 
     def price(self, aim: _Found) -> np.ndarray:

@@ -69,9 +69,9 @@ class Answers:
     """
 
     def __init__(self, training: Training, arrays: Mapping[str, np.ndarray]) -> None:
-        held = training.checkpoint or {}
+        checkpoint = training.checkpoint or {}
         self._training, self._arrays = training, arrays
-        self._known: list[np.ndarray] = list(held["answers"]) if "answers" in held else []
+        self._known: list[np.ndarray] = list(checkpoint["answers"]) if "answers" in checkpoint else []
         self.count = 0
 
     def next(self, rows: np.ndarray, labels: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -171,8 +171,8 @@ class NotionMoment(UtilityParity):  # type: ignore[misc]  # fairlearn has no typ
         (p - m) P_z = P(Z=z) - m since p + (k - 1) m = 1. So |g(true)| <= b is |g| <= b (P(Z=z) - m) / P(Z=z): the
         correction of Mozannar et al. (2020), who invert the response's matrix, without an inverse.
         """
-        allowed = self.eps * (share - self.misreport).clip(lower=0.0) / share
-        bounds: pd.Series = pd.concat([allowed, allowed], keys=["+", "-"], names=self.index.names).reindex(self.index)
+        limits = self.eps * (share - self.misreport).clip(lower=0.0) / share
+        bounds: pd.Series = pd.concat([limits, limits], keys=["+", "-"], names=self.index.names).reindex(self.index)
         return bounds
 
     def project_lambda(self, lambda_vec: pd.Series) -> Any:

@@ -187,8 +187,8 @@ def require_memory(groups: int, features: int) -> None:
 
 def known_statistic(training: Training) -> np.ndarray | None:
     """Return the statistic that is released already, or None; `given` is the notes of an earlier fit."""
-    held = training.checkpoint if training.checkpoint is not None else training.given
-    return None if held is None else np.asarray(held["statistic"])
+    source = training.checkpoint if training.checkpoint is not None else training.given
+    return None if source is None else np.asarray(source["statistic"])
 
 
 def name_by_metric(values: np.ndarray) -> dict[str, float | None]:
@@ -232,10 +232,10 @@ def _fit_label(features: PublicFeatures, inside: np.ndarray, sums: np.ndarray, *
     rows, members = features.rows[inside], np.flatnonzero(inside)
     completed = add_up_to(rows.sum(axis=0), sums, groups)
     gram, ridge = _weigh(replace(features, rows=rows), completed, noise=noise)
-    told = sample_rows(members)
-    own = features.rows[told].astype(np.float32)
+    sample = sample_rows(members)
+    own = features.rows[sample].astype(np.float32)
     weights = fit_weights(rows, gram, ridge, linear=completed, tell=_sum_log_partition)
-    return _Fit(weights, ridge, told, own, len(members) / max(len(told), 1))
+    return _Fit(weights, ridge, sample, own, len(members) / max(len(sample), 1))
 
 
 def _redraw(fits: list[_Fit], noise: float) -> Redraws:
@@ -258,10 +258,10 @@ def draw_noise(label: int, shape: tuple[int, ...], noise: float) -> np.ndarray:
     """Return further draws of the noise of a label's groups' sums (REDRAWS, k, D); they add up to 0 over groups."""
     draw, (groups, features) = public_generator(0, "redraws", label), shape
     first = first_counted(groups)
-    drawn = noise * draw.normal(size=(REDRAWS, groups - first, features))
+    noises = noise * draw.normal(size=(REDRAWS, groups - first, features))
     if first:
-        return np.concatenate([-drawn, drawn], axis=1)
-    centred: np.ndarray = drawn - drawn.mean(axis=1, keepdims=True)
+        return np.concatenate([-noises, noises], axis=1)
+    centred: np.ndarray = noises - noises.mean(axis=1, keepdims=True)
     return centred
 
 
@@ -339,9 +339,9 @@ def fit_weights(rows: np.ndarray, gram: np.ndarray, ridge: np.ndarray, *, linear
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         weights = flat.reshape(linear.shape)
         scores = turned @ weights.T
-        told, slope = tell(scores, logsumexp(scores, axis=1, keepdims=True))
+        value_of_scores, slope = tell(scores, logsumexp(scores, axis=1, keepdims=True))
         shrunk = weights @ penalty
-        value = told - (targets * weights).sum() + 0.5 * (shrunk * weights).sum()
+        value = value_of_scores - (targets * weights).sum() + 0.5 * (shrunk * weights).sum()
         return float(value), (slope.T @ turned - targets + shrunk).ravel()
 
     solution = minimize(loss, np.zeros(linear.size), jac=True, method="L-BFGS-B", options=_HOW)

@@ -176,11 +176,11 @@ def batch_terms(
     means = records.sum_by_code(values, inside.shape[1]) @ inside.T
     means /= people
     members = sizes[:, :cells]
-    counted = members >= _LEAST
+    mask = members >= _LEAST
     factors = np.where(signed, 1.0, np.sign(means[:, cells:] - means[:, :cells]))
     factors *= multipliers
-    factors *= counted
-    smallest = np.where(counted, members, np.inf).min(axis=1)
+    factors *= mask
+    smallest = np.where(mask, members, np.inf).min(axis=1)
     smallest[smallest == np.inf] = _LEAST
     return BatchTerms(
         group=((factors / people[:, :cells]) @ inside[:cells]).astype(np.float32),

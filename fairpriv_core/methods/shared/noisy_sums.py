@@ -294,8 +294,8 @@ class NoisySumsRule(Stateful):
 
 def as_published(methods: Sequence[AdaptiveBounds], bounds: np.ndarray) -> np.ndarray:
     """Return what each published model's noise is scaled to (K,): its adaptive bound, or the C that is set."""
-    wanted = np.array([method.bound_of_noise == "adaptive" for method in methods])
-    return np.where(wanted, bounds, [method.clip_primal for method in methods])
+    adaptive = np.array([method.bound_of_noise == "adaptive" for method in methods])
+    return np.where(adaptive, bounds, [method.clip_primal for method in methods])
 
 
 def clipped_loss_weights(records: Records, bounds: np.ndarray) -> np.ndarray:
@@ -306,8 +306,8 @@ def clipped_loss_weights(records: Records, bounds: np.ndarray) -> np.ndarray:
 def raw_norms(records: Records) -> list[np.ndarray]:
     """Return the norms of each model's sample, without noise: for published variants alone."""
     norms = loss_gradient_norms(records).astype(np.float64)
-    counted = (records.present > 0) & np.isfinite(norms)
-    return [own[here] for own, here in zip(norms, counted, strict=True)]
+    masks = (records.present > 0) & np.isfinite(norms)
+    return [own[mask] for own, mask in zip(norms, masks, strict=True)]
 
 
 def within_reach(bound: float, start: float) -> float:
@@ -315,10 +315,10 @@ def within_reach(bound: float, start: float) -> float:
     return min(max(bound, start / REACH), start * REACH)
 
 
-def count_by(of: np.ndarray, chosen: np.ndarray, size: int) -> np.ndarray:
-    """Return how many records are `chosen` (K, S) of each kind `of` (K, S) in 0..size-1: (K, size), exact."""
-    rows = zip(*np.broadcast_arrays(of, chosen), strict=True)
-    return np.stack([np.bincount(own, here, size) for own, here in rows])
+def count_by(of: np.ndarray, masks: np.ndarray, size: int) -> np.ndarray:
+    """Return how many records of `masks` (K, S) are of each kind `of` (K, S) in 0..size-1: (K, size), exact."""
+    rows = zip(*np.broadcast_arrays(of, masks), strict=True)
+    return np.stack([np.bincount(own, mask, size) for own, mask in rows])
 
 
 def running_mean(mean: np.ndarray, new: np.ndarray) -> np.ndarray:

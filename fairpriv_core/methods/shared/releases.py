@@ -85,8 +85,8 @@ class Release:
 
     def event(self, method: Any) -> Event:
         """Return what all of it releases; BadInput before calibration."""
-        counted = self.at(self.level(method))
-        return Parallel(((counted,),)) if self.sample is not None and self.sample.by_group else counted
+        total = self.at(self.level(method))
+        return Parallel(((total,),)) if self.sample is not None and self.sample.by_group else total
 
     def divide(self, method: Any, mu: float) -> float | None:
         """Return the noise that its share of the budget leaves it; what is set by hand stays."""

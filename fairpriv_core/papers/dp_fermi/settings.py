@@ -175,13 +175,13 @@ def format_trials(name: str) -> str:
     tried = " ".join(
         f"{' and '.join(TITLES[method] for method in own)}: {_format_settings(settings)}." for settings, own in alike
     )
-    taken = "; ".join(
+    choices = "; ".join(
         f"{', '.join(f'for {TITLES[method]} {_format_settings([CHOSEN[name][method]])}' for method in own)}, at {at} %"
         for at, own in groupby(methods, lambda method: _format_accuracy(name, method))
     )
     return (
         f" Each method had trials on seeds {' and '.join(map(str, TRIAL_SEEDS))}, with several values of its knob. "
-        f"{tried} We took what has the smallest violation at an accuracy, on average over the budgets: {taken}."
+        f"{tried} We took what has the smallest violation at an accuracy, on average over the budgets: {choices}."
     )
 
 

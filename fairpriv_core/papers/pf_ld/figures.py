@@ -245,13 +245,13 @@ _FINE_CLIPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
 def _at(own: Part, clip: float, value: Value, where: Where | None = None) -> Quantity:
-    chosen = {**own.where, "config/method/clip_primal": clip, **(where or {})}
-    return Quantity(f"{own.name}, at C_p = {clip:g}", value, chosen)
+    conditions = {**own.where, "config/method/clip_primal": clip, **(where or {})}
+    return Quantity(f"{own.name}, at C_p = {clip:g}", value, conditions)
 
 
 def _of_clip(clip: float, place: int) -> Part:
-    chosen = {**PF_LD, "config/method/clip_primal": clip}
-    return Part(f"C_p = {clip:g}", chosen, f"step {place}")
+    conditions = {**PF_LD, "config/method/clip_primal": clip}
+    return Part(f"C_p = {clip:g}", conditions, f"step {place}")
 
 
 _SOURCE = "Analysis of the Clipping Values"
