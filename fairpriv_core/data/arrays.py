@@ -58,8 +58,8 @@ def name_group(group: Hashable) -> str:
 
 def to_exact(y: Any) -> Any:
     """Return labels y as they are, with whole numbers of pandas' own kind as NumPy's: scikit-learn makes them float."""
-    whole = isinstance(y, pd.Series) and y.dtype.name in _WHOLE and not y.isna().any()
-    return y.to_numpy(y.dtype.name.lower()) if whole else y
+    is_exact = isinstance(y, pd.Series) and y.dtype.name in _WHOLE and not y.isna().any()
+    return y.to_numpy(y.dtype.name.lower()) if is_exact else y
 
 
 def require_exact(values: Iterable[Any], field: str) -> None:

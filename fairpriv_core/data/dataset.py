@@ -236,9 +236,9 @@ def _check_split(dataset: Dataset, split: str) -> None:
 
 
 def _assume(dataset: Dataset, sentence: str, threat_models: tuple[str, ...]) -> Dataset:
-    known = dataset.assumptions
-    more = {model: (*known.get(model, ()), sentence) for model in threat_models}
-    return replace(dataset, assumptions={**known, **more})
+    sentences = dataset.assumptions
+    more = {model: (*sentences.get(model, ()), sentence) for model in threat_models}
+    return replace(dataset, assumptions={**sentences, **more})
 
 
 def _draw_test(y: np.ndarray, labels: int, generator: np.random.Generator) -> np.ndarray:
@@ -256,9 +256,9 @@ def _draw_test(y: np.ndarray, labels: int, generator: np.random.Generator) -> np
 
 def _draw_rows(dataset: Dataset, generator: np.random.Generator) -> np.ndarray:
     """Return a mask (n,) of the rows whose numbers are among a quarter, rounded up, of all numbers that were read."""
-    read = dataset.n if dataset.row is None else dataset.rows_read
-    is_test = np.zeros(read, dtype=bool)
-    is_test[generator.permutation(read)[: math.ceil(read * TEST_SHARE)]] = True
+    count = dataset.n if dataset.row is None else dataset.rows_read
+    is_test = np.zeros(count, dtype=bool)
+    is_test[generator.permutation(count)[: math.ceil(count * TEST_SHARE)]] = True
     mask: np.ndarray = is_test if dataset.row is None else is_test[dataset.row]
     return mask
 

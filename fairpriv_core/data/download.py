@@ -141,8 +141,8 @@ def _retrieve(source: Source, place: Path) -> None:
 
 def is_confirmed(problem: Problem) -> bool:
     """Return whether a benchmark's terms are confirmed, by the variable or by an earlier `confirm`, or ask nothing."""
-    named = os.environ.get(VARIABLE, "").replace(",", " ").split()
-    return not problem.terms or _name(problem) in named or _place(problem).exists()
+    names = os.environ.get(VARIABLE, "").replace(",", " ").split()
+    return not problem.terms or _name(problem) in names or _place(problem).exists()
 
 
 def check_terms(problem: Problem) -> None:

@@ -48,9 +48,9 @@ def read_benchmark(problem: Problem) -> RawTable:
     cuts = {label.column.name: label.above for label in problem.labels if label.above is not None}
     read = _read_file if problem.shipped is None else _read_part
     tables = [_declare(read(source, path, columns), columns, cuts) for source, path in files]
-    whole = join_tables(tables)
-    selected = _filter_rows(problem, whole)
-    rows = take_rows({name: whole[name] for name in problem.columns}, selected)
+    all_rows = join_tables(tables)
+    selected = _filter_rows(problem, all_rows)
+    rows = take_rows({name: all_rows[name] for name in problem.columns}, selected)
     parts = [
         np.full(count_rows(table), source.part == "test") for table, (source, _) in zip(tables, files, strict=True)
     ]
@@ -61,7 +61,7 @@ def read_benchmark(problem: Problem) -> RawTable:
         hashlib.sha256("".join(source.sha256 for source, _ in files).encode()).hexdigest(),
         problem.caveats,
         official_test=np.concatenate(parts)[selected] if any(source.part for source, _ in files) else None,
-        unit=None if problem.unit is None else to_numbers(whole[problem.unit])[selected].astype(np.int64),
+        unit=None if problem.unit is None else to_numbers(all_rows[problem.unit])[selected].astype(np.int64),
         unit_name=problem.unit or "",
     )
 
@@ -191,7 +191,7 @@ def declare(spec: DataSpec) -> Declared:
 
 
 def _find_problem(spec: DataSpec) -> Problem:
-    known = problems()
+    catalogue = problems()
     name = spec.dataset or ""
-    known_names("dataset", [name], known)
-    return encode_as(known[name], spec.encoding)
+    known_names("dataset", [name], catalogue)
+    return encode_as(catalogue[name], spec.encoding)

@@ -123,8 +123,8 @@ def read_large(_: Problem, skip: bool) -> Pictures:
 
 def find_folder() -> Path | None:
     """Return the folder of the original files that the person names; None where they name none."""
-    named = os.environ.get(VARIABLE)
-    return Path(named).expanduser() if named else None
+    folder = os.environ.get(VARIABLE)
+    return Path(folder).expanduser() if folder else None
 
 
 def read_folder(folder: Path, target: Target, *, skip: bool) -> Faces:
@@ -189,9 +189,9 @@ def _count(number: int, what: str) -> str:
 
 def _read_prepared(path: Path) -> Faces:
     """Return the faces of an array that was made like `read_small`'s, for tests: 15,000 of them."""
-    with np.load(path, allow_pickle=False) as stored:
-        pixels = Pixels(stored["pixels"][:, None])
-        age, gender, race = (stored[name].astype(np.int64) for name in ("age", "gender", "race"))
+    with np.load(path, allow_pickle=False) as arrays:
+        pixels = Pixels(arrays["pixels"][:, None])
+        age, gender, race = (arrays[name].astype(np.int64) for name in ("age", "gender", "race"))
     note = f"These are {len(pixels):,} of the 23,705 faces, prepared for tests."
     return Faces(pixels, age, gender, race, _PREPARED.sha256, (note,))
 

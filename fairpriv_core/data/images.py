@@ -70,8 +70,8 @@ class Pixels:
     def number_twins(self) -> np.ndarray | None:
         """Return a number (n,) int64 that equal images share; None where no two are equal."""
         seen: dict[bytes, int] = {}
-        named = (hashlib.blake2b(image.tobytes(), digest_size=16).digest() for image in self.values)
-        numbers = np.fromiter((seen.setdefault(name, len(seen)) for name in named), np.int64, len(self))
+        digests = (hashlib.blake2b(image.tobytes(), digest_size=16).digest() for image in self.values)
+        numbers = np.fromiter((seen.setdefault(name, len(seen)) for name in digests), np.int64, len(self))
         return None if len(seen) == len(self) else numbers
 
 
@@ -204,8 +204,8 @@ def _flatten(image: Image.Image, colour: bool, size: tuple[int, int] | None) -> 
     if size is not None and image.size != size[::-1]:
         image = image.resize(size[::-1], Image.Resampling.BILINEAR)
     values = np.asarray(image)
-    whole = values.transpose(2, 0, 1) if colour else values
-    return whole.reshape(1, -1)
+    channels = values.transpose(2, 0, 1) if colour else values
+    return channels.reshape(1, -1)
 
 
 def _format_fault(error: Exception) -> str:

@@ -31,12 +31,12 @@ def stack_blocks(blocks: Iterable[np.ndarray], *, rows: int, columns: int, kind:
     shape = (rows, columns)
     if kind.itemsize * math.prod(shape) >= MAPPED_FROM:
         return _stack_in_file(blocks, shape, kind)
-    whole = np.empty(shape, dtype=kind)
+    matrix = np.empty(shape, dtype=kind)
     start = 0
     for block in blocks:
-        whole[start : start + len(block)] = block
+        matrix[start : start + len(block)] = block
         start += len(block)
-    return whole
+    return matrix
 
 
 def select_rows(matrix: np.ndarray, index: np.ndarray) -> np.ndarray:

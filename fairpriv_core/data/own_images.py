@@ -63,10 +63,10 @@ def read_first_row(path: Path, form: Form | None = None) -> dict[str, object]:
     return {name: _plain(cell) for name, cell in (head[0] if head else {}).items()}
 
 
-def _find(column: str, known: Sequence[str]) -> int:
-    if column not in known:
-        raise BadInput(f"unknown column '{column}' in image; choose from {', '.join(known)}.", field="image")
-    return list(known).index(column)
+def _find(column: str, columns: Sequence[str]) -> int:
+    if column not in columns:
+        raise BadInput(f"unknown column '{column}' in image; choose from {', '.join(columns)}.", field="image")
+    return list(columns).index(column)
 
 
 def _plain(cell: Any) -> Any:

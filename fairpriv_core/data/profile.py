@@ -212,9 +212,9 @@ def inspect_file(path: Path | str, *, limit_bytes: int | None = None, stated: Ta
     warnings = tuple(
         remark for remark in remarks if not remark.startswith(tuple(f"column '{name}' " for name in images))
     )
-    shown = tuple((name, _show(column)) for name, column in reading.table.items())
+    cells = tuple((name, _show(column)) for name, column in reading.table.items())
     return FileReport(
-        place.name, rows, columns, (), warnings, images, reading.form, shown, tuple(reading.lacked.items())
+        place.name, rows, columns, (), warnings, images, reading.form, cells, tuple(reading.lacked.items())
     )
 
 
@@ -247,8 +247,8 @@ def _reveal(cells: np.ndarray, group: np.ndarray, groups: int) -> float:
     shape = (2, int(cells.max()) + 1, groups)
     place = np.ravel_multi_index((np.arange(len(group)) % 2, cells, group), shape)
     counts = np.bincount(place, minlength=math.prod(shape)).reshape(shape)
-    others = counts.sum(axis=2, keepdims=True) - counts
-    areas = (_cross_area(counts[:, :, index], others[:, :, index]) for index in range(groups))
+    rest = counts.sum(axis=2, keepdims=True) - counts
+    areas = (_cross_area(counts[:, :, index], rest[:, :, index]) for index in range(groups))
     return max(0.5, *areas)
 
 
@@ -295,13 +295,13 @@ def _report(name: str, reading: Reading, stated: TableSchema) -> ColumnReport:
     column, known = reading.table[name], {one_column.name: one_column for one_column in stated.columns}
     guessed = settle_type(known.get(name, Column(name, type=SEEMING)), reading.table)
     guessed = keep_sign(guessed, reading)
-    said = state(guessed, measure(guessed, column)) if guessed.role == "feature" else guessed
+    spec = state(guessed, measure(guessed, column)) if guessed.role == "feature" else guessed
     coded = to_codes(column, limit=_MOST_LISTED)
     values = sort_values(coded.values)[:_SHOWN] if coded is not None else ()
     distinct = count_values(column)
-    role = _guess_role(name, distinct) if said.role == "feature" else said.role
+    role = _guess_role(name, distinct) if spec.role == "feature" else spec.role
     missing = int(find_missing(column).sum())
-    return ColumnReport(replace(said, role=role), isinstance(column, Numbers), distinct, missing, values)
+    return ColumnReport(replace(spec, role=role), isinstance(column, Numbers), distinct, missing, values)
 
 
 def _guess_role(name: str, distinct: int) -> str:
@@ -318,8 +318,8 @@ def _guess_label(columns: Sequence[ColumnReport]) -> tuple[ColumnReport, ...]:
     if not free or any(column.role == "label" for column in columns):
         return tuple(columns)
     small = [column for column in free if not column.is_quantity]
-    named = [column for column in free if split_words(column.name) & _LABEL_WORDS]
-    guess = (small[-1:] or named or free[-1:])[0]
+    candidates = [column for column in free if split_words(column.name) & _LABEL_WORDS]
+    guess = (small[-1:] or candidates or free[-1:])[0]
     labelled = replace(guess, said=replace(guess.said, role="label"))
     return tuple(labelled if report is guess else report for report in columns)
 
@@ -341,15 +341,15 @@ def propose_schema(path: Path, stated: TableSchema = UNSAID) -> TableSchema:
 
 def _propose(report: ColumnReport, column: Cells, names: Mapping[str, str]) -> Column:
     """Return what is proposed of a column; only the columns of `names` are label, sensitive or person."""
-    said = report.said
-    if said.role in ("label", "sensitive", "person") and names[said.role] != said.name:
-        said = replace(said, role="left out" if said.role == "person" else "feature")
-    if said.role not in ("label", "sensitive"):
-        return said
-    bare = replace(said, range=None, edges=(), log=None, categories=(), missing=None, part="", order="", at="")
+    spec = report.said
+    if spec.role in ("label", "sensitive", "person") and names[spec.role] != spec.name:
+        spec = replace(spec, role="left out" if spec.role == "person" else "feature")
+    if spec.role not in ("label", "sensitive"):
+        return spec
+    bare = replace(spec, range=None, edges=(), log=None, categories=(), missing=None, part="", order="", at="")
     if report.is_quantity:
         return bare
-    listed = list_values(said.name, column)
+    listed = list_values(spec.name, column)
     values = listed.categories
-    positive = guess_positive(values) if values and said.role == "label" else ""
-    return replace(bare, type=said.type if said.type == "code" else "category", categories=values, positive=positive)
+    positive = guess_positive(values) if values and spec.role == "label" else ""
+    return replace(bare, type=spec.type if spec.type == "code" else "category", categories=values, positive=positive)

@@ -56,16 +56,16 @@ class Note:
         """Return how often each answer was given, by the digest of the file that has it and its epsilon."""
         epsilons = self.column.randomized
         unnamed = len(epsilons) - 1 - len(self.earlier)  # as whoever wrote the note by hand leaves them
-        named = (*self.earlier, *(f"{at} before {self.table}" for at in range(unnamed)), self.table)
-        return Counter(zip(named, epsilons, strict=False))
+        digests = (*self.earlier, *(f"{at} before {self.table}" for at in range(unnamed)), self.table)
+        return Counter(zip(digests, epsilons, strict=False))
 
     def to_toml(self, name: str) -> str:
         """Return the text of the note beside a file called `name`."""
-        said = {"role": "sensitive", "type": self.column.type, **write_column(self.column)}
+        spec = {"role": "sensitive", "type": self.column.type, **write_column(self.column)}
         digests = {"table": self.table, "others": self.others, "earlier": list(self.earlier)}
-        sealed = {name: said for name, said in {**digests, "person": self.person}.items() if said}
-        stated = {"others": UNSAID.others, "sealed": sealed, "columns": {self.column.name: said}}
-        return _HEAD.format(name=name, owner="person" if self.person else "row") + write_toml(stated)
+        sealed = {name: spec for name, spec in {**digests, "person": self.person}.items() if spec}
+        document = {"others": UNSAID.others, "sealed": sealed, "columns": {self.column.name: spec}}
+        return _HEAD.format(name=name, owner="person" if self.person else "row") + write_toml(document)
 
 
 def declare_answers(name: str, values: Sequence[str], epsilons: Sequence[float]) -> Column:
@@ -150,12 +150,12 @@ def _find_answers(path: Path) -> Column | None:
 
 def state_answers(answers: Column, schema: TableSchema | None) -> TableSchema:
     """Return a schema with a column of randomised answers, over what it says of the column."""
-    said, schema = replace(answers, role="feature"), schema or UNSAID
+    spec, schema = replace(answers, role="feature"), schema or UNSAID
     columns = tuple(
-        replace(said, role=column.role) if column.name == said.name else column for column in schema.columns
+        replace(spec, role=column.role) if column.name == spec.name else column for column in schema.columns
     )
-    known = any(column.name == said.name for column in schema.columns)
-    return replace(schema, columns=columns if known else (*columns, said))
+    known = any(column.name == spec.name for column in schema.columns)
+    return replace(schema, columns=columns if known else (*columns, spec))
 
 
 def find_randomized(schema: TableSchema | None) -> Column | None:
@@ -187,8 +187,8 @@ def check_people(column: Column, answer: np.ndarray, unit: np.ndarray, *, person
 
     Answers of one person are independent, so that together they tell more than their epsilon.
     """
-    named = unit >= 0
-    owner, answer = unit[named], answer[named]
+    has_owner = unit >= 0
+    owner, answer = unit[has_owner], answer[has_owner]
     _, first, place = np.unique(owner, return_index=True, return_inverse=True)
     if (answer[first][place] != answer).any():
         raise BadInput(

@@ -66,9 +66,9 @@ def answer(request: Mapping[str, Any]) -> bytes:
 
 def _outline(spec: DataSpec) -> tuple[dict[str, object], dict[str, np.ndarray]]:
     outline = outline_data(spec)
-    known = vars(outline.dataset)
-    arrays = {name: value for name, value in known.items() if isinstance(value, np.ndarray) and name != "X"}
-    others = {name: value for name, value in known.items() if not isinstance(value, np.ndarray)}
+    values = vars(outline.dataset)
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray) and name != "X"}
+    others = {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
     further = {name: value for name, value in vars(outline).items() if name != "dataset"}
     return {"dataset": others, **further}, arrays
 
@@ -99,16 +99,16 @@ class Reader:
     def outline(self, spec: DataSpec) -> Outline:
         """Return `profile.outline_data` of `spec`; errors alike. RunFailed where the process dies of it."""
         document, arrays = self._ask({"outline": vars(spec)})
-        known: dict[str, Any] = {name: freeze(value) for name, value in document.pop("dataset").items()}
-        known |= arrays | {"X": np.empty((len(arrays["y"]), 0), dtype=np.float32)}
-        return Outline(Dataset(**known), **{name: freeze(value) for name, value in document.items()})
+        values: dict[str, Any] = {name: freeze(value) for name, value in document.pop("dataset").items()}
+        values |= arrays | {"X": np.empty((len(arrays["y"]), 0), dtype=np.float32)}
+        return Outline(Dataset(**values), **{name: freeze(value) for name, value in document.items()})
 
     def inspect(self, path: Path, *, limit_bytes: int | None = None, stated: str | None = None) -> FileReport:
         """Return `profile.inspect_file` of `path`, `stated` as in a config. RunFailed where the process dies of it."""
         document, _ = self._ask({"inspect": str(path), "limit_bytes": limit_bytes, "stated": stated})
         columns = tuple(_read_report(report) for report in document.pop("columns"))
-        said = document.pop("form")
-        form = None if said is None else Form(**{name: freeze(value) for name, value in said.items()})
+        form_json = document.pop("form")
+        form = None if form_json is None else Form(**{name: freeze(value) for name, value in form_json.items()})
         return FileReport(columns=columns, form=form, **{name: freeze(value) for name, value in document.items()})
 
     def digest(self, path: Path, stated: Stated = UNSTATED) -> str:

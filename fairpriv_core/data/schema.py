@@ -72,30 +72,30 @@ def write_schema(schema: Schema) -> str:
 
 
 def _state(column: Column) -> dict[str, object]:
-    named = {"name": column.name, "missing": bool(column.missing)}
+    common = {"name": column.name, "missing": bool(column.missing)}
     if column.is_quantity:
         numbers = {name: getattr(column, name) for name in ("low", "high", "center", "scale", "edges", "special")}
-        stated = {"kind": "numeric", **named, **numbers, "log": bool(column.log)}
-        stated |= {"decimal": column.decimal} if column.decimal else {}
+        document = {"kind": "numeric", **common, **numbers, "log": bool(column.log)}
+        document |= {"decimal": column.decimal} if column.decimal else {}
     else:
-        stated = {"kind": "categorical", **named, "categories": column.categories, "recode": column.recode}
-    stated |= {} if column.date is None else {"date": asdict(column.date)}
-    return stated if column.missing_words is None else {**stated, "missing_words": column.missing_words}
+        document = {"kind": "categorical", **common, "categories": column.categories, "recode": column.recode}
+    document |= {} if column.date is None else {"date": asdict(column.date)}
+    return document if column.missing_words is None else {**document, "missing_words": column.missing_words}
 
 
 def read_schema(text: str) -> Schema:
     """Return the schema that `write_schema` wrote; raises BadInput for any other text."""
     try:
-        stored = json.loads(text)
-        if stored["format"] != _FORMAT:
-            raise BadInput(f"the encoder has format {stored['format']}; this version reads format {_FORMAT}.")
-        return tuple(_read_column(column) for column in stored["columns"])
+        document = json.loads(text)
+        if document["format"] != _FORMAT:
+            raise BadInput(f"the encoder has format {document['format']}; this version reads format {_FORMAT}.")
+        return tuple(_read_column(column) for column in document["columns"])
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(f"the stored encoder cannot be read ({type(error).__name__}: {error}).") from error
 
 
-def _read_column(stored: dict[str, object]) -> Column:
-    values = {name: freeze(value) for name, value in stored.items()}
+def _read_column(document: dict[str, object]) -> Column:
+    values = {name: freeze(value) for name, value in document.items()}
     kind, date = values.pop("kind"), values.pop("date", None)
     values |= {"type": "date", **vars(DatePart(**date))} if date else {}
     if kind == "numeric":

@@ -94,8 +94,8 @@ class TableSchema:
             column.name: {"role": column.role, "type": column.type, **write_column(column)} for column in self.columns
         }
         reasons = {column.name: column.reason for column in self.columns if column.reason}
-        stated = {key: {**said, "reason": reasons[key]} if key in reasons else said for key, said in columns.items()}
-        return _HEAD.format(name=name) + "\n" + write_toml({**_state_source(self), "columns": stated})
+        document = {key: {**said, "reason": reasons[key]} if key in reasons else said for key, said in columns.items()}
+        return _HEAD.format(name=name) + "\n" + write_toml({**_state_source(self), "columns": document})
 
 
 def read_schema_file(text: str) -> TableSchema:
@@ -142,8 +142,8 @@ def to_text(schema: TableSchema, *, compared: Collection[str]) -> str:
             columns[column.name] = {"type": column.type, **write_column(column)}
         elif schema.others == "guessed":
             columns[column.name] = {"role": "left out", "type": column.type}
-    stated = {**_state_source(schema), "columns": columns}
-    return json.dumps(stated, ensure_ascii=False, separators=(",", ":"))
+    document = {**_state_source(schema), "columns": columns}
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
 def find_compared(schema: TableSchema, *, label: str, sensitive: str) -> set[str]:
@@ -155,13 +155,13 @@ def find_compared(schema: TableSchema, *, label: str, sensitive: str) -> set[str
 def name_roles(schema: TableSchema) -> dict[str, str]:
     """Return what a schema says of label, positive, sensitive and person, as the fields of a DataSpec."""
     label, person = schema.find("label"), schema.find("person")
-    named = {
+    roles = {
         "label": "".join(map(_name_cut, label)),
         "positive": "".join(column.positive for column in label),
         "sensitive": "+".join(map(_name_cut, schema.find("sensitive"))),
         "person": "".join(column.name for column in person),
     }
-    return {name: text for name, text in named.items() if text}
+    return {name: text for name, text in roles.items() if text}
 
 
 def check_declared(schema: TableSchema, *, label: str, sensitive: Sequence[str], cut: Collection[str]) -> None:
@@ -250,9 +250,9 @@ def state_cells(schema: TableSchema, cells: Sequence[Column]) -> TableSchema:
     return replace(schema, columns=(*columns, *(by_name[name] for name in unknown)))
 
 
-def _over(column: Column, said: Column) -> Column:
-    words = column.missing_words if said.missing_words is None else said.missing_words
-    return replace(column, spellings=said.spellings or column.spellings, missing_words=words)
+def _over(column: Column, spec: Column) -> Column:
+    words = column.missing_words if spec.missing_words is None else spec.missing_words
+    return replace(column, spellings=spec.spellings or column.spellings, missing_words=words)
 
 
 #: says nothing: each column is what it seems to be
@@ -320,26 +320,26 @@ def _read_schema(raw: Mapping[str, Any]) -> TableSchema:
         )
     schema = TableSchema(tuple(read_column(name, said) for name, said in columns.items()), source, paid, others, stated)
     for role in ("label", "person"):
-        if len(several := schema.find(role)) > 1:
-            raise BadInput(f"the schema names two columns as {role}, {_quote(several)}; name one.", field="schema")
+        if len(twice := schema.find(role)) > 1:
+            raise BadInput(f"the schema names two columns as {role}, {_quote(twice)}; name one.", field="schema")
     return schema
 
 
-def _check_sealed(said: Any) -> None:
+def _check_sealed(sealed: Any) -> None:
     """Raise BadInput unless these are what a note on randomised answers says of its file and of earlier ones."""
-    listed = list(said.values()) if isinstance(said, Mapping) else [None]
+    listed = list(sealed.values()) if isinstance(sealed, Mapping) else [None]
     texts = [text for item in listed for text in (item if isinstance(item, list) else [item])]
-    if not isinstance(said, Mapping) or not all(isinstance(text, str) for text in texts):
-        raise BadInput(f"sealed in the schema must be a table of texts, got {said}.", field="schema")
-    checks.known_names("key of sealed in the schema", tuple(said), ("table", "others", "person", "earlier"))
+    if not isinstance(sealed, Mapping) or not all(isinstance(text, str) for text in texts):
+        raise BadInput(f"sealed in the schema must be a table of texts, got {sealed}.", field="schema")
+    checks.known_names("key of sealed in the schema", tuple(sealed), ("table", "others", "person", "earlier"))
 
 
-def _read_payment(said: Any, source: str) -> Payment | None:
+def _read_payment(raw: Any, source: str) -> Payment | None:
     if source != "paid":
-        if said is not None:
+        if raw is not None:
             raise BadInput(f'paid goes with values_from = "paid", and the schema has "{source}".', field="schema")
         return None
-    values = said if isinstance(said, Mapping) else {}
+    values = raw if isinstance(raw, Mapping) else {}
     checks.known_names("key of paid in the schema", tuple(values), [item.name for item in fields(Payment)])
     share, release = values.get("share"), values.get("release")
     if release is None and _is_finite(share):
@@ -351,7 +351,7 @@ def _read_payment(said: Any, source: str) -> Payment | None:
         checks.open_unit(delta=delta)
         return Payment(None, release, float(noise), float(delta))
     raise BadInput(
-        f"a schema whose values are measured with noise needs a table [paid] with share = 0.1 or the like, got {said}.",
+        f"a schema whose values are measured with noise needs a table [paid] with share = 0.1 or the like, got {raw}.",
         field="schema",
     )
 
@@ -360,16 +360,16 @@ def _quote(columns: Sequence[Column]) -> str:
     return " and ".join(f"'{column.name}'" for column in columns[:2])
 
 
-def read_column(name: str, said: Any) -> Column:
-    """Return what `said`, a mapping as in the file, states of the column `name`; BadInput where it makes no sense."""
-    if not isinstance(said, Mapping):
-        raise BadInput(f"column '{name}' of the schema must be a table, got {said}.", field="schema")
+def read_column(name: str, raw: Any) -> Column:
+    """Return what `raw`, a mapping as in the file, states of the column `name`; BadInput where it makes no sense."""
+    if not isinstance(raw, Mapping):
+        raise BadInput(f"column '{name}' of the schema must be a table, got {raw}.", field="schema")
     keys = tuple(item.name for item in fields(Column) if item.name not in {"name", "public", *_OF_ENCODING})
-    checks.known_names(f"key of column '{name}' in the schema", tuple(said), keys)
-    check_plain(said)
+    checks.known_names(f"key of column '{name}' in the schema", tuple(raw), keys)
+    check_plain(raw)
     keys = ("role", "type", "part", "order", "at", "decimal", "reason")
-    usual = _DEFAULTS if _OF_TYPES & set(said) or not set(OF_CELLS) & set(said) else {**_DEFAULTS, "type": SEEMING}
-    texts: dict[str, Any] = {key: said.get(key, usual.get(key, "")) for key in keys}
+    usual = _DEFAULTS if _OF_TYPES & set(raw) or not set(OF_CELLS) & set(raw) else {**_DEFAULTS, "type": SEEMING}
+    texts: dict[str, Any] = {key: raw.get(key, usual.get(key, "")) for key in keys}
     allowed_texts = {
         "role": ROLES,
         "type": (*TYPES, SEEMING),
@@ -381,21 +381,21 @@ def read_column(name: str, said: Any) -> Column:
         if texts[key] not in choices:
             raise _refuse(name, key, f"one of {', '.join(filter(None, choices))}", texts[key])
     for key in ("log", "missing"):
-        if said.get(key) not in (None, True, False):
-            raise _refuse(name, key, "true or false", said[key])
+        if raw.get(key) not in (None, True, False):
+            raise _refuse(name, key, "true or false", raw[key])
     column = Column(
         name,
-        range=_read_range(name, said.get("range")),
-        edges=_read_rising(name, "edges", said.get("edges", ())),
-        cut=_read_rising(name, "cut", said.get("cut", ())),
-        groups=_read_categories(name, "groups", said.get("groups", ())),
-        categories=_read_categories(name, "categories", said.get("categories", ())),
-        spellings=_read_spellings(name, said.get("spellings", {})),
-        missing_words=_read_words(name, said.get("missing_words")),
-        positive=_read_value(name, "positive", said.get("positive", "")),
-        randomized=_read_epsilons(name, said.get("randomized", ())),
-        log=said.get("log"),
-        missing=said.get("missing"),
+        range=_read_range(name, raw.get("range")),
+        edges=_read_rising(name, "edges", raw.get("edges", ())),
+        cut=_read_rising(name, "cut", raw.get("cut", ())),
+        groups=_read_categories(name, "groups", raw.get("groups", ())),
+        categories=_read_categories(name, "categories", raw.get("categories", ())),
+        spellings=_read_spellings(name, raw.get("spellings", {})),
+        missing_words=_read_words(name, raw.get("missing_words")),
+        positive=_read_value(name, "positive", raw.get("positive", "")),
+        randomized=_read_epsilons(name, raw.get("randomized", ())),
+        log=raw.get("log"),
+        missing=raw.get("missing"),
         **texts,
     )
     _check_column(column)

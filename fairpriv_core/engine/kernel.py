@@ -170,8 +170,8 @@ class Kernel:
             rectify(output, biases, room.zeros)
             below = output
         self._fill_deltas(room)
-        known = with_bias(rows) if squares is None else squares
-        return Pass(rows, known, room.hidden, room.deltas, self._logits(below))
+        row_squares = with_bias(rows) if squares is None else squares
+        return Pass(rows, row_squares, room.hidden, room.deltas, self._logits(below))
 
     def score(self, models: slice, rows: np.ndarray) -> np.ndarray:
         """Return the logits (models, n) of some of the models on `rows` (n, d); nothing is derived."""

@@ -334,11 +334,11 @@ class _Loop:
                 f"(now {self._schedule.learning_rates[0]}) or the noise."
             )
         self._rule.end_epoch(epoch, self._kernel, self._feed)
-        shown = [k for k, training in enumerate(self._trainings) if training.observer.watches(epoch)]
+        models = [k for k, training in enumerate(self._trainings) if training.observer.watches(epoch)]
         snapshots = build_snapshots(
-            shown, rule=self._rule, kernel=self._kernel, feed=self._feed, epoch=epoch, step=self.step
+            models, rule=self._rule, kernel=self._kernel, feed=self._feed, epoch=epoch, step=self.step
         )
-        for k, snapshot in zip(shown, snapshots, strict=True):
+        for k, snapshot in zip(models, snapshots, strict=True):
             self._trainings[k].observer.show(snapshot)
 
     def _commit_if_due(self) -> None:

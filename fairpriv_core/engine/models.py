@@ -191,9 +191,9 @@ def read_network(network: Mapping[str, Any], *, depth: int = 0) -> Network:
         kind = _KINDS[own["kind"]]
         if kind.holds:
             parts = own[kind.holds]
-            several = isinstance(parts, list)
-            read = tuple(read_network(member, depth=depth + 1) for member in (parts if several else [parts]))
-            own[kind.holds] = read if several else read[0]
+            is_list = isinstance(parts, list)
+            networks = tuple(read_network(member, depth=depth + 1) for member in (parts if is_list else [parts]))
+            own[kind.holds] = networks if is_list else networks[0]
         built: Network = kind.from_json(own)
         checks.whole(low=1, inputs=built.inputs, parameters=built.size)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:

@@ -234,14 +234,14 @@ class ModuleShape:
 
     def to_json(self) -> dict[str, Any]:
         """Return a reference and hashes, never code."""
-        known = asdict(self.trained or self._opened.trained)
+        fields_of_module = asdict(self.trained or self._opened.trained)
         document = {
             "kind": self.kind,
             "reference": self.reference,
-            "code": known.pop("code"),
-            "fixed": known.pop("fixed"),
+            "code": fields_of_module.pop("code"),
+            "fixed": fields_of_module.pop("fixed"),
         }
-        return {**document, "size": list(self.size_in), "labels": self.labels, **known}
+        return {**document, "size": list(self.size_in), "labels": self.labels, **fields_of_module}
 
     @staticmethod
     def from_json(network: Mapping[str, Any]) -> ModuleShape:

@@ -174,7 +174,7 @@ def list_sliders(method: type[Method] | Method) -> tuple[str, ...]:
     known = parameters(method)
     bounds = ("clip_primal", "clip_dual")
     replaced = known["gap_target"][0].replaces if "gap_target" in known else ()
-    trade = [name for name, (shown, _) in known.items() if shown.fairer or (name in replaced and not shown.expert)]
+    trade = [name for name, (form, _) in known.items() if form.fairer or (name in replaced and not form.expert)]
     first = ("gap_target", *(name for name in trade if name not in bounds), *bounds)
     return tuple(name for name in dict.fromkeys(first) if name in known)
 

@@ -69,13 +69,13 @@ def _check_fields(kind: type[Method]) -> None:
     declared = parameters(kind)
     typing.get_type_hints(kind)  # as forms read them
     for item in dataclasses.fields(kind):
-        shown = declared.get(item.name, (None, item))[0]
-        if not isinstance(shown, Parameter) or not shown.title or not shown.help.endswith("."):
+        form = declared.get(item.name, (None, item))[0]
+        if not isinstance(form, Parameter) or not form.title or not form.help.endswith("."):
             raise BadInput(
                 f"field '{item.name}' must be declared by parameter(default, title, help), its help a sentence."
             )
         default: Any = item.default
-        if shown.low is not None and default is not None and not shown.low <= default <= (shown.high or default):
+        if form.low is not None and default is not None and not form.low <= default <= (form.high or default):
             raise BadInput(f"the default of '{item.name}' must lie in its range, got {default}.")
     if kind.info.calibrates is not None and kind.info.calibrates not in declared:
         raise BadInput(f"info.calibrates must name a field, got '{kind.info.calibrates}'.")

@@ -111,8 +111,8 @@ class PricesRule(AveragedSumsRule):
         network = Priced(fitted.network, freeze(prices))
         step = self.setting.methods[model].epochs + 1
         training.observer.show(Snapshot(step, fitted.steps, network, fitted.parameters, {}, {}))
-        named = (dict(zip(train.label_names, own, strict=True)) for own in prices)
-        return replace(fitted, network=network, notes={"prices": dict(zip(train.group_names, named, strict=True))})
+        by_group = (dict(zip(train.label_names, own, strict=True)) for own in prices)
+        return replace(fitted, network=network, notes={"prices": dict(zip(train.group_names, by_group, strict=True))})
 
     def _find_prices(self, k: int, chances: np.ndarray) -> np.ndarray:
         """Return the mean prices (k, l) of the later half of the rounds."""
@@ -134,11 +134,11 @@ class PricesRule(AveragedSumsRule):
 
 def count_decided(chances: np.ndarray, train: Dataset, prices: np.ndarray) -> np.ndarray:
     """Return the rows by group and decision (k, l) under `prices`; one without chances, group or label in none."""
-    known = (
+    mask = (
         np.isfinite(chances).all(axis=1) if train.present is None else np.isfinite(chances).all(axis=1) & train.present
     )
-    group = train.group[known]
-    decided = decide(take_off(chances[known], prices[group]))
+    group = train.group[mask]
+    decided = decide(take_off(chances[mask], prices[group]))
     counts = np.bincount(group * prices.shape[1] + decided, minlength=prices.size)
     return counts.reshape(prices.shape).astype(np.float64)
 

@@ -165,8 +165,8 @@ class DpFermiRecordRule(NoisySumsRule):
         if not any(method.multiplier for method in self.setting.methods):
             return None
         centres = self.arrays["centres"]
-        both = np.stack([1.0 - centres, centres], axis=-1)
-        sums = self.conditions.group_sums(records, centre=both)[..., 1]
+        columns = np.stack([1.0 - centres, centres], axis=-1)
+        sums = self.conditions.group_sums(records, centre=columns)[..., 1]
         values: np.ndarray = (sums / _reach(centres)[..., None]).reshape(len(centres), -1)
         return values
 

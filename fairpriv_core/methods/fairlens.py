@@ -272,12 +272,12 @@ class Factors:
 
 def derive_factors(sums: GroupSums, *, least: float) -> Factors:
     """Return what follows from `sums`: signs of the groups' deviations, and n / n_a; groups below `least` have none."""
-    known = sums.sizes >= least
+    mask = sums.sizes >= least
     sizes, people = np.maximum(sums.sizes, 1.0), max(float(sums.sizes.sum()), 1.0)
     excess, mean = sums.excess / people, sums.gradients.sum(axis=0) / people
     separate = sums.gradients / sizes[:, None] - mean
-    clipping = (separate @ excess) * known
-    boundary = (sums.boundary / sizes - sums.boundary.sum() / people) * known
+    clipping = (separate @ excess) * mask
+    boundary = (sums.boundary / sizes - sums.boundary.sum() / people) * mask
     signs, sides = np.sign(clipping), np.sign(boundary)
     return Factors(
         excess=excess,
@@ -336,8 +336,8 @@ def _gradient_weights(
     lengths = np.abs(deviation) * norms
     shortened = clip_factors(lengths, (1.0 + reach) * bound) if np.isfinite(reach) else np.ones_like(lengths)
     cut = np.maximum(shortened - bound * (1.0 - MARGIN) / lengths, 0.0)
-    whole, beyond = (np.nan_to_num((deviation * share).astype(np.float64), nan=0.0) for share in (shortened, cut))
-    return whole, beyond
+    inside, beyond = (np.nan_to_num((deviation * share).astype(np.float64), nan=0.0) for share in (shortened, cut))
+    return inside, beyond
 
 
 def _weighted_sums(passed: Pass, rows: slice, model: int, weights: np.ndarray, finite: np.ndarray) -> np.ndarray:

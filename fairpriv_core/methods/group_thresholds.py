@@ -312,9 +312,9 @@ def count_scores(score: np.ndarray, train: Dataset) -> np.ndarray:
 
     Place j has the scores above j / PLACES up to the next. A row without a score, group or label is not counted.
     """
-    known = np.isfinite(score) if train.present is None else np.isfinite(score) & train.present
-    place = np.clip(np.ceil(np.where(known, score, 0.0) * PLACES).astype(np.int64) - 1, 0, PLACES - 1)
-    where = ((LABELS * train.group + train.y) * PLACES + place)[known]
+    mask = np.isfinite(score) if train.present is None else np.isfinite(score) & train.present
+    place = np.clip(np.ceil(np.where(mask, score, 0.0) * PLACES).astype(np.int64) - 1, 0, PLACES - 1)
+    where = ((LABELS * train.group + train.y) * PLACES + place)[mask]
     return np.bincount(where, minlength=LABELS * train.groups * PLACES).reshape(-1, PLACES).astype(np.float64)
 
 

@@ -221,8 +221,8 @@ def _fit_networks(fits: Sequence[_One]) -> list[Fitted]:
     """Return networks that are trained in one loop."""
     methods, trains, trainings = zip(*fits, strict=True)
     setting = Setting(methods, trains, trainings)
-    known: dict[tuple[object, ...], Estimate] = {}  # models that are given one release share what follows from it
-    rule = OneReleaseRule(setting, [_share_estimate(*fit, known=known) for fit in fits])
+    estimates: dict[tuple[object, ...], Estimate] = {}  # models that are given one release share what follows from it
+    rule = OneReleaseRule(setting, [_share_estimate(*fit, known=estimates) for fit in fits])
     try:
         return setting.run(rule)
     except RunFailed as error:

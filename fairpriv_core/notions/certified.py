@@ -46,13 +46,13 @@ def certify_gaps(counts: np.ndarray, noise: float, *, failure: float) -> dict[st
     right, wrong = cells[:, 0, 0] + cells[:, 1, 1], cells[:, 0, 1] + cells[:, 1, 0]
     reach = noise * sure * math.sqrt(right.size * 2)
     errors = limit_rate(*_at_worst(wrong.sum(), right.sum(), reach), np.array(tail), alike=False)
-    whole = cells.sum()
-    has_rows = whole > 0
+    total = cells.sum()
+    has_rows = total > 0
     return {
         "bounds": {notion: bound if bound < 1.0 else None for notion, bound in bounds.items()},
-        "accuracy": _within(right.sum() / whole) if has_rows else None,
+        "accuracy": _within(right.sum() / total) if has_rows else None,
         "accuracy_at_least": 1.0 - float(errors),
-        "constant_accuracy": _within(cells.sum(axis=(0, 2)).max() / whole) if has_rows else None,
+        "constant_accuracy": _within(cells.sum(axis=(0, 2)).max() / total) if has_rows else None,
     }
 
 

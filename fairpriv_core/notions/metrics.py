@@ -128,15 +128,15 @@ def overall(counts: Counts) -> dict[str, float]:
     """
     table = counts.sum(axis=0)
     sizes, decided, right = table.sum(axis=1), table.sum(axis=0), np.diagonal(table)
-    whole = np.full(1, table.sum())
+    total = np.full(1, table.sum())
     return {
-        "accuracy": float(rates.divide(right.sum(keepdims=True), whole)[0]),
+        "accuracy": float(rates.divide(right.sum(keepdims=True), total)[0]),
         "balanced_accuracy": float(rates.divide(right, sizes).mean()),
         "roc_auc": float("nan"),
         "positive_rate": float("nan"),
         "base_rate": float("nan"),
-        "constant_accuracy": float(rates.divide(sizes.max(keepdims=True), whole)[0]),
-        "largest_decided": float(rates.divide(decided.max(keepdims=True), whole)[0]),
+        "constant_accuracy": float(rates.divide(sizes.max(keepdims=True), total)[0]),
+        "largest_decided": float(rates.divide(decided.max(keepdims=True), total)[0]),
         "ermi": ermi(counts.sum(axis=1)),
         "ermi_equalized_odds": ermi_by_label(counts),
     }
@@ -246,12 +246,12 @@ def measure_everybody(
     y: np.ndarray, score: np.ndarray, threshold: float | np.ndarray, *, label_names: Sequence[str]
 ) -> dict[str, Any]:
     """Return `measure` of rows whose groups nobody knows: no group, and of what compares groups nothing."""
-    whole = measure(y, score, np.zeros(len(y), dtype=np.int64), ("everybody",), threshold, label_names=label_names)
+    metrics = measure(y, score, np.zeros(len(y), dtype=np.int64), ("everybody",), threshold, label_names=label_names)
     names = {*_OF_EVERYBODY, "classes", "groups", "reasons"}
-    compared = [name for name in whole if name not in names]
-    reasons = {name: why for name, why in whole["reasons"].items() if name in names}
+    compared = [name for name in metrics if name not in names]
+    reasons = {name: why for name, why in metrics["reasons"].items() if name in names}
     reasons |= dict.fromkeys(compared, _HIDDEN)
-    return {**whole, **dict.fromkeys(compared), "groups": [], "reasons": reasons}
+    return {**metrics, **dict.fromkeys(compared), "groups": [], "reasons": reasons}
 
 
 @dataclass(frozen=True)
@@ -317,14 +317,14 @@ def count_decisions(measured: Mapping[str, Any]) -> np.ndarray:
     counts = np.zeros((len(groups), TWO, TWO), dtype=np.int64)
     for table, group in zip(counts, groups, strict=True):
         positives, selected = group["positives"], group["selected"]
-        both = (group["correct"] - group["size"] + positives + selected) // 2  # rightly selected
-        table[:] = [[group["size"] - positives - selected + both, selected - both], [positives - both, both]]
+        sums = (group["correct"] - group["size"] + positives + selected) // 2  # rightly selected
+        table[:] = [[group["size"] - positives - selected + sums, selected - sums], [positives - sums, sums]]
     return counts
 
 
 def _overall(counts: Counts) -> dict[str, float]:
-    whole = counts.sum(axis=0, keepdims=True)
-    share = {name: _single(rate, whole) for name, rate in GROUP_RATES.items()}
+    total = counts.sum(axis=0, keepdims=True)
+    share = {name: _single(rate, total) for name, rate in GROUP_RATES.items()}
     base = share["base_rate"]
     return {
         "accuracy": share["accuracy"],

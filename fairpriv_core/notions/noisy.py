@@ -119,8 +119,13 @@ def measure_noisy(
         numbers["classes"] = [_measure_class(table, index, name, reasons) for index, name in enumerate(classes)]
     flips = isinstance(noise, Flips)
     doubt = {"misreport": noise.misreport} if isinstance(noise, Flips) else {"noise": float(noise)}
-    shown = {"level": LEVEL, **doubt, "counts": table.counts.tolist(), "statement": _ANSWERED if flips else STATEMENT}
-    return {**numbers, "reasons": reasons, **shown}
+    result = {
+        "level": LEVEL,
+        **doubt,
+        "counts": table.counts.tolist(),
+        "statement": _ANSWERED if flips else STATEMENT,
+    }
+    return {**numbers, "reasons": reasons, **result}
 
 
 @dataclass(frozen=True)
@@ -138,10 +143,10 @@ class _Table:
         """Return a rate over one group (None: everyone) at level 1 - 0.05 / tests; None where it stands on too few."""
         cells: Any = self.counts if group is None else self.counts[group : group + 1]
         numerator, denominator = (float(value.sum()) for value in rates.sum_rate(rate, cells))
-        parts, whole = (float(value.sum()) for value in rates.sum_rate(rate, self._variances(group)))
-        if denominator < max(LEAST_ROWS, LEAST_DEVIATIONS * math.sqrt(whole)):
+        parts, total = (float(value.sum()) for value in rates.sum_rate(rate, self._variances(group)))
+        if denominator < max(LEAST_ROWS, LEAST_DEVIATIONS * math.sqrt(total)):
             return None
-        low, high = noisy_interval(numerator, denominator, variances=(parts, whole), tests=tests)
+        low, high = noisy_interval(numerator, denominator, variances=(parts, total), tests=tests)
         value = min(max(numerator / denominator, 0.0), 1.0)
         return Share(value, min(low, value), max(high, value))
 
@@ -211,8 +216,8 @@ def noisy_interval(
     denominator is at least five standard deviations of its noise.
     """
     z2 = NormalDist().inv_cdf(1 - (1 - LEVEL) / (2 * tests)) ** 2
-    parts, whole = variances
-    square = denominator**2 + z2 * (denominator - whole)
+    parts, total = variances
+    square = denominator**2 + z2 * (denominator - total)
     linear = -2 * numerator * denominator - z2 * (denominator - 2 * parts)
     constant = numerator**2 - z2 * parts
     middle, spread = -linear / (2 * square), math.sqrt(max(linear**2 - 4 * square * constant, 0.0)) / (2 * square)

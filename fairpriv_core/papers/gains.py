@@ -45,8 +45,8 @@ class CellGain:
 def list_gains(check: MeanGain, runs: Runs, at: int) -> list[CellGain]:
     """Return the gain in each cell that has runs of a side, at the cell's level in that place."""
     cells = [(part, levels[at], choose(runs, part.where)) for part, levels in check.cells]
-    known = [cell for cell in cells if any(choose(cell[2], side.where) for side in (check.one, check.other))]
-    return [_find_gain(check, part, least, runs_of_cell) for part, least, runs_of_cell in known]
+    nonempty = [cell for cell in cells if any(choose(cell[2], side.where) for side in (check.one, check.other))]
+    return [_find_gain(check, part, least, runs_of_cell) for part, least, runs_of_cell in nonempty]
 
 
 def _find_gain(check: MeanGain, part: Part, least: float, runs: Runs) -> CellGain:

@@ -69,13 +69,13 @@ def read_made() -> dict[str, Made]:
 
     It has none while one of the others has none, or another version than the rest.
     """
-    stored = [row for path in sorted(FOLDER.glob("*.parquet")) for row in read_rows(path)]
-    own = {name: _read(name, list(rows)) for name, rows in groupby(stored, key=lambda row: str(row["figure"]))}
+    rows_of_all = [row for path in sorted(FOLDER.glob("*.parquet")) for row in read_rows(path)]
+    own = {name: _read(name, list(rows)) for name, rows in groupby(rows_of_all, key=lambda row: str(row["figure"]))}
     made_from = {preset.id: preset.made_from for paper in PAPERS for preset in paper.presets if preset.made_from}
     parts = {name: [own[part] for part in others if part in own] for name, others in made_from.items()}
     versions = {name: {result.version for result in made} for name, made in parts.items()}
-    whole = {name for name, made in parts.items() if len(made) == len(made_from[name]) and len(versions[name]) == 1}
-    return own | {name: _put_together(parts[name]) for name in sorted(whole)}
+    complete = {name for name, made in parts.items() if len(made) == len(made_from[name]) and len(versions[name]) == 1}
+    return own | {name: _put_together(parts[name]) for name in sorted(complete)}
 
 
 def _put_together(parts: Sequence[Made]) -> Made:

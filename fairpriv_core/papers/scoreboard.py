@@ -103,11 +103,11 @@ def format_figure_verdict(preset: Preset, rows: Sequence[ClaimRow], runs: Runs) 
     if {row.status for row in rows} == {"not_tested"}:
         return f"Not tested, as our models have not learned enough. A test takes {preset.test or 'other settings'}"
     statements = [list(own) for _, own in groupby(rows, key=lambda row: row.says)]
-    first, others = statements[0], [_answer_shortly(own) for own in statements[1:]]
+    first, answers = statements[0], [_answer_shortly(own) for own in statements[1:]]
     sentence = f"“{_begin(first[0].says)}”: {_answer(first)}"
-    if not others:
+    if not answers:
         return sentence
-    counts = Counter(others)
+    counts = Counter(answers)
     rest = ", ".join(f"{counts[answer]} {answer}" for answer in (*_ANSWERS.values(), _IN_PART) if counts[answer])
     return f"{sentence}. Other statements: {rest}"
 

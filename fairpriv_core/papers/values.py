@@ -52,13 +52,13 @@ def choose(runs: Runs, *wheres: Where) -> list[PaperRun]:
     ]
     if not all(path.startswith("config/") and path != "config/seed" for path, _ in conditions):
         return [run for run in runs if all(run.read(path) in among for path, among in conditions)]
-    known: dict[object, bool] = {}  # by setting, which committed results have
+    verdicts: dict[object, bool] = {}  # by setting, which committed results have
     selection = []
     for run in runs:
         setting = id(run) if run.setting is None else run.setting
-        if setting not in known:
-            known[setting] = all(run.read(path) in among for path, among in conditions)
-        if known[setting]:
+        if setting not in verdicts:
+            verdicts[setting] = all(run.read(path) in among for path, among in conditions)
+        if verdicts[setting]:
             selection.append(run)
     return selection
 
@@ -117,8 +117,8 @@ def answers_alike(run: PaperRun) -> bool:
 
 def count_alike(runs: Runs) -> tuple[int, int]:
     """Return how many models hardly tell people apart, and of how many."""
-    named = {run.key: run for run in runs}
-    return sum(answers_alike(run) for run in named.values()), len(named)
+    by_key = {run.key: run for run in runs}
+    return sum(answers_alike(run) for run in by_key.values()), len(by_key)
 
 
 def format_same_answers(runs: Runs) -> str:
@@ -177,8 +177,8 @@ def by_config(runs: Runs) -> list[list[PaperRun]]:
 
 
 def _name_setting(run: PaperRun) -> object:
-    shared = {name: value for name, value in run.config.items() if name != "seed"}
-    return json.dumps(shared, sort_keys=True) if run.setting is None else run.setting
+    setting = {name: value for name, value in run.config.items() if name != "seed"}
+    return json.dumps(setting, sort_keys=True) if run.setting is None else run.setting
 
 
 def list_paths(preset: Preset) -> list[str]:

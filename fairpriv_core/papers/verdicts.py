@@ -85,7 +85,7 @@ def name_subject(check: Check, cases: Sequence[Runs]) -> str:
 
 def _name_trend(check: Trend) -> str:
     value, along = check.what.value, _short(check.along)
-    slack = f"a step back of up to {amount(check.slack)}{f' {value.unit}' if value.unit else ''} is slack by us"
+    slack = f"a step back of up to {amount(check.slack)}{f' {value.unit}' if value.unit else ''} is allowed by us"
     way = "rise" if check.way == "up" else "fall"
     return f"{_inside(value)}{_unit(value)} of {check.what.name}, expected to {way} with {along}; {slack}"
 
@@ -220,8 +220,8 @@ def judge(claim: PaperClaim, runs: Runs) -> Verdict:
     """Return the verdict on a claim from run records."""
     findings = _look_at_cases(claim, claim.check, runs)
     own = [] if claim.ours is None else _look_at_cases(claim, claim.ours, runs)
-    known = [finding.runs for finding in findings if finding.runs]
-    return Verdict(claim, name_subject(claim.check, known) if known else "", tuple(findings), tuple(own))
+    samples = [finding.runs for finding in findings if finding.runs]
+    return Verdict(claim, name_subject(claim.check, samples) if samples else "", tuple(findings), tuple(own))
 
 
 def _look_at_cases(claim: PaperClaim, check: Check, runs: Runs) -> list[Finding]:
@@ -468,8 +468,8 @@ def _look_at_test(check: Differ, case: str, runs: Runs) -> Finding:
     if p < check.below:
         return Finding(case, "agrees", True, words, seeds, runs=sample)
     waits = [count_pairs_needed(pairs, check.below) for _, _, pairs in tests]
-    known = [count for count in waits if count is not None]
-    return Finding(case, "open", False, words, seeds, max(known) if len(known) == len(waits) else None, sample)
+    counts = [count for count in waits if count is not None]
+    return Finding(case, "open", False, words, seeds, max(counts) if len(counts) == len(waits) else None, sample)
 
 
 def _look_at_best(check: Best, case: str, runs: Runs) -> Finding:
@@ -487,8 +487,8 @@ def _look_at_best(check: Best, case: str, runs: Runs) -> Finding:
     ahead = _signed(check.what, second[2], first[2], sign)
     words = f"{amount(abs(best[0]))} at {check.along.title} = {best[1]:g}"
     if unlearned:
-        named = " and ".join(f"{x:g}" for x in unlearned)
-        words += f" (left out, as less accurate than always the same answer: {named})"
+        names = " and ".join(f"{x:g}" for x in unlearned)
+        words += f" (left out, as less accurate than always the same answer: {names})"
     needed = count_seeds_needed(ahead, 0.0, math.inf)
     learned = [run for _, _, at in known for run in at]
     return Finding(case, stand(ahead, 0.0, math.inf), best in inside, words, ahead.n, needed, learned)

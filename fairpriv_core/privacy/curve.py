@@ -106,8 +106,8 @@ def _compose(cases: Sequence[Events], delta: float) -> _Composition | None:
 def _list_sides(kinds: dict[Event, int], width: float) -> list[dict[Event, LossDistribution]]:
     """Return the losses by kind of release as a record leaves, and as one comes where that differs."""
     losses = {once: distribution(once, width) for once in kinds}
-    both = range(max(map(len, losses.values())))
-    return [{once: sides[side % len(sides)] for once, sides in losses.items()} for side in both]
+    places = range(max(map(len, losses.values())))
+    return [{once: sides[side % len(sides)] for once, sides in losses.items()} for side in places]
 
 
 def _reach(side: dict[Event, LossDistribution], most: dict[Event, int], orders: np.ndarray, tail: float) -> int:

@@ -76,8 +76,8 @@ class LedgerEntry:
         """Return the JSON form."""
         plain = {**asdict(replace(self, events=(), shared={}, whole={})), "events": events_of.to_json(self.events)}
         clear = None if self.clear is None else list(self.clear)
-        named = {name: _to_json(getattr(self, name)) for name in ("shared", "whole")}
-        return {**plain, "sensitive": list(self.sensitive), "clear": clear, **named}
+        events = {name: _to_json(getattr(self, name)) for name in ("shared", "whole")}
+        return {**plain, "sensitive": list(self.sensitive), "clear": clear, **events}
 
     @staticmethod
     def from_json(plain: Mapping[str, Any]) -> LedgerEntry:
@@ -95,12 +95,12 @@ def share(value: Shared) -> Shared:
     return value
 
 
-def _to_json(named: Mapping[str, Events]) -> dict[str, list[EventJson]]:
-    return {name: events_of.to_json(events) for name, events in named.items()}
+def _to_json(events_by_name: Mapping[str, Events]) -> dict[str, list[EventJson]]:
+    return {name: events_of.to_json(events) for name, events in events_by_name.items()}
 
 
-def _from_json(named: Mapping[str, list[EventJson]]) -> dict[str, Events]:
-    return {name: events_of.from_json(events) for name, events in named.items()}
+def _from_json(events_by_name: Mapping[str, list[EventJson]]) -> dict[str, Events]:
+    return {name: events_of.from_json(events) for name, events in events_by_name.items()}
 
 
 @dataclass(frozen=True)
@@ -253,14 +253,14 @@ def _take_shared(entry: LedgerEntry) -> tuple[Events, Mapping[str, Events]]:
         return training, {}
 
 
-def share_sample(several: Sequence[Sequence[SampledGaussian]]) -> Events:
+def share_sample(samples: Sequence[Sequence[SampledGaussian]]) -> Events:
     """Return the joint releases of models whose steps use one secret sample, with independent noise each.
 
-    The sums of a step are one Gaussian with multiplier (sum over models of sigma**-2)**(-1/2). `several` holds each
+    The sums of a step are one Gaussian with multiplier (sum over models of sigma**-2)**(-1/2). `samples` holds each
     model's sampled Gaussians; a model is taken at its least noise and highest rate for all its steps, which is never
     too little.
     """
-    models = [_at_worst(sampled) for sampled in several if sampled]
+    models = [_at_worst(sampled) for sampled in samples if sampled]
     joint: list[Event] = []
     done = 0
     for length in sorted({model.count for model in models}):

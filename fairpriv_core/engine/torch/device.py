@@ -109,8 +109,8 @@ class DeviceKernel(Kernel):
         for (above, _), output in zip(layers[:0:-1], inputs[:0:-1], strict=True):
             outputs.append((outputs[-1] @ above if outputs else above) * (output > 0))
         outputs.reverse()
-        known = with_bias(rows) if squares is None else squares
-        return DevicePass(rows, known, _Fetched(inputs[1:]), _Fetched(outputs), logits, inputs, outputs)
+        row_squares = with_bias(rows) if squares is None else squares
+        return DevicePass(rows, row_squares, _Fetched(inputs[1:]), _Fetched(outputs), logits, inputs, outputs)
 
     def weighted_sum(self, passed: Pass, weights: np.ndarray, rows: slice, *, bounded: bool = False) -> np.ndarray:
         """Return the weighted sum of the logit's gradients (K, P); see `Kernel.weighted_sum`."""

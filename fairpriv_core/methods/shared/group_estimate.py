@@ -193,8 +193,8 @@ def known_statistic(training: Training) -> np.ndarray | None:
 
 def name_by_metric(values: np.ndarray) -> dict[str, float | None]:
     """Return one number for each notion by the name of its metric; None where the release tells none."""
-    known = zip(notions_of_means().values(), values.tolist(), strict=True)
-    return {notion.metric: value if np.isfinite(value) else None for notion, value in known}
+    pairs = zip(notions_of_means().values(), values.tolist(), strict=True)
+    return {notion.metric: value if np.isfinite(value) else None for notion, value in pairs}
 
 
 def estimate_groups(

@@ -275,8 +275,8 @@ class NoisySumsRule(Stateful):
         models, size = totals.shape
         shares = np.array([self.share(k) for k in range(models)])
         weights = (bounds * np.sqrt(shares / (1.0 - shares)))[:, None]
-        both = np.concatenate([totals, weights * counts], axis=1)
-        noisy = self._release(both, bounds / np.sqrt(1.0 - shares), step)
+        vectors = np.concatenate([totals, weights * counts], axis=1)
+        noisy = self._release(vectors, bounds / np.sqrt(1.0 - shares), step)
         return noisy[:, :size], noisy[:, size:] / np.where(weights > 0, weights, 1.0)
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:

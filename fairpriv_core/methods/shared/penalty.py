@@ -90,8 +90,8 @@ class Conditions:
             known = ~np.isnan(positive)
             sums = records.sum_by_code(np.where(known, positive, 0.0), codes)
             counts = records.sum_by_code(known.astype(positive.dtype), codes)
-        both = self.total(CodeSums(sums, counts, records.count))
-        centred: np.ndarray = both - self._by_cell(counts)[..., None] * centre[:, :, None]
+        totals = self.total(CodeSums(sums, counts, records.count))
+        centred: np.ndarray = totals - self._by_cell(counts)[..., None] * centre[:, :, None]
         return centred
 
     def _by_cell(self, by_code: np.ndarray) -> np.ndarray:

@@ -181,9 +181,9 @@ def cut(features: np.ndarray) -> np.ndarray:
 
 def count_votes(teachers: Sequence[Fitted], questions: np.ndarray, labels: int) -> np.ndarray:
     """Return how many teachers give each question each label: (Q, labels), exact."""
-    votes, asked, rows = np.zeros((len(questions), labels)), np.arange(len(questions)), cut(questions)
+    votes, places, rows = np.zeros((len(questions), labels)), np.arange(len(questions)), cut(questions)
     for teacher in teachers:
-        votes[asked, predict_proba(teacher.network, teacher.parameters, rows).argmax(axis=1)] += 1.0
+        votes[places, predict_proba(teacher.network, teacher.parameters, rows).argmax(axis=1)] += 1.0
     return votes
 
 

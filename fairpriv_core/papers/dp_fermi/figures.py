@@ -332,7 +332,7 @@ _LONG_SMALL += "and 30 on Adult"
 def _survey(number: int, *, odds: bool, source: str) -> Preset:
     """Return Figure 6 or 10: demographic parity, or equalized odds."""
     notion, budgets = (ODDS, THREE) if odds else (PARITY, FOUR)
-    whole, tiny = (runs.long_methods(whole=size, odds=odds) for size in (True, False))
+    full, tiny = (runs.long_methods(whole=size, odds=odds) for size in (True, False))
     claims = [
         _beats(PF_LD, "its approach outperforms Tran et al. (2021b)", source, (notion, "acs_income"), _TWO),
         *_trades(_TWO),
@@ -346,7 +346,7 @@ def _survey(number: int, *, odds: bool, source: str) -> Preset:
         title=f"Figure {number}: {'equalized odds' if odds else 'demographic parity'} on Retired Adult (stand-in)",
         shows="Test error against violation, by sex, on the data that are to replace Adult.",
         settings=_PRINTED + _AS_IN_FIGURE_2 + _STAND_IN,
-        full=Version((runs.sweep(runs.ACS, notion, whole, budgets, _SEEDS, split="stratified"),), _LONG_FULL),
+        full=Version((runs.sweep(runs.ACS, notion, full, budgets, _SEEDS, split="stratified"),), _LONG_FULL),
         small=Version((runs.sweep(runs.ACS, notion, tiny, _TWO, _SEEDS, split="stratified"),), _LONG_SMALL),
         drawing=_plot((FERMI, PF_LD, PLAIN) if odds else (FERMI, PF_LD, FAIRLENS, PLAIN), _TWO),
         not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN if odds else _PARITY_GAIN),

@@ -246,8 +246,8 @@ def digits(seeds: int) -> PaperSweep:
     slow = {**_DIGITS, **_SLOW}
     _, followed, _ = rivals(**slow)
     printed, proved = fairdp("class", **_DIGITS)[0], fairdp("class", **slow)[1]
-    others = [private("dp_fedavg", **_DIGITS), followed, printed, proved]
-    return _sweep(MNIST, [{"name": "none", **_SHARED}, *_on_digits(_DIGITS), *others], seeds)
+    further = [private("dp_fedavg", **_DIGITS), followed, printed, proved]
+    return _sweep(MNIST, [{"name": "none", **_SHARED}, *_on_digits(_DIGITS), *further], seeds)
 
 
 def _on_digits(settings: Method) -> list[Method]:
