@@ -142,11 +142,6 @@ def overall(counts: Counts) -> dict[str, float]:
     }
 
 
-def format_no_positive(labels: int) -> str:
-    """Say why a metric that speaks of the positive label is undefined."""
-    return f"it is about the positive label, and of {labels} labels none is positive."
-
-
 def measure_classes(counts: Counts, names: Sequence[str], reasons: dict[str, str]) -> list[dict[str, object]]:
     """Return each class of counts (k, l, l): its size, its accuracy, and how often it is decided."""
     table = counts.sum(axis=0)
@@ -279,7 +274,8 @@ def _state(table: _Table, values: dict[str, float], scored: Mapping[str, Floats]
     """Return `metrics`, to which `values` of all rows belong; `scored` has the groups' numbers (k,) by notion."""
     reasons: dict[str, str] = {}
     if not table.binary:
-        reasons.update(dict.fromkeys(BINARY_METRICS, format_no_positive(len(table.labels))))
+        why = f"it is about the positive label, and of {len(table.labels)} labels none is positive."
+        reasons.update(dict.fromkeys(BINARY_METRICS, why))
     for notion in notions().values():
         if notion.is_rate:
             values.update(_compare(notion, table, reasons))
@@ -295,8 +291,7 @@ def _state(table: _Table, values: dict[str, float], scored: Mapping[str, Floats]
     if table.binary:
         metrics["groups"] = [_measure_cell(name, cell[None], reasons) for name, cell in table.each_group]
     else:
-        described = measure_group
-        metrics["groups"] = [described(name, cell, table.labels, reasons) for name, cell in table.each_group]
+        metrics["groups"] = [measure_group(name, cell, table.labels, reasons) for name, cell in table.each_group]
         metrics["classes"] = measure_classes(table.counts, table.labels, reasons)
     metrics["reasons"] = reasons
     return metrics
@@ -317,8 +312,8 @@ def count_decisions(measured: Mapping[str, Any]) -> np.ndarray:
     counts = np.zeros((len(groups), TWO, TWO), dtype=np.int64)
     for table, group in zip(counts, groups, strict=True):
         positives, selected = group["positives"], group["selected"]
-        sums = (group["correct"] - group["size"] + positives + selected) // 2  # rightly selected
-        table[:] = [[group["size"] - positives - selected + sums, selected - sums], [positives - sums, sums]]
+        hits = (group["correct"] - group["size"] + positives + selected) // 2
+        table[:] = [[group["size"] - positives - selected + hits, selected - hits], [positives - hits, hits]]
     return counts
 
 

@@ -265,15 +265,19 @@ def _list_learners(check: Check, runs: Runs) -> Runs:
 def _look_at_difference(check: Compare, case: str, runs: Runs) -> Finding:
     if check.failing is not None:
         return _look_at_runs(check, case, runs, check.failing)
-    difference, sample = compare(runs, runs, check), used_by(runs, check)
-    if difference.mean is None:
+    difference, bare = compare(runs, runs, check), not has_interval(check.one.value)
+    words = with_half(difference) + (" (it has no interval)" if bare else "")
+    return _settle(case, difference, _limits(check), words, used_by(runs, check), bare=bare)
+
+
+def _settle(
+    case: str, number: Mean, limits: tuple[float, float], words: str, runs: Runs, *, bare: bool = False
+) -> Finding:
+    """Return how a case stands whose number has to lie within limits."""
+    if number.mean is None:
         return Finding(case, "open")
-    low, high = _limits(check)
-    holds, words = low <= difference.mean <= high, with_half(difference)
-    bare = not has_interval(check.one.value)
-    needed = count_seeds_needed(difference, low, high)
-    words = f"{words} (it has no interval)" if bare else words
-    return Finding(case, stand(difference, low, high, bare=bare), holds, words, difference.n, needed, sample)
+    holds, needed = limits[0] <= number.mean <= limits[1], count_seeds_needed(number, *limits)
+    return Finding(case, stand(number, *limits, bare=bare), holds, words, number.n, needed, runs)
 
 
 def _look_at_runs(check: Compare, case: str, runs: Runs, limit: float) -> Finding:
@@ -372,12 +376,8 @@ def _look_at_settings(check: Reach, case: str, one: Runs, other: Runs) -> Findin
     if one and (other or not isinstance(rival, Quantity)):
         difference = compare(one, other, Compare(check.one, rival, check.low, check.high))
         first, second = measure(one, check.one)[0].mean, _find_mean(other, rival)
-        if difference.mean is None:
-            return Finding(case, "open")
-        low, high = _limits(check)
         words = f"{amount(first)} minus {amount(second)} is {with_half(difference)}"
-        needed, holds = count_seeds_needed(difference, low, high), low <= difference.mean <= high
-        return Finding(case, stand(difference, low, high), holds, words, difference.n, needed, [*one, *other])
+        return _settle(case, difference, _limits(check), words, [*one, *other])
     if not one and not other:
         return Finding(case, "open")
     nameless = rival.name if one and isinstance(rival, Quantity) else check.one.name
@@ -412,18 +412,15 @@ def _look_at_gains(check: MeanGain, case: str, cells: Sequence[CellGain]) -> Fin
         words = f"no mean, as no setting of a side gets there ({lacking})"
         return Finding(case, "open", words=words, seeds=_count_seeds(sample), runs=sample)
     mean = find_mean([cell.gain for cell in cells])
-    status = stand(mean, check.low, math.inf)
     words = f"{with_half(mean)}, over {len(cells)} gains whose median is {amount(median(gains))}"
-    holds, needed = (mean.mean or 0.0) >= check.low, count_seeds_needed(mean, check.low, math.inf)
-    known = Finding(case, status, holds, words, mean.n, needed, sample)
-    if status == "open":
-        return known
-    opposite = sum(cell.worst if status == "agrees" else cell.best for cell in cells) / len(cells)
-    if (opposite >= check.low) == (status == "agrees"):
-        return known
+    finding = _settle(case, mean, (check.low, math.inf), words, sample)
+    agrees = finding.status == "agrees"
+    opposite = sum(cell.worst if agrees else cell.best for cell in cells) / len(cells)
+    if finding.status == "open" or (opposite >= check.low) == agrees:
+        return finding
     needed = _count_for_level([(own, cell.at_least) for cell in cells for own in cell.may], check.level)
     words = f"{words}, and the opposite at settings that other seeds might pick"
-    return replace(known, status="open", words=words, seeds_needed=needed)
+    return replace(finding, status="open", words=words, seeds_needed=needed)
 
 
 def _look_at_trend(check: Trend, case: str, runs: Runs) -> Finding:
