@@ -27,13 +27,13 @@ import numpy as np
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import ColumnReport, FileReport, Outline, inspect_file, outline_data
-from fairpriv_core.data.schema import freeze
 from fairpriv_core.data.table_schema import UNSAID, from_text
 from fairpriv_core.errors import BadInput, DataUnavailable, FairprivError, RunFailed
 from fairpriv_core.files.column import Column
 from fairpriv_core.files.forms import UNSTATED, Form, Stated, read_stated
 from fairpriv_core.files.memory import limited_memory
 from fairpriv_core.files.read import digest_content
+from fairpriv_core.plain import freeze
 
 IDLE_SECONDS = 60.0
 #: so long may an answer take; the others wait

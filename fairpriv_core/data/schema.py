@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from fairpriv_core.files.column import Column, by_value
 from fairpriv_core.files.dates import DatePart, take_part
 from fairpriv_core.files.spelling import show_number
 from fairpriv_core.files.table import Cells, Table, find_missing, match_values, name_bins, to_numbers
+from fairpriv_core.plain import freeze
 
 _FORMAT = 1
 _VALUES = "So are the declared categories and the number of rows."
@@ -103,13 +103,6 @@ def _read_column(document: dict[str, object]) -> Column:
         return Column(range=bounds, **values)
     spellings = by_value(values.pop("recode"))
     return Column(**{"type": "category", **values}, spellings=spellings)
-
-
-def freeze(value: Any) -> Any:
-    """Return JSON's lists as tuples, in mappings too."""
-    if isinstance(value, list):
-        return tuple(freeze(item) for item in value)
-    return {name: freeze(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 @dataclass(frozen=True)

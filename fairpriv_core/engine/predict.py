@@ -23,6 +23,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.metrics import measure, measure_everybody
 from fairpriv_core.notions.rates import TWO, decide
+from fairpriv_core.plain import freeze
 
 THRESHOLD = 0.5  # of a network that is not randomised
 _CHUNK = 16384
@@ -125,11 +126,6 @@ def _write(value: Any) -> Any:
         written = {id(item): _write(item) for item in value}  # once, so that a pickle of many copies is small
         return [written[id(item)] for item in value]
     return value.to_json() if hasattr(value, "to_json") else value
-
-
-def freeze(value: Any) -> Any:
-    """Return lists as tuples, those inside them too."""
-    return tuple(freeze(item) for item in value) if isinstance(value, list | tuple) else value
 
 
 def require_finite(shape: tuple[int, ...], **values: Any) -> None:

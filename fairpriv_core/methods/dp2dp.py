@@ -23,7 +23,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.models import Priced, take_off
-from fairpriv_core.engine.predict import freeze, predict_proba
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.rows import Feed
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
@@ -33,6 +33,7 @@ from fairpriv_core.methods.shared.multipliers import ascend
 from fairpriv_core.methods.shared.releases import Release
 from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.rates import decide
+from fairpriv_core.plain import freeze
 
 _LEAST = 30.0  # rows that a group is taken to have, so that one which noise empties does not take over
 _STEP = 2.0  # of a price, for a violation of 1

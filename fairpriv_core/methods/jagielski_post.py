@@ -11,7 +11,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.models import Derived
 from fairpriv_core.engine.networks import NetworkShape
-from fairpriv_core.engine.predict import decisions, freeze
+from fairpriv_core.engine.predict import decisions
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style
@@ -20,6 +20,7 @@ from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.shared.equalise import equalise
 from fairpriv_core.methods.shared.releases import Private, Release, check_noises
 from fairpriv_core.notions.rates import count_cells
+from fairpriv_core.plain import freeze
 
 _OF_MODEL = ("epochs", "batch_size", "learning_rate", "optimizer", "hidden_layers", "width")
 MOVED = 2.0  # in L1: a person who changes group leaves one of the counts and joins another

@@ -32,6 +32,7 @@ from fairpriv_core.notions.rates import TWO, Floats, Rate
 from fairpriv_core.notions.scores import format_unscored
 
 LEVEL = 0.95
+_FEW_IN_GROUP = "group '{}' has too few noisy rows."
 LEAST_ROWS = 30
 LEAST_DEVIATIONS = 5.0
 STATEMENT = (
@@ -233,7 +234,7 @@ def _compare(notion: Notion, table: _Table, reasons: dict[str, str]) -> dict[str
         [table.share(rate, group, len(conditions) * len(table.names)) for group in groups] for rate in conditions
     ]
     small = next((table.names[group] for shares in by_pair for group in groups if shares[group] is None), None)
-    why = f"group '{small}' has too few noisy rows." if small is not None else "the rate is 0 in every group."
+    why = _FEW_IN_GROUP.format(small) if small is not None else "the rate is 0 in every group."
     gap = None if small is not None else table.fold_gaps([[s for s in shares if s] for shares in by_pair])
     known = [[s for s in shares if s] for shares in by_group]
     if table.labels > TWO:  # a class that nobody is decided for has no ratio
@@ -275,10 +276,7 @@ def _measure_group(table: _Table, group: int, reasons: dict[str, str]) -> dict[s
     name = table.names[group]
     described: dict[str, object] = {"name": name, "size": float(table.counts[group].sum())}
     for rate_name, rate in GROUP_RATES.items():
-        share = table.share(rate, group)
-        described |= _pair(rate_name, share)
-        if share is None:
-            reasons[f"groups/{name}/{rate_name}"] = f"group '{name}' has too few noisy rows."
+        described |= _state(rate_name, table.share(rate, group), reasons, _FEW_IN_GROUP.format(name), f"groups/{name}/")
     return described
 
 
@@ -286,13 +284,11 @@ def _measure_many(table: _Table, group: int, classes: Sequence[str], reasons: di
     """Return one group where there are more than two labels."""
     name = table.names[group]
     right = table.share(GROUP_RATES["accuracy"], group)
-    if right is None:
-        reasons[f"groups/{name}/accuracy"] = f"group '{name}' has too few noisy rows."
     shares = [_pair("share", table.share(rates.decided(label), group)) for label in range(len(classes))]
     return {
         "name": name,
         "size": float(table.counts[group].sum()),
-        **_pair("accuracy", right),
+        **_state("accuracy", right, reasons, _FEW_IN_GROUP.format(name), f"groups/{name}/"),
         "decided": {label: share["share"] for label, share in zip(classes, shares, strict=True)},
         "decided_interval": {label: share["share_interval"] for label, share in zip(classes, shares, strict=True)},
     }
@@ -301,13 +297,10 @@ def _measure_many(table: _Table, group: int, classes: Sequence[str], reasons: di
 def _measure_class(table: _Table, label: int, name: str, reasons: dict[str, str]) -> dict[str, object]:
     """Return how one class fares: its accuracy, and the share of all rows that is decided for it."""
     right = table.share(rates.among(rates.correct, label), None)
-    if right is None:
-        reasons[f"classes/{name}/accuracy"] = f"class '{name}' has too few noisy rows."
-    size = float(table.counts[:, label].sum())
     return {
         "name": name,
-        "size": size,
-        **_pair("accuracy", right),
+        "size": float(table.counts[:, label].sum()),
+        **_state("accuracy", right, reasons, f"class '{name}' has too few noisy rows.", f"classes/{name}/"),
         **_pair("decided", table.share(rates.decided(label), None)),
     }
 
@@ -317,7 +310,8 @@ def _pair(name: str, share: Share | None) -> dict[str, object]:
     return {name: value, f"{name}_interval": interval}
 
 
-def _state(name: str, share: Share | None, reasons: dict[str, str], why: str) -> dict[str, object]:
+def _state(name: str, share: Share | None, reasons: dict[str, str], why: str, within: str = "") -> dict[str, object]:
+    """Return a share as JSON; where there is none, `reasons` gets why, by the name `within` what it is of."""
     if share is None:
-        reasons[name] = why
+        reasons[f"{within}{name}"] = why
     return _pair(name, share)

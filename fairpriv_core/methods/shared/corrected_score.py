@@ -29,7 +29,6 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.corrected import Corrected, correct, estimate_shares
-from fairpriv_core.engine.predict import freeze
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import MethodInfo
@@ -42,6 +41,7 @@ from fairpriv_core.methods.shared.public_score import PublicScore
 from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.cells import NO_CELL, Cells, build_cells
 from fairpriv_core.notions.notion import Notion
+from fairpriv_core.plain import freeze
 from fairpriv_core.privacy.event import Events
 
 _ROUNDS = 240
