@@ -94,7 +94,7 @@ class Dataset:
 
     @property
     def people(self) -> int:
-        """The number of those whom the records are about."""
+        """The number of people whom the records are about."""
         return self.n if self.unit is None else len(np.unique(self.unit))
 
     @property

@@ -167,7 +167,7 @@ def _read_name(name: str) -> tuple[int, int, int] | None:
 
 
 def _check_names(strange: Sequence[str], every: int, *, skip: bool) -> str:
-    """Return what is said of files whose labels are unknown; those that only lack the race are left out without ado."""
+    """Return what is said of files whose labels are unknown; files that lack only the race are left out silently."""
     lacking = [name for name in strange if re.fullmatch(r"\d+_[01]_\d{17}\.jpg\.chip\.jpg", name)]
     other = [name for name in strange if name not in lacking]
     if other and not skip:

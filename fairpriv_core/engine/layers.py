@@ -34,7 +34,7 @@ class Layer(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def resize(self, size: Size) -> Size:
-        """Return the size of what comes out for `size`; BadInput where that does not fit."""
+        """Return the size of the output for an input of `size`; BadInput where that does not fit."""
 
     def weights(self, size: Size) -> tuple[int, int] | None:
         """Return (outputs, inputs) of the weights; None for a layer without parameters."""

@@ -24,11 +24,11 @@ Indices = Sequence[np.ndarray]  # row numbers of each of S streams; K / S models
 class Records:
     """What a rule may look at for each record of a step; every field is (K, B), or (1, B) of rows that all share.
 
-    `code` is group * labels + label. `present` is 0 for rows that only pad K samples of unlike size and for nulls, else
-    1: what is not present adds nothing to a sum or a count. Sums and
-    `norms` are those of the gradient of the logit or, where a network has an output a label, of the loss itself:
-    `deviation` is the loss's derivative with respect to whichever it is, times the row's weight where rows have one: it
-    is clipped with that weight in it, and no sum of weights divides anything.
+    `code` is group * labels + label. `present` is a padding mask: 0 for nulls and for the rows that fill K samples up
+    to one size, else 1; a row that is not present adds nothing to a sum or a count. Sums and `norms` are of the
+    gradient of the logit; where a network has an output for each label, of the gradient of the loss. `deviation` is the
+    derivative of the loss with respect to the logit, or 1, times the row's weight where rows have weights: a gradient
+    is clipped with its weight in it, and no sum of weights divides anything.
     """
 
     def __init__(self, passed: Pass, drawn: Drawn, rows: slice = slice(None)) -> None:

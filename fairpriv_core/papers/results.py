@@ -65,7 +65,7 @@ def read_rows(path: Path) -> list[dict[str, object]]:
 
 
 def read_made() -> dict[str, Made]:
-    """Return the committed results by the id of their preset; one that is made from others has theirs.
+    """Return the committed results by the id of their preset; a preset made from others has the others' results.
 
     It has none while one of the others has none, or another version than the rest.
     """

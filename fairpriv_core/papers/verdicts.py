@@ -273,7 +273,7 @@ def _look_at_difference(check: Compare, case: str, runs: Runs) -> Finding:
 def _settle(
     case: str, number: Mean, limits: tuple[float, float], words: str, runs: Runs, *, bare: bool = False
 ) -> Finding:
-    """Return how a case stands whose number has to lie within limits."""
+    """Return how a case stands, of which a number must lie within `limits`."""
     if number.mean is None:
         return Finding(case, "open")
     holds, needed = limits[0] <= number.mean <= limits[1], count_seeds_needed(number, *limits)

@@ -39,7 +39,7 @@ from fairpriv_core.seeds import public_generator
 
 
 class AnswerEstimate(Estimate):
-    """An estimate whose release is an answer a person, of which a record keeps none; rows count as above."""
+    """An estimate from one answer for each person; a record stores no answers. Rows count as the module says."""
 
     def kept(self) -> dict[str, np.ndarray]:
         """Return the answers."""

@@ -65,7 +65,7 @@ class Corrects(Protocol):
 
 
 class CorrectsByStatistic(Corrects, Releases, Protocol):
-    """Those of one whose groups are estimated from a statistic; it may aim at a bound on the gap."""
+    """The hyper-parameters of a score whose groups are estimated from a statistic, and which may aim at a bound."""
 
     @property
     def aims_at_bound(self) -> bool: ...

@@ -119,7 +119,7 @@ class Private(ABC):
         return tuple(release.event(self) for release in self.releases(n_train, 2) if release.made)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return how far one person can move each kind of release, by what it is called; group sizes as if equal.
+        """Return how far one person can move each kind of release, by its name, where groups are of one size.
 
         Those that are made most often come first, those that are never made are left out.
         """
