@@ -135,10 +135,6 @@ class DpFermi(Private, TrainsByRule):
         """Why there is no penalty; None where there is one."""
         return fields.format_idle({"multiplier": self.multiplier})
 
-    def steps(self, n_train: int) -> int:
-        """Return epochs times batches an epoch."""
-        return fields.count_steps(self, n_train)
-
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
         """The group sizes, of which a person who moves changes two; decisions, if a gap is aimed at; and the steps.
 
@@ -199,7 +195,6 @@ class DpFermi(Private, TrainsByRule):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         rules = _OF_CLASSES if setting.shape.outputs > 1 else _OF_A_LOGIT
         return rules[setting.methods[0].variant](setting)
 

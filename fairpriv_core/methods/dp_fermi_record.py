@@ -133,7 +133,6 @@ class DpFermiRecord(NoisySums):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return DpFermiRecordRule(setting)
 
 

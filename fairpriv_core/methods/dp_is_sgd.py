@@ -74,7 +74,6 @@ class DpIsSgd(NoisySums):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return DpIsSgdRule(setting)
 
 

@@ -54,7 +54,6 @@ class DpsgdF(SumsWithCounts):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return DpsgdFRule(setting) if setting.methods[0].proved else DpsgdFPublishedRule(setting)
 
 

@@ -76,7 +76,6 @@ class DpsgdGlobalAdapt(SumsWithCounts):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return GlobalAdaptRule(setting) if setting.methods[0].proved else GlobalAdaptPublishedRule(setting)
 
 

@@ -96,7 +96,6 @@ class FairDpAdaptive(AdaptiveBounds):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return FairDpRule(setting) if setting.methods[0].proved else FairDpPublishedRule(setting)
 
 

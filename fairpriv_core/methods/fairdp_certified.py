@@ -204,7 +204,6 @@ class FairDpCertified(NoisySums):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return FairDpCertifiedRule(setting)
 
     @classmethod

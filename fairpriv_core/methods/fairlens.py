@@ -130,7 +130,6 @@ class FairLens(NoisySums):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return FairLensRule(setting) if setting.methods[0].proved else FairLensPublishedRule(setting)
 
 

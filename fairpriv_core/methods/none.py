@@ -44,13 +44,8 @@ class Plain(NotPrivate, TrainsByRule):
     def __post_init__(self) -> None:
         fields.check_network(self)
 
-    def steps(self, n_train: int) -> int:
-        """Return epochs times batches an epoch."""
-        return fields.count_steps(self, n_train)
-
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return PlainRule(setting)
 
 

@@ -81,7 +81,6 @@ class OptQ(AdaptiveBounds):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return OptQRule(setting) if setting.methods[0].proved else OptQPublishedRule(setting)
 
 

@@ -159,10 +159,6 @@ class PfLd(Private, TrainsByRule):
         """Why multipliers stay 0; None where they move."""
         return fields.format_idle({"multiplier_max": self.multiplier_max}, self.epochs, self.warmup_epochs)
 
-    def steps(self, n_train: int) -> int:
-        """Return epochs times batches an epoch."""
-        return fields.count_steps(self, n_train)
-
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
         """The cells' sizes, of which a person who moves changes two; then a dual step after an epoch; then the steps.
 
@@ -248,7 +244,6 @@ class PfLd(Private, TrainsByRule):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         published = setting.methods[0].variant == "published"
         return LagrangianRule(setting, private=True) if published else PfLdRule(setting)
 

@@ -115,7 +115,6 @@ class PfLdRecord(PoissonShares, TrainsByRule):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return PfLdRecordRule(setting)
 
 

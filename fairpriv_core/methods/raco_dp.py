@@ -116,7 +116,6 @@ class RacoDp(AveragedSums, TrainsByRule):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         if setting.methods[0].constraint == "false_negatives":
             return MissesRule(setting)
         compares = setting.trainings[0].notion.compares

@@ -68,10 +68,6 @@ class NoisySums(Private, TrainsByRule):
         """The number of samples in an epoch."""
         return self.steps(n_train) // self.epochs
 
-    def steps(self, n_train: int) -> int:
-        """Return epochs times batches an epoch."""
-        return fields.count_steps(self, n_train)
-
     def step_sum(self, n_train: int, sensitivity: float, **beside: float) -> Release:
         """Return the release of each step: a noisy sum over a sample, to which a record adds at most `sensitivity`."""
         sample, steps = Sample(self.rate(n_train)), self.steps(n_train)

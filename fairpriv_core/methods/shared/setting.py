@@ -23,6 +23,7 @@ from fairpriv_core.methods.fields import (
     check_labels,
     count_batch,
     count_outputs,
+    count_steps,
     equally_many,
     network_of,
     surrogate_of,
@@ -143,6 +144,10 @@ class Setting(Generic[M_co]):
 
 class TrainsByRule(FitsMany):
     """Mixin of a method whose K models share a loop, and whose rule says what happens in it."""
+
+    def steps(self, n_train: int) -> int:
+        """Return epochs times batches an epoch."""
+        return count_steps(cast(TrainsNetwork, self), n_train)
 
     @classmethod
     @abstractmethod
